@@ -1,0 +1,1 @@
+"""Numbers to tables and figures in the papers' form, with ours beside the printed ones."""

@@ -1,0 +1,93 @@
+"""Reading and writing the files between two rules: whole or not at all, and byte for byte the same each time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lookalike.errors import LookalikeError
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path beside `path` that replaces it once the block ends without an error.
+
+    The temporary name keeps the suffix, because many writers choose their format by it. Whatever goes wrong, `path`
+    is either the old file or the whole new one.
+
+    Raises
+    ------
+    LookalikeError
+        When the disk is full or the folder cannot be written.
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.stem}.{os.getpid()}.part{target.suffix}")
+        try:
+            yield temporary
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        if error.errno is None or isinstance(error, FileNotFoundError):
+            raise
+        raise LookalikeError(
+            f"cannot write {target}: {os.strerror(error.errno)}; nothing was changed there: "
+            "free some space or mend the permissions, then run the same command again"
+        ) from error
+
+
+def write_table(table: Any, path: str | os.PathLike[str]) -> None:
+    """Write a pandas DataFrame as Parquet or CSV, by the suffix of `path`."""
+    with replacing(path) as part:
+        if part.suffix == ".parquet":
+            table.to_parquet(part, index=False, compression="zstd")
+        else:
+            table.to_csv(part, index=False, lineterminator="\n")
+
+
+def read_table(path: str | os.PathLike[str]) -> Any:
+    """Read a Parquet or CSV file into a pandas DataFrame, by the suffix of `path`."""
+    import pandas as pd
+
+    return pd.read_parquet(path) if Path(path).suffix == ".parquet" else pd.read_csv(path)
+
+
+def write_array(array: np.ndarray, path: str | os.PathLike[str]) -> None:
+    """Write an array as ``.npy``."""
+    with replacing(path) as part:
+        np.save(part, array, allow_pickle=False)
+
+
+def write_csr(matrix: sp.csr_array, path: str | os.PathLike[str]) -> None:
+    """Write a CSR matrix as SciPy ``.npz`` with sorted indices and no explicit zeros."""
+    matrix = sp.csr_array(matrix, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    with replacing(path) as part:
+        sp.save_npz(part, matrix, compressed=True)
+
+
+def read_csr(path: str | os.PathLike[str]) -> sp.csr_array:
+    """Read what `write_csr` wrote."""
+    return sp.csr_array(sp.load_npz(path))
+
+
+def write_json(value: Any, path: str | os.PathLike[str]) -> None:
+    """Write JSON with sorted keys, indented, ending in a newline."""
+    with replacing(path) as part:
+        part.write_text(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Read a JSON file."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
