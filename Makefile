@@ -1,0 +1,66 @@
+# `make demo` and `make test` need Python 3.11-3.13 (with venv) and nothing else; each does the set-up it needs first.
+PYTHON ?= python3
+CORES ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint lock benchmarks clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+demo: $(VENV)/.runtime ## run the whole workflow on synthetic images made by code, and say where the exhibits are
+	@$(BIN)/snakemake --cores $(CORES) demo
+	@cat results/demo/exhibits/headline.txt
+
+test: $(VENV)/.development ## run the whole test-suite
+	@$(BIN)/python -m pytest -n $(CORES) --dist loadgroup
+
+lint: $(VENV)/.development ## run every check that is not a test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+benchmarks: $(VENV)/.runtime ## measure speed beside the named peers, in one run on this machine
+	$(BIN)/python benchmarks/descriptors.py --output results/benchmarks/descriptors.json
+	$(BIN)/python benchmarks/oasis_steps.py --output results/benchmarks/oasis_steps.json
+
+lock: $(VENV)/.installer ## compile envs/*.in into the hashed locks
+	$(BIN)/uv pip compile $(LOCKING) envs/requirements-bootstrap.in -o envs/requirements-bootstrap.txt
+	$(BIN)/uv pip compile $(LOCKING) envs/requirements-dev.in -o envs/requirements-dev.txt
+	$(BIN)/uv pip compile $(LOCKING) -c envs/requirements-dev.txt envs/requirements.in -o envs/requirements.txt
+
+LOCKING := --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+clean: ## remove what the workflow made; fetched and hand-placed data stay
+	rm -rf results logs .snakemake
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; ok = (3, 11) <= sys.version_info[:2] <= (3, 13); \
+	sys.exit(None if ok else "lookalike needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is " + sys.version.split()[0] \
+	+ ": name another with make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+
+# uv installs the locks some ten times faster; where it cannot be had or fails, pip installs the same files
+$(VENV)/.installer: envs/requirements-bootstrap.txt | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $< \
+	|| echo "uv could not be installed; pip alone installs the dependencies, which takes a few minutes"
+	@touch $@
+
+define install
+	@echo "installing the locked dependencies of $< into $(VENV)"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $< \
+	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+endef
+
+$(VENV)/.runtime: envs/requirements.txt pyproject.toml | $(VENV)/.installer
+	$(install)
+
+$(VENV)/.development: envs/requirements-dev.txt pyproject.toml | $(VENV)/.installer
+	$(install)
+	@touch $(VENV)/.runtime

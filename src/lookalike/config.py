@@ -1,0 +1,147 @@
+"""The configuration: checked against its schema, completed with defaults, and held to its own cross-references.
+
+The Snakefile calls `checked` once, before any rule is planned, so that a misspelt key costs a second and not an hour.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
+
+from lookalike.errors import LookalikeError
+
+Config = dict[str, Any]
+
+
+def checked(config: Mapping[str, Any], schema_path: str | os.PathLike[str]) -> Config:
+    """Return a completed copy of `config`, or say in one sentence what is wrong with it.
+
+    Parameters
+    ----------
+    config : mapping
+        What config.yaml and its overlays hold.
+    schema_path : path-like
+        The JSON schema, as YAML.
+
+    Returns
+    -------
+    dict
+        A deep copy with every default filled in.
+
+    Raises
+    ------
+    LookalikeError
+        Unknown key, wrong type or value, or a name that refers to nothing.
+    """
+    schema = yaml.safe_load(Path(schema_path).read_text(encoding="utf-8"))
+    completed = copy.deepcopy(dict(config))
+    error = best_match(Draft202012Validator(schema).iter_errors(completed))
+    if error is not None:
+        raise LookalikeError(_sentence(error))
+    _fill(completed, schema, schema)
+    _cross_check(completed)
+    return completed
+
+
+def method_spec(config: Mapping[str, Any], dataset: str, method: str) -> Config:
+    """Return the settings of a method with the overrides that the category study of `dataset` makes."""
+    spec: Config = copy.deepcopy(config["methods"][method])
+    for key, value in config["category"][dataset]["overrides"].get(method, {}).items():
+        if isinstance(value, Mapping) and isinstance(spec.get(key), dict):
+            spec[key].update(value)
+        else:
+            spec[key] = value
+    return spec
+
+
+def _fill(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> None:
+    """Fill defaults in place, into nested objects and into the values of open maps."""
+    schema = _resolved(schema, root)
+    if not isinstance(value, dict):
+        return
+    for key, part in schema.get("properties", {}).items():
+        if key not in value and "default" in part:
+            value[key] = copy.deepcopy(part["default"])
+        if key in value:
+            _fill(value[key], part, root)
+    rest = schema.get("additionalProperties")
+    if isinstance(rest, Mapping):
+        for key in value.keys() - schema.get("properties", {}).keys():
+            _fill(value[key], rest, root)
+
+
+def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = schema.get("$ref")
+    return root["$defs"][reference.removeprefix("#/$defs/")] if reference else schema
+
+
+def _sentence(error: ValidationError) -> str:
+    place = ".".join(str(part) for part in error.absolute_path) or "the top level"
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        allowed = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
+        known = sorted(allowed)
+        unknown = sorted(set(error.instance) - set(known))
+        return f"config: unknown key {unknown[0]!r} at {place}; {_existing(unknown[0], known)}"
+    if error.validator == "type" and isinstance(error.instance, str) and _is_number(error.instance):
+        return (
+            f"config: {place} is the text {error.instance!r}, not a number: YAML reads an exponent as a number only "
+            f"with a decimal point and a sign, as in {float(error.instance):.1e}"
+        )
+    return f"config: {place}: {error.message}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _existing(name: str, known: Iterable[str]) -> str:
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"{hint}there are: {', '.join(known) or 'none'}"
+
+
+def _refer(place: str, name: str, known: Iterable[str]) -> None:
+    known = list(known)
+    if name not in known:
+        raise LookalikeError(f"config: {place} names {name!r}, which does not exist; {_existing(name, known)}")
+
+
+def _cross_check(config: Config) -> None:
+    for dataset, settings in config["datasets"].items():
+        if settings["kind"] != "synthetic" and not settings.get("path"):
+            raise LookalikeError(
+                f"config: datasets.{dataset} needs a `path`: the folder of its images, relative to the work folder"
+            )
+    for representation, settings in config["representations"].items():
+        _refer(f"representations.{representation}.descriptor", settings["descriptor"], config["descriptors"])
+    for dataset, study in config["category"].items():
+        _cross_check_study(config, dataset, study)
+
+
+def _cross_check_study(config: Config, dataset: str, study: Config) -> None:
+    place = f"category.{dataset}"
+    _refer("category", dataset, config["datasets"])
+    for representation in [study["representation"], *study["ablations"]]:
+        _refer(f"{place}: a representation", representation, config["representations"])
+    for method in study["methods"]:
+        _refer(f"{place}.methods", method, config["methods"])
+    for method in study["overrides"]:
+        _refer(f"{place}.overrides", method, config["methods"])
+    for exhibit, subsets in study.get("exhibits", {}).items():
+        for subset in subsets:
+            _refer(f"{place}.exhibits.{exhibit}", subset, study["subsets"])
+    if study["splits"]["validation"] >= study["splits"]["train"]:
+        raise LookalikeError(f"config: {place}.splits.validation must be smaller than splits.train")

@@ -1,0 +1,48 @@
+"""Where a workflow script's words go: its log file, and for a user's own mistake one sentence without a traceback.
+
+Snakemake's ``log:`` names a file but does not write a ``script:``'s output there; every script opens it with `logged`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from lookalike.errors import LookalikeError
+
+
+@contextlib.contextmanager
+def logged(log: Iterable[str]) -> Iterator[None]:
+    """Send stdout and stderr of the block to the first path of `log`.
+
+    A `LookalikeError` becomes one line, in the log and on the terminal, and exit status 1. Any other error leaves its
+    traceback in the log, goes on to Snakemake, and names the log.
+
+    Parameters
+    ----------
+    log : iterable of str
+        ``snakemake.log``; empty means that output goes where it always goes.
+    """
+    path = next(iter(log), None)
+    terminal = sys.stderr
+    with contextlib.ExitStack() as stack:
+        if path is not None:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            stream = stack.enter_context(open(path, "w", encoding="utf-8", buffering=1))
+            stack.enter_context(contextlib.redirect_stdout(stream))
+            stack.enter_context(contextlib.redirect_stderr(stream))
+        try:
+            yield
+        except LookalikeError as error:
+            print(f"error: {error}", file=sys.stderr)
+            if path is not None:
+                print(f"error: {error}", file=terminal)
+            sys.exit(1)
+        except BaseException:
+            if path is not None:
+                traceback.print_exc()
+                print(f"an unexpected error; its traceback is in {path}", file=terminal)
+            raise

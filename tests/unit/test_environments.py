@@ -1,0 +1,51 @@
+"""The locks and the conda environments: complete, hashed, free of addresses, and of the same versions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ENVS = Path(__file__).resolve().parents[2] / "envs"
+LOCKS = sorted(ENVS.glob("requirements*.txt"))
+CONDA = sorted(ENVS.glob("*.yaml"))
+
+# conda's name for what pip calls otherwise
+PIP_NAMES = {"matplotlib-base": "matplotlib"}
+
+
+def locked_versions(lock: Path) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^\s;\\]+)", lock.read_text(), flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+def test_every_locked_requirement_has_a_hash_and_no_address(lock: Path) -> None:
+    text = lock.read_text()
+    entries = re.split(r"\n(?=\S)", text.strip())
+    assert len(entries) == len(locked_versions(lock)) > 0
+    assert all("--hash=sha256:" in entry for entry in entries)
+    assert not re.search(r"://|^#|^-", text, flags=re.MULTILINE)
+
+
+def test_development_lock_holds_the_runtime_lock_unchanged() -> None:
+    development = locked_versions(ENVS / "requirements-dev.txt")
+    runtime = locked_versions(ENVS / "requirements.txt")
+    assert {name: development.get(name) for name in runtime} == runtime
+
+
+@pytest.mark.parametrize("environment", CONDA, ids=lambda path: path.name)
+def test_conda_environment_names_the_locked_versions(environment: Path) -> None:
+    runtime = locked_versions(ENVS / "requirements.txt")
+    dependencies = yaml.safe_load(environment.read_text())["dependencies"]
+    packages = [entry for entry in dependencies if not entry.startswith("python ")]
+    assert packages
+    for entry in packages:
+        name, version = re.fullmatch(r"(\S+) =(\S+)", entry).groups()
+        assert runtime[PIP_NAMES.get(name, name)] == version, entry
+
+
+def test_there_are_locks_and_conda_environments() -> None:
+    assert {lock.name for lock in LOCKS} >= {"requirements.txt", "requirements-dev.txt", "requirements-bootstrap.txt"}
+    assert len(CONDA) >= 3
