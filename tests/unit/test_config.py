@@ -1,0 +1,79 @@
+"""config.yaml against its schema: completed, cross-checked, and wrong in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lookalike.config import checked, method_spec
+from lookalike.errors import LookalikeError
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
+
+
+@pytest.fixture
+def settings() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def test_the_projects_own_configuration_is_complete(settings: dict[str, Any]) -> None:
+    config = checked(settings, SCHEMA)
+    study = config["category"]["caltech256"]
+    assert study["splits"] == {"folds": 5, "train": 40, "test": 25, "validation": 8}
+    assert config["datasets"]["demo"]["clutter"] == ["257.clutter"]
+    assert config["methods"]["oasis"]["trace"]["aggressiveness"] == 0.1
+    assert "splits" not in settings["category"]["caltech256"], "the caller's own mapping must stay as it is"
+
+
+def test_the_example_of_the_documentation_is_valid(settings: dict[str, Any]) -> None:
+    example = yaml.safe_load((ROOT / "examples/some-classes.yaml").read_text())
+    for part, entries in example.items():
+        settings[part].update(entries)
+    assert "some-classes" in checked(settings, SCHEMA)["category"]
+
+
+def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
+    config = checked(settings, SCHEMA)
+    demo, papers = method_spec(config, "demo", "oasis"), method_spec(config, "caltech256", "oasis")
+    assert demo["trace"]["steps"] < papers["trace"]["steps"] == 250_000
+    assert demo["parameters"] == papers["parameters"]
+    assert papers["select"]["aggressiveness"] == [0.01, 0.03, 0.1, 0.3, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("colour", 1, ["unknown key 'colour'", "category, datasets"]),
+        ("datasets.demo.shard", 1, ["unknown key 'shard'", "did you mean 'shards'"]),
+        ("datasets.demo.shards", 0, ["datasets.demo.shards", "minimum"]),
+        ("methods.oasis.trace.aggressiveness", "1e-05", ["the text '1e-05'", "1.0e-05"]),
+        ("category.demo.representation", "words100", ["'words100'", "did you mean 'words1000'"]),
+        ("category.demo.methods", ["oasiss"], ["'oasiss'", "did you mean 'oasis'"]),
+        ("category.demo.exhibits", {"oasis-jmlr-2010/fig6": ["demo1"]}, ["'demo1'", "demo10"]),
+        ("category.demo.overrides.lego", {}, ["'lego'", "oasis"]),
+        ("category.demo.splits", {"train": 8, "validation": 8}, ["validation must be smaller"]),
+        ("category.nothing", {"representation": "words500", "methods": ["oasis"], "subsets": {"a": {"classes": "all"}}},
+         ["'nothing'", "there are: caltech256, demo"]),
+        ("datasets.mine", {"kind": "folder"}, ["datasets.mine", "`path`"]),
+        ("representations.words500.descriptor", "sift", ["'sift'", "lbp59-rgb20"]),
+    ],
+)  # fmt: skip
+def test_each_mistake_is_one_sentence_with_a_way_out(
+    settings: dict[str, Any], path: str, value: object, words: list[str]
+) -> None:
+    *parents, last = path.split(".")
+    place = settings
+    for parent in parents:
+        place = place[parent]
+    place[last] = value
+    with pytest.raises(LookalikeError) as caught:
+        checked(settings, SCHEMA)
+    message = str(caught.value)
+    assert message.startswith("config: ")
+    assert "\n" not in message
+    for word in words:
+        assert word in message

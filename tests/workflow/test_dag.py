@@ -1,0 +1,175 @@
+"""What Snakemake plans: the right jobs, few of them, and one sentence where something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT, Project
+from PIL import Image
+
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+
+
+@pytest.fixture(scope="module")
+def project(new_project: Callable[[str], Project]) -> Project:
+    return new_project("planned")
+
+
+def overlay(project: Project, name: str, settings: dict[str, object]) -> str:
+    base = yaml.safe_load((ROOT / "tests/workflow/tiny.yaml").read_text())
+    for key, value in settings.items():
+        base.setdefault(key, {}).update(value) if isinstance(value, dict) else base.__setitem__(key, value)
+    (project.folder / f"{name}.yaml").write_text(yaml.safe_dump(base))
+    return f"{name}.yaml"
+
+
+def said_in_one_sentence(output: str, *words: str) -> None:
+    lines = [line for line in output.splitlines() if all(word in line for word in words)]
+    assert lines, output
+    assert "Traceback" not in output, output
+
+
+def test_the_papers_data_plan_well_under_a_thousand_jobs(project: Project) -> None:
+    (project.folder / "data/caltech256/256_ObjectCategories/001.ak47").mkdir(parents=True)
+    planned = project.planned("caltech256")
+    assert planned["run_fold_caltech256"] == 5 * 5
+    assert planned["run_subset_caltech256"] == 5
+    assert planned["describe_blocks"] == 16
+    assert sum(planned.values()) < 300
+    (project.folder / "data/caltech256/256_ObjectCategories/001.ak47").rmdir()
+    (project.folder / "data/caltech256/256_ObjectCategories").rmdir()
+
+
+def test_without_data_the_default_target_writes_exhibits_that_say_so(project: Project) -> None:
+    assert set(project.planned()) <= {"draw_table", "draw_figure", "list_exhibits", "all"}
+    project.snakemake()
+    table = (project.folder / "results/caltech256/exhibits/oasis-jmlr-2010/table4.md").read_text()
+    assert "not run: put" in table
+    assert "256_ObjectCategories.tar" in table
+    compare = pd.read_csv(project.folder / "results/caltech256/exhibits/oasis-jmlr-2010/table4_compare.csv")
+    assert compare["status"].str.startswith("not run: put").all()
+    assert compare["printed"].notna().any()
+
+
+def test_asking_for_absent_data_is_one_sentence_with_address_size_and_place(project: Project) -> None:
+    done = project.attempt("results/caltech256/manifest.parquet")
+    assert done.returncode != 0
+    said_in_one_sentence(done.stdout, "data.caltech.edu", "1,183,006,720", "md5", "data/caltech256")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"colour": 1}, ("unknown key 'colour'", "category")),
+        ({"seed": "1e-05"}, ("seed", "not a number")),
+        ({"datasets": {"mine": {"kind": "folder", "path": "x", "shard": 3}}}, ("unknown key 'shard'", "shards")),
+        (
+            {
+                "category": {
+                    "mine": {
+                        "representation": "words1000",
+                        "methods": ["euclidean"],
+                        "subsets": {"a": {"classes": "all"}},
+                    }
+                }
+            },
+            ("'mine'", "does not exist"),
+        ),
+    ],
+)
+def test_a_wrong_configuration_is_one_sentence(
+    project: Project, settings: dict[str, object], words: tuple[str, ...]
+) -> None:
+    done = project.attempt("--dry-run", "demo", config=overlay(project, "wrong", settings))
+    assert done.returncode != 0
+    said_in_one_sentence(done.stdout, *words)
+
+
+def own_folder(project: Project, name: str, classes: dict[str, int]) -> dict[str, object]:
+    for label, n_images in classes.items():
+        folder = project.folder / "own" / name / label
+        folder.mkdir(parents=True)
+        for i in range(n_images):
+            Image.effect_noise((256, 192), 40 + i).convert("RGB").save(folder / f"{i}.png")
+    study = {
+        "representation": "words500",
+        "methods": ["euclidean"],
+        "splits": {"folds": 2, "train": 4, "test": 2, "validation": 2},
+    }
+    data = {"kind": "folder", "path": f"own/{name}", "shards": 1, "pool": {"share": 0.5, "keep": 6}}
+    return {"datasets": {name: data}, "category": {name: study | {"subsets": {"some": {"classes": ["cat", "dog"]}}}}}
+
+
+def test_an_unknown_class_lists_what_exists(project: Project) -> None:
+    config = overlay(project, "unknown", own_folder(project, "unknown", {"cat": 9, "dogs": 9}))
+    done = project.attempt("results/unknown/splits/some.parquet", config=config)
+    assert done.returncode != 0
+    said_in_one_sentence(done.stdout, "dog", "dogs", "cat")
+
+
+def test_a_class_with_too_few_images_is_named_with_its_count(project: Project) -> None:
+    config = overlay(project, "few", own_folder(project, "few", {"cat": 9, "dog": 3}))
+    done = project.attempt("results/few/splits/some.parquet", config=config)
+    assert done.returncode != 0
+    said_in_one_sentence(done.stdout, "dog", "3")
+
+
+def test_adding_a_subset_or_an_image_reruns_what_it_must(project: Project) -> None:
+    settings = own_folder(project, "grown", {"cat": 9, "dog": 9, "emu": 9})
+    config = overlay(project, "grown", settings)
+    project.snakemake("results/grown/splits/some.parquet", config=config)
+    folder = project.folder / "results/grown"
+    before = {path: path.read_bytes() for path in folder.rglob("*.parquet")}
+    settings["category"]["grown"]["subsets"]["more"] = {"classes": ["emu", "cat"]}  # type: ignore[index]
+    config = overlay(project, "grown", settings)
+    planned = project.planned("results/grown/splits/some.parquet", "results/grown/splits/more.parquet", config=config)
+    assert planned == {"draw_splits": 1}
+    project.snakemake("results/grown/splits/more.parquet", config=config)
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+    Image.effect_noise((256, 192), 90).convert("RGB").save(project.folder / "own/grown/cat/new.png")
+    assert "scan_images" in project.planned("results/grown/splits/some.parquet", config=config)
+
+
+def test_a_missing_folder_of_own_images_is_named(project: Project) -> None:
+    settings = own_folder(project, "gone", {"cat": 9, "dog": 9})
+    settings["datasets"]["gone"]["path"] = "nowhere/at/all"  # type: ignore[index]
+    done = project.attempt("results/gone/manifest.parquet", config=overlay(project, "gone", settings))
+    assert done.returncode != 0
+    said_in_one_sentence(done.stdout, "nowhere/at/all")
+
+
+def test_every_key_of_the_schema_is_described() -> None:
+    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+    described = []
+
+    def walk(part: object, place: str) -> None:
+        if isinstance(part, dict):
+            for name, value in part.get("properties", {}).items():
+                assert "$ref" in value or value.get("description"), f"{place}.{name} has no description"
+                described.append(name)
+            if part.get("type") == "object":
+                assert "additionalProperties" in part or place.endswith("parameters"), f"{place} takes unknown keys"
+            for name, value in part.items():
+                walk(value, f"{place}.{name}")
+        elif isinstance(part, list):
+            for value in part:
+                walk(value, place)
+
+    walk(schema, "config")
+    assert len(described) > 30
+
+
+def test_rule_files_open_with_what_they_need_and_make() -> None:
+    files = sorted((ROOT / "workflow/rules").glob("*.smk"))
+    assert len(files) >= 5
+    for file in files:
+        text = Path(file).read_text()
+        assert text.startswith('"""'), file
+        if file.name != "common.smk":
+            assert "Needs:" in text.split('"""')[1], file
+            assert "akes" in text.split('"""')[1], file

@@ -1,0 +1,165 @@
+"""The whole workflow on the tiny configuration: what it makes, and that it makes nothing twice."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from conftest import Project
+
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+
+RUN = "runs/words500/demo10/oasis/0"
+CONTRACT = [
+    "manifest.parquet",
+    "codebook_pool.parquet",
+    "descriptors/lbp59-rgb20/palette.npy",
+    "descriptors/lbp59-rgb20/blocks-000.npz",
+    "features/words500/codebook.npy",
+    "features/words500/counts.npz",
+    "splits/demo10.parquet",
+    *(f"{RUN}/{file}" for file in ("model.npz", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")),
+    f"{RUN}/curve.parquet",
+    "metrics.parquet",
+    "curves.parquet",
+    "timing.parquet",
+    "exhibits/index.md",
+    *(f"exhibits/oasis-jmlr-2010/table4.{suffix}" for suffix in ("csv", "md", "tex", "json")),
+    *(f"exhibits/oasis-2009-draft/table1.{suffix}" for suffix in ("csv", "md", "tex", "json")),
+    *(
+        f"exhibits/{name}.{suffix}"
+        for name in ("oasis-jmlr-2010/fig5", "oasis-jmlr-2010/fig6", "oasis-2009-draft/fig3", "oasis-2009-draft/fig4")
+        for suffix in ("png", "svg", "pdf", "csv", "json")
+    ),
+    *(
+        f"exhibits/oasis-jmlr-2010/{name}_compare.{suffix}"
+        for name in ("table4", "fig5", "fig6")
+        for suffix in ("csv", "md")
+    ),
+    *(f"exhibits/oasis-jmlr-2010/fig2.{suffix}" for suffix in ("png", "svg", "pdf")),
+    *(f"exhibits/representation/{name}.png" for name in ("block_grid", "palette", "visterms")),
+]
+
+
+@pytest.mark.parametrize("file", CONTRACT)
+def test_every_file_of_the_contract_is_there_and_not_empty(finished: Project, file: str) -> None:
+    assert (finished.folder / "results" / "demo" / file).stat().st_size > 0
+
+
+def test_counts_have_a_row_for_every_file_and_none_for_unusable_ones(finished: Project) -> None:
+    results = finished.folder / "results" / "demo"
+    manifest = pd.read_parquet(results / "manifest.parquet")
+    counts = sp.load_npz(results / "features/words500/counts.npz")
+    n_words = np.diff(counts.indptr)
+    assert counts.shape == (len(manifest), 60)
+    assert ((n_words > 0) == manifest["status"].isin(["ok", "clutter"])).all()
+    assert {"ok", "too_small", "unreadable", "not_an_image", "clutter"} == set(manifest["status"])
+
+
+def test_no_image_of_the_codebook_pool_is_in_a_split(finished: Project) -> None:
+    results = finished.folder / "results" / "demo"
+    pool = set(pd.read_parquet(results / "codebook_pool.parquet")["image_id"])
+    for subset in ("demo10", "demo20"):
+        split = pd.read_parquet(results / "splits" / f"{subset}.parquet")
+        assert not pool & set(split["image_id"])
+        assert split.groupby(["fold", "role"]).size().unique().tolist() in (
+            [12 * 3, 8 * 3],
+            [12 * 4, 8 * 4],
+            [24, 36],
+            [32, 48],
+        )
+
+
+def test_metrics_are_fractions_for_every_run(finished: Project) -> None:
+    metrics = pd.read_parquet(finished.folder / "results" / "demo" / "metrics.parquet")
+    assert metrics["value"].between(0, 1).all()
+    runs = metrics.groupby(["subset", "method", "fold"]).size()
+    assert len(runs) == 2 * 2 * 2
+    assert set(metrics.columns) == {"dataset", "representation", "subset", "method", "fold", "metric", "value"}
+
+
+def test_synthetic_numbers_say_so_and_are_compared_with_nothing(finished: Project) -> None:
+    exhibits = finished.folder / "results" / "demo" / "exhibits"
+    for sidecar in exhibits.glob("oasis-*/*.json"):
+        assert "synthetic" in json.loads(sidecar.read_text())["caption"].lower(), sidecar
+    for comparison in exhibits.glob("oasis-*/*_compare.csv"):
+        assert not pd.read_csv(comparison)["status"].isin(["agrees", "higher", "lower"]).any(), comparison
+
+
+def test_a_finished_workflow_does_nothing_again(finished: Project) -> None:
+    assert finished.planned("demo") == {}
+
+
+def test_a_deleted_figure_redraws_one_figure(finished: Project) -> None:
+    figure = finished.folder / "results/demo/exhibits/oasis-jmlr-2010/fig6.png"
+    before = figure.read_bytes()
+    figure.unlink()
+    assert finished.planned("results/demo/exhibits/oasis-jmlr-2010/fig6.png") == {"draw_figure": 1}
+    finished.snakemake("demo")
+    assert figure.read_bytes() == before
+    assert finished.planned("demo") == {}
+
+
+def test_an_edited_kernel_reruns_what_it_changes(finished: Project) -> None:
+    kernel = finished.folder / "src/lookalike/learners/_oasis_kernels.py"
+    original = kernel.read_bytes()
+    times = kernel.stat()
+    try:
+        kernel.write_bytes(original + b"\n# edited\n")
+        planned = finished.planned("demo")
+    finally:
+        import os
+
+        kernel.write_bytes(original)
+        os.utime(kernel, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert planned["run_fold_demo"] == 4
+    assert planned["trace_fold"] == 4
+    assert not {"describe_blocks", "learn_codebook", "scan_images", "run_subset_demo", "draw_splits"} & set(planned)
+
+
+def test_killed_runs_and_one_core_end_in_the_same_bytes(
+    finished: Project, new_project: Callable[[str], Project]
+) -> None:
+    project = new_project("killed")
+    for n_finished in (3, 12):
+        running = subprocess.Popen(
+            project.command("demo", cores=1),
+            cwd=project.folder,
+            env=project.environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        wait_for_jobs(project.folder, running, n_finished)
+        kill_group(running)
+        assert not (project.folder / "results/demo/metrics.parquet").exists()
+        project.snakemake("--unlock")
+    project.snakemake("demo", cores=1)
+    for file in ("manifest.parquet", "features/words500/counts.npz", "metrics.parquet", "curves.parquet"):
+        assert (project.folder / "results/demo" / file).read_bytes() == (
+            finished.folder / "results/demo" / file
+        ).read_bytes(), file
+
+
+def wait_for_jobs(folder: Path, running: subprocess.Popen[bytes], n: int) -> None:
+    """Wait until at least `n` jobs have opened their logs."""
+    deadline = time.monotonic() + 240
+    while len(list((folder / "logs").rglob("*.log"))) < n:
+        assert running.poll() is None, "the workflow ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def kill_group(running: subprocess.Popen[bytes]) -> None:
+    import os
+
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()

@@ -1,0 +1,105 @@
+"""What every rule file uses: checked settings, where files are, and which code a result depends on. No rules."""
+
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+ROOT = Path(workflow.basedir)
+ROOT = ROOT if (ROOT / "src").is_dir() else ROOT.parent
+RESOURCES = ROOT / "workflow" / "resources"
+SOURCE = ROOT / "src"
+
+# jobs in a conda environment find the package here; the kernels' cache is the work folder's own
+os.environ["PYTHONPATH"] = os.pathsep.join([str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])])
+os.environ["NUMBA_CACHE_DIR"] = str(Path(".snakemake", "numba").resolve())
+sys.path.insert(0, str(SOURCE))
+
+from lookalike import config as settings
+from lookalike.datasets import fetch, sources
+from lookalike.errors import LookalikeError
+from lookalike.workflow_code import code_dependencies as code
+
+try:
+    config = settings.checked(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
+except LookalikeError as error:
+    raise WorkflowError(str(error))
+
+SEED = config["seed"]
+DATASETS = config["datasets"]
+CATEGORY = config["category"]
+
+RESULTS = "results/{dataset}"
+DESCRIPTOR = RESULTS + "/descriptors/{descriptor}"
+FEATURES = RESULTS + "/features/{representation}"
+RUN = RESULTS + "/runs/{representation}/{subset}/{method}"
+LOGS = "logs/{dataset}"
+
+
+wildcard_constraints:
+    dataset="|".join(DATASETS),
+    descriptor="|".join(config["descriptors"]),
+    representation="|".join(config["representations"]),
+    method="|".join(config["methods"]),
+    subset="[A-Za-z0-9._-]+",
+    fold="[0-9]+",
+    shard="[0-9]+",
+
+
+def studied(synthetic=None):
+    """Data sets of the category study; only the synthetic or only the other ones if told so."""
+    return [
+        dataset
+        for dataset in CATEGORY
+        if synthetic is None or (DATASETS[dataset]["kind"] == "synthetic") == synthetic
+    ]
+
+
+def has_results(dataset):
+    """Whether a finished run of this data set is there to draw from."""
+    return Path(f"results/{dataset}/metrics.parquet").exists()
+
+
+@cache
+def not_run(dataset):
+    """Why a data set cannot be run now, as the sentence its exhibits show; empty if it can."""
+    data = DATASETS[dataset]
+    if has_results(dataset) or data["kind"] == "synthetic":
+        return ""
+    if data["kind"] == "folder":
+        return "" if Path(data["path"]).is_dir() else f"not run: put class folders of images at {data['path']}"
+    archive = sources.load_archives(RESOURCES / "archives.yaml")["caltech256"]
+    state = fetch.status(archive, data["path"])
+    if state in ("folder", "archive") or (state == "reachable" and data["fetch"]):
+        return ""
+    return fetch.not_run_reason(archive, data["path"])
+
+
+def descriptor_of(wildcards):
+    """Folder of the block descriptors that a representation is made from."""
+    descriptor = config["representations"][wildcards.representation]["descriptor"]
+    return f"results/{wildcards.dataset}/descriptors/{descriptor}"
+
+
+def shards(dataset):
+    """Shard numbers of a data set, zero-padded as in file names."""
+    return [f"{shard:03d}" for shard in range(DATASETS[dataset]["shards"])]
+
+
+def folds(dataset):
+    """Fold numbers of a data set's category study."""
+    return range(CATEGORY[dataset]["splits"]["folds"])
+
+
+def method_spec(wildcards):
+    """Settings of a method on a data set."""
+    return settings.method_spec(config, wildcards.dataset, wildcards.method)
+
+
+def learner_code(method):
+    """The module that defines a method's learner."""
+    from lookalike.learners import learner_module
+
+    return code(learner_module(config["methods"][method]["learner"]))

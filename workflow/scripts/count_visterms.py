@@ -1,0 +1,17 @@
+"""Count the visterms of every image of the manifest."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    import numpy as np
+
+    from lookalike.features.codebook import count_visterms
+    from lookalike.files import read_table, write_csr
+
+    counts = count_visterms(
+        snakemake.input.blocks,
+        np.load(snakemake.input.codebook),
+        hellinger=snakemake.params.hellinger,
+        n_rows=len(read_table(snakemake.input.manifest)),
+    )
+    write_csr(counts, snakemake.output[0])

@@ -1,0 +1,33 @@
+"""Draw a subset's random partitions into training, validation and test images."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.datasets.splits import make_splits
+    from lookalike.datasets.subsets import drop_or_fail, resolve_subset, usable_counts
+    from lookalike.files import read_table, write_table
+
+    manifest, pool = read_table(snakemake.input.manifest), read_table(snakemake.input.pool)
+    subset, sizes = snakemake.params.subset, snakemake.params.splits
+    classes = resolve_subset(
+        subset["classes"], manifest, subset=snakemake.wildcards.subset, published=snakemake.input.published
+    )
+    classes, dropped = drop_or_fail(
+        classes,
+        usable_counts(manifest, pool),
+        needed=sizes["train"] + sizes["test"],
+        too_small=subset["too_small"],
+    )
+    splits = make_splits(
+        manifest,
+        pool,
+        classes,
+        n_folds=sizes["folds"],
+        n_train=sizes["train"],
+        n_test=sizes["test"],
+        n_validation=sizes["validation"],
+        seed=snakemake.params.seed,
+        subset=snakemake.wildcards.subset,
+    )
+    write_table(dropped, snakemake.output.dropped)
+    write_table(splits, snakemake.output.splits)

@@ -1,0 +1,26 @@
+"""Learn the codebook of visterms from the blocks of the codebook pool."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.features.codebook import learn_codebook, sample_descriptors
+    from lookalike.files import read_table, write_array
+    from lookalike.seeds import generator, integer_seed
+
+    representation = snakemake.params.representation
+    names = ("codebook", snakemake.wildcards.dataset, snakemake.wildcards.representation)
+    descriptors = sample_descriptors(
+        snakemake.input.blocks,
+        read_table(snakemake.input.pool)["image_id"].to_numpy(),
+        representation["max_descriptors"],
+        generator(snakemake.params.seed, *names, "sample"),
+        hellinger=representation["hellinger"],
+    )
+    print(f"{len(descriptors)} descriptors for {representation['words']} words")
+    codebook = learn_codebook(
+        descriptors,
+        representation["words"],
+        seed=integer_seed(snakemake.params.seed, *names),
+        n_iterations=representation["iterations"],
+    )
+    write_array(codebook, snakemake.output[0])

@@ -1,0 +1,25 @@
+"""Choose, fit and score one method on one subset: one fold, or all folds of a fast method."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from pathlib import Path
+
+    from lookalike.evaluation.protocol import run_fold, write_fold
+    from lookalike.files import read_csr, read_table
+
+    counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
+    folders = {int(Path(file).parent.name): Path(file).parent for file in snakemake.output}
+    for fold in snakemake.params.folds:
+        result = run_fold(
+            counts,
+            splits,
+            fold,
+            snakemake.params.spec,
+            seed=snakemake.params.seed,
+            subset=snakemake.wildcards.subset,
+            method=snakemake.wildcards.method,
+        )
+        names = {key: snakemake.wildcards[key] for key in ("dataset", "representation", "subset", "method")}
+        write_fold(result, folders[fold], **names, fold=fold)
+        print(f"fold {fold}: mAP {result.rankings.mean_average_precision():.4f}, {result.fit['seconds']}")

@@ -1,0 +1,16 @@
+"""Scan a data set's folder to its manifest: a row with a status and a reason for every file."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.datasets.scan import scan_folder, summary
+    from lookalike.files import read_json, write_table
+
+    manifest = scan_folder(
+        read_json(snakemake.input.images)["root"],
+        clutter_labels=tuple(snakemake.params.clutter),
+        n_threads=snakemake.threads,
+        progress=True,
+    )
+    print(summary(manifest).to_string())
+    write_table(manifest, snakemake.output[0])
