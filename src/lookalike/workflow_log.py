@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from lookalike.errors import LookalikeError
@@ -46,3 +47,18 @@ def logged(log: Iterable[str]) -> Iterator[None]:
                 traceback.print_exc()
                 print(f"an unexpected error; its traceback is in {path}", file=terminal)
             raise
+
+
+def progress_lines(what: str, seconds: float = 5.0) -> Callable[[int, int], None]:
+    """Return a callback (done, all) that prints how far a long job is, at most every so many seconds and at the end."""
+    start = last = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= seconds or done == total:
+            last = now
+            rate = done / max(now - start, 1e-9)
+            print(f"{done:,} of {total:,} {what}, {rate:.1f} a second, {(total - done) / rate:.0f} s left", flush=True)
+
+    return report

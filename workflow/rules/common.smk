@@ -100,6 +100,6 @@ def method_spec(wildcards):
 
 def learner_code(method):
     """The module that defines a method's learner."""
-    from lookalike.learners import learner_module
+    from lookalike.learners.registry import learner_module
 
     return code(learner_module(config["methods"][method]["learner"]))

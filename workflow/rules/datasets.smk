@@ -49,7 +49,7 @@ def folder_listing(wildcards):
     data = DATASETS[wildcards.dataset]
     if data["kind"] != "folder":
         return ""
-    from lookalike.datasets.scan import listing_fingerprint
+    from lookalike.datasets.locate import listing_fingerprint
 
     return listing_fingerprint(data["path"])
 

@@ -12,8 +12,8 @@ PICTURES = ["oasis-jmlr-2010/fig2", "representation/block_grid", "representation
 
 wildcard_constraints:
     paper="[a-z0-9-]+",
-    table="table[0-9]+",
-    figure="fig[0-9]+[a-d]?",
+    table="|".join({Path(table).name for table in TABLES}),
+    figure="|".join({Path(figure).name for figure in FIGURES}),
     picture="|".join(Path(picture).name for picture in PICTURES),
 
 
@@ -37,26 +37,46 @@ def exhibit_names(dataset):
     return [*TABLES, *FIGURES, *([] if not_run(dataset) else PICTURES)]
 
 
+def study_descriptor(wildcards):
+    """Folder of the block descriptors of a data set's own representation."""
+    descriptor = config["representations"][CATEGORY[wildcards.dataset]["representation"]]["descriptor"]
+    return f"results/{wildcards.dataset}/descriptors/{descriptor}"
+
+
+def study_features(wildcards):
+    """Folder of a data set's own representation."""
+    return f"results/{wildcards.dataset}/features/{CATEGORY[wildcards.dataset]['representation']}"
+
+
 def if_run(pattern):
     """Input function: the file, or nothing where the data set cannot be run."""
     return lambda wildcards: [] if not_run(wildcards.dataset) else pattern
+
+
+def n_classes_asked_for(subsets, subset):
+    """Number of classes of a subset as far as the configuration knows it before anything is scanned; else 0."""
+    classes = subsets[subset]["classes"]
+    if classes == "published":
+        from lookalike.datasets.subsets import read_published_subsets
+
+        return len(read_published_subsets(RESOURCES / "class-subsets.csv").get(subset, []))
+    return 0 if isinstance(classes, str) else len(classes)
 
 
 def exhibit_context(wildcards):
     """What an exhibit has to know about its study besides the numbers."""
     dataset = wildcards.dataset
     study, data = CATEGORY[dataset], DATASETS[dataset]
-    name = f"{wildcards.paper}/{wildcards.get('table') or wildcards.get('figure')}"
+    name = f"{wildcards.get('paper')}/{wildcards.get('table') or wildcards.get('figure')}"
     return {
         "dataset": dataset,
         "title": data.get("title", dataset),
         "kind": data["kind"],
         "not_run": not_run(dataset),
         "representation": study["representation"],
-        "n_words": config["representations"][study["representation"]]["words"],
         "splits": study["splits"],
         "subsets": {
-            subset: study["subsets"][subset]
+            subset: study["subsets"][subset] | {"n_classes": n_classes_asked_for(study["subsets"], subset)}
             for subset in study.get("exhibits", {}).get(name, list(study["subsets"]))
         },
         "methods": {method: config["methods"][method].get("title", method) for method in study["methods"]},
@@ -66,7 +86,7 @@ def exhibit_context(wildcards):
 rule draw_table:
     input:
         metrics=if_run(RESULTS + "/metrics.parquet"),
-        splits=if_run(RESULTS + "/class_counts.csv"),
+        fits=if_run(RESULTS + "/timing.parquet"),
         reference=RESOURCES / "reference-values.csv",
         code=code("exhibits/write.py"),
     output:
@@ -86,7 +106,6 @@ rule draw_figure:
         metrics=if_run(RESULTS + "/metrics.parquet"),
         curves=if_run(RESULTS + "/curves.parquet"),
         fits=if_run(RESULTS + "/timing.parquet"),
-        splits=if_run(RESULTS + "/class_counts.csv"),
         reference=RESOURCES / "reference-values.csv",
         code=code("exhibits/write.py"),
     output:
@@ -101,3 +120,49 @@ rule draw_figure:
         "../../envs/exhibits.yaml"
     script:
         "../scripts/draw_exhibit.py"
+
+
+rule draw_picture:
+    input:
+        images=RESULTS + "/images.json",
+        manifest=RESULTS + "/manifest.parquet",
+        pool=RESULTS + "/codebook_pool.parquet",
+        palette=lambda wildcards: f"{study_descriptor(wildcards)}/palette.npy",
+        codebook=lambda wildcards: f"{study_features(wildcards)}/codebook.npy",
+        blocks=lambda wildcards: [
+            f"{study_descriptor(wildcards)}/blocks-{shard}.npz" for shard in shards(wildcards.dataset)
+        ],
+        code=code("exhibits/representation.py"),
+    output:
+        multiext(EXHIBITS + "/{paper}/{picture}", ".png", ".svg", ".pdf", ".json"),
+    log:
+        LOGS + "/exhibits/{paper}/{picture}.log",
+    params:
+        data=lambda wildcards: DATASETS[wildcards.dataset],
+        hellinger=lambda wildcards: config["representations"][CATEGORY[wildcards.dataset]["representation"]]["hellinger"],
+        seed=SEED,
+    conda:
+        "../../envs/exhibits.yaml"
+    script:
+        "../scripts/draw_picture.py"
+
+
+rule list_exhibits:
+    input:
+        exhibits=lambda wildcards: [
+            f"results/{wildcards.dataset}/exhibits/{name}.json" for name in exhibit_names(wildcards.dataset)
+        ],
+        metrics=if_run(RESULTS + "/metrics.parquet"),
+        fits=if_run(RESULTS + "/timing.parquet"),
+        code=code("exhibits/write.py"),
+    output:
+        index=EXHIBITS + "/index.md",
+        headline=EXHIBITS + "/headline.txt",
+    log:
+        LOGS + "/exhibits/index.log",
+    params:
+        context=exhibit_context,
+    conda:
+        "../../envs/exhibits.yaml"
+    script:
+        "../scripts/list_exhibits.py"

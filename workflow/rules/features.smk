@@ -7,7 +7,7 @@ histograms in shards; per representation, the codebook and the raw term counts, 
 
 rule compile_kernels:
     input:
-        code=code("features/descriptors.py") + code("learners/oasis.py") + code("evaluation/ranking.py"),
+        code=code("features/descriptors.py") + code("learners/oasis.py"),
     output:
         touch("results/kernels.compiled"),
     log:

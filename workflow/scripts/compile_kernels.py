@@ -3,9 +3,8 @@
 from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
-    from lookalike.evaluation import ranking
-    from lookalike.features import descriptors
     from lookalike import learners
+    from lookalike.features import descriptors
 
-    for module in (descriptors, learners, ranking):
-        module.warm_up()
+    descriptors.warm_up()
+    learners.warm_up()

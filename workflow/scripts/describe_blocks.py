@@ -1,6 +1,6 @@
 """Describe the blocks of one shard of the manifest: raw LBP and colour histograms."""
 
-from lookalike.workflow_log import logged
+from lookalike.workflow_log import logged, progress_lines
 
 with logged(snakemake.log):
     import numpy as np
@@ -8,9 +8,11 @@ with logged(snakemake.log):
     from lookalike.features.descriptors import describe_shard, shard_of, write_blocks
     from lookalike.files import read_json, read_table
 
-    rows = shard_of(
-        read_table(snakemake.input.manifest), int(snakemake.wildcards.shard), snakemake.params.n_shards
+    rows = shard_of(read_table(snakemake.input.manifest), int(snakemake.wildcards.shard), snakemake.params.n_shards)
+    blocks = describe_shard(
+        rows,
+        read_json(snakemake.input.images)["root"],
+        np.load(snakemake.input.palette),
+        progress=progress_lines("images"),
     )
-    root = read_json(snakemake.input.images)["root"]
-    blocks = describe_shard(rows, root, np.load(snakemake.input.palette), progress=True)
     write_blocks(blocks, snakemake.output[0])

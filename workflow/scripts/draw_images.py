@@ -21,4 +21,4 @@ with logged(snakemake.log):
     written = write_images(spec, snakemake.params.folder, shard, snakemake.params.n_shards)
     if shard == 0:
         write_odd_files(spec, snakemake.params.folder)
-    write_json({"synthetic": True, "settings": settings, "images": len(written)}, snakemake.output[0])
+    write_json({"synthetic": True, "settings": settings, "images": written}, snakemake.output[0])

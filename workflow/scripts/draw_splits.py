@@ -4,14 +4,13 @@ from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
     from lookalike.datasets.splits import make_splits
-    from lookalike.datasets.subsets import drop_or_fail, resolve_subset, usable_counts
+    from lookalike.datasets.subsets import drop_or_fail, read_published_subsets, resolve_subset, usable_counts
     from lookalike.files import read_table, write_table
 
     manifest, pool = read_table(snakemake.input.manifest), read_table(snakemake.input.pool)
     subset, sizes = snakemake.params.subset, snakemake.params.splits
-    classes = resolve_subset(
-        subset["classes"], manifest, subset=snakemake.wildcards.subset, published=snakemake.input.published
-    )
+    published = read_published_subsets(snakemake.input.published).get(snakemake.wildcards.subset)
+    classes = resolve_subset(subset["classes"], manifest, published)
     classes, dropped = drop_or_fail(
         classes,
         usable_counts(manifest, pool),

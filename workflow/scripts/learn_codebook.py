@@ -4,23 +4,23 @@ from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
     from lookalike.features.codebook import learn_codebook, sample_descriptors
+    from lookalike.features.descriptors import normalise
     from lookalike.files import read_table, write_array
     from lookalike.seeds import generator, integer_seed
 
     representation = snakemake.params.representation
     names = ("codebook", snakemake.wildcards.dataset, snakemake.wildcards.representation)
-    descriptors = sample_descriptors(
+    counts = sample_descriptors(
         snakemake.input.blocks,
         read_table(snakemake.input.pool)["image_id"].to_numpy(),
         representation["max_descriptors"],
         generator(snakemake.params.seed, *names, "sample"),
-        hellinger=representation["hellinger"],
     )
-    print(f"{len(descriptors)} descriptors for {representation['words']} words")
+    print(f"{len(counts)} descriptors for {representation['words']} words")
     codebook = learn_codebook(
-        descriptors,
+        normalise(counts, representation["hellinger"]),
         representation["words"],
-        seed=integer_seed(snakemake.params.seed, *names),
+        seed=integer_seed(snakemake.params.seed, *names, "k-means"),
         n_iterations=representation["iterations"],
     )
     write_array(codebook, snakemake.output[0])

@@ -3,16 +3,21 @@
 from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
-    from lookalike.features.palette import learn_pool_palette
+    from lookalike.features.palette import learn_palette, pool_pixels
     from lookalike.files import read_json, read_table, write_array
     from lookalike.seeds import integer_seed
 
-    palette = learn_pool_palette(
+    names = ("palette", snakemake.wildcards.dataset, snakemake.wildcards.descriptor)
+    pixels = pool_pixels(
         read_json(snakemake.input.images)["root"],
         read_table(snakemake.input.manifest),
         read_table(snakemake.input.pool),
-        n_colours=snakemake.params.descriptor["palette_colours"],
-        n_pixels=snakemake.params.descriptor["palette_pixels"],
-        seed=integer_seed(snakemake.params.seed, "palette", snakemake.wildcards.dataset),
+        snakemake.params.descriptor["palette_pixels"],
+        seed=integer_seed(snakemake.params.seed, *names, "pixels"),
+    )
+    palette = learn_palette(
+        pixels,
+        snakemake.params.descriptor["palette_colours"],
+        seed=integer_seed(snakemake.params.seed, *names, "k-means"),
     )
     write_array(palette, snakemake.output[0])

@@ -3,7 +3,7 @@
 from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
-    from lookalike.datasets.fetch import obtain
+    from lookalike.datasets.locate import obtain
     from lookalike.datasets.sources import load_archives
     from lookalike.files import write_json
 

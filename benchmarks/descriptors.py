@@ -1,0 +1,234 @@
+"""Block descriptors: ours beside scikit-image, in one run on one core.
+
+Three ways to the same counts of a 400x300 image (59 LBP bins and 20 colours in every 64x64 block of every level):
+
+- ours: one exact code image per level, 32x32 cells, compiled by numba;
+- per block: scikit-image's `local_binary_pattern` and a NumPy argmin over the palette for each block by itself;
+- vectorised: one `local_binary_pattern` per level, all blocks' histograms by one `bincount` of 32x32 cells, and colours
+  by one matrix product or by SciPy's `cKDTree` (both are shown).
+
+All are given the same Pillow pyramid, made beforehand, so that only descriptors are compared. They take turns, so that
+a busy machine slows all alike. The end-to-end figure (decode + resize + describe) is printed apart. scikit-image's
+counts differ from ours at borders (it pads with zeros) and in exact ties (it rounds them by chance).
+
+    python benchmarks/descriptors.py [--images FOLDER] [--repeat N] [--output FILE.json]
+"""
+
+from __future__ import annotations
+
+import os
+
+# before NumPy is imported: libraries read them once
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+
+import argparse
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from scipy.spatial import cKDTree
+from skimage.feature import local_binary_pattern
+
+from lookalike.datasets.images import load_rgb
+from lookalike.features import pyramid
+from lookalike.features.descriptors import BlockDescriber
+from lookalike.features.palette import learn_palette, sample_pixels
+
+WIDTH, HEIGHT = 400, 300
+SUFFIXES = {".jpg", ".jpeg", ".png"}
+N_COLOURS = 20
+
+
+def textured_image(seed: int = 0) -> np.ndarray:
+    """A synthetic 400x300 photograph: coloured noise at several scales, so that codes and colours vary."""
+    rng = np.random.default_rng(seed)
+    image = np.zeros((HEIGHT, WIDTH, 3))
+    for scale in (1, 2, 4, 8, 16, 32, 64):
+        noise = rng.integers(0, 256, (HEIGHT // scale + 1, WIDTH // scale + 1, 3), dtype=np.uint8)
+        image += np.asarray(Image.fromarray(noise).resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC)) * scale**0.7
+    image -= image.min()
+    return (image * (255 / image.max())).astype(np.uint8)
+
+
+def image_files(folder: Path, n_max: int) -> list[Path]:
+    """Up to `n_max` images spread evenly over a folder, in sorted order."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+    return files[:: max(1, len(files) // n_max)][:n_max]
+
+
+def blocks_of(level: np.ndarray) -> Iterator[np.ndarray]:
+    rows, columns = pyramid.grid_shape(level.shape[1], level.shape[0])
+    for y in range(0, rows * pyramid.STRIDE, pyramid.STRIDE):
+        for x in range(0, columns * pyramid.STRIDE, pyramid.STRIDE):
+            yield level[y : y + pyramid.BLOCK, x : x + pyramid.BLOCK]
+
+
+def describe_per_block(levels: list[np.ndarray], palette: np.ndarray) -> np.ndarray:
+    rows = []
+    squares = (palette**2).sum(axis=1)
+    for level in levels:
+        for block in blocks_of(level):
+            grey = np.asarray(Image.fromarray(np.ascontiguousarray(block)).convert("L"))
+            edges = local_binary_pattern(grey, 8, 2, "nri_uniform")
+            nearest = (squares - 2 * (block.reshape(-1, 3).astype(np.float32) @ palette.T)).argmin(axis=1)
+            edge_counts = np.histogram(edges, bins=59, range=(0, 59))[0]
+            rows.append(np.r_[edge_counts, np.histogram(nearest, bins=N_COLOURS, range=(0, N_COLOURS))[0]])
+    return np.array(rows, dtype=np.uint16)
+
+
+def histogram_cells(labels: np.ndarray, n_bins: int) -> np.ndarray:
+    """Counts of every block: one bincount over cells of 32 pixels, then sums of 2 x 2 cells."""
+    rows, columns = (side // pyramid.STRIDE for side in labels.shape)
+    inside = labels[: rows * pyramid.STRIDE, : columns * pyramid.STRIDE]
+    cell_row, cell_column = (np.arange(side) // pyramid.STRIDE for side in inside.shape)
+    keys = (cell_row[:, None] * columns + cell_column) * n_bins + inside
+    cells = np.bincount(keys.ravel(), minlength=rows * columns * n_bins).reshape(rows, columns, n_bins)
+    blocks = cells[:-1, :-1] + cells[1:, :-1] + cells[:-1, 1:] + cells[1:, 1:]
+    return blocks.reshape(-1, n_bins)
+
+
+def nearest_by_product(pixels: np.ndarray, palette: np.ndarray) -> np.ndarray:
+    """Index of the nearest colour of each pixel; running over colours is faster than an argmin over short rows."""
+    best = np.full(len(pixels), np.inf, np.float32)
+    nearest = np.zeros(len(pixels), np.intp)
+    scores = (palette**2).sum(axis=1)[:, None] - 2 * (palette @ pixels.T.astype(np.float32))
+    for index, score in enumerate(scores):
+        closer = score < best
+        nearest[closer] = index
+        np.minimum(best, score, out=best)
+    return nearest
+
+
+def describe_vectorised(levels: list[np.ndarray], nearest_colour: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    rows = []
+    for level in levels:
+        grey = np.asarray(Image.fromarray(level).convert("L"))
+        edges = local_binary_pattern(grey, 8, 2, "nri_uniform").astype(np.intp)
+        nearest = nearest_colour(level.reshape(-1, 3)).reshape(level.shape[:2])
+        rows.append(np.hstack([histogram_cells(edges, 59), histogram_cells(nearest, N_COLOURS)]))
+    return np.concatenate(rows).astype(np.uint16)
+
+
+def median_ms(functions: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:
+    """Median milliseconds of each function; they take turns, after one call that compiles and fills caches."""
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for turn in range(repeat + 1):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            if turn > 0:
+                times[name].append(1e3 * (time.perf_counter() - start))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def end_to_end(files: list[Path], describer: BlockDescriber) -> dict[str, float]:
+    """Seconds that decoding, resizing and describing take over whole files, and images per second."""
+    decode = resize = describe = 0.0
+    n_blocks = 0
+    for path in files:
+        start = time.perf_counter()
+        image = load_rgb(path)
+        decoded = time.perf_counter()
+        levels = list(pyramid.levels(image))
+        resized = time.perf_counter()
+        n_blocks += len(describer.describe_levels(levels))
+        described = time.perf_counter()
+        decode, resize = decode + decoded - start, resize + resized - decoded
+        describe += described - resized
+    total = decode + resize + describe
+    return {
+        "images": len(files),
+        "blocks_per_image": n_blocks / len(files),
+        "decode_ms": 1e3 * decode / len(files),
+        "resize_ms": 1e3 * resize / len(files),
+        "describe_ms": 1e3 * describe / len(files),
+        "images_per_second": len(files) / total,
+    }
+
+
+def sample_images(folder: Path | None, n: int) -> tuple[str, list[np.ndarray]]:
+    """What is described: real images scaled to 400x300, or synthetic ones; and which of the two."""
+    if folder is None:
+        return "synthetic textured images", [textured_image(seed) for seed in range(n)]
+    images = [
+        np.asarray(Image.fromarray(load_rgb(path)).resize((WIDTH, HEIGHT), Image.Resampling.BOX))
+        for path in image_files(folder, n)
+    ]
+    return f"images of {folder.name}, scaled to {WIDTH}x{HEIGHT}", images
+
+
+def compare(images: list[np.ndarray], palette: np.ndarray, repeat: int) -> dict[str, dict[str, float]]:
+    """Median time per image of each way, and how far its counts are from ours."""
+    describer, tree = BlockDescriber(palette), cKDTree(palette)
+    pyramids = [list(pyramid.levels(image)) for image in images]
+    ways: dict[str, Callable[[list[np.ndarray]], np.ndarray]] = {
+        "ours": describer.describe_levels,
+        "scikit-image per block": partial(describe_per_block, palette=palette),
+        "vectorised, product": partial(
+            describe_vectorised, nearest_colour=partial(nearest_by_product, palette=palette)
+        ),
+        "vectorised, cKDTree": partial(describe_vectorised, nearest_colour=lambda pixels: tree.query(pixels)[1]),
+    }
+    milliseconds = median_ms({name: partial(describe_all, way, pyramids) for name, way in ways.items()}, repeat)
+    reference = describe_all(describer.describe_levels, pyramids).astype(np.int64)
+    rows = {}
+    for name, way in ways.items():
+        moved = np.abs(describe_all(way, pyramids) - reference).sum() / 2
+        ms = milliseconds[name] / len(images)
+        rows[name] = {
+            "ms_per_image": ms,
+            "descriptors_per_second": 1e3 * len(reference) / len(images) / ms,
+            "times_ours": milliseconds[name] / milliseconds["ours"],
+            "share_of_pixels_in_another_bin": float(moved / reference.sum()),
+        }
+    return rows
+
+
+def describe_all(way: Callable[[list[np.ndarray]], np.ndarray], pyramids: list[list[np.ndarray]]) -> np.ndarray:
+    return np.concatenate([way(levels) for levels in pyramids])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--images", type=Path, help="folder of images; synthetic textured images without it")
+    parser.add_argument("--repeat", type=int, default=5, help="passes of which the median is taken (default 5)")
+    parser.add_argument("--output", type=Path, help="also write the numbers as JSON")
+    arguments = parser.parse_args()
+
+    what, images = sample_images(arguments.images, 4)
+    rng = np.random.default_rng(0)
+    palette = learn_palette(np.concatenate([sample_pixels(image, 5000, rng) for image in images]), N_COLOURS, seed=0)
+    rows = compare(images, palette, arguments.repeat)
+    print(
+        f"{len(images)} {what}; one core of {platform.processor() or platform.machine()}; median of {arguments.repeat}"
+    )
+    print("every way gets the same Pillow pyramid, not timed: only descriptors are compared\n")
+    print(f"{'':26}{'ms/image':>10}{'descriptors/s':>16}{'x ours':>9}{'pixels in another bin':>24}")
+    for name, row in rows.items():
+        print(
+            f"{name:26}{row['ms_per_image']:10.2f}{row['descriptors_per_second']:16,.0f}{row['times_ours']:9.1f}"
+            f"{row['share_of_pixels_in_another_bin']:23.2%}"
+        )
+    result: dict[str, object] = {"images": what, "repeat": arguments.repeat, "descriptors": rows}
+    if arguments.images is not None:
+        whole = end_to_end(image_files(arguments.images, 60), BlockDescriber(palette))
+        result["end_to_end"] = whole
+        print(
+            f"\nwhole files ({whole['images']} as they are, {whole['blocks_per_image']:.0f} blocks each): "
+            f"decode {whole['decode_ms']:.1f} + resize {whole['resize_ms']:.1f} "
+            f"+ describe {whole['describe_ms']:.1f} ms = {whole['images_per_second']:.0f} images/s"
+        )
+    else:
+        print("\nend to end (decode + resize + describe): give --images FOLDER")
+    if arguments.output is not None:
+        arguments.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,319 @@
+"""Getting a published archive: the user's own copy if there is one, else a download that resumes and is verified.
+
+Publishers state a size and an MD5; both are verified before a file gets its name, and the SHA-256 of what was accepted
+is recorded in a JSON file beside it. A file that the user put in place is never changed or deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+from lookalike.datasets.sources import Archive
+from lookalike.errors import LookalikeError
+from lookalike.files import read_json, write_json
+
+if TYPE_CHECKING:
+    import requests
+
+_CHUNK = 1 << 20
+_LONGEST_PAUSE = 60.0  # seconds between two attempts
+
+
+class _TryAgain(Exception):
+    """An attempt ended early for a reason that may pass."""
+
+
+def fetch_archive(
+    archive: Archive,
+    folder: str | os.PathLike[str],
+    *,
+    retries: int = 5,
+    timeout: float = 30.0,
+    progress: bool = True,
+) -> Path:
+    """Return the archive's file in `folder`, verified; download it if it is not there.
+
+    A download goes to ``<filename>.part``, resumes after an interruption (of the connection or of the program) and gets
+    its name only after size and MD5 have been verified. ``<filename>.json`` records url, size, md5 and sha256.
+
+    Parameters
+    ----------
+    archive : Archive
+        What to get.
+    folder : str or path-like
+        Where it lies or shall lie; made if absent.
+    retries : int
+        How many attempts in a row may bring nothing new before giving up, the pause doubling each time from 1 second.
+    timeout : float
+        Seconds to wait for a connection and for each piece of data.
+    progress : bool
+        Whether to show a progress bar on standard error.
+
+    Returns
+    -------
+    Path
+        The verified file.
+
+    Raises
+    ------
+    LookalikeError
+        When a file in place has the wrong size or checksum, or the download fails: the message names the address, the
+        size, the checksum and where to put a copy.
+    """
+    folder = Path(folder)
+    target = folder / archive.filename
+    if not target.exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _download(archive, target, retries=retries, timeout=timeout, progress=progress)
+        except OSError as error:
+            raise LookalikeError(
+                f"cannot write {target}: {error.strerror or error}; free some space or mend the permissions, then run "
+                "the same command again: the download resumes"
+            ) from error
+        return target
+    sha256 = _verified_sha256(archive, target, "it was left as it is: replace it with a good copy, or remove it")
+    _record(archive, target, sha256)
+    return target
+
+
+def is_reachable(archive: Archive, timeout: float = 3.0) -> bool:
+    """Tell whether the archive's host (or the proxy that the environment names for it) takes a TCP connection.
+
+    Parameters
+    ----------
+    archive : Archive
+        Whose `url` to try.
+    timeout : float
+        Seconds to wait.
+    """
+    from requests.utils import get_environ_proxies, select_proxy
+
+    proxy = select_proxy(archive.url, get_environ_proxies(archive.url))
+    address = urlsplit(proxy if proxy is None or "//" in proxy else f"//{proxy}") if proxy else urlsplit(archive.url)
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        with socket.create_connection((address.hostname or "", port), timeout=timeout):
+            return True
+    except (OSError, UnicodeError):
+        return False
+
+
+def unpacked_folder(archive: Archive, folder: str | os.PathLike[str]) -> Path | None:
+    """Return the unpacked archive in `folder`, or `folder` itself where it is that, or None."""
+    for candidate in (Path(folder) / archive.top_folder, Path(folder)):
+        if candidate.name == archive.top_folder and candidate.is_dir():
+            return candidate
+    return None
+
+
+def status(
+    archive: Archive, folder: str | os.PathLike[str], *, timeout: float = 3.0
+) -> Literal["folder", "archive", "reachable", "absent"]:
+    """Tell how the archive can be had: unpacked already, as a file in place, from its host, or not at all.
+
+    Cheap enough for planning: nothing is read or verified.
+    """
+    if unpacked_folder(archive, folder) is not None:
+        return "folder"
+    if (Path(folder) / archive.filename).is_file():
+        return "archive"
+    return "reachable" if is_reachable(archive, timeout) else "absent"
+
+
+def not_run_reason(archive: Archive, folder: str | os.PathLike[str]) -> str:
+    """Sentence for an exhibit whose data is neither in place nor within reach."""
+    return f"not run: {put_in_place(archive, folder)}"
+
+
+def put_in_place(archive: Archive, folder: str | os.PathLike[str]) -> str:
+    """Say what the user may put where instead of a download."""
+    return (
+        f"put {archive.filename} ({archive.size:,} bytes, md5 {archive.md5}) or the folder {archive.top_folder} "
+        f"into {os.fspath(folder)}"
+    )
+
+
+def _give_up(archive: Archive, folder: Path, why: str) -> LookalikeError:
+    return LookalikeError(
+        f"cannot download {archive.url}: {why}; run the same command again once the network is back, or "
+        f"{put_in_place(archive, folder)} by hand"
+    )
+
+
+def _download(archive: Archive, target: Path, *, retries: int, timeout: float, progress: bool) -> None:
+    """Attempt until the file is whole; an attempt that brings new bytes starts the count of failures again."""
+    part = target.with_name(target.name + ".part")
+    failures, furthest = 0, _size(part)
+    while True:
+        try:
+            _attempt(archive, part, timeout=timeout, progress=progress)
+            sha256 = _verified_download(archive, part)
+        except _TryAgain as reason:
+            failures = 0 if _size(part) > furthest else failures + 1
+            furthest = max(furthest, _size(part))
+            if failures > retries:
+                raise _give_up(archive, target.parent, str(reason)) from reason
+            time.sleep(min(2.0 ** max(failures - 1, 0), _LONGEST_PAUSE))
+            continue
+        _tag_file(part).unlink(missing_ok=True)
+        os.replace(part, target)
+        _record(archive, target, sha256)
+        return
+
+
+def _attempt(archive: Archive, part: Path, *, timeout: float, progress: bool) -> None:
+    """Ask once for what is missing and append it to the part file."""
+    import requests
+
+    if _size(part) > archive.size:
+        part.unlink()
+    have = _size(part)
+    if have == archive.size:
+        return
+    headers = {"Accept-Encoding": "identity", "User-Agent": "lookalike"}
+    if have:
+        headers["Range"] = f"bytes={have}-"
+        tag = _read_tag(part)
+        if tag:
+            headers["If-Range"] = tag
+    try:
+        with requests.get(archive.url, headers=headers, stream=True, timeout=timeout) as response:
+            start = _agreed_start(archive, part, response, have)
+            _write_tag(part, response.headers.get("ETag", ""))
+            _append(response, part, start, archive, progress=progress)
+    except requests.RequestException as error:
+        raise _TryAgain(_cause(error)) from error
+
+
+def _agreed_start(archive: Archive, part: Path, response: requests.Response, have: int) -> int:
+    """Position that the answer's body begins at, after checking that it can be the file that was asked for."""
+    code, length = response.status_code, response.headers.get("Content-Length", "")
+    if code == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+        return have
+    if code == 200:  # no ranges here, or the file has changed since: from the start
+        if length.isdigit() and int(length) != archive.size:
+            raise _give_up(archive, part.parent, f"it offers {int(length):,} bytes instead of {archive.size:,}")
+        return 0
+    if code in (206, 416):
+        part.unlink(missing_ok=True)
+        raise _TryAgain("the server could not continue the download where it had stopped")
+    if code in (408, 425, 429) or code >= 500:
+        raise _TryAgain(f"the server answered {code} {response.reason}")
+    raise _give_up(archive, part.parent, f"the server answered {code} {response.reason}")
+
+
+def _append(response: requests.Response, part: Path, start: int, archive: Archive, *, progress: bool) -> None:
+    """Write the body to the part file from `start` on, never past the archive's size."""
+    from tqdm import tqdm
+
+    bar = tqdm(
+        total=archive.size,
+        initial=start,
+        unit="B",
+        unit_scale=True,
+        desc=archive.filename,
+        file=sys.stderr,
+        disable=not progress,
+    )
+    with bar, part.open("ab" if start else "wb") as stream:
+        for chunk in response.iter_content(_CHUNK):
+            stream.write(chunk)
+            bar.update(len(chunk))
+            if stream.tell() > archive.size:
+                break
+    have = _size(part)
+    if have > archive.size:
+        part.unlink()
+        _tag_file(part).unlink(missing_ok=True)
+        raise _give_up(archive, part.parent, f"it sends more than the {archive.size:,} bytes that it should have")
+    if have < archive.size:
+        raise _TryAgain(f"the connection ended after {have:,} of {archive.size:,} bytes")
+
+
+def _verified_download(archive: Archive, part: Path) -> str:
+    """SHA-256 of the finished part file; one that is wrong is of no use and goes."""
+    try:
+        return _verified_sha256(archive, part, "it was removed: run the same command again")
+    except LookalikeError:
+        part.unlink()
+        _tag_file(part).unlink(missing_ok=True)
+        raise
+
+
+def _verified_sha256(archive: Archive, file: Path, what_now: str) -> str:
+    """Compare size and MD5 with what the publisher states and return the SHA-256, all in one reading."""
+    if not file.is_file():
+        raise LookalikeError(f"{file} is not a file: move it away, or {put_in_place(archive, file.parent)}")
+    size = _size(file)
+    if size != archive.size:
+        raise LookalikeError(f"{file} has {size:,} bytes instead of {archive.size:,}; {what_now}")
+    md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
+    try:
+        with file.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                md5.update(chunk)
+                sha256.update(chunk)
+    except OSError as error:
+        raise LookalikeError(f"cannot read {file}: {error.strerror}; mend its permissions or replace it") from error
+    if md5.hexdigest() != archive.md5:
+        raise LookalikeError(f"{file} has md5 {md5.hexdigest()} instead of {archive.md5}; {what_now}")
+    return sha256.hexdigest()
+
+
+def _record(archive: Archive, target: Path, sha256: str) -> None:
+    """Write what was accepted beside the file; a user's read-only folder stays as it is."""
+    facts = {"url": archive.url, "size": archive.size, "md5": archive.md5, "sha256": sha256}
+    sidecar = target.with_name(target.name + ".json")
+    try:
+        if sidecar.is_file() and read_json(sidecar) == facts:
+            return
+    except (OSError, ValueError):
+        pass  # unreadable: written anew below
+    if os.access(target.parent, os.W_OK):
+        write_json(facts, sidecar)
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
+
+
+def _tag_file(part: Path) -> Path:
+    """Where the ETag of a part file waits for the next attempt."""
+    return part.with_name(part.name + ".etag")
+
+
+def _read_tag(part: Path) -> str:
+    file = _tag_file(part)
+    return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
+
+
+def _write_tag(part: Path, tag: str) -> None:
+    """Keep a strong ETag: If-Range does not take weak ones."""
+    if tag and not tag.startswith("W/"):
+        _tag_file(part).write_text(tag + "\n", encoding="utf-8")
+    else:
+        _tag_file(part).unlink(missing_ok=True)
+
+
+def _cause(error: BaseException) -> str:
+    """Short reason of a network failure, free of the library's nested representations."""
+    text = str(error)
+    for sign, reason in (
+        ("NameResolution", "its host name cannot be resolved (no network?)"),
+        ("refused", "the host refuses the connection"),
+        ("unreachable", "the network is unreachable"),
+        ("timed out", "the host does not answer in time"),
+        ("IncompleteRead", "the connection ended early"),
+        ("certificate", "the certificate of the host cannot be verified"),
+    ):
+        if sign in text:
+            return reason
+    return type(error).__name__

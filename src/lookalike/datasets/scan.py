@@ -1,0 +1,257 @@
+"""From a folder of class folders to the manifest: one row for every file, usable or not, with the reason why not.
+
+Later rules depend on the manifest, never on the folder. Every image is decoded whole here, so that a file that is cut
+short is found now and not in the middle of the descriptors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import warnings
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lookalike.datasets.images import NotAnImage, UnreadableImage, load_rgb
+from lookalike.errors import LookalikeError
+from lookalike.files import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STATUSES = ("ok", "too_small", "unreadable", "not_an_image", "clutter")
+"""What a row of the manifest can be. Only ``ok`` images are trained on and tested with."""
+
+_COLUMN_TYPES = {
+    "image_id": "int32",
+    "path": "str",
+    "label": "str",
+    "width": "int32",
+    "height": "int32",
+    "bytes": "int64",
+    "sha256": "str",
+    "status": "str",
+    "reason": "str",
+}
+
+
+class _Row(NamedTuple):
+    """A row of the manifest without its ``image_id``."""
+
+    path: str
+    label: str
+    width: int
+    height: int
+    bytes: int
+    sha256: str
+    status: str
+    reason: str
+
+
+def scan_folder(
+    root: str | os.PathLike[str],
+    *,
+    clutter_labels: Collection[str] = ("257.clutter",),
+    n_threads: int = 1,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Make the manifest of a folder that holds one folder per class.
+
+    Parameters
+    ----------
+    root : str or path-like
+        The folder of class folders; it may be a link. A file at any depth below a class folder is of that class. Links
+        inside are not followed.
+    clutter_labels : collection of str
+        Class folders whose usable images get the status ``clutter``: the codebook learns from them, no split does.
+    n_threads : int
+        Images that are decoded at the same time. The result does not depend on it.
+    progress : bool
+        Whether to show a progress bar on standard error.
+
+    Returns
+    -------
+    DataFrame
+        One row per file, in the order of `path`: ``image_id`` int32 = row number, ``path`` relative to `root` with
+        forward slashes, ``label`` = name of the class folder ("" for a file beside the class folders), ``width`` and
+        ``height`` int32 in pixels after EXIF rotation (0 where unknown), ``bytes`` int64, ``sha256`` of the file (""
+        for what is no regular file), ``status`` (one of `STATUSES`), ``reason`` ("" for ok and clutter).
+
+    Raises
+    ------
+    LookalikeError
+        When `root` is missing, empty or holds no class folders with images.
+    """
+    from tqdm import tqdm
+
+    root = Path(root)
+    files = list(_files(root, _class_folders(root)))
+    look = partial(_look_at, root, frozenset(clutter_labels))
+    with warnings.catch_warnings(), ThreadPoolExecutor(max(1, n_threads)) as pool:
+        warnings.filterwarnings("ignore", module="PIL")  # what matters about a file stands in its row
+        found = tqdm(pool.map(look, files), total=len(files), unit="file", desc="scan", disable=not progress)
+        rows = list(found)
+    if not any(row.status in ("ok", "too_small", "clutter") for row in rows):
+        raise LookalikeError(
+            f"{root} holds no image that can be read: give a folder that holds one folder of images per class"
+        )
+    return _table(rows)
+
+
+def summary(manifest: pd.DataFrame) -> pd.DataFrame:
+    """Count a manifest's files per class and status.
+
+    Parameters
+    ----------
+    manifest : DataFrame
+        As `scan_folder` makes it.
+
+    Returns
+    -------
+    DataFrame
+        One row per label, sorted: ``label``, one int column per status of `STATUSES`, ``files`` (their sum).
+    """
+    counts = manifest.groupby(["label", "status"]).size().unstack(fill_value=0)
+    counts = counts.reindex(columns=list(STATUSES), fill_value=0).astype(int)
+    counts["files"] = counts.sum(axis=1)
+    counts.columns.name = None
+    return counts.sort_index().reset_index()
+
+
+def read_manifest(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a manifest and check that it is one.
+
+    Raises
+    ------
+    LookalikeError
+        When the file is missing, or lacks a column, or its ``image_id`` are not the row numbers.
+    """
+    if not Path(path).is_file():
+        raise LookalikeError(f"there is no manifest {path}: scan the images first")
+    manifest: pd.DataFrame = read_table(path)
+    missing = [column for column in _COLUMN_TYPES if column not in manifest.columns]
+    if missing:
+        raise LookalikeError(f"{path} is no manifest: it lacks {', '.join(missing)}; scan the images again")
+    if not (manifest["image_id"].to_numpy() == range(len(manifest))).all():
+        raise LookalikeError(f"{path} is no manifest: its image_id are not 0, 1, 2, ...; scan the images again")
+    return manifest
+
+
+def _class_folders(root: Path) -> list[str]:
+    """Names of the class folders, after the checks that catch a wrong path."""
+    if not root.exists():
+        raise LookalikeError(f"there is no folder {root}: give the folder that holds one folder of images per class")
+    if not root.is_dir():
+        raise LookalikeError(f"{root} is a file: give the folder that holds one folder of images per class")
+    entries = _entries(root)
+    if not entries:
+        raise LookalikeError(f"{root} is empty: put one folder of images per class into it")
+    folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    visible = [name for name in folders if not name.startswith(".")]
+    if not visible:
+        raise LookalikeError(f"{root} holds no class folders: sort its images into one folder per class")
+    if len(visible) == 1:
+        inner = _entries(root / visible[0])
+        if len(inner) > 1 and all(entry.is_dir(follow_symlinks=False) for entry in inner):
+            raise LookalikeError(
+                f"{root} holds only {visible[0]}, which holds folders: give {root / visible[0]} instead"
+            )
+    return folders
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError as error:
+        raise LookalikeError(f"cannot list {folder}: {error.strerror}; mend its permissions") from error
+
+
+def _files(root: Path, folders: Collection[str]) -> Iterator[str]:
+    """Paths, relative to `root`, of everything that is no folder."""
+    names = set(folders)
+    for entry in _entries(root):
+        if entry.name not in names:
+            yield entry.name
+    waiting = list(folders)
+    while waiting:
+        folder = waiting.pop()
+        for entry in _entries(root / folder):
+            path = f"{folder}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(path)
+            else:
+                yield path
+
+
+def _look_at(root: Path, clutter_labels: frozenset[str], path: str) -> _Row:
+    """Make the row of one file, whatever is wrong with it."""
+    label = path.split("/")[0] if "/" in path else ""
+    row = _Row(path, label, 0, 0, 0, "", "not_an_image", "")
+    if not _is_text(path):  # cannot be stored in a table: the row shows the name with its odd bytes escaped
+        return row._replace(path=_escaped(path), label=_escaped(label), reason="its name is not valid UTF-8")
+    file = root / path
+    try:
+        facts = file.lstat()
+        if stat.S_ISLNK(facts.st_mode):
+            return row._replace(reason="a link")
+        if not stat.S_ISREG(facts.st_mode):
+            return row._replace(reason="not a regular file")
+        row = row._replace(bytes=facts.st_size, sha256=_sha256(file))
+    except OSError as error:
+        return row._replace(status="unreadable", reason=f"cannot be read: {error.strerror}")
+    return _look_inside(file, row, clutter_labels)
+
+
+def _look_inside(file: Path, row: _Row, clutter_labels: frozenset[str]) -> _Row:
+    """Complete the row of a regular file by decoding it."""
+    from lookalike.features.pyramid import is_large_enough
+
+    if not row.label:
+        return row._replace(reason="beside the class folders, in none of them")
+    if any(part.startswith(".") for part in PurePosixPath(row.path).parts):
+        return row._replace(reason="hidden")
+    if file.name in ("Thumbs.db", "desktop.ini"):
+        return row._replace(reason="made by a file manager")
+    try:
+        height, width = load_rgb(file).shape[:2]
+    except NotAnImage as error:
+        return row._replace(reason=str(error))
+    except UnreadableImage as error:
+        return row._replace(status="unreadable", reason=str(error))
+    row = row._replace(width=width, height=height)
+    if not is_large_enough(width, height):
+        return row._replace(status="too_small", reason=f"{width} x {height} pixels hold too few blocks")
+    return row._replace(status="clutter" if row.label in clutter_labels else "ok")
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _is_text(name: str) -> bool:
+    """Tell whether a name from the file system can be written as UTF-8."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _escaped(name: str) -> str:
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _table(rows: list[_Row]) -> pd.DataFrame:
+    """Order the rows, number them and fix the types of the columns."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {"image_id": range(len(rows))}
+    for name, values in zip(_Row._fields, zip(*sorted(rows), strict=True), strict=True):
+        columns[name] = values
+    return pd.DataFrame(columns).astype(_COLUMN_TYPES)

@@ -1,0 +1,1 @@
+"""Rankings, average precision, precision at k, model selection and statistics over folds."""

@@ -1,0 +1,213 @@
+"""Ours beside the papers': one row for every number that a paper prints, with a two-sided status.
+
+Higher than the paper is a difference too. Tables and figures print these rows beside themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookalike.evaluation.statistics import summarise
+from lookalike.exhibits.reference import PRINTED_TABLE, Context, SubsetInfo, printed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AGREES, HIGHER, LOWER = "agrees", "higher", "lower"
+NOT_COMPARABLE = "not comparable"
+NO_PRINTED_VALUE = "no printed value"
+"""The paper has a row or column for it, and no number (``*``: it did not converge)."""
+NO_RESULT = "no result"
+"""The paper has a number and this run has none, since the learner was not run."""
+
+COLUMNS = (
+    "subset",
+    "printed_setting",
+    "method",
+    "metric",
+    "printed",
+    "printed_std",
+    "ours",
+    "ours_std",
+    "difference",
+    "difference_in_fold_std",
+    "status",
+    "reason",
+)
+TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
+"""Methods that JMLR Table 4 and draft Table 1 compare, in their order."""
+TABLE_METRICS = ("map", "p@1", "p@10", "p@50")
+"""Their rows."""
+
+
+def status_of(ours: float, ours_std: float, printed: float, printed_std: float, last_digit: float) -> str:
+    """Status of a printed number (methods.md section 2).
+
+    It agrees iff |ours - printed| <= 2 sqrt(ours_std^2 + printed_std^2) + last_digit / 2.
+
+    Parameters
+    ----------
+    ours, ours_std : float
+        Our mean and standard deviation over folds, in printed units. A NaN spread counts as 0.
+    printed, printed_std : float
+        The paper's. A NaN spread counts as 0.
+    last_digit : float
+        Worth of the last printed digit, from `lookalike.exhibits.reference.last_digit`.
+
+    Returns
+    -------
+    str
+        ``agrees``, ``higher`` or ``lower`` (ours is).
+
+    Raises
+    ------
+    ValueError
+        When a mean or the last digit is NaN: there is nothing to compare.
+    """
+    if any(math.isnan(number) for number in (ours, printed, last_digit)):
+        raise ValueError("a status needs our number, the printed one and its last digit")
+    spread = math.hypot(*(0.0 if math.isnan(s) else s for s in (ours_std, printed_std)))
+    tolerance = 2 * spread + last_digit / 2
+    difference = ours - printed
+    # a difference on the boundary agrees; rounding in the last bits must not decide
+    if abs(difference) <= tolerance * (1 + 1e-12) + 1e-12 * abs(printed):
+        return AGREES
+    return HIGHER if difference > 0 else LOWER
+
+
+def compare(
+    metrics: pd.DataFrame | None,
+    reference: pd.DataFrame,
+    context: Context,
+    *,
+    paper: str,
+    methods: Sequence[str] = TABLE_METHODS,
+    metric_names: Sequence[str] = TABLE_METRICS,
+) -> pd.DataFrame:
+    """Compare every number that a paper's main table prints for the subsets of the context.
+
+    Parameters
+    ----------
+    metrics : DataFrame or None
+        Tidy metrics (fractions 0..1), or None where nothing was run.
+    reference : DataFrame
+        From `lookalike.exhibits.reference.load`.
+    context : Context
+        Data set, subsets and their printed settings.
+    paper : str
+        Paper id.
+    methods, metric_names : sequence of str
+        Which columns and rows of the printed table.
+
+    Returns
+    -------
+    DataFrame
+        Columns `COLUMNS`; numbers in printed units (percent). A printed cell without a number keeps its row.
+    """
+    summary = summary_of(metrics, context)
+    rows = []
+    for subset in context.subsets:
+        setting = subset.printed.get(paper, "")
+        for method in methods:
+            for metric in metric_names:
+                row = printed(reference, paper, PRINTED_TABLE[paper], setting, method, metric)
+                if row is not None:
+                    rows.append(_compared(row, context, subset, *summary.get((subset.id, method, metric), NO_NUMBER)))
+    return _frame(rows)
+
+
+def compare_stop(reference: pd.DataFrame, context: Context, *, paper: str) -> pd.DataFrame:
+    """Compare the step at which OASIS stopped with the printed step at which test precision saturates.
+
+    Both papers print it for Var10 (JMLR section 5.3.3, draft section 5.2.3: "around 35K training steps").
+
+    Returns
+    -------
+    DataFrame
+        Columns `COLUMNS`, metric ``saturation_steps``, in steps; no row for subsets without a printed step.
+    """
+    rows = []
+    for subset in context.subsets:
+        if subset.printed.get(paper) not in ("classes=10", "var10"):
+            continue
+        row = printed(reference, "oasis-jmlr-2010", "text", "", "oasis", "var10_saturation_steps")
+        if row is not None:
+            steps = np.asarray(context.selected_steps.get(subset.id, ()), dtype=np.float64)
+            mean = float(steps.mean()) if len(steps) else math.nan
+            std = float(steps.std(ddof=1)) if len(steps) > 1 else math.nan
+            row = row.replace({"var10_saturation_steps": "saturation_steps"})
+            row["setting"] = subset.printed[paper]
+            rows.append(_compared(row, context, subset, mean, std))
+    return _frame(rows)
+
+
+NO_NUMBER = (math.nan, math.nan)
+
+
+def summary_of(metrics: pd.DataFrame | None, context: Context) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Mean and standard deviation over folds, in percent, by (subset, method, metric), of what the context owns."""
+    own = context.own(metrics)
+    if own is None:
+        return {}
+    wanted = own[own["metric"].isin(TABLE_METRICS)]
+    summary = summarise(wanted, by=("subset", "method", "metric"))
+    keys = zip(summary["subset"], summary["method"], summary["metric"], strict=True)
+    return dict(zip(keys, zip(100 * summary["mean"], 100 * summary["std"], strict=True), strict=True))
+
+
+def count_statuses(table: pd.DataFrame) -> dict[str, int]:
+    """How many rows have each status; ``not run: put X at Y`` counts as ``not run``."""
+    kinds = table["status"].str.partition(":")[0] if len(table) else table["status"]
+    return {str(kind): int(count) for kind, count in kinds.value_counts(sort=False).items()}
+
+
+def summary_line(statuses: dict[str, int]) -> str:
+    """One line of text, such as ``12 agree, 3 higher``."""
+    words = [f"{count} {'agree' if status == AGREES and count > 1 else status}" for status, count in statuses.items()]
+    return ", ".join(words) or "nothing printed to compare with"
+
+
+def _compared(row: pd.Series, context: Context, subset: SubsetInfo, ours: float, ours_std: float) -> dict[str, Any]:
+    difference = ours - row["value"]
+    status, reason = _judged(row, context, ours, ours_std)
+    return {
+        "subset": subset.id,
+        "printed_setting": row["setting"],
+        "method": row["method"],
+        "metric": row["metric"],
+        "printed": row["value"],
+        "printed_std": row["spread"],
+        "ours": ours,
+        "ours_std": ours_std,
+        "difference": difference,
+        "difference_in_fold_std": difference / ours_std if ours_std > 0 else math.nan,
+        "status": status,
+        "reason": reason,
+    }
+
+
+def _judged(row: pd.Series, context: Context, ours: float, ours_std: float) -> tuple[str, str]:
+    """Status and, where it is no verdict, the reason."""
+    if context.not_run_sentence is not None:
+        return context.not_run_sentence, "the images are not in place"
+    if math.isnan(row["value"]):
+        return NO_PRINTED_VALUE, row["note"] or "the paper prints no number"
+    if math.isnan(ours):
+        if row["method"] not in context.methods:
+            return NO_RESULT, f"{row['method']} was not run"
+        return NO_RESULT, f"this run has no {row['metric']}"
+    if not context.comparable:
+        return NOT_COMPARABLE, context.why_not_comparable
+    return status_of(ours, ours_std, row["value"], row["spread"], row["last_digit"]), ""
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    numbers = ("printed", "printed_std", "ours", "ours_std", "difference", "difference_in_fold_std")
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return table.astype({column: (np.float64 if column in numbers else str) for column in COLUMNS})

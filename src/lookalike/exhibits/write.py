@@ -1,0 +1,231 @@
+"""Writing exhibits: the files of one table or figure, and the index of all of them.
+
+This is what the workflow's scripts call. What is drawn, and how it is compared, is in `lookalike.exhibits.catalogue`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lookalike.errors import LookalikeError
+from lookalike.exhibits import compare as compared
+from lookalike.exhibits.catalogue import EXHIBITS, Exhibit
+from lookalike.exhibits.figures import Plot
+from lookalike.exhibits.reference import PAPERS, Context
+from lookalike.exhibits.style import save_figure, title_of
+from lookalike.exhibits.tables import markdown_table
+from lookalike.files import read_json, replacing, write_json, write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def write_exhibit(
+    paper: str,
+    name: str,
+    *,
+    metrics: pd.DataFrame | None,
+    curves: pd.DataFrame | None,
+    context: Context,
+    reference: pd.DataFrame,
+    folder: str | os.PathLike[str],
+    sources: Sequence[str] = (),
+) -> list[Path]:
+    """Draw one exhibit and write all its files.
+
+    Parameters
+    ----------
+    paper, name : str
+        A key of `lookalike.exhibits.catalogue.EXHIBITS`.
+    metrics : DataFrame or None
+        Tidy metrics (``dataset, representation, subset, method, fold, metric, value``); None where nothing was run.
+    curves : DataFrame or None
+        Curve table; None where the exhibit needs none or nothing was run.
+    context : Context
+        Data set and subsets to draw.
+    reference : DataFrame
+        Printed numbers.
+    folder : path-like
+        Where to write, ``results/{dataset}/exhibits/{paper}``.
+    sources : sequence of str
+        Files that the numbers come from, kept in the sidecar.
+
+    Returns
+    -------
+    list of Path
+        ``{name}.csv``, then ``.md`` and ``.tex`` or ``.png``, ``.svg`` and ``.pdf``, then ``{name}_compare.csv`` and
+        ``.md``, then the sidecar ``{name}.json``.
+
+    Raises
+    ------
+    LookalikeError
+        When there is no such exhibit, the context has no subset, or data that it needs are missing.
+    """
+    exhibit = _known(paper, name)
+    _check_data(exhibit, metrics, curves, context)
+    folder = Path(folder)
+    caption = exhibit.caption(context)
+    drawn = exhibit.draw(metrics, curves, context, reference)
+    comparison = exhibit.compare(metrics, context, reference)
+    statuses = compared.count_statuses(comparison)
+
+    written = [folder / f"{name}.csv"]
+    write_table(drawn.frame, written[0])
+    if isinstance(drawn, Plot):
+        written += save_figure(drawn.figure, folder / name)
+    else:
+        written.append(_write_text(f"# {exhibit.title}\n\n{drawn.markdown}\n{caption}\n", folder / f"{name}.md"))
+        written.append(_write_text(f"% {caption}\n{drawn.latex}", folder / f"{name}.tex"))
+    written.append(folder / f"{name}_compare.csv")
+    write_table(comparison, written[-1])
+    written.append(_write_text(compare_markdown(comparison, exhibit, context), folder / f"{name}_compare.md"))
+    sidecar = {
+        "paper": paper,
+        "name": name,
+        "kind": exhibit.kind,
+        "title": exhibit.title,
+        "caption": caption,
+        "dataset": context.dataset,
+        "synthetic": context.synthetic,
+        "statuses": statuses,
+        "status": compared.summary_line(statuses),
+        "not_run": context.not_run_sentence,
+        "files": sorted(path.name for path in written),
+        "sources": list(sources),
+        "drawn_by": "lookalike.exhibits.catalogue",
+    }
+    written.append(folder / f"{name}.json")
+    write_json(sidecar, written[-1])
+    return written
+
+
+def compare_markdown(comparison: pd.DataFrame, exhibit: Exhibit, context: Context) -> str:
+    """Return the comparison as Markdown: a line that sums it up, then one row a printed number."""
+    header = ("subset", "method", "metric", "printed", "ours", "difference", "in fold std", "status", "reason")
+    rows = [
+        (
+            row.subset,
+            title_of(str(row.method), context.method_titles),
+            row.metric,
+            _plus_minus(row.printed, row.printed_std, "g"),
+            _plus_minus(row.ours, row.ours_std),
+            _number(row.difference, "+.0f" if row.metric == "saturation_steps" else "+.1f"),
+            _number(row.difference_in_fold_std, "+.1f"),
+            row.status,
+            row.reason,
+        )
+        for row in comparison.itertuples()
+    ]
+    summary = compared.summary_line(compared.count_statuses(comparison))
+    text = f"# {exhibit.title}, ours beside the paper's\n\n{summary}.\n"
+    if not rows:
+        return text
+    rule = (
+        "Agrees: |ours - printed| <= 2 sqrt(s_ours^2 + s_printed^2) + half the last printed digit; "
+        "s: standard deviation over folds. Percent; steps for saturation_steps."
+    )
+    return f"{text}\n{markdown_table(header, [tuple(map(str, row)) for row in rows], right=range(3, 7))}\n{rule}\n"
+
+
+def write_index(folder: str | os.PathLike[str], *, title: str, headline: str = "") -> Path:
+    """Write ``index.md``: every exhibit below a folder with caption and status, by paper.
+
+    Parameters
+    ----------
+    folder : path-like
+        ``results/{dataset}/exhibits``; its sub-folders are papers, exhibits are found by their sidecars.
+    title : str
+        The data set's title.
+    headline : str
+        Lines that come first, such as those of `headline`.
+
+    Returns
+    -------
+    Path
+        The index.
+    """
+    folder = Path(folder)
+    parts = [f"# {title}: exhibits\n"]
+    if headline:
+        parts.append("```\n" + headline.rstrip("\n") + "\n```\n")
+    for paper_folder in sorted(path for path in folder.iterdir() if path.is_dir()):
+        sidecars = [read_json(path) for path in sorted(paper_folder.glob("*.json"))]
+        if sidecars:
+            parts.append(f"## {PAPERS.get(paper_folder.name, paper_folder.name)}\n")
+            parts += [_entry(sidecar, paper_folder.name) for sidecar in sidecars]
+    return _write_text("\n".join(parts), folder / "index.md")
+
+
+def headline(metrics: pd.DataFrame | None, context: Context) -> str:
+    """Mean average precision of every method in one line a subset, in percent.
+
+    Examples
+    --------
+    ``demo10  mAP  Euclidean 21.0 ± 0.9 %  OASIS 36.1 ± 1.2 %``, then a line that says what ± is.
+    """
+    if context.not_run_sentence:
+        return f"{context.title}: {context.not_run_sentence}\n"
+    summary = compared.summary_of(metrics, context)
+    width = max((len(subset.id) for subset in context.subsets), default=0)
+    lines = []
+    for subset in context.subsets:
+        cells = []
+        for method in context.methods:
+            mean, std = summary.get((subset.id, method, "map"), compared.NO_NUMBER)
+            cells.append(f"{title_of(method, context.method_titles)} {_plus_minus(mean, std)} %")
+        lines.append(f"{subset.id.ljust(width)}  mAP  " + "  ".join(cells))
+    images = ", synthetic images" if context.synthetic else ""
+    lines.append(f"(mean ± standard deviation over {context.n_folds} folds{images})")
+    return "\n".join(lines) + "\n"
+
+
+def _entry(sidecar: dict[str, Any], paper: str) -> str:
+    name, files = sidecar["name"], sidecar.get("files", [])
+    title = sidecar.get("title", name)
+    links = ", ".join(f"[{file}]({paper}/{file})" for file in files)
+    picture = f"![{title}]({paper}/{name}.png)\n\n" if f"{name}.png" in files else ""
+    status = sidecar.get("status")
+    lines = [f"### {title}\n", f"{picture}{sidecar['caption']}\n"]
+    lines += [f"Printed numbers: {status}.\n"] if status else []
+    lines += [f"Files: {links}\n"] if links else []
+    return "\n".join(lines)
+
+
+def _known(paper: str, name: str) -> Exhibit:
+    if (paper, name) not in EXHIBITS:
+        known = ", ".join("/".join(key) for key in EXHIBITS)
+        raise LookalikeError(f"there is no exhibit {paper}/{name}: choose one of {known}")
+    return EXHIBITS[paper, name]
+
+
+def _check_data(exhibit: Exhibit, metrics: pd.DataFrame | None, curves: pd.DataFrame | None, context: Context) -> None:
+    where = f"{exhibit.paper}/{exhibit.name} of {context.dataset}"
+    if not context.subsets:
+        raise LookalikeError(f"{where} has no subset to draw: list some under its study in config.yaml")
+    if context.not_run_sentence:
+        return
+    for need, table in (("metrics", metrics), ("curves", curves)):
+        if need in exhibit.needs and (table is None or table.empty):
+            raise LookalikeError(f"{where} needs {need} and there are none: run the study's jobs first")
+
+
+def _write_text(text: str, path: Path) -> Path:
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+    return path
+
+
+def _plus_minus(mean: Any, std: Any, form: str = "") -> str:
+    """Mean and deviation as text; steps, which are thousands, without decimals."""
+    if math.isnan(mean):
+        return "-"
+    decimals = ".0f" if abs(mean) >= 1000 else ".1f"
+    return format(mean, form or decimals) + ("" if math.isnan(std) else f" ± {std:{decimals}}")
+
+
+def _number(value: Any, form: str) -> str:
+    return "" if math.isnan(value) else format(value, form)

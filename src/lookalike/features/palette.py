@@ -1,0 +1,174 @@
+"""Colours: the palette that a block's pixels are counted by, the colour half of its descriptor.
+
+The papers cluster RGB pixels of many images into 20 typical colours and map every pixel to the closest (JMLR 2010,
+section 3). Here palette colours are multiples of an eighth of a grey level, so squared distances are integers and the
+closest colour is exact, with ties to the lowest index.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.errors import LookalikeError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+N_COLOURS = 20
+MAX_COLOURS = 128
+_STEPS = 8  # palette colours are rounded to 1/8 of a grey level
+_LUMINANCE = (0.299, 0.587, 0.114)
+
+
+def sample_pixels(image: npt.NDArray[np.uint8], n: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """Draw pixels of one image, uniformly and without replacement.
+
+    Parameters
+    ----------
+    image : ndarray of shape (height, width, 3), uint8
+    n : int
+        How many; an image with fewer gives all that it has.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (min(n, height * width), 3), uint8
+    """
+    pixels = image.reshape(-1, 3)
+    chosen = rng.choice(len(pixels), size=min(n, len(pixels)), replace=False)
+    return pixels[chosen]
+
+
+def learn_palette(pixels: npt.NDArray[np.uint8], n_colours: int = N_COLOURS, seed: int = 0) -> npt.NDArray[np.float32]:
+    """Cluster RGB pixels into the colours of a palette (k-means, the best of five starts).
+
+    Parameters
+    ----------
+    pixels : ndarray of shape (n, 3), uint8
+        Pixels of many images.
+    n_colours : int
+        Number of colours, at most 128; the papers use 20.
+    seed : int
+        Seed of the starts.
+
+    Returns
+    -------
+    ndarray of shape (n_colours, 3), float32
+        RGB in 0..255, multiples of 1/8, from dark to light, so that a colour's index does not depend on the start.
+
+    Raises
+    ------
+    LookalikeError
+        When there are fewer distinct colours than asked for.
+    """
+    from lookalike.features.codebook import learn_codebook
+
+    if not 1 <= n_colours <= MAX_COLOURS:
+        raise LookalikeError(f"a palette has 1 to {MAX_COLOURS} colours, not {n_colours}: set `n_colours` to 20")
+    packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+    n_distinct = len(np.unique(packed))
+    if n_distinct < n_colours:
+        raise LookalikeError(
+            f"a palette of {n_colours} colours cannot be learned from pixels of only {n_distinct} different colours: "
+            "give more images (or fewer colours)"
+        )
+    centres = learn_codebook(pixels.astype(np.float32), n_colours, seed, n_iterations=50, n_redo=5)
+    centres = (np.rint(centres * _STEPS) / _STEPS).clip(0, 255).astype(np.float32)
+    order = np.lexsort((centres[:, 0], centres[:, 1], centres @ np.array(_LUMINANCE)))
+    return np.ascontiguousarray(centres[order])
+
+
+def palette_keys(palette: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
+    """Return the palette as the integers that the kernels take.
+
+    With colours c and pixels p in eighths of a grey level, |p - c|^2 - |p|^2 = |c|^2 - 2 p.c; it is multiplied by 128
+    and the colour's index added, which makes the nearest colour the one with the smallest key, and ties go to the
+    lowest index. Keys stay below 1.6e9 in size, so int32 holds them.
+
+    Parameters
+    ----------
+    palette : ndarray of shape (n_colours, 3), float32
+        RGB in 0..255; taken to the nearest eighth of a grey level.
+
+    Returns
+    -------
+    ndarray of shape (n_colours, 4), int32
+        Factors of a pixel's red, green and blue, and a constant.
+
+    Raises
+    ------
+    LookalikeError
+        When it is no palette: wrong shape, too many colours, or values outside 0..255.
+    """
+    palette = np.asarray(palette, dtype=np.float64)
+    if palette.ndim != 2 or palette.shape[1] != 3 or not 1 <= len(palette) <= MAX_COLOURS:
+        raise LookalikeError(
+            f"a palette is an array of 1 to {MAX_COLOURS} rows of red, green and blue, not of shape {palette.shape}: "
+            "learn it anew with `learn_palette`"
+        )
+    if not ((palette >= 0) & (palette <= 255)).all():
+        raise LookalikeError("palette colours lie within 0..255; this one's do not: learn it anew with `learn_palette`")
+    colours = np.rint(palette * _STEPS).astype(np.int64)
+    keys = np.empty((len(colours), 4), np.int64)
+    keys[:, :3] = -2 * _STEPS * MAX_COLOURS * colours
+    keys[:, 3] = (colours**2).sum(axis=1) * MAX_COLOURS + np.arange(len(colours))
+    return keys.astype(np.int32)
+
+
+def nearest_colours(image: npt.NDArray[np.uint8], palette: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
+    """Return the index of the nearest palette colour of every pixel.
+
+    Each pixel is compared with every colour. A table of all 2**24 colours would look a pixel up three times faster,
+    but costs as much to build as describing 100 images and 16 MB of cache in every job.
+
+    Parameters
+    ----------
+    image : ndarray of shape (height, width, 3), uint8
+    palette : ndarray of shape (n_colours, 3), float32
+
+    Returns
+    -------
+    ndarray of shape (height, width), uint8
+        Ties go to the lowest index.
+    """
+    from lookalike.features import _kernels
+
+    return _kernels.nearest_colour_image(image, palette_keys(palette))
+
+
+def pool_pixels(
+    root: str | os.PathLike[str], manifest: pd.DataFrame, pool: pd.DataFrame, n_pixels: int, seed: int
+) -> npt.NDArray[np.uint8]:
+    """Draw pixels evenly over the images of a codebook pool.
+
+    Parameters
+    ----------
+    root : path-like
+        Folder that the manifest's paths are relative to.
+    manifest, pool : DataFrame
+        Columns `image_id` and `path`; column `image_id`.
+    n_pixels : int
+        About how many in all.
+    seed : int
+        Each image has a stream of its own, named by its id.
+
+    Returns
+    -------
+    ndarray of shape (n, 3), uint8
+    """
+    from lookalike.datasets.images import load_rgb
+    from lookalike.seeds import generator
+
+    images = manifest[manifest["image_id"].isin(pool["image_id"])]
+    each = -(-n_pixels // max(len(images), 1))
+    return np.concatenate(
+        [
+            sample_pixels(load_rgb(Path(root) / path), each, generator(seed, "pixels", int(image_id)))
+            for image_id, path in zip(images["image_id"], images["path"], strict=True)
+        ]
+    )

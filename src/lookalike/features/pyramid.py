@@ -1,0 +1,118 @@
+"""Where the blocks of an image lie: the first step from pixels to visterms.
+
+OASIS describes an image by overlapping square blocks at several scales (JMLR 2010, section 3). This module knows only
+the geometry: which levels an image has, how many blocks each holds, and the resized image of each level. The manifest
+uses it to tell an image that is too small before any pixel is read, so the size functions import nothing heavy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+BLOCK = 64
+"""Side of a block, in pixels of its level."""
+
+STRIDE = 32
+"""Distance between the corners of neighbouring blocks, in pixels of their level."""
+
+SCALE = 1.25
+"""Each level is this many times smaller than the one before."""
+
+MIN_BLOCKS = 10
+"""A level with fewer blocks is not used, and none after it."""
+
+_SCALE = Fraction(SCALE)  # 5/4 exactly: sizes are decided with integers, the same on every platform
+
+
+def _scaled(length: int, level: int) -> int:
+    """Return `length` / 1.25**level rounded half up, in exact integers."""
+    numerator: int = length * _SCALE.denominator**level
+    denominator: int = _SCALE.numerator**level
+    return (2 * numerator + denominator) // (2 * denominator)
+
+
+def _steps(length: int) -> int:
+    """Return how many blocks fit along `length` pixels."""
+    return max(0, (length - BLOCK) // STRIDE + 1)
+
+
+def grid_shape(width: int, height: int) -> tuple[int, int]:
+    """Return (rows, columns) of the grid of blocks in one level of `width` x `height` pixels."""
+    return _steps(height), _steps(width)
+
+
+def blocks_in(width: int, height: int) -> int:
+    """Return the number of 64x64 blocks, 32 pixels apart, that lie wholly inside `width` x `height` pixels."""
+    rows, columns = grid_shape(width, height)
+    return rows * columns
+
+
+def level_sizes(width: int, height: int) -> list[tuple[int, int]]:
+    """Return the sizes of the pyramid levels that are used, from full size down.
+
+    Level k measures the original divided by 1.25**k, each side rounded half up from the original rather than from
+    the level before, so that rounding does not build up. Levels end before the first with fewer than 10 blocks
+    (JMLR 2010, section 3).
+
+    Parameters
+    ----------
+    width, height : int
+        Size of the image in pixels.
+
+    Returns
+    -------
+    list of (int, int)
+        (width, height) of each level; empty when the image is too small to have one.
+    """
+    sizes: list[tuple[int, int]] = []
+    while True:
+        size = _scaled(width, len(sizes)), _scaled(height, len(sizes))
+        if blocks_in(*size) < MIN_BLOCKS:
+            return sizes
+        sizes.append(size)
+
+
+def is_large_enough(width: int, height: int) -> bool:
+    """Tell whether an image of `width` x `height` pixels has at least one level."""
+    return blocks_in(width, height) >= MIN_BLOCKS
+
+
+def count_blocks(width: int, height: int) -> int:
+    """Return the number of blocks of an image over all its levels."""
+    return sum(blocks_in(*size) for size in level_sizes(width, height))
+
+
+def levels(image: npt.NDArray[np.uint8]) -> Iterator[npt.NDArray[np.uint8]]:
+    """Yield the image at each pyramid level, full size first.
+
+    Every level is resampled from the original with Pillow's box filter, which averages the area that a pixel covers:
+    no aliasing at any scale, and the same bytes on every machine (Pillow resizes 8-bit images in fixed point).
+
+    Parameters
+    ----------
+    image : ndarray of shape (height, width, 3), uint8
+        RGB pixels.
+
+    Yields
+    ------
+    ndarray of shape (level_height, level_width, 3), uint8
+        C-contiguous; the first is `image` itself. Nothing for an image that is too small.
+    """
+    import numpy as np
+    from PIL import Image
+
+    height, width = image.shape[:2]
+    picture = None
+    for size in level_sizes(width, height):
+        if size == (width, height):
+            yield np.ascontiguousarray(image)
+            continue
+        if picture is None:
+            picture = Image.fromarray(image)
+        yield np.asarray(picture.resize(size, Image.Resampling.BOX))

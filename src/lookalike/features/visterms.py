@@ -1,0 +1,101 @@
+"""Weights of visterms: from raw counts to the sparse vectors that every learner of the category study takes.
+
+A scikit-learn transformer, because inverse document frequencies must come from a run's own training rows and nothing
+else: `fit` sees those, `transform` sees any.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+
+class TfidfVisterms(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Weight visterm counts by inverse document frequency and scale rows to unit length.
+
+    The weight of visterm i in an image is f_i d_i / ||f d||, with f_i the number of its occurrences there and
+    d_i = -log(r_i), r_i the share of training images that contain it (OASIS 2009 draft, equation 15; JMLR 2010,
+    section 3). A visterm that no training image contains has weight 0, and so has one that all contain.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+        Type of the result; weights are computed in double precision.
+
+    Attributes
+    ----------
+    idf_ : ndarray of shape (n_words,), float64
+        The d_i.
+    n_features_in_ : int
+        Number of words.
+    """
+
+    def __init__(self, dtype: Literal["float32", "float64"] = "float32") -> None:
+        self.dtype = dtype
+
+    def fit(self, X: npt.ArrayLike | sp.csr_array, y: object = None) -> Self:
+        """Learn inverse document frequencies from the counts of training images.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_images, n_words)
+            Raw counts, none negative.
+        y : ignored
+
+        Returns
+        -------
+        TfidfVisterms
+        """
+        if self.dtype not in ("float32", "float64"):
+            raise ValueError(f'dtype must be "float32" or "float64", got {self.dtype!r}')
+        counts = self._validated(X, reset=True)
+        n_images_with = np.bincount(counts.indices[counts.data > 0], minlength=counts.shape[1])
+        idf = np.zeros(counts.shape[1])
+        found = (n_images_with > 0) & (n_images_with < counts.shape[0])
+        idf[found] = -np.log(n_images_with[found] / counts.shape[0])
+        self.idf_ = idf
+        return self
+
+    def transform(self, X: npt.ArrayLike | sp.csr_array) -> sp.csr_array:
+        """Return weighted rows of unit length.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_images, n_words)
+            Raw counts, none negative.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n_images, n_words)
+            Of type `dtype`, sorted indices, no stored zeros. A row without a weighted visterm is empty.
+        """
+        check_is_fitted(self)
+        counts = self._validated(X, reset=False)
+        values = counts.data * self.idf_[counts.indices]
+        weights = sp.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+        weights.eliminate_zeros()
+        rows = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+        lengths = np.sqrt(np.bincount(rows, weights.data**2, minlength=weights.shape[0]))
+        scaled = (weights.data / lengths[rows]).astype(self.dtype)
+        return sp.csr_array((scaled, weights.indices, weights.indptr), shape=weights.shape)
+
+    def _validated(self, X: Any, *, reset: bool) -> sp.csr_array:
+        """Return the counts as CSR of doubles with sorted indices, each place stored once."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_non_negative=True)
+        counts = sp.csr_array(X, copy=sp.issparse(X))
+        counts.sum_duplicates()
+        counts.eliminate_zeros()
+        return counts
+
+    def __sklearn_tags__(self) -> Any:
+        """Accepts sparse input, and only counts; the type of the result is a parameter."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags

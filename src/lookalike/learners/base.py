@@ -1,0 +1,338 @@
+"""What every learner shares: the scikit-learn contract, similarities and rankings of sparse or dense rows, saving.
+
+A learner is a scikit-learn estimator that ends up with a similarity between two rows. This module turns whatever a
+learner has learned (a bilinear W, a Mahalanobis M, a diagonal) into `similarity`, `rank` and `transform`, so that a
+subclass only learns.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+Matrix = Any
+"""A dense array or a SciPy CSR matrix of rows."""
+
+GALLERY_BLOCK = 16_384
+QUERY_BLOCK = 1_024
+
+
+class _WithReason:
+    """A method that an instance lacks, with a reason, as long as its ``_why_no_transform`` gives one.
+
+    scikit-learn asks ``hasattr(model, "transform")`` to see what a model can do; its own `available_if` answers that
+    too, but its error message cannot say what to do instead.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self.method
+        reason = instance._why_no_transform()
+        if reason is not None:
+            raise AttributeError(reason)
+        return MethodType(self.method, instance)
+
+
+class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg,misc]
+    """Base class of all learners.
+
+    A subclass names what it can learn from in `accepts`, sets ``metric_`` and one of ``W_`` (bilinear: similarity
+    a'Wb) or ``M_`` (Mahalanobis: similarity -(a - b)'M(a - b)) in `fit`, and inherits the rest. One without a
+    matrix overrides `_project`.
+
+    Attributes
+    ----------
+    accepts : frozenset of str
+        Of the class: any of ``"labels"`` (`fit` with y), ``"pairs"``, ``"triplets"`` (`fit_triplets`) and
+        ``"online"`` (`partial_fit_triplets`).
+    metric_ : str
+        After `fit`: ``"inner_product"`` or ``"sqeuclidean"``, the metric of the rows that `transform` gives, which an
+        index built over them must use.
+    """
+
+    accepts: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        # transform may be absent from an instance, which scikit-learn's wrapping for set_output cannot express
+        super().__init_subclass__(auto_wrap_output_keys=None, **kwargs)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from labelled rows; every learner says how."""
+        raise NotImplementedError
+
+    def fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Learn from rows (query, positive, negative) of row numbers of X, where the learner accepts triplets."""
+        raise TypeError(f"{type(self).__name__} cannot learn from triplets; it accepts {_listed(self.accepts)}")
+
+    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Learn on from more triplets, where the learner is online."""
+        raise TypeError(f"{type(self).__name__} is not an online learner; it accepts {_listed(self.accepts)}")
+
+    def similarity(self, A: Any, B: Any) -> NDArray[Any]:
+        """Similarity of every row of A to every row of B; larger is more alike.
+
+        Parameters
+        ----------
+        A : array-like or CSR matrix of shape (n_a, d)
+            Queries (the left side of a'Wb; W need not be symmetric).
+        B : array-like or CSR matrix of shape (n_b, d)
+
+        Returns
+        -------
+        numpy.ndarray of shape (n_a, n_b)
+        """
+        check_is_fitted(self)
+        A, B = self._check_rows(A), self._check_rows(B)
+        lengths = self._lengths(B)
+        blocks = [self._scores(A[i : i + QUERY_BLOCK], B, lengths) for i in range(0, A.shape[0], QUERY_BLOCK)]
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+    def rank(
+        self, queries: Any, gallery: Any, k: int = 10, *, batch_size: int = QUERY_BLOCK
+    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The k gallery rows most similar to each query, best first; equal scores by gallery row number.
+
+        Parameters
+        ----------
+        queries : array-like or CSR matrix of shape (n_q, d)
+        gallery : array-like or CSR matrix of shape (n_g, d)
+        k : int, default=10
+            Cut to n_g where it is larger.
+        batch_size : int, default=1024
+            Queries at a time. Memory is O(batch_size * (16,384 + d + k)), never O(n_q * n_g).
+
+        Returns
+        -------
+        indices : numpy.ndarray of shape (n_q, k), int64
+            Row numbers of the gallery.
+        scores : numpy.ndarray of shape (n_q, k)
+            Their similarities, falling.
+        """
+        check_is_fitted(self)
+        if k < 1 or batch_size < 1:
+            raise ValueError(f"k and batch_size must be at least 1, not k={k}, batch_size={batch_size}")
+        queries, gallery = self._check_rows(queries), self._check_rows(gallery)
+        lengths = self._lengths(gallery)
+        found = [
+            self._rank_batch(queries[i : i + batch_size], gallery, lengths, min(k, gallery.shape[0]))
+            for i in range(0, queries.shape[0], batch_size)
+        ]
+        return np.concatenate([indices for indices, _ in found]), np.concatenate([scores for _, scores in found])
+
+    @_WithReason
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Map rows to X L with LL' = W (or M), so that plain `metric_` between them is the learned similarity.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+
+        Returns
+        -------
+        numpy.ndarray of shape (n, r)
+            In the dtype of X; r is the rank of the matrix.
+
+        Raises
+        ------
+        ValueError
+            When the matrix is not symmetric positive semidefinite: no such L exists.
+
+        Notes
+        -----
+        JMLR section 6 describes this use of a positive W. Learners without a stored factor ``components_`` decompose
+        the matrix on each call, O(d^3): transform many rows at once.
+        """
+        check_is_fitted(self)
+        X = self._check_rows(X)
+        factor = getattr(self, "components_", None)
+        if factor is None:
+            factor = psd_factor(self._matrix(), type(self).__name__)
+        return np.asarray(X @ factor).astype(X.dtype, copy=False)
+
+    @_WithReason
+    def fit_transform(self, X: Any, y: Any = None, **fit_parameters: Any) -> NDArray[Any]:
+        """Fit, then transform X; the parameters are those of `fit`."""
+        embedded: NDArray[Any] = self.fit(X, y, **fit_parameters).transform(X)
+        return embedded
+
+    def save(self, path: str | os.PathLike[str], made_by: dict[str, Any] | None = None) -> None:
+        """Write the fitted learner as `path` (``.npz``) and a JSON sidecar beside it; see `lookalike.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in ``.npz``; the sidecar has the same name with ``.json``.
+        made_by : dict, optional
+            Whatever the reader should know of how the model was made; JSON values, kept in the sidecar.
+        """
+        from lookalike.learners.model_io import save
+
+        check_is_fitted(self)
+        save(self, path, made_by)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # What a subclass may override -------------------------------------------------------------------------------
+
+    def _why_no_transform(self) -> str | None:
+        """Return why an instance with these parameters has no `transform`, or None where it has one."""
+        return None
+
+    def _matrix(self) -> NDArray[Any]:
+        """Return the learned d x d matrix, in the user's order of features."""
+        matrix: NDArray[Any] = self.W_ if hasattr(self, "W_") else self.M_
+        return matrix
+
+    def _project(self, rows: Matrix) -> Matrix:
+        """Multiply rows by the learned matrix from the right."""
+        matrix = self._matrix()
+        return rows.astype(matrix.dtype, copy=False) @ matrix
+
+    # Shared parts ----------------------------------------------------------------------------------------------
+
+    def _check_rows(self, X: Any) -> Matrix:
+        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+
+    def _lengths(self, rows: Matrix) -> NDArray[Any] | None:
+        """B'Mb of every row where the metric is a distance, else None."""
+        if self.metric_ == "inner_product":
+            return None
+        return np.concatenate(
+            [
+                _row_dots(self._project(rows[i : i + QUERY_BLOCK]), rows[i : i + QUERY_BLOCK])
+                for i in range(0, rows.shape[0], QUERY_BLOCK)
+            ]
+        )
+
+    def _scores(self, queries: Matrix, gallery: Matrix, lengths: NDArray[Any] | None) -> NDArray[Any]:
+        projected = self._project(queries)
+        own = None if lengths is None else _row_dots(projected, queries)
+        return self._scores_of_projected(projected, own, gallery, lengths)
+
+    def _scores_of_projected(
+        self, projected: Matrix, own: NDArray[Any] | None, gallery: Matrix, lengths: NDArray[Any] | None
+    ) -> NDArray[Any]:
+        scores = _products(projected, gallery)
+        if lengths is not None and own is not None:
+            scores *= 2
+            scores -= own[:, None]
+            scores -= lengths[None, :]
+        return scores
+
+    def _rank_batch(
+        self, queries: Matrix, gallery: Matrix, lengths: NDArray[Any] | None, k: int
+    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        projected = self._project(queries)
+        own = None if lengths is None else _row_dots(projected, queries)
+        indices: NDArray[np.int64] | None = None
+        scores: NDArray[Any] | None = None
+        for start in range(0, gallery.shape[0], GALLERY_BLOCK):
+            stop = start + GALLERY_BLOCK
+            block = self._scores_of_projected(
+                projected, own, gallery[start:stop], None if lengths is None else lengths[start:stop]
+            )
+            columns, values = top_k(block, min(k, block.shape[1]))
+            columns = columns + start
+            if indices is not None and scores is not None:
+                # earlier blocks stand first, so a stable sort keeps the lower row number first among equals
+                columns, values = np.hstack([indices, columns]), np.hstack([scores, values])
+                order = np.argsort(-values, axis=1, kind="stable")[:, :k]
+                columns, values = np.take_along_axis(columns, order, 1), np.take_along_axis(values, order, 1)
+            indices, scores = columns, values
+        assert indices is not None
+        assert scores is not None
+        return indices, scores
+
+
+def top_k(scores: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Columns of the k largest values of each row and those values, best first, equal values by column number.
+
+    The same as the first k columns of a stable descending argsort, without sorting whole rows.
+
+    Parameters
+    ----------
+    scores : numpy.ndarray of shape (n, m)
+    k : int, 1 to m
+
+    Returns
+    -------
+    columns : numpy.ndarray of shape (n, k), int64
+    values : numpy.ndarray of shape (n, k)
+    """
+    n, m = scores.shape
+    if k < m:
+        least = np.partition(scores, m - k, axis=1)[:, m - k, None]
+        chosen = scores > least
+        equal = scores == least
+        room = k - chosen.sum(axis=1, keepdims=True)
+        chosen |= equal & (np.cumsum(equal, axis=1) <= room)
+        columns = np.nonzero(chosen)[1].reshape(n, k)
+    else:
+        columns = np.broadcast_to(np.arange(m), (n, m))
+    values = np.take_along_axis(scores, columns, 1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    return np.take_along_axis(columns, order, 1).astype(np.int64), np.take_along_axis(values, order, 1)
+
+
+def psd_factor(matrix: NDArray[Any], name: str = "the learner") -> NDArray[np.float64]:
+    """Return L of shape (d, r) with LL' = matrix, r its rank.
+
+    Raises
+    ------
+    ValueError
+        When the matrix is not symmetric or has an eigenvalue that is clearly negative.
+    """
+    tolerance = 1e-5 if matrix.dtype == np.float32 else 1e-10
+    scale = float(np.abs(matrix).max()) if matrix.size else 0.0
+    hint = "learn with projection='psd' where the learner has that option"
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=tolerance * scale):
+        raise ValueError(f"transform needs a symmetric matrix, and that of {name} is not: {hint}, or use similarity")
+    values, vectors = np.linalg.eigh(np.asarray(matrix, dtype=np.float64))
+    largest = max(float(values[-1]), 0.0)
+    if values[0] < -tolerance * len(values) * max(largest, scale):
+        raise ValueError(
+            f"transform needs a positive semidefinite matrix, and that of {name} has eigenvalue {values[0]:.3g}: "
+            f"{hint}, or use similarity"
+        )
+    kept = values > tolerance * largest
+    return np.ascontiguousarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def _products(left: Matrix, right: Matrix) -> NDArray[Any]:
+    """Left right' as a dense array, whichever of the two is sparse."""
+    right = right.astype(left.dtype, copy=False)
+    if _is_sparse(right) and not _is_sparse(left):
+        return np.ascontiguousarray((right @ left.T).T)
+    product = left @ right.T
+    return np.asarray(product.toarray() if _is_sparse(product) else product)
+
+
+def _row_dots(left: Matrix, right: Matrix) -> NDArray[Any]:
+    """Inner product of row i of left with row i of right."""
+    if _is_sparse(right):
+        return np.asarray(right.multiply(left).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", left, right))
+
+
+def _is_sparse(matrix: Matrix) -> bool:
+    return bool(sp.issparse(matrix))
+
+
+def _listed(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names)) or "nothing"

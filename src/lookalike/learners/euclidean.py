@@ -1,0 +1,76 @@
+"""The baseline of every table: plain Euclidean distance, which nothing is learned for."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lookalike.learners.base import Matrix, SimilarityLearner
+from lookalike.learners.triplets import check_triplets
+
+
+class Euclidean(SimilarityLearner):
+    """Similarity = minus the squared Euclidean distance: ranking without learning.
+
+    "The standard Euclidean distance in feature space. The initialization of OASIS using the identity matrix is
+    equivalent to this distance measure" (JMLR section 5.3.1; draft section 5.2.1). The equivalence is one of
+    rankings and holds for rows of equal length, as tf-idf visterms normalised to L2 = 1 are:
+    -||a - b||^2 = 2 a'b - 2. On rows of different lengths this class still ranks by distance.
+
+    Attributes
+    ----------
+    metric_ : str
+        ``"sqeuclidean"``.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    Examples
+    --------
+    >>> Euclidean().fit([[0.0], [2.0]]).similarity([[0.0]], [[0.0], [2.0]]).tolist()
+    [[0.0, -4.0]]
+    """
+
+    accepts = frozenset({"labels", "triplets", "online"})
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check X and remember its number of features; there is nothing to learn.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        validate_data(self, X, accept_sparse="csr", dtype="numeric")
+        self.metric_ = "sqeuclidean"
+        return self
+
+    def fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Check X and the triplets, which are not used."""
+        self.fit(X)
+        check_triplets(triplets, self._check_rows(X).shape[0])
+        return self
+
+    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Check X and the triplets, which are not used."""
+        return self.fit_triplets(X, triplets)
+
+    def transform(self, X: Any) -> Any:
+        """Return X itself, checked: distances in it are what they are."""
+        check_is_fitted(self)
+        return self._check_rows(X)
+
+    def _project(self, rows: Matrix) -> Matrix:
+        return rows
+
+    def _scores_of_projected(self, *parts: Any) -> NDArray[Any]:
+        # rounding can leave the distance of a row to itself a little below 0
+        scores = super()._scores_of_projected(*parts)
+        np.minimum(scores, 0, out=scores)
+        return scores

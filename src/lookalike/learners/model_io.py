@@ -1,0 +1,156 @@
+"""Saved learners: arrays in ``.npz``, everything else in a JSON sidecar; no pickle, so a model file cannot run code."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lookalike.errors import LookalikeError
+from lookalike.files import read_json, replacing, write_json
+from lookalike.learners.registry import MODULES, learner_class
+
+FORMAT_VERSION = 1
+
+
+def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | None = None) -> None:
+    """Write a fitted learner as `path` (``.npz``) and ``path`` with suffix ``.json``; the same model, the same bytes.
+
+    What is kept: the parameters and the fitted attributes (those that end in an underscore). Arrays, and dictionaries
+    of arrays, go to the ``.npz`` bit for bit. A parameter that JSON cannot hold (a random generator) is not kept: the
+    sidecar names it and the loaded model has its default.
+
+    Raises
+    ------
+    LookalikeError
+        When `path` does not end in ``.npz`` or the folder cannot be written.
+    """
+    from lookalike import __version__
+
+    path = _npz(path)
+    arrays: dict[str, np.ndarray] = {}
+    values: dict[str, Any] = {}
+    for name, value in vars(model).items():
+        if not name.endswith("_") or name.startswith("_"):
+            continue
+        if isinstance(value, dict):
+            values[name] = {"columns": list(value)}
+            arrays |= {f"{name}/{column}": np.asarray(array) for column, array in value.items()}
+        elif isinstance(value, np.ndarray):
+            arrays[name] = value.astype(str) if value.dtype == object else value
+        else:
+            values[name] = value.item() if isinstance(value, np.generic) else value
+    parameters = model.get_params(deep=False)
+    kept = {name: _plain(value) for name, value in parameters.items() if _is_plain(value)}
+    with replacing(path) as part, part.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+    sidecar = {
+        "format": "lookalike model",
+        "format_version": FORMAT_VERSION,
+        "learner": type(model).__name__,
+        "parameters": kept,
+        "parameters_not_kept": sorted(set(parameters) - set(kept)),
+        "fitted": values,
+        "arrays": {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()},
+        "made_by": {"lookalike": __version__, "numpy": np.__version__} | (made_by or {}),
+    }
+    write_json(sidecar, path.with_suffix(".json"))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load a learner that `SimilarityLearner.save` wrote; its similarities are the same bits.
+
+    Parameters
+    ----------
+    path : str or path
+        The ``.npz`` file; its JSON sidecar must lie beside it.
+
+    Returns
+    -------
+    SimilarityLearner
+
+    Raises
+    ------
+    LookalikeError
+        When a file is missing or damaged, does not belong to the other, or is of a version or learner that this
+        version of the package does not know.
+    """
+    path = _npz(path)
+    sidecar = _read_sidecar(path)
+    if sidecar["learner"] not in MODULES:
+        raise LookalikeError(
+            f"{path} holds a {sidecar['learner']!r}, which this version of lookalike does not know "
+            f"(it knows {', '.join(sorted(MODULES))}): load it with the version that its sidecar names under made_by"
+        )
+    arrays = _read_arrays(path, sidecar["arrays"])
+    try:
+        model = learner_class(sidecar["learner"])(**sidecar["parameters"])
+    except TypeError as error:
+        raise LookalikeError(
+            f"{path.with_suffix('.json')} has parameters that {sidecar['learner']} does not take ({error}): "
+            "load it with the version of lookalike that its sidecar names under made_by"
+        ) from error
+    for name, value in sidecar["fitted"].items():
+        if isinstance(value, dict):
+            value = {column: arrays.pop(f"{name}/{column}") for column in value["columns"]}
+        setattr(model, name, value)
+    for name, array in arrays.items():
+        setattr(model, name, array.astype(object) if array.dtype.kind == "U" else array)
+    return model
+
+
+def _npz(path: str | os.PathLike[str]) -> Path:
+    path = Path(path)
+    if path.suffix != ".npz":
+        raise LookalikeError(f"a model file ends in .npz, {path} does not: give the path of the .npz file")
+    return path
+
+
+def _read_sidecar(path: Path) -> dict[str, Any]:
+    sidecar_path = path.with_suffix(".json")
+    for needed in (path, sidecar_path):
+        if not needed.is_file():
+            raise LookalikeError(
+                f"no model file {needed}: a model is a .npz and the .json beside it, keep both together"
+            )
+    try:
+        sidecar = read_json(sidecar_path)
+    except ValueError as error:
+        raise LookalikeError(f"{sidecar_path} is not JSON ({error}): save the model again") from error
+    if not isinstance(sidecar, dict) or sidecar.get("format") != "lookalike model":
+        raise LookalikeError(f"{sidecar_path} is not the sidecar of a lookalike model: give the path of a saved model")
+    if sidecar.get("format_version") != FORMAT_VERSION:
+        raise LookalikeError(
+            f"{sidecar_path} is of format version {sidecar.get('format_version')!r} and this lookalike reads version "
+            f"{FORMAT_VERSION}: load it with the version of lookalike that wrote it"
+        )
+    missing = {"learner", "parameters", "fitted", "arrays"} - set(sidecar)
+    if missing:
+        raise LookalikeError(f"{sidecar_path} lacks {', '.join(sorted(missing))}: save the model again")
+    return sidecar
+
+
+def _read_arrays(path: Path, expected: dict[str, dict[str, Any]]) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise LookalikeError(f"{path} is not a whole .npz file ({error}): save the model again") from error
+    found = {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()}
+    if found != expected:
+        raise LookalikeError(
+            f"{path} does not hold the arrays that its sidecar lists: one of the two files is of another model; "
+            "save the model again"
+        )
+    return arrays
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str, np.integer, np.floating, np.bool_))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,139 @@
+"""Figures: what they plot, what they label, and that the same numbers give the same bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from lookalike.exhibits.catalogue import EXHIBITS
+from lookalike.exhibits.figures import K_MAX, precision_curves, training_curves
+from lookalike.exhibits.style import FORMATS, LOOKS, look_of, save_figure
+
+JMLR = "oasis-jmlr-2010"
+FIGURES = [exhibit for exhibit in EXHIBITS.values() if exhibit.kind == "figure"]
+
+
+def legend_labels(plot):
+    return [text.get_text() for legend in plot.figure.legends for text in legend.get_texts()]
+
+
+def all_text(plot):
+    plot.figure.canvas.draw()
+    return " ".join(text.get_text() for text in plot.figure.findobj(mpl.text.Text))
+
+
+@pytest.mark.parametrize("exhibit", FIGURES, ids=lambda exhibit: f"{exhibit.paper}/{exhibit.name}")
+@pytest.mark.parametrize("data", ["context", "synthetic", "missing"])
+def test_every_panel_has_labels_a_title_and_a_legend(exhibit, data, metrics, curves, reference, request):
+    context = request.getfixturevalue(data)
+    plot = exhibit.draw(metrics, curves, context, reference)
+    assert len(plot.figure.axes) == len(context.subsets)
+    for letter, axis in zip("ABC", plot.figure.axes, strict=False):
+        assert axis.get_xlabel()
+        assert axis.get_ylabel()
+        assert axis.get_title(loc="left").startswith(f"({letter})")
+        assert axis.get_ylim()[0] == 0
+    assert len(set(legend_labels(plot))) == len(legend_labels(plot)) >= 1
+
+
+def test_training_curves_plot_means_and_standard_errors(metrics, curves, reference, context):
+    plot = training_curves(metrics, curves, context, reference, JMLR)
+    frame = plot.frame[plot.frame["subset"] == "var10"]
+    test = frame[(frame["series"] == "test") & (frame["step"] == 10_000)].iloc[0]
+    values = curves.query("subset == 'var10' and images == 'test' and step == 10000")["map"]
+    assert test["map"] == pytest.approx(values.mean())
+    assert test["sem"] == pytest.approx(values.std(ddof=1) / np.sqrt(5))
+    assert test["n_folds"] == 5
+    assert frame[frame["series"] == "euclidean"]["map"].item() == pytest.approx(0.23)
+    assert frame[frame["series"] == "mean selected stop"]["step"].item() == 35_000
+    assert frame[frame["series"] == "oasis, printed"]["map"].item() == 0.33
+    labels = legend_labels(plot)
+    for expected in ("OASIS, training images", "OASIS, test images", "Euclidean, test images", "mean selected stop"):
+        assert expected in labels
+
+
+def test_without_metrics_the_baseline_is_step_zero(curves, reference, context):
+    plot = training_curves(None, curves, context, reference, JMLR)
+    row = plot.frame[(plot.frame["subset"] == "var10") & (plot.frame["series"] == "euclidean")]
+    assert row["map"].item() == pytest.approx(curves.query("step == 0 and images == 'test'")["map"].mean())
+
+
+def test_precision_curves_plot_every_k_and_chance(metrics, reference, context):
+    plot = precision_curves(metrics, None, context, reference, JMLR)
+    frame = plot.frame[plot.frame["subset"] == "var10"]
+    oasis = frame[frame["series"] == "oasis"]
+    assert oasis["k"].tolist() == list(range(1, K_MAX + 1))
+    assert oasis["precision"].iloc[9] == pytest.approx(1.5 * 0.33 * np.exp(-10 / 80))
+    assert oasis["error"].iloc[0] == pytest.approx(0.01 / np.sqrt(5))
+    assert frame[frame["series"] == "chance"]["precision"].item() == pytest.approx(24 / 249)
+    printed = frame[frame["series"] == "oasis, printed"]
+    assert printed["k"].tolist() == [1, 10, 50]
+    assert printed["precision"].tolist() == pytest.approx([0.43, 0.38, 0.23])
+    assert set(legend_labels(plot)) == {"Euclidean", "OASIS", "chance", "hollow: printed (Table 4)"}
+
+
+def test_synthetic_figures_say_so_and_show_no_printed_numbers(metrics, curves, reference, synthetic):
+    for plot in (
+        precision_curves(metrics, None, synthetic, reference, JMLR),
+        training_curves(metrics, curves, synthetic, reference, JMLR),
+    ):
+        assert "Synthetic images" in all_text(plot)
+        assert not plot.frame["series"].str.contains("printed").any()
+
+
+def test_where_nothing_was_run_the_printed_numbers_stand_alone(metrics, curves, reference, missing):
+    for plot in (
+        precision_curves(metrics, None, missing, reference, JMLR),
+        training_curves(metrics, curves, missing, reference, JMLR),
+    ):
+        assert "not run: put 256_ObjectCategories.tar at data/caltech256" in all_text(plot)
+        assert plot.frame.loc[plot.frame["series"] != "chance", "series"].str.contains("printed").all()
+
+
+def test_a_panel_without_any_number_says_so(reference, missing):
+    subset = replace(missing.subsets[0], id="classes249", n_classes=0, printed={JMLR: "classes=249"})
+    for draw in (precision_curves, training_curves):
+        assert "no printed numbers" in all_text(draw(None, None, replace(missing, subsets=(subset,)), reference, JMLR))
+
+
+def test_a_tiny_gallery_can_be_drawn(metrics, reference, synthetic):
+    tiny = replace(synthetic, n_test=2, subsets=(replace(synthetic.subsets[0], n_classes=2),))
+    few = metrics[metrics["metric"].isin(["map", "p@1", "p@2", "p@3"])]
+    plot = precision_curves(few, None, tiny, reference, JMLR)
+    assert plot.frame[plot.frame["series"] == "oasis"]["k"].tolist() == [1, 2, 3]
+
+
+def test_four_subsets_make_two_rows(metrics, reference, context):
+    plot = precision_curves(metrics, None, replace(context, subsets=context.subsets * 2), reference, JMLR)
+    assert len({round(axis.get_position().y0, 2) for axis in plot.figure.axes}) == 2
+
+
+def test_the_same_numbers_give_the_same_bytes(tmp_path, metrics, curves, reference, context):
+    for name in ("first", "second"):
+        save_figure(training_curves(metrics, curves, context, reference, JMLR).figure, tmp_path / name)
+    for suffix in FORMATS:
+        first, second = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in ("first", "second"))
+        assert len(first) > 2000
+        assert first == second, suffix
+        assert b"CreationDate" not in first
+        assert b"dc:date" not in first
+
+
+def test_the_users_matplotlib_settings_change_nothing(tmp_path, metrics, reference, context):
+    one = replace(context, subsets=context.subsets[:1])
+    save_figure(precision_curves(metrics, None, one, reference, JMLR).figure, tmp_path / "plain")
+    with mpl.rc_context({"font.size": 30, "axes.facecolor": "red", "savefig.dpi": 30}):
+        save_figure(precision_curves(metrics, None, one, reference, JMLR).figure, tmp_path / "changed")
+        assert mpl.rcParams["font.size"] == 30
+    assert (tmp_path / "plain.svg").read_bytes() == (tmp_path / "changed.svg").read_bytes()
+    assert (tmp_path / "plain.png").read_bytes() == (tmp_path / "changed.png").read_bytes()
+
+
+def test_methods_differ_in_colour_and_in_marker():
+    assert len({look.colour for look in LOOKS.values()}) == len(LOOKS)
+    assert len({look.marker for look in LOOKS.values()}) == len(LOOKS)
+    assert look_of("dissim-oasis") == look_of("dissim-oasis")
+    assert look_of("dissim-oasis") not in LOOKS.values()

@@ -1,0 +1,163 @@
+"""The files of an exhibit, its sidecar, the index and the headline."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lookalike.errors import LookalikeError
+from lookalike.exhibits.catalogue import EXHIBITS
+from lookalike.exhibits.compare import COLUMNS
+from lookalike.exhibits.write import headline, write_exhibit, write_index
+
+JMLR = "oasis-jmlr-2010"
+
+
+@pytest.fixture(scope="module")
+def everything(metrics, curves, context, reference, tmp_path_factory):
+    """All exhibits written once."""
+    folder = tmp_path_factory.mktemp("exhibits")
+    for paper, name in EXHIBITS:
+        write_exhibit(
+            paper,
+            name,
+            metrics=metrics,
+            curves=curves,
+            context=context,
+            reference=reference,
+            folder=folder / paper,
+            sources=["results/caltech256/metrics.parquet"],
+        )
+    return folder
+
+
+def test_the_catalogue_has_the_exhibits_of_the_contract():
+    assert set(EXHIBITS) == {
+        (JMLR, "table4"),
+        (JMLR, "fig5"),
+        (JMLR, "fig6"),
+        ("oasis-2009-draft", "table1"),
+        ("oasis-2009-draft", "fig3"),
+        ("oasis-2009-draft", "fig4"),
+    }
+
+
+@pytest.mark.parametrize(("paper", "name"), EXHIBITS)
+def test_every_file_of_the_contract_is_there(everything, paper, name):
+    kinds = {"table": ["csv", "md", "tex"], "figure": ["png", "svg", "pdf", "csv"]}[EXHIBITS[paper, name].kind]
+    expected = {f"{name}.{kind}" for kind in kinds} | {f"{name}_compare.csv", f"{name}_compare.md"}
+    sidecar = json.loads((everything / paper / f"{name}.json").read_text())
+    assert set(sidecar["files"]) == expected
+    for file in expected:
+        assert (everything / paper / file).stat().st_size > 100
+    assert not list((everything / paper).glob(".*")), "no temporary file stays"
+
+
+@pytest.mark.parametrize(("paper", "name"), EXHIBITS)
+def test_the_sidecar_tells_what_is_shown(everything, paper, name):
+    exhibit = EXHIBITS[paper, name]
+    sidecar = json.loads((everything / paper / f"{name}.json").read_text())
+    caption = sidecar["caption"]
+    assert exhibit.title in caption
+    for fact in ("Caltech-256", "Var10 (10 classes)", "50 classes", "5 random partitions", "40 training", "25 test"):
+        assert fact in caption
+    assert "50 classes (50 classes)" not in caption
+    assert ("standard error" in caption) == (exhibit.kind == "figure")
+    assert ("standard deviation" in caption) is True
+    assert sidecar["sources"] == ["results/caltech256/metrics.parquet"]
+    table = pd.read_csv(everything / paper / f"{name}_compare.csv")
+    assert tuple(table.columns) == COLUMNS
+    assert sum(sidecar["statuses"].values()) == len(table)
+    assert sidecar["status"].split()[0].isdigit()
+
+
+def test_the_comparison_reads_as_a_table(everything):
+    text = (everything / JMLR / "fig5_compare.md").read_text()
+    assert "| var10     | OASIS     | map" in text
+    assert "saturation_steps" in text
+    assert "Agrees: |ours - printed| <= 2 sqrt" in text
+
+
+def test_the_same_numbers_give_the_same_bytes(everything, metrics, curves, context, reference, tmp_path):
+    for paper, name in ((JMLR, "table4"), (JMLR, "fig6")):
+        write_exhibit(
+            paper, name, metrics=metrics, curves=curves, context=context, reference=reference, folder=tmp_path
+        )
+        for file in tmp_path.glob(f"{name}*"):
+            if file.suffix != ".json":
+                assert file.read_bytes() == (everything / paper / file.name).read_bytes(), file.name
+
+
+def test_synthetic_captions_say_so(metrics, curves, reference, synthetic, tmp_path):
+    for paper, name in EXHIBITS:
+        caption = EXHIBITS[paper, name].caption(synthetic)
+        assert "Synthetic images" in caption
+        assert "Not comparable with the printed numbers: synthetic images." in caption
+    write_exhibit(JMLR, "table4", metrics=metrics, curves=None, context=synthetic, reference=reference, folder=tmp_path)
+    assert json.loads((tmp_path / "table4.json").read_text())["statuses"] == {"not comparable": 8, "no result": 12}
+
+
+def test_where_nothing_was_run_every_exhibit_is_written_and_says_why(reference, missing, tmp_path):
+    sentence = "not run: put 256_ObjectCategories.tar at data/caltech256"
+    for paper, name in EXHIBITS:
+        written = write_exhibit(
+            paper, name, metrics=None, curves=None, context=missing, reference=reference, folder=tmp_path / paper
+        )
+        assert all(path.is_file() for path in written)
+        sidecar = json.loads((tmp_path / paper / f"{name}.json").read_text())
+        assert sidecar["not_run"] == sentence
+        assert sentence in sidecar["caption"]
+        assert set(sidecar["statuses"]) == {"not run"}
+        assert set(pd.read_csv(tmp_path / paper / f"{name}_compare.csv")["status"]) == {sentence}
+
+
+def test_index_lists_every_exhibit_with_caption_and_status(everything):
+    path = write_index(everything, title="Caltech-256", headline="var10  mAP  OASIS 33.0 ± 1.0 %\n")
+    text = path.read_text()
+    assert path == everything / "index.md"
+    assert text.startswith("# Caltech-256: exhibits")
+    assert "var10  mAP  OASIS 33.0 ± 1.0 %" in text
+    for paper, name in EXHIBITS:
+        sidecar = json.loads((everything / paper / f"{name}.json").read_text())
+        assert sidecar["caption"] in text
+        assert sidecar["status"] in text
+        assert f"({paper}/{name}.csv)" in text
+    assert f"![Figure 6]({JMLR}/fig6.png)" in text
+
+
+def test_index_takes_a_sidecar_of_another_kind(tmp_path):
+    (tmp_path / "representation").mkdir()
+    (tmp_path / "representation" / "palette.json").write_text('{"name": "palette", "caption": "Colours."}')
+    assert "Colours." in write_index(tmp_path, title="demo").read_text()
+
+
+def test_headline_gives_mean_average_precision_in_percent(metrics, context, synthetic, missing):
+    lines = headline(metrics, context).splitlines()
+    assert lines[0] == "var10      mAP  Euclidean 23.0 ± 1.0 %  OASIS 33.0 ± 1.0 %"
+    assert lines[1].startswith("classes50  mAP")
+    assert lines[-1] == "(mean ± standard deviation over 5 folds)"
+    assert "synthetic images" in headline(metrics, synthetic)
+    assert headline(None, missing) == "Caltech-256: not run: put 256_ObjectCategories.tar at data/caltech256\n"
+
+
+def test_mistakes_say_what_to_do(metrics, curves, context, reference, tmp_path):
+    def write(name, **changes):
+        given = {"metrics": metrics, "curves": curves, "context": context} | changes
+        write_exhibit(JMLR, name, reference=reference, folder=tmp_path, **given)
+
+    with pytest.raises(LookalikeError, match="choose one of oasis-jmlr-2010/table4"):
+        write("table9")
+    with pytest.raises(LookalikeError, match="needs metrics and there are none"):
+        write("table4", metrics=None)
+    with pytest.raises(LookalikeError, match="needs curves and there are none"):
+        write("fig5", curves=curves.iloc[:0])
+    assert not list(tmp_path.iterdir())
+
+
+def test_numbers_of_figures_are_in_their_csv(everything):
+    frame = pd.read_csv(everything / JMLR / "fig6.csv")
+    assert {"subset", "series", "k", "precision", "error", "error_is", "n_folds"} == set(frame.columns)
+    assert np.isfinite(frame["precision"]).all()

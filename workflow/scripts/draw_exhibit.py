@@ -1,0 +1,26 @@
+"""Draw one table or figure, ours beside the printed numbers, and compare them."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from pathlib import Path
+
+    from lookalike.exhibits.context import study_context
+    from lookalike.exhibits.reference import load
+    from lookalike.exhibits.write import write_exhibit
+    from lookalike.files import read_table
+
+    tables = {
+        name: read_table(snakemake.input[name]) if snakemake.input.get(name) else None
+        for name in ("metrics", "curves", "fits")
+    }
+    write_exhibit(
+        snakemake.wildcards.paper,
+        snakemake.wildcards.get("table") or snakemake.wildcards.get("figure"),
+        metrics=tables["metrics"],
+        curves=tables["curves"],
+        context=study_context(snakemake.params.context, tables["fits"]),
+        reference=load(snakemake.input.reference),
+        folder=Path(snakemake.output[0]).parent,
+        sources=[str(snakemake.input[name]) for name in tables if snakemake.input.get(name)],
+    )

@@ -1,0 +1,25 @@
+"""Draw one picture that explains the representation, from a data set's own images."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from pathlib import Path
+
+    import numpy as np
+
+    from lookalike.exhibits.representation import Material, write_picture
+    from lookalike.files import read_json, read_table
+
+    data = snakemake.params.data
+    material = Material(
+        dataset=data.get("title", snakemake.wildcards.dataset),
+        synthetic=data["kind"] == "synthetic",
+        root=Path(read_json(snakemake.input.images)["root"]),
+        manifest=read_table(snakemake.input.manifest),
+        pool=read_table(snakemake.input.pool),
+        palette=np.load(snakemake.input.palette),
+        codebook=np.load(snakemake.input.codebook),
+        block_files=list(snakemake.input.blocks),
+        hellinger=snakemake.params.hellinger,
+    )
+    write_picture(snakemake.wildcards.picture, material, Path(snakemake.output[0]).parent, snakemake.wildcards.paper)

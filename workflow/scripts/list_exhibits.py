@@ -1,0 +1,20 @@
+"""List a data set's exhibits with their captions, and its headline numbers."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from pathlib import Path
+
+    from lookalike.exhibits.context import study_context
+    from lookalike.exhibits.write import headline, write_index
+    from lookalike.files import read_table, replacing
+
+    metrics, fits = (
+        read_table(snakemake.input[name]) if snakemake.input.get(name) else None for name in ("metrics", "fits")
+    )
+    context = study_context(snakemake.params.context, fits)
+    lines = headline(metrics, context)
+    folder = Path(snakemake.output.index).parent
+    write_index(folder, title=context.title, headline=lines)
+    with replacing(snakemake.output.headline) as part:
+        part.write_text(f"{lines}Exhibits: {snakemake.output.index}\n", encoding="utf-8")
