@@ -224,10 +224,7 @@ def test_transform_gives_the_similarity(learner: SimilarityLearner, rows: tuple[
     for given in (X, sp.csr_array(X)):
         Z = model.transform(given)
         Z = Z.toarray() if sp.issparse(Z) else Z
-        if model.metric_ == "inner_product":
-            plain = Z @ Z.T
-        else:
-            plain = -np.sum((Z[:, None] - Z[None]) ** 2, axis=2)
+        plain = Z @ Z.T if model.metric_ == "inner_product" else -np.sum((Z[:, None] - Z[None]) ** 2, axis=2)
         np.testing.assert_allclose(plain, scores, atol=10 * tolerance(learner))
 
 

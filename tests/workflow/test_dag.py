@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT, Project
 from PIL import Image
+from project import ROOT, Project
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from conftest import Project
+from project import Project
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 
@@ -121,7 +121,7 @@ def test_an_edited_kernel_reruns_what_it_changes(finished: Project) -> None:
         kernel.write_bytes(original)
         os.utime(kernel, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert planned["run_fold_demo"] == 4
-    assert planned["trace_fold"] == 4
+    assert planned["trace_fold_demo"] == 4
     assert not {"describe_blocks", "learn_codebook", "scan_images", "run_subset_demo", "draw_splits"} & set(planned)
 
 

@@ -3,7 +3,13 @@
 Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, metrics.parquet, curves.parquet.
 """
 
-RUN_FILES = ["model.npz", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz"]
+RUN_FILES = [
+    "model.npz",
+    "fit.json",
+    "selection.parquet",
+    "metrics.parquet",
+    "ranks.npz",
+]
 
 
 def subset_settings(wildcards):
@@ -37,85 +43,93 @@ rule draw_splits:
         dropped=RESULTS + "/splits/{subset}-dropped.csv",
     log:
         LOGS + "/draw_splits/{subset}.log",
+    conda:
+        "../../envs/images.yaml"
     params:
         subset=subset_settings,
         splits=lambda wildcards: CATEGORY[wildcards.dataset]["splits"],
         seed=SEED,
-    conda:
-        "../../envs/images.yaml"
     script:
         "../scripts/draw_splits.py"
 
 
-# the two ways to run a method differ in nothing but how many folds a job takes
+def files_of_job(dataset, jobs, files):
+    """Outputs of a job that runs one fold, or all folds of a fast method."""
+    if jobs == "fold":
+        return [RUN + "/{fold}/" + file for file in files]
+    return expand(
+        RUN + "/{fold}/{file}", fold=folds(dataset), file=files, allow_missing=True
+    )
+
+
+def folds_of_job(wildcards):
+    """The folds that a job runs."""
+    return (
+        [int(wildcards.fold)]
+        if "fold" in wildcards.keys()
+        else list(folds(wildcards.dataset))
+    )
+
+
+# a slow method runs a job for every fold, a fast one all folds in one; nothing else differs
 for studied_dataset in studied():
+    for job_size in ("fold", "subset"):
 
-    rule:
-        name:
-            f"run_fold_{studied_dataset}"
-        wildcard_constraints:
-            dataset=studied_dataset,
-            method=methods_with_jobs(studied_dataset, "fold"),
-        input:
-            counts=FEATURES + "/counts.npz",
-            splits=RESULTS + "/splits/{subset}.parquet",
-            kernels="results/kernels.compiled",
-            code=lambda wildcards: code("evaluation/protocol.py") + learner_code(wildcards.method),
-        output:
-            multiext(RUN + "/{fold}/", *RUN_FILES),
-        log:
-            LOGS + "/run/{representation}/{subset}/{method}/{fold}.log",
-        params:
-            spec=method_spec,
-            folds=lambda wildcards: [int(wildcards.fold)],
-            seed=SEED,
-        conda:
-            "../../envs/learning.yaml"
-        script:
-            "../scripts/run_folds.py"
+        rule:
+            name:
+                f"run_{job_size}_{studied_dataset}"
+            input:
+                counts=FEATURES + "/counts.npz",
+                splits=RESULTS + "/splits/{subset}.parquet",
+                kernels="results/kernels.compiled",
+                code=lambda wildcards: code("evaluation/protocol.py")
+                + learner_code(wildcards.method),
+            output:
+                files_of_job(studied_dataset, job_size, RUN_FILES),
+            log:
+                LOGS
+                + "/run/{representation}/{subset}/{method}"
+                + ("/{fold}" if job_size == "fold" else "")
+                + ".log",
+            wildcard_constraints:
+                dataset=studied_dataset,
+                method=methods_with_jobs(studied_dataset, job_size),
+            conda:
+                "../../envs/learning.yaml"
+            params:
+                spec=method_spec,
+                folds=folds_of_job,
+                seed=SEED,
+            script:
+                "../scripts/run_folds.py"
 
-    rule:
-        name:
-            f"run_subset_{studied_dataset}"
-        wildcard_constraints:
-            dataset=studied_dataset,
-            method=methods_with_jobs(studied_dataset, "subset"),
-        input:
-            counts=FEATURES + "/counts.npz",
-            splits=RESULTS + "/splits/{subset}.parquet",
-            kernels="results/kernels.compiled",
-            code=lambda wildcards: code("evaluation/protocol.py") + learner_code(wildcards.method),
-        output:
-            expand(RUN + "/{fold}/{file}", fold=folds(studied_dataset), file=RUN_FILES, allow_missing=True),
-        log:
-            LOGS + "/run/{representation}/{subset}/{method}.log",
-        params:
-            spec=method_spec,
-            folds=list(folds(studied_dataset)),
-            seed=SEED,
-        conda:
-            "../../envs/learning.yaml"
-        script:
-            "../scripts/run_folds.py"
-
-
-rule trace_fold:
-    input:
-        counts=FEATURES + "/counts.npz",
-        splits=RESULTS + "/splits/{subset}.parquet",
-        kernels="results/kernels.compiled",
-        code=lambda wildcards: code("evaluation/protocol.py") + learner_code(wildcards.method),
-    output:
-        RUN + "/{fold}/curve.parquet",
-    log:
-        LOGS + "/trace/{representation}/{subset}/{method}/{fold}.log",
-    params:
-        spec=method_spec,
-        seed=SEED,
-    conda:
-        "../../envs/learning.yaml"
-    script:
-        "../scripts/trace_fold.py"
+        rule:
+            name:
+                f"trace_{job_size}_{studied_dataset}"
+            input:
+                counts=FEATURES + "/counts.npz",
+                splits=RESULTS + "/splits/{subset}.parquet",
+                kernels="results/kernels.compiled",
+                code=lambda wildcards: code("evaluation/protocol.py")
+                + learner_code(wildcards.method),
+            output:
+                files_of_job(studied_dataset, job_size, ["curve.parquet"]),
+            log:
+                LOGS
+                + "/trace/{representation}/{subset}/{method}"
+                + ("/{fold}" if job_size == "fold" else "")
+                + ".log",
+            wildcard_constraints:
+                dataset=studied_dataset,
+                method=methods_with_jobs(studied_dataset, job_size),
+            conda:
+                "../../envs/learning.yaml"
+            params:
+                spec=method_spec,
+                folds=folds_of_job,
+                seed=SEED,
+            script:
+                "../scripts/trace_folds.py"
 
 
 def study_runs(wildcards, file):
@@ -129,7 +143,8 @@ def study_runs(wildcards, file):
         method=[
             method
             for method in study["methods"]
-            if file != "curve.parquet" or "trace" in settings.method_spec(config, wildcards.dataset, method)
+            if file != "curve.parquet"
+            or "trace" in settings.method_spec(config, wildcards.dataset, method)
         ],
         fold=folds(wildcards.dataset),
     )

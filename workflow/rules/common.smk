@@ -13,7 +13,9 @@ RESOURCES = ROOT / "workflow" / "resources"
 SOURCE = ROOT / "src"
 
 # jobs in a conda environment find the package here; the kernels' cache is the work folder's own
-os.environ["PYTHONPATH"] = os.pathsep.join([str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])])
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
 os.environ["NUMBA_CACHE_DIR"] = str(Path(".snakemake", "numba").resolve())
 sys.path.insert(0, str(SOURCE))
 
@@ -23,7 +25,9 @@ from lookalike.errors import LookalikeError
 from lookalike.workflow_code import code_dependencies as code
 
 try:
-    config = settings.checked(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
+    config = settings.checked(
+        config, ROOT / "workflow" / "schemas" / "config.schema.yaml"
+    )
 except LookalikeError as error:
     raise WorkflowError(str(error))
 
@@ -69,7 +73,11 @@ def not_run(dataset):
     if has_results(dataset) or data["kind"] == "synthetic":
         return ""
     if data["kind"] == "folder":
-        return "" if Path(data["path"]).is_dir() else f"not run: put class folders of images at {data['path']}"
+        return (
+            ""
+            if Path(data["path"]).is_dir()
+            else f"not run: put class folders of images at {data['path']}"
+        )
     archive = sources.load_archives(RESOURCES / "archives.yaml")["caltech256"]
     state = fetch.status(archive, data["path"])
     if state in ("folder", "archive") or (state == "reachable" and data["fetch"]):

@@ -12,13 +12,13 @@ rule draw_images:
         RESULTS + "/drawn/{shard}.json",
     log:
         LOGS + "/draw_images/{shard}.log",
+    conda:
+        "../../envs/images.yaml"
     params:
         settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic"],
         folder=RESULTS + "/images",
         n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
         seed=SEED,
-    conda:
-        "../../envs/images.yaml"
     script:
         "../scripts/draw_images.py"
 
@@ -26,7 +26,11 @@ rule draw_images:
 rule locate_images:
     input:
         drawn=lambda wildcards: (
-            expand(RESULTS + "/drawn/{shard}.json", dataset=wildcards.dataset, shard=shards(wildcards.dataset))
+            expand(
+                RESULTS + "/drawn/{shard}.json",
+                dataset=wildcards.dataset,
+                shard=shards(wildcards.dataset),
+            )
             if DATASETS[wildcards.dataset]["kind"] == "synthetic"
             else []
         ),
@@ -35,11 +39,11 @@ rule locate_images:
         RESULTS + "/images.json",
     log:
         LOGS + "/locate_images.log",
+    conda:
+        "../../envs/images.yaml"
     params:
         data=lambda wildcards: DATASETS[wildcards.dataset],
         drawn_folder=RESULTS + "/images",
-    conda:
-        "../../envs/images.yaml"
     script:
         "../scripts/locate_images.py"
 
@@ -62,12 +66,12 @@ rule scan_images:
         RESULTS + "/manifest.parquet",
     log:
         LOGS + "/scan_images.log",
+    conda:
+        "../../envs/images.yaml"
+    threads: workflow.cores
     params:
         clutter=lambda wildcards: DATASETS[wildcards.dataset]["clutter"],
         listing=folder_listing,
-    threads: workflow.cores
-    conda:
-        "../../envs/images.yaml"
     script:
         "../scripts/scan_images.py"
 
@@ -80,10 +84,10 @@ rule draw_codebook_pool:
         RESULTS + "/codebook_pool.parquet",
     log:
         LOGS + "/draw_codebook_pool.log",
+    conda:
+        "../../envs/images.yaml"
     params:
         pool=lambda wildcards: DATASETS[wildcards.dataset]["pool"],
         seed=SEED,
-    conda:
-        "../../envs/images.yaml"
     script:
         "../scripts/draw_codebook_pool.py"

@@ -6,8 +6,18 @@ exhibits/{paper}/, a job for every exhibit, and exhibits/index.md, which lists t
 
 EXHIBITS = RESULTS + "/exhibits"
 TABLES = ["oasis-jmlr-2010/table4", "oasis-2009-draft/table1"]
-FIGURES = ["oasis-jmlr-2010/fig5", "oasis-jmlr-2010/fig6", "oasis-2009-draft/fig3", "oasis-2009-draft/fig4"]
-PICTURES = ["oasis-jmlr-2010/fig2", "representation/block_grid", "representation/palette", "representation/visterms"]
+FIGURES = [
+    "oasis-jmlr-2010/fig5",
+    "oasis-jmlr-2010/fig6",
+    "oasis-2009-draft/fig3",
+    "oasis-2009-draft/fig4",
+]
+PICTURES = [
+    "oasis-jmlr-2010/fig2",
+    "representation/block_grid",
+    "representation/palette",
+    "representation/visterms",
+]
 
 
 wildcard_constraints:
@@ -39,7 +49,9 @@ def exhibit_names(dataset):
 
 def study_descriptor(wildcards):
     """Folder of the block descriptors of a data set's own representation."""
-    descriptor = config["representations"][CATEGORY[wildcards.dataset]["representation"]]["descriptor"]
+    descriptor = config["representations"][
+        CATEGORY[wildcards.dataset]["representation"]
+    ]["descriptor"]
     return f"results/{wildcards.dataset}/descriptors/{descriptor}"
 
 
@@ -59,7 +71,9 @@ def n_classes_asked_for(subsets, subset):
     if classes == "published":
         from lookalike.datasets.subsets import read_published_subsets
 
-        return len(read_published_subsets(RESOURCES / "class-subsets.csv").get(subset, []))
+        return len(
+            read_published_subsets(RESOURCES / "class-subsets.csv").get(subset, [])
+        )
     return 0 if isinstance(classes, str) else len(classes)
 
 
@@ -67,7 +81,9 @@ def exhibit_context(wildcards):
     """What an exhibit has to know about its study besides the numbers."""
     dataset = wildcards.dataset
     study, data = CATEGORY[dataset], DATASETS[dataset]
-    name = f"{wildcards.get('paper')}/{wildcards.get('table') or wildcards.get('figure')}"
+    name = (
+        f"{wildcards.get('paper')}/{wildcards.get('table') or wildcards.get('figure')}"
+    )
     return {
         "dataset": dataset,
         "title": data.get("title", dataset),
@@ -76,10 +92,14 @@ def exhibit_context(wildcards):
         "representation": study["representation"],
         "splits": study["splits"],
         "subsets": {
-            subset: study["subsets"][subset] | {"n_classes": n_classes_asked_for(study["subsets"], subset)}
+            subset: study["subsets"][subset]
+            | {"n_classes": n_classes_asked_for(study["subsets"], subset)}
             for subset in study.get("exhibits", {}).get(name, list(study["subsets"]))
         },
-        "methods": {method: config["methods"][method].get("title", method) for method in study["methods"]},
+        "methods": {
+            method: config["methods"][method].get("title", method)
+            for method in study["methods"]
+        },
     }
 
 
@@ -90,13 +110,21 @@ rule draw_table:
         reference=RESOURCES / "reference-values.csv",
         code=code("exhibits/write.py"),
     output:
-        multiext(EXHIBITS + "/{paper}/{table}", ".csv", ".md", ".tex", ".json", "_compare.csv", "_compare.md"),
+        multiext(
+            EXHIBITS + "/{paper}/{table}",
+            ".csv",
+            ".md",
+            ".tex",
+            ".json",
+            "_compare.csv",
+            "_compare.md",
+        ),
     log:
         LOGS + "/exhibits/{paper}/{table}.log",
-    params:
-        context=exhibit_context,
     conda:
         "../../envs/exhibits.yaml"
+    params:
+        context=exhibit_context,
     script:
         "../scripts/draw_exhibit.py"
 
@@ -110,14 +138,21 @@ rule draw_figure:
         code=code("exhibits/write.py"),
     output:
         multiext(
-            EXHIBITS + "/{paper}/{figure}", ".png", ".svg", ".pdf", ".csv", ".json", "_compare.csv", "_compare.md"
+            EXHIBITS + "/{paper}/{figure}",
+            ".png",
+            ".svg",
+            ".pdf",
+            ".csv",
+            ".json",
+            "_compare.csv",
+            "_compare.md",
         ),
     log:
         LOGS + "/exhibits/{paper}/{figure}.log",
-    params:
-        context=exhibit_context,
     conda:
         "../../envs/exhibits.yaml"
+    params:
+        context=exhibit_context,
     script:
         "../scripts/draw_exhibit.py"
 
@@ -130,19 +165,22 @@ rule draw_picture:
         palette=lambda wildcards: f"{study_descriptor(wildcards)}/palette.npy",
         codebook=lambda wildcards: f"{study_features(wildcards)}/codebook.npy",
         blocks=lambda wildcards: [
-            f"{study_descriptor(wildcards)}/blocks-{shard}.npz" for shard in shards(wildcards.dataset)
+            f"{study_descriptor(wildcards)}/blocks-{shard}.npz"
+            for shard in shards(wildcards.dataset)
         ],
         code=code("exhibits/representation.py"),
     output:
         multiext(EXHIBITS + "/{paper}/{picture}", ".png", ".svg", ".pdf", ".json"),
     log:
         LOGS + "/exhibits/{paper}/{picture}.log",
-    params:
-        data=lambda wildcards: DATASETS[wildcards.dataset],
-        hellinger=lambda wildcards: config["representations"][CATEGORY[wildcards.dataset]["representation"]]["hellinger"],
-        seed=SEED,
     conda:
         "../../envs/exhibits.yaml"
+    params:
+        data=lambda wildcards: DATASETS[wildcards.dataset],
+        hellinger=lambda wildcards: config["representations"][
+            CATEGORY[wildcards.dataset]["representation"]
+        ]["hellinger"],
+        seed=SEED,
     script:
         "../scripts/draw_picture.py"
 
@@ -150,7 +188,8 @@ rule draw_picture:
 rule list_exhibits:
     input:
         exhibits=lambda wildcards: [
-            f"results/{wildcards.dataset}/exhibits/{name}.json" for name in exhibit_names(wildcards.dataset)
+            f"results/{wildcards.dataset}/exhibits/{name}.json"
+            for name in exhibit_names(wildcards.dataset)
         ],
         metrics=if_run(RESULTS + "/metrics.parquet"),
         fits=if_run(RESULTS + "/timing.parquet"),
@@ -160,9 +199,9 @@ rule list_exhibits:
         headline=EXHIBITS + "/headline.txt",
     log:
         LOGS + "/exhibits/index.log",
-    params:
-        context=exhibit_context,
     conda:
         "../../envs/exhibits.yaml"
+    params:
+        context=exhibit_context,
     script:
         "../scripts/list_exhibits.py"

@@ -28,11 +28,11 @@ rule learn_palette:
         DESCRIPTOR + "/palette.npy",
     log:
         LOGS + "/learn_palette/{descriptor}.log",
+    conda:
+        "../../envs/images.yaml"
     params:
         descriptor=lambda wildcards: config["descriptors"][wildcards.descriptor],
         seed=SEED,
-    conda:
-        "../../envs/images.yaml"
     script:
         "../scripts/learn_palette.py"
 
@@ -48,17 +48,20 @@ rule describe_blocks:
         DESCRIPTOR + "/blocks-{shard}.npz",
     log:
         LOGS + "/describe_blocks/{descriptor}/{shard}.log",
-    params:
-        n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
     conda:
         "../../envs/images.yaml"
+    params:
+        n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
     script:
         "../scripts/describe_blocks.py"
 
 
 def block_shards(wildcards):
     """Every shard of the blocks that a representation is made from."""
-    return [f"{descriptor_of(wildcards)}/blocks-{shard}.npz" for shard in shards(wildcards.dataset)]
+    return [
+        f"{descriptor_of(wildcards)}/blocks-{shard}.npz"
+        for shard in shards(wildcards.dataset)
+    ]
 
 
 rule learn_codebook:
@@ -70,11 +73,13 @@ rule learn_codebook:
         FEATURES + "/codebook.npy",
     log:
         LOGS + "/learn_codebook/{representation}.log",
-    params:
-        representation=lambda wildcards: config["representations"][wildcards.representation],
-        seed=SEED,
     conda:
         "../../envs/images.yaml"
+    params:
+        representation=lambda wildcards: config["representations"][
+            wildcards.representation
+        ],
+        seed=SEED,
     script:
         "../scripts/learn_codebook.py"
 
@@ -89,9 +94,11 @@ rule count_visterms:
         FEATURES + "/counts.npz",
     log:
         LOGS + "/count_visterms/{representation}.log",
-    params:
-        hellinger=lambda wildcards: config["representations"][wildcards.representation]["hellinger"],
     conda:
         "../../envs/images.yaml"
+    params:
+        hellinger=lambda wildcards: config["representations"][
+            wildcards.representation
+        ]["hellinger"],
     script:
         "../scripts/count_visterms.py"

@@ -71,18 +71,21 @@ def cloud(rng: np.random.Generator, slope: float = 2.0, stretch: float = 1.0, cu
     radius = np.hypot(fx, fy)
     amplitude = np.where(radius >= cut, 1.0 / np.maximum(radius, 1.0) ** slope, 0.0)
     field = np.fft.irfft2(np.fft.rfft2(rng.standard_normal((TILE, TILE))) * amplitude, s=(TILE, TILE))
-    return ((field - field.mean()) / field.std()).astype(np.float32)
+    standard: FloatArray = ((field - field.mean()) / field.std()).astype(np.float32)
+    return standard
 
 
 def _ridge(phase: FloatArray) -> FloatArray:
     """Round profile of a thread: 0 at whole numbers, 1 half way between."""
-    return np.sin(np.pi * (phase - np.floor(phase)))
+    profile: FloatArray = np.sin(np.pi * (phase - np.floor(phase)))
+    return profile
 
 
 def _smooth(low: float, high: float, value: FloatArray) -> FloatArray:
     """Smooth step from 0 at `low` to 1 at `high`."""
     t = np.clip((value - low) / (high - low), 0.0, 1.0)
-    return t * t * (3.0 - 2.0 * t)
+    smooth: FloatArray = t * t * (3.0 - 2.0 * t)
+    return smooth
 
 
 def _weave(rng: np.random.Generator, variant: int) -> FloatArray:
@@ -92,13 +95,15 @@ def _weave(rng: np.random.Generator, variant: int) -> FloatArray:
     over = (np.floor(u) + np.floor(v)) % 2
     across = _ridge(v) * (0.45 + 0.55 * _ridge(u))
     along = _ridge(u) * (0.45 + 0.55 * _ridge(v))
-    return np.where(over == 0, across, 0.75 * along) + 0.06 * cloud(rng, 0.5)
+    field: FloatArray = np.where(over == 0, across, 0.75 * along) + 0.06 * cloud(rng, 0.5)
+    return field
 
 
 def _stripes(rng: np.random.Generator, variant: int) -> FloatArray:
     x, y = _grid()
     nx, ny = ((20, 4), (26, -10), (14, 14))[variant]
-    return np.sin(2 * np.pi * (nx * x + ny * y) + 0.9 * cloud(rng, 2.2)) + 0.12 * cloud(rng, 0.7)
+    field: FloatArray = np.sin(2 * np.pi * (nx * x + ny * y) + 0.9 * cloud(rng, 2.2)) + 0.12 * cloud(rng, 0.7)
+    return field
 
 
 def _dots(rng: np.random.Generator, variant: int) -> FloatArray:
@@ -108,7 +113,8 @@ def _dots(rng: np.random.Generator, variant: int) -> FloatArray:
     u = x * n + 0.5 * (row % 2)
     radius = 0.24 + 0.10 * rng.random((n, n), dtype=np.float32)[row.astype(int) % n, np.floor(u).astype(int) % n]
     distance = np.hypot(u - np.floor(u) - 0.5, y * n - row - 0.5)
-    return _smooth(0.08, -0.06, distance - radius) * (1.2 - distance) + 0.05 * cloud(rng, 0.8)
+    field: FloatArray = _smooth(0.08, -0.06, distance - radius) * (1.2 - distance) + 0.05 * cloud(rng, 0.8)
+    return field
 
 
 def _bricks(rng: np.random.Generator, variant: int) -> FloatArray:
@@ -121,10 +127,11 @@ def _bricks(rng: np.random.Generator, variant: int) -> FloatArray:
     edge_v = np.minimum(y * rows - row, 1 - (y * rows - row)) * TILE / rows
     tone = rng.random((rows, columns), dtype=np.float32)[row.astype(int) % rows, column.astype(int) % columns]
     brick = 0.45 + 0.5 * tone + 0.07 * cloud(rng, 0.9)
-    return brick * _smooth(0.6, 2.6, np.minimum(edge_u, edge_v))
+    field: FloatArray = brick * _smooth(0.6, 2.6, np.minimum(edge_u, edge_v))
+    return field
 
 
-def _nearest_two(rng: np.random.Generator, n_points: int) -> tuple[FloatArray, FloatArray, np.ndarray]:
+def _nearest_two(rng: np.random.Generator, n_points: int) -> tuple[FloatArray, FloatArray, npt.NDArray[np.intp]]:
     """Distances (pixels) of every pixel to its two nearest points of a periodic set, and which the nearest is."""
     from scipy.spatial import cKDTree
 
@@ -132,9 +139,9 @@ def _nearest_two(rng: np.random.Generator, n_points: int) -> tuple[FloatArray, F
     side = int(np.sqrt(n_points))
     corners = np.stack(np.divmod(np.arange(side * side), side), axis=1)
     points = (corners + 0.8 * rng.random((side * side, 2))) * (TILE / side)
-    tree = cKDTree(points, boxsize=[TILE, TILE])
+    tree = cKDTree(points, boxsize=np.array([TILE, TILE], dtype=np.float64))
     y, x = np.mgrid[0:TILE, 0:TILE]
-    distances, which = tree.query(np.column_stack([y.ravel(), x.ravel()]), k=2)
+    distances, which = (np.asarray(found) for found in tree.query(np.column_stack([y.ravel(), x.ravel()]), k=2))
     distances = distances.astype(np.float32).reshape(TILE, TILE, 2)
     return distances[..., 0], distances[..., 1], which[:, 0].reshape(TILE, TILE)
 
@@ -144,26 +151,30 @@ def _cobble(rng: np.random.Generator, variant: int) -> FloatArray:
     first, second, which = _nearest_two(rng, n_points)
     tone = 0.55 + 0.45 * rng.random(n_points, dtype=np.float32)[which]
     dome = 1.0 - 0.5 * first / (0.6 * TILE / np.sqrt(n_points))
-    return _smooth(0.3, 3.5, second - first) * tone * dome + 0.05 * cloud(rng, 0.8)
+    field: FloatArray = _smooth(0.3, 3.5, second - first) * tone * dome + 0.05 * cloud(rng, 0.8)
+    return field
 
 
 def _marble(rng: np.random.Generator, variant: int) -> FloatArray:
     x, y = _grid()
     nx, ny = ((3, 2), (2, -4), (5, 1))[variant]
     vein = np.abs(np.sin(np.pi * (nx * x + ny * y) + 1.8 * cloud(rng, 1.6)))
-    return np.power(vein, 0.45) + 0.10 * cloud(rng, 1.1)
+    field: FloatArray = np.power(vein, 0.45) + 0.10 * cloud(rng, 1.1)
+    return field
 
 
 def _timber(rng: np.random.Generator, variant: int) -> FloatArray:
     _, y = _grid()
     n = (7, 11, 16)[variant]
     rings = np.sin(2 * np.pi * n * y + 2.2 * cloud(rng, 2.0, stretch=5.0))
-    return rings + 0.55 * cloud(rng, 0.8, stretch=14.0)
+    field: FloatArray = rings + 0.55 * cloud(rng, 0.8, stretch=14.0)
+    return field
 
 
 def _fur(rng: np.random.Generator, variant: int) -> FloatArray:
     stretch, cut = ((5.0, 12.0), (8.0, 20.0), (3.5, 16.0))[variant]
-    return cloud(rng, 1.0, stretch=stretch, cut=cut) + 0.35 * cloud(rng, 2.0)
+    field: FloatArray = cloud(rng, 1.0, stretch=stretch, cut=cut) + 0.35 * cloud(rng, 2.0)
+    return field
 
 
 def _scales(rng: np.random.Generator, variant: int) -> FloatArray:
@@ -179,7 +190,8 @@ def _scales(rng: np.random.Generator, variant: int) -> FloatArray:
         distance = np.hypot(u - np.floor(u) - 0.5, (y * rows - row - 0.5) / 2.0)
         tone = 0.6 + 0.4 * tones[row.astype(int) % rows, np.floor(u).astype(int) % n]
         shade = np.where(distance < 0.6, tone * (0.25 + 1.2 * distance) * _smooth(0.6, 0.53, distance), shade)
-    return shade + 0.04 * cloud(rng, 0.8)
+    field: FloatArray = shade + 0.04 * cloud(rng, 0.8)
+    return field
 
 
 def _chevron(rng: np.random.Generator, variant: int) -> FloatArray:
@@ -187,7 +199,8 @@ def _chevron(rng: np.random.Generator, variant: int) -> FloatArray:
     n, m = ((14, 6), (20, 8), (26, 14))[variant]
     zigzag = np.abs(x * m - np.floor(x * m) - 0.5)
     wave = np.sin(2 * np.pi * (n * y + 2.0 * zigzag))
-    return np.tanh(2.5 * wave) * (1.0 - 0.5 * _smooth(0.06, 0.0, zigzag)) + 0.12 * cloud(rng, 0.7)
+    field: FloatArray = np.tanh(2.5 * wave) * (1.0 - 0.5 * _smooth(0.06, 0.0, zigzag)) + 0.12 * cloud(rng, 0.7)
+    return field
 
 
 _PAINTERS: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
@@ -264,7 +277,7 @@ def view(
     size : (int, int)
         Width and height of the window in pixels.
     offset : (float, float)
-        Which point of the tile is seen in the window's middle, in shares of a tile, 0..1.
+        How far the window's middle is from the middle of a tile, in shares of a tile, 0..1.
     angle : float
         Turn of the tile in radians.
     zoom : float

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFilter
 
 from lookalike.datasets import _materials as materials
@@ -129,7 +131,8 @@ def _sky(seed: int, scene: Scene, size: tuple[int, int], unit: float) -> FloatAr
     clouds = materials.view(materials.cloud_texture(seed), size, scene.offset, 0.0, 1.3 / unit)
     white = np.clip((clouds.astype(np.float32) - 118.0) / 150.0, 0, 0.75)[..., None]
     clear = zenith + (low - zenith) * t
-    return clear + white * (np.minimum(low * 1.12, 255.0) - clear)
+    sky: FloatArray = clear + white * (np.minimum(low * 1.12, 255.0) - clear)
+    return sky
 
 
 def _surface(
@@ -223,16 +226,15 @@ def _placed(placement: Placement, width: int, height: int) -> list[tuple[FloatAr
 
 
 def _paint_object(canvas: FloatArray, seed: int, placement: Placement, light: Light, unit: float) -> None:
-    """Cut an object out of its materials, round it off by the light, let it cast a shadow, and put it into the image."""
+    """Cut an object out of its materials, round it off by the light, and put it into the image with its shadow."""
     height, width = canvas.shape[:2]
     parts = _placed(placement, width, height)
     corners = np.concatenate([polygon for polygon, _ in parts])
     radius = placement.size * height / 2
     margin = radius * 0.25 + 2
     low, high = corners.min(axis=0) - margin, corners.max(axis=0) + margin
-    window = _Window(
-        max(int(low[0]), 0), max(int(low[1]), 0), min(int(high[0]) + 1, width), min(int(high[1]) + 1, height)
-    )
+    left, top = (max(int(edge), 0) for edge in low)
+    window = _Window(left, top, min(int(high[0]) + 1, width), min(int(high[1]) + 1, height))
     if min(window.size) < 4:
         return
     under = canvas[window.top : window.bottom, window.left : window.right]
@@ -243,7 +245,7 @@ def _paint_object(canvas: FloatArray, seed: int, placement: Placement, light: Li
         _paint_part(under, seed, mask, material, placement, slot, radius, light, unit)
 
 
-def _shifted(field: np.ndarray, down: int, right: int) -> np.ndarray:
+def _shifted(field: npt.NDArray[Any], down: int, right: int) -> npt.NDArray[Any]:
     """Move a field; what comes in at an edge repeats the edge."""
     rows = np.clip(np.arange(field.shape[0]) - down, 0, field.shape[0] - 1)
     columns = np.clip(np.arange(field.shape[1]) - right, 0, field.shape[1] - 1)

@@ -45,8 +45,8 @@ def obtain(archive: Archive, folder: str | os.PathLike[str], *, may_download: bo
     file = os.path.join(folder, archive.filename)
     if not may_download and not os.path.exists(file):
         raise LookalikeError(
-            f"{archive.name} is not in place and may not be downloaded (fetch: false): {put_in_place(archive, folder)}, "
-            f"from {archive.url}"
+            f"{archive.name} is not in place and may not be downloaded (fetch: false): "
+            f"{put_in_place(archive, folder)}, from {archive.url}"
         )
     path = fetch_archive(archive, folder)
     root = unpack_tar(

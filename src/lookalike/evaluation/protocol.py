@@ -69,7 +69,7 @@ def run_fold(
     fold : int
         Which fold.
     method_spec : mapping
-        ``learner`` (a name in ``lookalike.learners.LEARNERS``), optional ``parameters`` (constructor arguments),
+        ``learner`` (a name in `lookalike.learners.registry`), optional ``parameters`` (constructor arguments),
         ``select`` (lists to choose from) and ``trace`` (``steps``, ``points``, optional ``first``: the learner is
         scored along training and stopped at its best step).
     seed : int
@@ -146,8 +146,10 @@ def write_fold(
     method: str,
     fold: int,
 ) -> None:
-    """Write what a fold left behind: ``model.npz`` (and ``.json``), ``fit.json``, ``selection.parquet``,
-    ``metrics.parquet`` and ``ranks.npz``.
+    """Write what a fold left behind.
+
+    ``model.npz`` (and ``.json``), ``fit.json``, ``selection.parquet``, ``metrics.parquet``, ``ranks.npz``; times are
+    in ``fit.json`` alone, so that all the others are the same bytes each time.
 
     Parameters
     ----------

@@ -8,135 +8,38 @@ matplotlib figure, which `style.save_figure` writes.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import LookalikeError
-from lookalike.exhibits.style import BLUE, GREY, VERMILLION, new_figure, paper_style
+from lookalike.exhibits.lbp_example import circle_points, circle_values, draw_lbp_example, example_patch
+from lookalike.exhibits.style import BLUE, GREY, VERMILLION, new_figure, paper_style, save_figure
+from lookalike.exhibits.visterm_montage import draw_common_visterms
 from lookalike.features import lbp, pyramid
+from lookalike.files import write_json
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = [
+    "Material",
+    "circle_points",
+    "circle_values",
+    "draw_block_grid",
+    "draw_common_visterms",
+    "draw_lbp_example",
+    "draw_palette",
+    "example_patch",
+    "write_picture",
+]
+
 Image = npt.NDArray[np.uint8]
-
-_SIDE = 2 * lbp.RADIUS + 1
-
-
-def circle_points() -> npt.NDArray[np.float64]:
-    """Return where the eight points of LBP(8, 2) lie, relative to the centre.
-
-    Returns
-    -------
-    ndarray of shape (8, 2), float64
-        x to the right and y downwards, in pixels; point i at 45 degrees times i, anticlockwise from the right.
-    """
-    angles = 2 * np.pi * np.arange(lbp.N_POINTS) / lbp.N_POINTS
-    return lbp.RADIUS * np.column_stack([np.cos(angles), -np.sin(angles)])
-
-
-def circle_values(patch: Image) -> npt.NDArray[np.float64]:
-    """Return the interpolated grey values at the eight points around the centre of a 5x5 patch.
-
-    Parameters
-    ----------
-    patch : ndarray of shape (5, 5), uint8
-
-    Returns
-    -------
-    ndarray of shape (8,), float64
-    """
-    values = np.empty(lbp.N_POINTS)
-    grey = patch.astype(np.float64)
-    for i, (dx, dy) in enumerate(circle_points().round(12)):
-        x, y = dx + lbp.RADIUS, dy + lbp.RADIUS
-        left, top = min(int(x), _SIDE - 2), min(int(y), _SIDE - 2)
-        across, down = x - left, y - top
-        upper = (1 - across) * grey[top, left] + across * grey[top, left + 1]
-        lower = (1 - across) * grey[top + 1, left] + across * grey[top + 1, left + 1]
-        values[i] = (1 - down) * upper + down * lower
-    return values
-
-
-def draw_lbp_example(patch: Image) -> Figure:
-    """Draw how one pixel gets its local binary pattern (JMLR 2010, Figure 2).
-
-    Parameters
-    ----------
-    patch : ndarray of shape (5, 5), uint8
-        Luma of a pixel (in the middle) and its neighbours.
-
-    Returns
-    -------
-    matplotlib Figure
-        Left, the pixels with the circle of radius 2 and its eight points; right, each point's value and bit.
-    """
-    if patch.shape != (_SIDE, _SIDE) or patch.dtype != np.uint8:
-        raise ValueError(f"LBP(8, 2) is drawn on a uint8 patch of 5x5 pixels, not {patch.dtype} {patch.shape}")
-    pattern = int(lbp.lbp_patterns(patch)[lbp.RADIUS, lbp.RADIUS])
-    bits = [pattern >> i & 1 for i in range(lbp.N_POINTS)]
-    with paper_style():
-        figure = new_figure(6.4, 3.1)
-        left, right = figure.subplots(1, 2, width_ratios=(1, 1.05))
-        _draw_neighbourhood(left, patch, bits)
-        _draw_bits(right, patch, bits, pattern)
-    return figure
-
-
-def _draw_neighbourhood(axis: Axes, patch: Image, bits: list[int]) -> None:
-    from matplotlib.patches import Circle
-
-    # a range of greys on which black numbers can be read
-    axis.imshow(patch, cmap="gray", vmin=-120, vmax=260, extent=(-2.5, 2.5, 2.5, -2.5))
-    for (row, column), value in np.ndenumerate(patch):
-        x, y = column - lbp.RADIUS, row - lbp.RADIUS
-        outward = 0.26 * np.sign(x) * (abs(x) == lbp.RADIUS)  # clear of the circle
-        below = -0.36 if y == -lbp.RADIUS else 0.36
-        axis.text(x + outward, y + below, str(value), ha="center", va="center", fontsize=6, color="black")
-    axis.plot(0, 0, "s", color="black", markersize=7)
-    axis.add_patch(Circle((0, 0), lbp.RADIUS, fill=False, color=BLUE, linewidth=1))
-    for i, (x, y) in enumerate(circle_points()):
-        axis.plot(x, y, "o", markersize=12, color=BLUE, markerfacecolor=_fill(bits[i]))
-        axis.text(x, y, str(i), ha="center", va="center_baseline", fontsize=7, color="white" if bits[i] else "black")
-    axis.set(xticks=[], yticks=[], xlim=(-2.6, 2.6), ylim=(2.6, -2.6), title="eight points at radius 2")
-    axis.set_aspect("equal")
-    axis.spines[:].set_visible(False)
-    axis.grid(False)
-
-
-def _fill(bit: int) -> str:
-    """Return the colour inside a point: filled where it is at least the centre."""
-    return BLUE if bit else "white"
-
-
-def _draw_bits(axis: Axes, patch: Image, bits: list[int], pattern: int) -> None:
-    centre = int(patch[lbp.RADIUS, lbp.RADIUS])
-    axis.axis("off")
-    axis.set(xlim=(0, 1), ylim=(10.6, -0.8), title="at least the centre: 1, darker: 0")
-    columns = (0.12, 0.36, 0.6, 0.86)
-    for x, head in zip(columns, ("point", "value", "centre", "bit"), strict=True):
-        axis.text(x, -0.3, head, ha="center", va="center", color=GREY)
-    for i, value in enumerate(circle_values(patch)):
-        sign = "≥" if bits[i] else "<"
-        row = (str(i), f"{value:.2f}" if i % 2 else f"{value:.0f}", f"{sign}  {centre}", str(bits[i]))
-        axis.plot(columns[-1], i + 0.7, "o", markersize=11, color=BLUE, markerfacecolor=_fill(bits[i]))
-        for x, text in zip(columns, row, strict=True):
-            on_blue = x == columns[-1] and bits[i]
-            axis.text(x, i + 0.7, text, ha="center", va="center_baseline", color="white" if on_blue else "black")
-    n_changes = sum(bits[i] != bits[i - 1] for i in range(lbp.N_POINTS))
-    kind = "uniform" if n_changes <= 2 else "not uniform"
-    axis.plot([0.02, 0.98], [8.35, 8.35], color=GREY, linewidth=0.7)
-    string = "".join(map(str, bits))
-    axis.text(0.5, 9.1, f"pattern {string}", ha="center", va="center", weight="bold", family="DejaVu Sans Mono")
-    n_bin = int(lbp.pattern_bins()[pattern])
-    axis.text(
-        0.5, 10.1, f"{n_changes} changes around the circle: {kind}, bin {n_bin} of 0 to 58", ha="center", va="center"
-    )
 
 
 def draw_block_grid(image: Image, max_levels: int = 6) -> Figure:
@@ -253,116 +156,140 @@ def _hex(colour: npt.NDArray[np.float32]) -> str:
     return "#" + "".join(f"{int(channel):02x}" for channel in np.rint(colour))
 
 
-class _Occurrences(NamedTuple):
-    """Which word each block of some images is: parallel arrays over blocks, and the number of images."""
+@dataclass(frozen=True)
+class Material:
+    """What the pictures of one data set are drawn from.
 
-    image_id: npt.NDArray[np.int32]
-    block: npt.NDArray[np.int64]
-    word: npt.NDArray[np.int32]
-    n_images: int
+    Attributes
+    ----------
+    dataset : str
+        Title of the data set.
+    synthetic : bool
+        Whether its images are made by code; captions say so.
+    root : Path
+        Folder that the manifest's paths are relative to.
+    manifest, pool : pandas.DataFrame
+        Manifest, and the images that palette and codebook were learned from.
+    palette : ndarray of shape (n_colours, 3), float32
+    codebook : ndarray of shape (n_words, 59 + n_colours), float32
+    block_files : list of paths
+    hellinger : bool
+        Whether the codebook was learned from square roots.
+    """
+
+    dataset: str
+    synthetic: bool
+    root: Path
+    manifest: pd.DataFrame
+    pool: pd.DataFrame
+    palette: npt.NDArray[np.float32]
+    codebook: npt.NDArray[np.float32]
+    block_files: list[str | os.PathLike[str]]
+    hellinger: bool = False
+
+    def load(self, path: str) -> Image:
+        """Return the pixels of one image of the manifest."""
+        from lookalike.datasets.images import load_rgb
+
+        return load_rgb(self.root / path)
+
+    def example_path(self) -> str:
+        """Return the path of the pool's image that is nearest to 400x300 in its number of blocks."""
+        rows = self.manifest[self.manifest["image_id"].isin(self.pool["image_id"])]
+        n_blocks = [pyramid.count_blocks(w, h) for w, h in zip(rows["width"], rows["height"], strict=True)]
+        return str(rows["path"].iloc[int(np.argmin(np.abs(np.array(n_blocks) - pyramid.count_blocks(400, 300))))])
 
 
-def draw_common_visterms(
-    load_image: Callable[[str], Image],
-    manifest: pd.DataFrame,
-    block_files: Iterable[str | os.PathLike[str]],
-    codebook: npt.NDArray[np.float32],
-    n_words: int = 12,
-    n_samples: int = 8,
-    *,
-    hellinger: bool = False,
-    n_images: int = 400,
-) -> Figure:
-    """Draw blocks of the commonest visterms, one row of samples each.
+def write_picture(name: str, material: Material, folder: str | os.PathLike[str], paper: str) -> list[Path]:
+    """Draw one picture of a data set's representation and write it with its sidecar.
 
     Parameters
     ----------
-    load_image : callable
-        Takes a path of the manifest, returns uint8 RGB pixels.
-    manifest : pandas.DataFrame
-        Columns `image_id`, `path`.
-    block_files : iterable of paths
-        What `features.descriptors.write_blocks` wrote.
-    codebook : ndarray of shape (n_words_of_codebook, n_features), float32
-    n_words : int
-        Rows: the visterms that the most images hold; among equals, those with the most blocks.
-    n_samples : int
-        Blocks per row, each of another image, spread evenly over the images that hold the visterm.
-    hellinger : bool
-        Whether the codebook was learned from square roots.
-    n_images : int
-        Blocks are taken from so many images, spread evenly over the files.
+    name : {"fig2", "block_grid", "palette", "visterms"}
+    material : Material
+    folder : path
+        Where ``{name}.png``, ``.svg``, ``.pdf`` and ``.json`` go.
+    paper : str
+        Paper id, or ``representation`` for pictures that no paper prints.
 
     Returns
     -------
-    matplotlib Figure
+    list of Path
+
+    Raises
+    ------
+    LookalikeError
+        When there is no such picture.
     """
-    found = _find_words(list(block_files), codebook, hellinger, n_images)
-    if found.n_images == 0:
-        raise LookalikeError(
-            "there are no described images to draw visterms from: describe the data set's images first"
-        )
-    commonest = _commonest_words(found, len(codebook))[:n_words]
-    paths = dict(zip(manifest["image_id"], manifest["path"], strict=True))
-    with paper_style():
-        figure = new_figure(0.62 * n_samples + 1.5, 0.64 * len(commonest) + 0.5)
-        figure.suptitle(f"the {len(commonest)} commonest of {len(codebook):,} visterms", fontsize=9)
-        panels = figure.subplots(len(commonest), n_samples, squeeze=False)
-        for word, row in zip(commonest, panels, strict=True):
-            here = np.flatnonzero(found.word == word)
-            _, first = np.unique(found.image_id[here], return_index=True)
-            share, spread = len(here) / len(found.word), len(first) / found.n_images
-            places = here[first][np.linspace(0, len(first) - 1, min(n_samples, len(first))).astype(int)]
-            for axis in row:
-                axis.set(xticks=[], yticks=[])
-                axis.spines[:].set_visible(False)
-            for axis, place in zip(row, places, strict=False):
-                image = load_image(str(paths[found.image_id[place]]))
-                axis.imshow(_crop(image, int(found.block[place])))
-                axis.spines[:].set(visible=True, color=GREY)
-            label = f"visterm {word}\n{spread:.0%} of images\n{share:.1%} of blocks"
-            row[0].set_ylabel(label, rotation=0, ha="right", va="center", fontsize=6.5, labelpad=4)
-    return figure
+    if name not in _PICTURES:
+        raise LookalikeError(f"there is no picture {name!r}: choose one of {', '.join(_PICTURES)}")
+    title, caption, draw = _PICTURES[name]
+    written = save_figure(draw(material), Path(folder) / name)
+    images = f"{material.dataset}, synthetic images" if material.synthetic else material.dataset
+    sidecar = {
+        "paper": paper,
+        "name": name,
+        "kind": "picture",
+        "title": title,
+        "caption": f"{caption} ({images})",
+        "dataset": material.dataset,
+        "synthetic": material.synthetic,
+        "statuses": {},
+        "status": "",
+        "not_run": "",
+        "files": sorted(path.name for path in written),
+        "sources": [],
+        "drawn_by": "lookalike.exhibits.representation",
+    }
+    written.append(Path(folder) / f"{name}.json")
+    write_json(sidecar, written[-1])
+    return written
 
 
-def _commonest_words(found: _Occurrences, n_words: int) -> npt.NDArray[np.int64]:
-    """Return the words that occur, those that the most images hold first, then those with the most blocks."""
-    n_blocks = np.bincount(found.word, minlength=n_words)
-    pairs = np.unique(found.image_id.astype(np.int64) * n_words + found.word)
-    held_by = np.bincount(pairs % n_words, minlength=n_words)
-    order = np.lexsort((-n_blocks, -held_by))
-    return order[: np.count_nonzero(n_blocks)]
+def _picture_of_pattern(material: Material) -> Figure:
+    return draw_lbp_example(example_patch(lbp.luma(material.load(material.example_path()))))
 
 
-def _find_words(
-    block_files: list[str | os.PathLike[str]], codebook: npt.NDArray[np.float32], hellinger: bool, n_images: int
-) -> _Occurrences:
-    """Assign the blocks of at most `n_images` images, spread evenly over all that have any."""
-    from lookalike.features.codebook import assign
-    from lookalike.features.descriptors import normalise, read_block_index, read_blocks
-
-    with_blocks = [np.flatnonzero(np.diff(read_block_index(path)[1])) for path in block_files]
-    total = sum(map(len, with_blocks))
-    wanted = np.unique(np.linspace(0, total - 1, min(n_images, total)).astype(np.int64))
-    ids, blocks, words = [np.empty(0, np.int32)], [np.empty(0, np.int64)], [np.empty(0, np.int32)]
-    start = 0
-    for path, entries in zip(block_files, with_blocks, strict=True):
-        chosen = entries[wanted[(wanted >= start) & (wanted < start + len(entries))] - start]
-        start += len(entries)
-        if not len(chosen):
-            continue
-        image_id, offsets, counts = read_blocks(path)
-        for entry in chosen:
-            part = counts[offsets[entry] : offsets[entry + 1]]
-            ids.append(np.full(len(part), image_id[entry], np.int32))
-            blocks.append(np.arange(len(part)))
-            words.append(assign(normalise(part, hellinger), codebook))
-    return _Occurrences(np.concatenate(ids), np.concatenate(blocks), np.concatenate(words), len(wanted))
+def _picture_of_blocks(material: Material) -> Figure:
+    return draw_block_grid(material.load(material.example_path()))
 
 
-def _crop(image: Image, block: int) -> Image:
-    """Return the pixels of one block, cut from the original image."""
-    from lookalike.features.descriptors import block_positions
+def _picture_of_palette(material: Material) -> Figure:
+    from lookalike.features.descriptors import read_blocks
 
-    x, y, size, _ = block_positions(image.shape[1], image.shape[0])[block]
-    return image[y : y + size, x : x + size]
+    counts = np.zeros(len(material.palette), np.int64)
+    for path in material.block_files:
+        counts += read_blocks(path).counts[:, lbp.N_BINS :].sum(axis=0, dtype=np.int64)
+    return draw_palette(material.palette, counts)
+
+
+def _picture_of_visterms(material: Material) -> Figure:
+    return draw_common_visterms(
+        material.load, material.manifest, material.block_files, material.codebook, hellinger=material.hellinger
+    )
+
+
+_PICTURES = {
+    "fig2": (
+        "Figure 2: a local binary pattern",
+        "How a pixel's local binary pattern LBP(8,2) is read off its neighbours, as in Figure 2 of the JMLR paper, "
+        "drawn by the code that describes images.",
+        _picture_of_pattern,
+    ),
+    "block_grid": (
+        "Blocks of an image",
+        "The blocks that are described at each scale; two neighbours, which share a half, are outlined.",
+        _picture_of_blocks,
+    ),
+    "palette": (
+        "The colour palette",
+        "The colours that pixels are counted by, learned by k-means from the codebook pool, with the share of the "
+        "pixels of all blocks that each takes.",
+        _picture_of_palette,
+    ),
+    "visterms": (
+        "The commonest visterms",
+        "Blocks of the visterms that the most images hold, each from another image.",
+        _picture_of_visterms,
+    ),
+}

@@ -15,6 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import LookalikeError
+from lookalike.seeds import generator
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +46,50 @@ def sample_pixels(image: npt.NDArray[np.uint8], n: int, rng: np.random.Generator
     pixels = image.reshape(-1, 3)
     chosen = rng.choice(len(pixels), size=min(n, len(pixels)), replace=False)
     return pixels[chosen]
+
+
+def pool_pixels(
+    root: str | os.PathLike[str], manifest: pd.DataFrame, pool: pd.DataFrame, n_pixels: int, seed: int
+) -> npt.NDArray[np.uint8]:
+    """Draw the same number of pixels from every image of the codebook pool.
+
+    Parameters
+    ----------
+    root : path
+        Folder that the manifest's paths are relative to.
+    manifest : pandas.DataFrame
+        Columns `image_id`, `path`.
+    pool : pandas.DataFrame
+        Column `image_id`.
+    n_pixels : int
+        About how many pixels in all; rounded up to the same number per image.
+    seed : int
+        Every image has a stream of its own, named after its id.
+
+    Returns
+    -------
+    ndarray of shape (n, 3), uint8
+        In the order of the manifest.
+
+    Raises
+    ------
+    LookalikeError
+        When the pool is empty or one of its images cannot be read.
+    """
+    from lookalike.datasets.images import load_rgb
+
+    rows = manifest[manifest["image_id"].isin(pool["image_id"])]
+    if not len(rows):
+        raise LookalikeError(
+            "there is no image to learn a palette from: the codebook pool is empty; give the data set more images"
+        )
+    share = -(-n_pixels // len(rows))
+    return np.concatenate(
+        [
+            sample_pixels(load_rgb(Path(root) / path), share, generator(seed, "pixels", int(image_id)))
+            for image_id, path in zip(rows["image_id"], rows["path"], strict=True)
+        ]
+    )
 
 
 def learn_palette(pixels: npt.NDArray[np.uint8], n_colours: int = N_COLOURS, seed: int = 0) -> npt.NDArray[np.float32]:
@@ -139,36 +187,3 @@ def nearest_colours(image: npt.NDArray[np.uint8], palette: npt.NDArray[np.float3
     from lookalike.features import _kernels
 
     return _kernels.nearest_colour_image(image, palette_keys(palette))
-
-
-def pool_pixels(
-    root: str | os.PathLike[str], manifest: pd.DataFrame, pool: pd.DataFrame, n_pixels: int, seed: int
-) -> npt.NDArray[np.uint8]:
-    """Draw pixels evenly over the images of a codebook pool.
-
-    Parameters
-    ----------
-    root : path-like
-        Folder that the manifest's paths are relative to.
-    manifest, pool : DataFrame
-        Columns `image_id` and `path`; column `image_id`.
-    n_pixels : int
-        About how many in all.
-    seed : int
-        Each image has a stream of its own, named by its id.
-
-    Returns
-    -------
-    ndarray of shape (n, 3), uint8
-    """
-    from lookalike.datasets.images import load_rgb
-    from lookalike.seeds import generator
-
-    images = manifest[manifest["image_id"].isin(pool["image_id"])]
-    each = -(-n_pixels // max(len(images), 1))
-    return np.concatenate(
-        [
-            sample_pixels(load_rgb(Path(root) / path), each, generator(seed, "pixels", int(image_id)))
-            for image_id, path in zip(images["image_id"], images["path"], strict=True)
-        ]
-    )

@@ -29,7 +29,8 @@ class TrainingRows:
     """
 
     def __init__(self, X: Any, dtype: np.dtype[Any]) -> None:
-        X = sp.csr_array(X, dtype=dtype, copy=True)
+        with np.errstate(over="ignore"):
+            X = sp.csr_array(X, dtype=dtype, copy=True)
         if not np.isfinite(X.data).all():
             raise ValueError(f"X has values too large for {dtype}: scale its rows, for instance to length 1")
         X.sum_duplicates()
@@ -40,12 +41,14 @@ class TrainingRows:
         self._place[self._order] = np.arange(len(self._order))
         X = sp.csr_array((X.data, self._place[X.indices], X.indptr), shape=X.shape)
         X.sort_indices()
+        with np.errstate(over="ignore"):
+            squared_norms = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
         longest = int(np.diff(X.indptr).max(initial=0))
         self._arrays = (
             X.indptr.astype(np.int64),
             X.indices.astype(np.uint32),
             X.data,
-            np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel(),
+            squared_norms,
         )
         self._scratch = (
             np.empty(2 * longest, dtype=np.uint32),

@@ -33,7 +33,7 @@ def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | Non
     path = _npz(path)
     arrays: dict[str, np.ndarray] = {}
     values: dict[str, Any] = {}
-    for name, value in vars(model).items():
+    for name, value in sorted(vars(model).items()):
         if not name.endswith("_") or name.startswith("_"):
             continue
         if isinstance(value, dict):
@@ -46,7 +46,7 @@ def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | Non
     parameters = model.get_params(deep=False)
     kept = {name: _plain(value) for name, value in parameters.items() if _is_plain(value)}
     with replacing(path) as part, part.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+        np.savez(stream, allow_pickle=False, **dict(sorted(arrays.items())))
     sidecar = {
         "format": "lookalike model",
         "format_version": FORMAT_VERSION,

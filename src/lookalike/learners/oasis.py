@@ -255,7 +255,9 @@ class OASIS(SimilarityLearner):
         return points
 
     def _project_matrix(self) -> None:
-        if not np.isfinite(self.W_.sum(dtype=np.float64)):
+        with np.errstate(invalid="ignore"):
+            finite = bool(np.isfinite(self.W_.sum(dtype=np.float64)))
+        if not finite:
             raise ValueError("W overflowed during learning: scale the rows of X, for instance to length 1")
         if self.projection is None:
             return

@@ -174,3 +174,17 @@ def test_dropping_needs_two_classes_left() -> None:
         drop_or_fail(["a", "b"], {"a": 65, "b": 64}, too_small="drop")
     with pytest.raises(LookalikeError, match="must be error or drop"):
         drop_or_fail(["a", "b"], {}, too_small="ignore")  # type: ignore[arg-type]
+
+
+def test_first_n_and_published_stand_for_lists(manifest: pd.DataFrame) -> None:
+    everything = resolve_subset("all", manifest)
+    assert resolve_subset("first 2", manifest) == everything[:2]
+    assert resolve_subset("published", manifest, everything[1:3]) == everything[1:3]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"), [("first 99", "only"), ("published", "no class list"), ("some", "first N or published")]
+)
+def test_words_that_stand_for_nothing(manifest: pd.DataFrame, spec: str, words: str) -> None:
+    with pytest.raises(LookalikeError, match=words):
+        resolve_subset(spec, manifest)

@@ -5,11 +5,12 @@ import pandas as pd
 import pytest
 
 from lookalike.errors import LookalikeError
-from lookalike.exhibits import representation
+from lookalike.exhibits import representation, visterm_montage
 from lookalike.exhibits.style import save_figure
 from lookalike.features import lbp, pyramid
 from lookalike.features.codebook import learn_codebook
 from lookalike.features.descriptors import block_positions, describe_shard, normalise, write_blocks
+from lookalike.files import read_json
 
 PATCH = np.array(
     [
@@ -179,6 +180,51 @@ def test_crop_is_the_block_in_the_original():
     image = np.random.default_rng(0).integers(0, 256, (200, 300, 3), dtype=np.uint8)
     for block in (0, 40, 78):
         x, y, size, _ = block_positions(300, 200)[block]
-        crop = representation._crop(image, block)
+        crop = visterm_montage._crop(image, block)
         assert crop.shape == (size, size, 3)
         assert np.array_equal(crop[0, 0], image[y, x])
+
+
+@pytest.fixture
+def material(described):
+    root, manifest, files, codebook = described
+    return representation.Material(
+        dataset="four images",
+        synthetic=True,
+        root=root,
+        manifest=manifest,
+        pool=manifest.iloc[[1, 2]],
+        palette=np.array([[0, 0, 0], [200, 60, 60], [60, 60, 200], [128, 128, 128]], np.float32),
+        codebook=codebook,
+        block_files=files,
+    )
+
+
+@pytest.mark.parametrize("name", ["fig2", "block_grid", "palette", "visterms"])
+def test_write_picture_writes_three_formats_and_a_sidecar(material, tmp_path, name):
+    written = representation.write_picture(name, material, tmp_path / "out", "representation")
+    assert [path.name for path in written] == [f"{name}.{suffix}" for suffix in ("png", "svg", "pdf", "json")]
+    sidecar = read_json(written[-1])
+    assert sidecar["caption"].endswith("(four images, synthetic images)")
+    assert sidecar["files"] == sorted(path.name for path in written[:-1])
+    first = [path.read_bytes() for path in written]
+    again = representation.write_picture(name, material, tmp_path / "again", "representation")
+    assert [path.read_bytes() for path in again] == first
+
+
+def test_pictures_use_images_of_the_pool(material):
+    assert material.example_path() in {"1.png", "2.png"}
+
+
+def test_unknown_picture_is_a_users_mistake(material, tmp_path):
+    with pytest.raises(LookalikeError, match="choose one of fig2"):
+        representation.write_picture("fig3", material, tmp_path, "representation")
+
+
+def test_example_patch_is_uniform_with_an_edge():
+    grey = np.random.default_rng(0).integers(0, 256, (40, 50), dtype=np.uint8)
+    patch = representation.example_patch(grey)
+    pattern = int(lbp.lbp_patterns(patch)[2, 2])
+    assert lbp.pattern_bins()[pattern] < 58
+    assert 3 <= pattern.bit_count() <= 5
+    assert representation.example_patch(np.full((9, 9), 7, np.uint8)).tolist() == [[7] * 5] * 5

@@ -195,3 +195,27 @@ def test_real_photographs(real_images):
         assert (counts[:, :59].sum(axis=1) == 4096).all()
         described += len(counts)
     assert described > 0
+
+
+@pytest.mark.parametrize("n_shards", [1, 3, 7, 20])
+def test_shards_cut_the_usable_rows_once(n_shards):
+    status = ["ok", "too_small", "clutter", "unreadable", "ok", "not_an_image", "ok", "ok", "clutter"]
+    manifest = pd.DataFrame({"image_id": range(9), "status": status})
+    shards = [descriptors.shard_of(manifest, shard, n_shards) for shard in range(n_shards)]
+    assert sorted(pd.concat(shards)["image_id"]) == [0, 2, 4, 6, 7, 8]
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
+
+
+def test_after_warm_up_nothing_is_compiled():
+    from lookalike.features import _kernels
+    from lookalike.features.codebook import assign
+
+    descriptors.warm_up()
+    kernels = (_kernels.count_level, _kernels.settle_nearest)
+    before = [len(kernel.signatures) for kernel in kernels]
+    counts = descriptors.describe(random_image(300, 200), PALETTE)
+    frozen = random_image(300, 200)
+    frozen.flags.writeable = False
+    descriptors.describe(frozen, PALETTE)
+    assign(descriptors.normalise(counts), descriptors.normalise(counts[:3]))
+    assert [len(kernel.signatures) for kernel in kernels] == before

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from PIL import Image
 
 from lookalike.errors import LookalikeError
 from lookalike.features import palette as colours
@@ -84,3 +86,25 @@ def test_what_is_no_palette_is_refused(palette):
 def test_nan_is_no_colour():
     with pytest.raises(LookalikeError, match=r"0\.\.255"):
         colours.palette_keys(np.full((1, 3), np.nan, np.float32))
+
+
+def test_pool_pixels_takes_equally_from_each_image_of_the_pool(tmp_path):
+    for number in range(4):
+        Image.fromarray(np.full((10, 12, 3), number, np.uint8)).save(tmp_path / f"{number}.png")
+    manifest = pd.DataFrame({"image_id": range(4), "path": [f"{number}.png" for number in range(4)]})
+    pool = pd.DataFrame({"image_id": [3, 1]})
+    pixels = colours.pool_pixels(tmp_path, manifest, pool, 9, seed=0)
+    assert pixels[:, 0].tolist() == [1] * 5 + [3] * 5
+    with pytest.raises(LookalikeError, match="no image to learn a palette"):
+        colours.pool_pixels(tmp_path, manifest, pool.iloc[:0], 9, seed=0)
+
+
+def test_pool_pixels_of_an_image_do_not_depend_on_the_others(tmp_path):
+    image = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
+    for number in range(2):
+        Image.fromarray(image).save(tmp_path / f"{number}.png")
+    manifest = pd.DataFrame({"image_id": range(2), "path": ["0.png", "1.png"]})
+    both = colours.pool_pixels(tmp_path, manifest, manifest, 20, seed=4)
+    one = colours.pool_pixels(tmp_path, manifest, manifest.iloc[[1]], 10, seed=4)
+    assert np.array_equal(both[10:], one)
+    assert not np.array_equal(both[:10], one)

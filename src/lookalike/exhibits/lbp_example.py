@@ -1,0 +1,160 @@
+"""How one pixel gets its local binary pattern: Figure 2 of the OASIS paper (JMLR 2010), drawn by code.
+
+One of the pictures that explain the image representation; `lookalike.exhibits.representation` has the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.exhibits.style import BLUE, GREY, new_figure, paper_style
+from lookalike.features import lbp
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Image = npt.NDArray[np.uint8]
+
+_SIDE = 2 * lbp.RADIUS + 1
+
+
+def circle_points() -> npt.NDArray[np.float64]:
+    """Return where the eight points of LBP(8, 2) lie, relative to the centre.
+
+    Returns
+    -------
+    ndarray of shape (8, 2), float64
+        x to the right and y downwards, in pixels; point i at 45 degrees times i, anticlockwise from the right.
+    """
+    angles = 2 * np.pi * np.arange(lbp.N_POINTS) / lbp.N_POINTS
+    return lbp.RADIUS * np.column_stack([np.cos(angles), -np.sin(angles)])
+
+
+def circle_values(patch: Image) -> npt.NDArray[np.float64]:
+    """Return the interpolated grey values at the eight points around the centre of a 5x5 patch.
+
+    Parameters
+    ----------
+    patch : ndarray of shape (5, 5), uint8
+
+    Returns
+    -------
+    ndarray of shape (8,), float64
+    """
+    values = np.empty(lbp.N_POINTS)
+    grey = patch.astype(np.float64)
+    for i, (dx, dy) in enumerate(circle_points().round(12)):
+        x, y = dx + lbp.RADIUS, dy + lbp.RADIUS
+        left, top = min(int(x), _SIDE - 2), min(int(y), _SIDE - 2)
+        across, down = x - left, y - top
+        upper = (1 - across) * grey[top, left] + across * grey[top, left + 1]
+        lower = (1 - across) * grey[top + 1, left] + across * grey[top + 1, left + 1]
+        values[i] = (1 - down) * upper + down * lower
+    return values
+
+
+def draw_lbp_example(patch: Image) -> Figure:
+    """Draw how one pixel gets its local binary pattern (JMLR 2010, Figure 2).
+
+    Parameters
+    ----------
+    patch : ndarray of shape (5, 5), uint8
+        Luma of a pixel (in the middle) and its neighbours.
+
+    Returns
+    -------
+    matplotlib Figure
+        Left, the pixels with the circle of radius 2 and its eight points; right, each point's value and bit.
+    """
+    if patch.shape != (_SIDE, _SIDE) or patch.dtype != np.uint8:
+        raise ValueError(f"LBP(8, 2) is drawn on a uint8 patch of 5x5 pixels, not {patch.dtype} {patch.shape}")
+    pattern = int(lbp.lbp_patterns(patch)[lbp.RADIUS, lbp.RADIUS])
+    bits = [pattern >> i & 1 for i in range(lbp.N_POINTS)]
+    with paper_style():
+        figure = new_figure(6.4, 3.1)
+        left, right = figure.subplots(1, 2, width_ratios=(1, 1.05))
+        _draw_neighbourhood(left, patch, bits)
+        _draw_bits(right, patch, bits, pattern)
+    return figure
+
+
+def _draw_neighbourhood(axis: Axes, patch: Image, bits: list[int]) -> None:
+    from matplotlib.patches import Circle
+
+    darkest, lightest = int(patch.min()), int(patch.max())
+    span = max(lightest - darkest, 1)  # stretched to light greys, on which black numbers can be read
+    axis.imshow(
+        patch, cmap="gray", vmin=darkest - 0.9 * span, vmax=lightest + 0.1 * span, extent=(-2.5, 2.5, 2.5, -2.5)
+    )
+    for (row, column), value in np.ndenumerate(patch):
+        x, y = column - lbp.RADIUS, row - lbp.RADIUS
+        outward = 0.26 * np.sign(x) * (abs(x) == lbp.RADIUS)  # clear of the circle
+        below = -0.36 if y == -lbp.RADIUS else 0.36
+        axis.text(x + outward, y + below, str(value), ha="center", va="center", fontsize=6, color="black")
+    axis.plot(0, 0, "s", color="black", markersize=7)
+    axis.add_patch(Circle((0, 0), lbp.RADIUS, fill=False, color=BLUE, linewidth=1))
+    for i, (x, y) in enumerate(circle_points()):
+        axis.plot(x, y, "o", markersize=12, color=BLUE, markerfacecolor=_fill(bits[i]))
+        axis.text(x, y, str(i), ha="center", va="center_baseline", fontsize=7, color="white" if bits[i] else "black")
+    axis.set(xticks=[], yticks=[], xlim=(-2.6, 2.6), ylim=(2.6, -2.6), title="eight points at radius 2")
+    axis.set_aspect("equal")
+    axis.spines[:].set_visible(False)
+    axis.grid(False)
+
+
+def _fill(bit: int) -> str:
+    """Return the colour inside a point: filled where it is at least the centre."""
+    return BLUE if bit else "white"
+
+
+def _draw_bits(axis: Axes, patch: Image, bits: list[int], pattern: int) -> None:
+    centre = int(patch[lbp.RADIUS, lbp.RADIUS])
+    axis.axis("off")
+    axis.set(xlim=(0, 1), ylim=(10.6, -0.8), title="at least the centre: 1, darker: 0")
+    columns = (0.12, 0.36, 0.6, 0.86)
+    for x, head in zip(columns, ("point", "value", "centre", "bit"), strict=True):
+        axis.text(x, -0.3, head, ha="center", va="center", color=GREY)
+    for i, value in enumerate(circle_values(patch)):
+        sign = "≥" if bits[i] else "<"
+        row = (str(i), f"{value:.2f}" if i % 2 else f"{value:.0f}", f"{sign}  {centre}", str(bits[i]))
+        axis.plot(columns[-1], i + 0.7, "o", markersize=11, color=BLUE, markerfacecolor=_fill(bits[i]))
+        for x, text in zip(columns, row, strict=True):
+            on_blue = x == columns[-1] and bits[i]
+            axis.text(x, i + 0.7, text, ha="center", va="center_baseline", color="white" if on_blue else "black")
+    n_changes = sum(bits[i] != bits[i - 1] for i in range(lbp.N_POINTS))
+    kind = "uniform" if n_changes <= 2 else "not uniform"
+    axis.plot([0.02, 0.98], [8.35, 8.35], color=GREY, linewidth=0.7)
+    string = "".join(map(str, bits))
+    axis.text(0.5, 9.1, f"pattern {string}", ha="center", va="center", weight="bold", family="DejaVu Sans Mono")
+    n_bin = int(lbp.pattern_bins()[pattern])
+    axis.text(
+        0.5, 10.1, f"{n_changes} changes around the circle: {kind}, bin {n_bin} of 0 to 58", ha="center", va="center"
+    )
+
+
+def example_patch(grey: Image) -> Image:
+    """Return a 5x5 patch that makes a good example: a uniform pattern of three to five ones at a clear edge.
+
+    Parameters
+    ----------
+    grey : ndarray of shape (height, width), uint8
+        At least 5x5 pixels.
+
+    Returns
+    -------
+    ndarray of shape (5, 5), uint8
+    """
+    reach = lbp.RADIUS
+    patterns = lbp.lbp_patterns(grey)[reach:-reach, reach:-reach]
+    n_ones = np.array([pattern.bit_count() for pattern in range(256)])[patterns]
+    uniform = lbp.pattern_bins()[patterns] < lbp.N_BINS - 1
+    patches = np.lib.stride_tricks.sliding_window_view(grey, (_SIDE, _SIDE))
+    contrast = patches.max(axis=(2, 3)).astype(int) - patches.min(axis=(2, 3))
+    contrast[~(uniform & (n_ones >= 3) & (n_ones <= 5))] = -1
+    wanted = np.quantile(contrast[contrast >= 0], 0.9) if (contrast >= 0).any() else 0
+    row, column = np.unravel_index(np.argmin(np.abs(contrast - wanted)), contrast.shape)
+    return np.ascontiguousarray(patches[row, column])

@@ -1,0 +1,253 @@
+"""OASIS against a plain dense recursion, and what must not change its bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lookalike.evaluation.ranking import mean_average_precision
+from lookalike.learners import OASIS, Euclidean, TripletSampler
+from lookalike.learners._oasis_kernels import HEAD_BYTES, permute_square
+from lookalike.learners.oasis import held_out_rows
+
+
+def dense_recursion(X: np.ndarray, triplets: np.ndarray, aggressiveness: float) -> tuple[np.ndarray, int, int]:
+    """JMLR Figure 1 as it is printed, in double precision."""
+    W = np.eye(X.shape[1])
+    losses = updates = 0
+    for query, positive, negative in triplets:
+        V = np.outer(X[query], X[positive] - X[negative])
+        loss = max(0.0, 1.0 - np.sum(W * V))
+        losses += loss > 0
+        if loss > 0 and V.any():
+            W += min(aggressiveness, loss / np.sum(V * V)) * V
+            updates += 1
+    return W, losses, updates
+
+
+def sparse_rows(n: int, d: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return L2-normalised sparse rows: words of all classes, few of them frequent, and 12 words of each class."""
+    random = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    chance = np.tile(np.minimum(0.5, 2.0 / np.arange(1, d + 1) ** 0.8), (n_classes, 1))
+    for own in chance:
+        own[random.choice(d, 12, replace=False)] = 0.5
+    X = random.exponential(size=(n, d)) * (random.random((n, d)) < chance[y])
+    X[:, 0] += 0.1  # no row is zero
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    return sparse_rows(80, 400, 4)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 1e-4)])
+@pytest.mark.parametrize("aggressiveness", [0.02, 0.1, 5.0])
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(
+    rows: tuple[np.ndarray, np.ndarray], dtype: str, tolerance: float, aggressiveness: float, scale: float
+) -> None:
+    X, y = rows
+    triplets = TripletSampler(y, 1).draw(1500)
+    expected, losses, updates = dense_recursion(scale * X, triplets, aggressiveness)
+    model = OASIS(aggressiveness, dtype=dtype).fit_triplets(sp.csr_array(scale * X), triplets)
+    assert model.W_.dtype == dtype
+    np.testing.assert_allclose(model.W_, expected, atol=tolerance)
+    assert not np.array_equal(expected, np.eye(400))
+    if dtype == "float64":
+        assert model.n_updates_ == updates
+        assert model.n_steps_ == 1500
+        assert np.isclose(np.nansum(model.curve_["loss_rate"] * np.diff(model.curve_["step"], prepend=0)), losses)
+
+
+@settings(deadline=None, max_examples=30)
+@given(data=st.data())
+def test_any_small_rows_give_the_matrix_of_a_dense_recursion(data: st.DataObject) -> None:
+    n, d = data.draw(st.integers(2, 6)), data.draw(st.integers(1, 8))
+    # few values, so that equal rows, exact cancellations and zero rows are common
+    X = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.0, 1.0, -0.5, 2.0]), min_size=n * d, max_size=n * d)))
+    X = X.reshape(n, d)
+    triplets = np.array(
+        data.draw(st.lists(st.tuples(*[st.integers(0, n - 1)] * 3), min_size=1, max_size=25)), dtype=np.int64
+    )
+    expected, _, _ = dense_recursion(X, triplets, 0.3)
+    # W only: a step that ends exactly on the margin leaves a loss of 0 or of one rounding, and counts differ by it
+    np.testing.assert_allclose(OASIS(0.3, dtype="float64").fit_triplets(X, triplets).W_, expected, atol=1e-10)
+
+
+def test_a_step_without_a_direction_counts_as_a_loss_and_changes_nothing() -> None:
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]])
+    model = OASIS().fit_triplets(X, [[0, 1, 2], [3, 1, 0]])
+    np.testing.assert_array_equal(model.W_, np.eye(2))
+    assert (model.n_steps_, model.n_updates_) == (2, 0)
+    assert model.curve_["loss_rate"][-1] == 1.0
+
+
+def test_passive_once_the_margin_is_kept() -> None:
+    X = np.array([[2.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
+    model = OASIS().fit_triplets(X, [[0, 1, 2]] * 5)
+    np.testing.assert_array_equal(model.W_, np.eye(2))
+    assert model.n_updates_ == 0
+    assert model.curve_["loss_rate"][-1] == 0.0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_order_of_features_does_not_matter(rows: tuple[np.ndarray, np.ndarray], dtype: str) -> None:
+    X, y = rows
+    assert X.shape[1] > HEAD_BYTES // np.dtype(dtype).itemsize  # both the dense head and the rest are used
+    order = np.random.default_rng(2).permutation(X.shape[1])
+    plain = OASIS(n_steps=1000, dtype=dtype, random_state=0).fit(X, y)
+    permuted = OASIS(n_steps=1000, dtype=dtype, random_state=0).fit(X[:, order], y)
+    np.testing.assert_allclose(permuted.W_, plain.W_[order][:, order], atol=1e-12 if dtype == "float64" else 1e-5)
+
+
+@pytest.mark.parametrize("d", [1, 2, 9, 40])
+def test_a_matrix_is_permuted_in_place(d: int) -> None:
+    random = np.random.default_rng(d)
+    W, order = random.random((d, d)), random.permutation(d)
+    expected = W[order][:, order]
+    permute_square(W, order, np.empty(d))
+    np.testing.assert_array_equal(W, expected)
+
+
+def test_tracing_changes_no_bit_and_trains_once(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = rows
+    seen: list[int] = []
+    matrices: dict[int, np.ndarray] = {}
+
+    def trace(model: OASIS, step: int) -> dict[str, float]:
+        seen.append(step)
+        assert model.n_steps_ == step
+        matrices[step] = model.W_.copy()
+        return {"map": mean_average_precision(model.similarity(X, X), y)}
+
+    steps = [700, 1, 20_000, 333]
+    traced = OASIS(n_steps=20_000, random_state=4).fit(X, y, trace=trace, trace_steps=steps)
+    plain = OASIS(n_steps=20_000, random_state=4).fit(X, y)
+    np.testing.assert_array_equal(traced.W_, plain.W_)
+    assert seen == [0, 1, 333, 700, 20_000]
+    np.testing.assert_array_equal(traced.curve_["step"], seen)
+    assert set(traced.curve_) == {"step", "loss_rate", "map"}
+    assert np.isnan(traced.curve_["loss_rate"][0])
+    assert ((traced.curve_["loss_rate"][1:] >= 0) & (traced.curve_["loss_rate"][1:] <= 1)).all()
+    np.testing.assert_array_equal(matrices[0], np.eye(400))
+    for step in (1, 333, 700):
+        np.testing.assert_array_equal(matrices[step], OASIS(n_steps=step, random_state=4).fit(X, y).W_)
+
+
+def test_a_trace_that_fails_leaves_the_users_order(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = rows
+    model = OASIS(n_steps=500, random_state=0)
+
+    def trace(model: OASIS, step: int) -> dict[str, float]:
+        if step == 200:
+            raise RuntimeError("stopped")
+        return {}
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        model.fit(X, y, trace=trace, trace_steps=[200])
+    np.testing.assert_array_equal(model.W_, OASIS(n_steps=200, random_state=0).fit(X, y).W_)
+
+
+def test_fit_draws_the_samplers_triplets(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = rows
+    drawn = OASIS(n_steps=3000, random_state=9).fit(X, y)
+    given_ = OASIS(n_steps=7).fit_triplets(X, TripletSampler(y, 9).draw(3000))
+    np.testing.assert_array_equal(drawn.W_, given_.W_)
+    assert given_.n_steps_ == 3000
+
+
+def test_early_stopping_refits_on_all_rows_for_the_best_step() -> None:
+    X, y = sparse_rows(120, 60, 4, seed=3)
+    model = OASIS(n_steps=30_000, early_stopping=True, trace_points=25, random_state=1).fit(X, y)
+    curve = model.validation_curve_
+    best = int(curve["step"][np.argmax(curve["map"])])
+    assert model.n_steps_ == best
+    assert best == min(curve["step"][curve["map"] == curve["map"].max()])
+    np.testing.assert_array_equal(model.W_, OASIS(n_steps=best, random_state=1).fit(X, y).W_)
+    assert not hasattr(model.set_params(early_stopping=False).fit(X, y), "validation_curve_")
+
+
+def test_a_fifth_of_every_class_is_held_out() -> None:
+    y = np.repeat([0, 1, 2, 3], [40, 5, 4, 3])
+    held_out = held_out_rows(y, 0.2, np.random.default_rng(0))
+    assert [int(held_out[y == label].sum()) for label in range(4)] == [8, 2, 2, 0]
+    with pytest.raises(ValueError, match="at least four rows"):
+        held_out_rows(np.repeat([0, 1], 3), 0.2, np.random.default_rng(0))
+
+
+def test_projections(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = rows
+    plain = OASIS(n_steps=2000, random_state=0, dtype="float64").fit(X, y)
+    symmetric = OASIS(n_steps=2000, random_state=0, dtype="float64", projection="symmetric").fit(X, y)
+    psd = OASIS(n_steps=2000, random_state=0, dtype="float64", projection="psd").fit(X, y)
+    np.testing.assert_array_equal(symmetric.W_, (plain.W_ + plain.W_.T) / 2)
+    values, vectors = np.linalg.eigh(symmetric.W_)
+    np.testing.assert_allclose(psd.W_, (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-10)
+    np.testing.assert_allclose(psd.components_ @ psd.components_.T, psd.W_, atol=1e-10)
+    assert not hasattr(psd.set_params(projection=None).fit(X, y), "components_")
+
+
+def test_learning_beats_the_euclidean_baseline() -> None:
+    # 400 rows of 200 features, mAP of 400 other rows: about 0.20 and 0.45, whatever the seed
+    X, y = sparse_rows(800, 200, 10, seed=0)
+    train, test = np.arange(800) < 400, np.arange(800) >= 400
+    euclidean = mean_average_precision(Euclidean().fit(X[train]).similarity(X[test], X[test]), y[test])
+    model = OASIS(n_steps=50_000, random_state=0).fit(sp.csr_array(X[train]), y[train])
+    oasis = mean_average_precision(model.similarity(X[test], X[test]), y[test])
+    assert oasis > 1.8 * euclidean
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"aggressiveness": 0.0}, "aggressiveness"),
+        ({"aggressiveness": float("nan")}, "aggressiveness"),
+        ({"n_steps": -1}, "n_steps"),
+        ({"n_steps": 1.5}, "n_steps"),
+        ({"validation_fraction": 1.0}, "validation_fraction"),
+        ({"trace_points": 0}, "trace_points"),
+        ({"dtype": "float16"}, "dtype"),
+        ({"projection": "PSD"}, "projection"),
+    ],
+)
+def test_parameters_out_of_range_are_named(
+    rows: tuple[np.ndarray, np.ndarray], parameters: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        OASIS(**parameters).fit(*rows)  # type: ignore[arg-type]
+
+
+def test_trace_steps_out_of_range_are_named(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    for steps in ([-1], [11]):
+        with pytest.raises(ValueError, match="trace_steps"):
+            OASIS(n_steps=10).fit(*rows, trace_steps=steps)
+
+
+def test_values_that_overflow_are_named() -> None:
+    X = np.array([[1e39, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    with pytest.raises(ValueError, match="too large"):
+        OASIS().fit_triplets(X, [[0, 1, 2]])
+    with pytest.raises(ValueError, match="scale the rows"):
+        OASIS(dtype="float64").fit_triplets(np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]]), [[0, 1, 2]] * 3)
+
+
+def test_no_steps_leave_the_identity(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    model = OASIS(n_steps=0).fit(*rows)
+    np.testing.assert_array_equal(model.W_, np.eye(400))
+    assert model.curve_["step"].tolist() == [0]
+
+
+def test_progress_is_shown_when_asked_for(
+    rows: tuple[np.ndarray, np.ndarray], capsys: pytest.CaptureFixture[str]
+) -> None:
+    OASIS(n_steps=100, random_state=0).fit(*rows)
+    assert capsys.readouterr().err == ""
+    OASIS(n_steps=100, random_state=0, verbose=1).fit(*rows)
+    shown = capsys.readouterr().err
+    assert "OASIS" in shown
+    assert "loss_rate" in shown

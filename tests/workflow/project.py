@@ -1,0 +1,70 @@
+"""A copy of the project that a test may run, kill and break."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ["Snakefile", "config.yaml", "workflow", "src", "envs", "profiles", "tests/workflow/tiny.yaml"]
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of the project that a test may break."""
+
+    folder: Path
+
+    def command(self, *arguments: str, cores: int = 2, config: str = "tests/workflow/tiny.yaml") -> list[str]:
+        return [
+            *(sys.executable, "-m", "snakemake", "--cores", str(cores)),
+            *("--configfile", str(self.folder / config), *arguments),
+        ]
+
+    def environment(self) -> dict[str, str]:
+        kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
+        return kept | {"NO_COLOR": "1", "TERM": "dumb"}
+
+    def snakemake(self, *arguments: str, cores: int = 2, config: str = "tests/workflow/tiny.yaml") -> str:
+        """Run Snakemake and return what it said; a failure is an error that shows it."""
+        done = self.attempt(*arguments, cores=cores, config=config)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    def attempt(
+        self, *arguments: str, cores: int = 2, config: str = "tests/workflow/tiny.yaml"
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*arguments, cores=cores, config=config),
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=400,
+        )
+
+    def planned(self, *arguments: str, config: str = "tests/workflow/tiny.yaml") -> dict[str, int]:
+        """How often each rule would run."""
+        said = self.snakemake("--dry-run", *arguments, config=config)
+        return job_counts(said)
+
+
+def job_counts(said: str) -> dict[str, int]:
+    """The table `Job stats` of what Snakemake said; empty if there was nothing to do."""
+    lines = said.splitlines()
+    if "Job stats:" not in lines:
+        assert "Nothing to be done" in said, said
+        return {}
+    rows = lines[lines.index("Job stats:") + 3 :]
+    counts = {}
+    for row in rows:
+        parts = row.split()
+        if len(parts) != 2:
+            break
+        counts[parts[0]] = int(parts[1])
+    counts.pop("total", None)
+    return counts
