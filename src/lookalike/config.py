@@ -73,7 +73,8 @@ def _fill(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Non
         if key in value:
             _fill(value[key], part, root)
     rest = schema.get("additionalProperties")
-    if isinstance(rest, Mapping):
+    # what is marked as partial changes something else, and a default would change it too
+    if isinstance(rest, Mapping) and not rest.get("x-partial"):
         for key in value.keys() - schema.get("properties", {}).keys():
             _fill(value[key], rest, root)
 

@@ -54,6 +54,8 @@ def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
         ("category.demo.representation", "words100", ["'words100'", "did you mean 'words1000'"]),
         ("category.demo.methods", ["oasiss"], ["'oasiss'", "did you mean 'oasis'"]),
         ("category.demo.exhibits", {"oasis-jmlr-2010/fig6": ["demo1"]}, ["'demo1'", "demo10"]),
+        ("category.demo.overrides.oasis.job", "fold", ["unknown key 'job'", "did you mean 'jobs'"]),
+        ("methods.lego", {"title": "LEGO"}, ["methods.lego", "'learner' is a required property"]),
         ("category.demo.overrides.lego", {}, ["'lego'", "oasis"]),
         ("category.demo.splits", {"train": 8, "validation": 8}, ["validation must be smaller"]),
         ("category.nothing", {"representation": "words500", "methods": ["oasis"], "subsets": {"a": {"classes": "all"}}},

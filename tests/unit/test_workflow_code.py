@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -44,8 +45,6 @@ def test_a_package_stands_for_its_init(tmp_path: Path) -> None:
 
 
 def test_an_edit_is_seen(tmp_path: Path) -> None:
-    import os
-
     root = package(tmp_path, a="import lookalike.b\n", b="", c="")
     assert names(root, "a.py") == {"a.py", "b.py"}
     (root / "a.py").write_text("import lookalike.c\n")

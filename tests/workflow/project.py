@@ -20,8 +20,8 @@ class Project:
 
     def command(self, *arguments: str, cores: int = 2, config: str = "tests/workflow/tiny.yaml") -> list[str]:
         return [
-            *(sys.executable, "-m", "snakemake", "--cores", str(cores)),
-            *("--configfile", str(self.folder / config), *arguments),
+            *(sys.executable, "-m", "snakemake", "--cores", str(cores), *arguments),
+            *("--configfile", str(self.folder / config)),  # last: it takes every word that follows
         ]
 
     def environment(self) -> dict[str, str]:

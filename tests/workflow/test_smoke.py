@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -102,7 +103,9 @@ def test_a_deleted_figure_redraws_one_figure(finished: Project) -> None:
     figure = finished.folder / "results/demo/exhibits/oasis-jmlr-2010/fig6.png"
     before = figure.read_bytes()
     figure.unlink()
-    assert finished.planned("results/demo/exhibits/oasis-jmlr-2010/fig6.png") == {"draw_figure": 1}
+    planned = finished.planned("demo")
+    assert planned.pop("draw_figure") == 1
+    assert set(planned) <= {"list_exhibits", "demo"}
     finished.snakemake("demo")
     assert figure.read_bytes() == before
     assert finished.planned("demo") == {}
@@ -116,8 +119,6 @@ def test_an_edited_kernel_reruns_what_it_changes(finished: Project) -> None:
         kernel.write_bytes(original + b"\n# edited\n")
         planned = finished.planned("demo")
     finally:
-        import os
-
         kernel.write_bytes(original)
         os.utime(kernel, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert planned["run_fold_demo"] == 4
@@ -159,7 +160,5 @@ def wait_for_jobs(folder: Path, running: subprocess.Popen[bytes], n: int) -> Non
 
 
 def kill_group(running: subprocess.Popen[bytes]) -> None:
-    import os
-
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()

@@ -3,46 +3,18 @@
 Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, metrics.parquet, curves.parquet.
 """
 
-RUN_FILES = [
-    "model.npz",
-    "fit.json",
-    "selection.parquet",
-    "metrics.parquet",
-    "ranks.npz",
-]
-
-
-def subset_settings(wildcards):
-    """Settings of one subset, or a sentence that says which there are."""
-    subsets = CATEGORY[wildcards.dataset]["subsets"]
-    if wildcards.subset not in subsets:
-        raise WorkflowError(
-            f"{wildcards.dataset} has no subset {wildcards.subset!r} in config.yaml; there are: {', '.join(subsets)}"
-        )
-    return subsets[wildcards.subset]
-
-
-def methods_with_jobs(dataset, jobs):
-    """Methods of a data set's study that run one job per fold, or one per subset, as a wildcard constraint."""
-    methods = [
-        method
-        for method in CATEGORY[dataset]["methods"]
-        if settings.method_spec(config, dataset, method)["jobs"] == jobs
-    ]
-    return "|".join(methods) or "(?!)"
-
 
 rule draw_splits:
     input:
-        manifest=RESULTS + "/manifest.parquet",
-        pool=RESULTS + "/codebook_pool.parquet",
+        manifest=f"{RESULTS}/manifest.parquet",
+        pool=f"{RESULTS}/codebook_pool.parquet",
         published=RESOURCES / "class-subsets.csv",
         code=code("datasets/splits.py") + code("datasets/subsets.py"),
     output:
-        splits=RESULTS + "/splits/{subset}.parquet",
-        dropped=RESULTS + "/splits/{subset}-dropped.csv",
+        splits=f"{RESULTS}/splits/{{subset}}.parquet",
+        dropped=f"{RESULTS}/splits/{{subset}}-dropped.csv",
     log:
-        LOGS + "/draw_splits/{subset}.log",
+        f"{LOGS}/draw_splits/{{subset}}.log",
     conda:
         "../../envs/images.yaml"
     params:
@@ -53,24 +25,6 @@ rule draw_splits:
         "../scripts/draw_splits.py"
 
 
-def files_of_job(dataset, jobs, files):
-    """Outputs of a job that runs one fold, or all folds of a fast method."""
-    if jobs == "fold":
-        return [RUN + "/{fold}/" + file for file in files]
-    return expand(
-        RUN + "/{fold}/{file}", fold=folds(dataset), file=files, allow_missing=True
-    )
-
-
-def folds_of_job(wildcards):
-    """The folds that a job runs."""
-    return (
-        [int(wildcards.fold)]
-        if "fold" in wildcards.keys()
-        else list(folds(wildcards.dataset))
-    )
-
-
 # a slow method runs a job for every fold, a fast one all folds in one; nothing else differs
 for studied_dataset in studied():
     for job_size in ("fold", "subset"):
@@ -79,18 +33,14 @@ for studied_dataset in studied():
             name:
                 f"run_{job_size}_{studied_dataset}"
             input:
-                counts=FEATURES + "/counts.npz",
-                splits=RESULTS + "/splits/{subset}.parquet",
-                kernels="results/kernels.compiled",
-                code=lambda wildcards: code("evaluation/protocol.py")
-                + learner_code(wildcards.method),
+                counts=f"{FEATURES}/counts.npz",
+                splits=f"{RESULTS}/splits/{{subset}}.parquet",
+                kernels=ancient(KERNELS),
+                code=lambda wildcards: code("evaluation/protocol.py") + learner_code(wildcards.method),
             output:
                 files_of_job(studied_dataset, job_size, RUN_FILES),
             log:
-                LOGS
-                + "/run/{representation}/{subset}/{method}"
-                + ("/{fold}" if job_size == "fold" else "")
-                + ".log",
+                log_of_job("run", job_size),
             wildcard_constraints:
                 dataset=studied_dataset,
                 method=methods_with_jobs(studied_dataset, job_size),
@@ -107,18 +57,14 @@ for studied_dataset in studied():
             name:
                 f"trace_{job_size}_{studied_dataset}"
             input:
-                counts=FEATURES + "/counts.npz",
-                splits=RESULTS + "/splits/{subset}.parquet",
-                kernels="results/kernels.compiled",
-                code=lambda wildcards: code("evaluation/protocol.py")
-                + learner_code(wildcards.method),
+                counts=f"{FEATURES}/counts.npz",
+                splits=f"{RESULTS}/splits/{{subset}}.parquet",
+                kernels=ancient(KERNELS),
+                code=lambda wildcards: code("evaluation/protocol.py") + learner_code(wildcards.method),
             output:
                 files_of_job(studied_dataset, job_size, ["curve.parquet"]),
             log:
-                LOGS
-                + "/trace/{representation}/{subset}/{method}"
-                + ("/{fold}" if job_size == "fold" else "")
-                + ".log",
+                log_of_job("trace", job_size),
             wildcard_constraints:
                 dataset=studied_dataset,
                 method=methods_with_jobs(studied_dataset, job_size),
@@ -132,31 +78,13 @@ for studied_dataset in studied():
                 "../scripts/trace_folds.py"
 
 
-def study_runs(wildcards, file):
-    """One file of every run of a data set's category study."""
-    study = CATEGORY[wildcards.dataset]
-    return expand(
-        RUN + "/{fold}/" + file,
-        dataset=wildcards.dataset,
-        representation=[study["representation"], *study["ablations"]],
-        subset=study["subsets"],
-        method=[
-            method
-            for method in study["methods"]
-            if file != "curve.parquet"
-            or "trace" in settings.method_spec(config, wildcards.dataset, method)
-        ],
-        fold=folds(wildcards.dataset),
-    )
-
-
 rule gather_metrics:
     input:
         metrics=lambda wildcards: study_runs(wildcards, "metrics.parquet"),
     output:
-        RESULTS + "/metrics.parquet",
+        f"{RESULTS}/metrics.parquet",
     log:
-        LOGS + "/gather_metrics.log",
+        f"{LOGS}/gather_metrics.log",
     conda:
         "../../envs/learning.yaml"
     script:
@@ -167,9 +95,9 @@ rule gather_curves:
     input:
         metrics=lambda wildcards: study_runs(wildcards, "curve.parquet"),
     output:
-        RESULTS + "/curves.parquet",
+        f"{RESULTS}/curves.parquet",
     log:
-        LOGS + "/gather_curves.log",
+        f"{LOGS}/gather_curves.log",
     conda:
         "../../envs/learning.yaml"
     script:
@@ -180,9 +108,9 @@ rule gather_fits:
     input:
         fits=lambda wildcards: study_runs(wildcards, "fit.json"),
     output:
-        RESULTS + "/timing.parquet",
+        f"{RESULTS}/timing.parquet",
     log:
-        LOGS + "/gather_fits.log",
+        f"{LOGS}/gather_fits.log",
     conda:
         "../../envs/learning.yaml"
     script:

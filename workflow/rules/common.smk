@@ -1,4 +1,4 @@
-"""What every rule file uses: checked settings, where files are, and which code a result depends on. No rules."""
+"""Shared by all other files: checked settings, where files are, and which code a result depends on."""
 
 import os
 import sys
@@ -13,10 +13,10 @@ RESOURCES = ROOT / "workflow" / "resources"
 SOURCE = ROOT / "src"
 
 # jobs in a conda environment find the package here; the kernels' cache is the work folder's own
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    [str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])]
+os.environ.update(
+    PYTHONPATH=os.pathsep.join([str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])]),
+    NUMBA_CACHE_DIR=str(Path(".snakemake", "numba").resolve()),
 )
-os.environ["NUMBA_CACHE_DIR"] = str(Path(".snakemake", "numba").resolve())
 sys.path.insert(0, str(SOURCE))
 
 from lookalike import config as settings
@@ -25,9 +25,7 @@ from lookalike.errors import LookalikeError
 from lookalike.workflow_code import code_dependencies as code
 
 try:
-    config = settings.checked(
-        config, ROOT / "workflow" / "schemas" / "config.schema.yaml"
-    )
+    config = settings.checked(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
 except LookalikeError as error:
     raise WorkflowError(str(error))
 
@@ -36,10 +34,12 @@ DATASETS = config["datasets"]
 CATEGORY = config["category"]
 
 RESULTS = "results/{dataset}"
-DESCRIPTOR = RESULTS + "/descriptors/{descriptor}"
-FEATURES = RESULTS + "/features/{representation}"
-RUN = RESULTS + "/runs/{representation}/{subset}/{method}"
+DESCRIPTOR = f"{RESULTS}/descriptors/{{descriptor}}"
+FEATURES = f"{RESULTS}/features/{{representation}}"
+RUN = f"{RESULTS}/runs/{{representation}}/{{subset}}/{{method}}"
 LOGS = "logs/{dataset}"
+# its users take it as ancient: compiling anew changes no result, the code they name themselves does
+KERNELS = "results/kernels.compiled"
 
 
 wildcard_constraints:
@@ -55,9 +55,7 @@ wildcard_constraints:
 def studied(synthetic=None):
     """Data sets of the category study; only the synthetic or only the other ones if told so."""
     return [
-        dataset
-        for dataset in CATEGORY
-        if synthetic is None or (DATASETS[dataset]["kind"] == "synthetic") == synthetic
+        dataset for dataset in CATEGORY if synthetic is None or (DATASETS[dataset]["kind"] == "synthetic") == synthetic
     ]
 
 
@@ -73,11 +71,7 @@ def not_run(dataset):
     if has_results(dataset) or data["kind"] == "synthetic":
         return ""
     if data["kind"] == "folder":
-        return (
-            ""
-            if Path(data["path"]).is_dir()
-            else f"not run: put class folders of images at {data['path']}"
-        )
+        return "" if Path(data["path"]).is_dir() else f"not run: put class folders of images at {data['path']}"
     archive = sources.load_archives(RESOURCES / "archives.yaml")["caltech256"]
     state = fetch.status(archive, data["path"])
     if state in ("folder", "archive") or (state == "reachable" and data["fetch"]):

@@ -9,14 +9,14 @@ rule draw_images:
     input:
         code=code("datasets/synthetic.py"),
     output:
-        RESULTS + "/drawn/{shard}.json",
+        f"{RESULTS}/drawn/{{shard}}.json",
     log:
-        LOGS + "/draw_images/{shard}.log",
+        f"{LOGS}/draw_images/{{shard}}.log",
     conda:
         "../../envs/images.yaml"
     params:
         settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic"],
-        folder=RESULTS + "/images",
+        folder=f"{RESULTS}/images",
         n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
         seed=SEED,
     script:
@@ -27,7 +27,7 @@ rule locate_images:
     input:
         drawn=lambda wildcards: (
             expand(
-                RESULTS + "/drawn/{shard}.json",
+                f"{RESULTS}/drawn/{{shard}}.json",
                 dataset=wildcards.dataset,
                 shard=shards(wildcards.dataset),
             )
@@ -36,36 +36,26 @@ rule locate_images:
         ),
         archives=RESOURCES / "archives.yaml",
     output:
-        RESULTS + "/images.json",
+        f"{RESULTS}/images.json",
     log:
-        LOGS + "/locate_images.log",
+        f"{LOGS}/locate_images.log",
     conda:
         "../../envs/images.yaml"
     params:
         data=lambda wildcards: DATASETS[wildcards.dataset],
-        drawn_folder=RESULTS + "/images",
+        drawn_folder=f"{RESULTS}/images",
     script:
         "../scripts/locate_images.py"
 
 
-def folder_listing(wildcards):
-    """Fingerprint of a user's own folder, so that adding, removing or replacing an image scans it again."""
-    data = DATASETS[wildcards.dataset]
-    if data["kind"] != "folder":
-        return ""
-    from lookalike.datasets.locate import listing_fingerprint
-
-    return listing_fingerprint(data["path"])
-
-
 rule scan_images:
     input:
-        images=RESULTS + "/images.json",
+        images=f"{RESULTS}/images.json",
         code=code("datasets/scan.py"),
     output:
-        RESULTS + "/manifest.parquet",
+        f"{RESULTS}/manifest.parquet",
     log:
-        LOGS + "/scan_images.log",
+        f"{LOGS}/scan_images.log",
     conda:
         "../../envs/images.yaml"
     threads: workflow.cores
@@ -78,12 +68,12 @@ rule scan_images:
 
 rule draw_codebook_pool:
     input:
-        manifest=RESULTS + "/manifest.parquet",
+        manifest=f"{RESULTS}/manifest.parquet",
         code=code("datasets/pool.py"),
     output:
-        RESULTS + "/codebook_pool.parquet",
+        f"{RESULTS}/codebook_pool.parquet",
     log:
-        LOGS + "/draw_codebook_pool.log",
+        f"{LOGS}/draw_codebook_pool.log",
     conda:
         "../../envs/images.yaml"
     params:

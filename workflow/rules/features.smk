@@ -9,7 +9,7 @@ rule compile_kernels:
     input:
         code=code("features/descriptors.py") + code("learners/oasis.py"),
     output:
-        touch("results/kernels.compiled"),
+        touch(KERNELS),
     log:
         "logs/compile_kernels.log",
     conda:
@@ -20,14 +20,14 @@ rule compile_kernels:
 
 rule learn_palette:
     input:
-        images=RESULTS + "/images.json",
-        manifest=RESULTS + "/manifest.parquet",
-        pool=RESULTS + "/codebook_pool.parquet",
+        images=f"{RESULTS}/images.json",
+        manifest=f"{RESULTS}/manifest.parquet",
+        pool=f"{RESULTS}/codebook_pool.parquet",
         code=code("features/palette.py"),
     output:
-        DESCRIPTOR + "/palette.npy",
+        f"{DESCRIPTOR}/palette.npy",
     log:
-        LOGS + "/learn_palette/{descriptor}.log",
+        f"{LOGS}/learn_palette/{{descriptor}}.log",
     conda:
         "../../envs/images.yaml"
     params:
@@ -39,15 +39,15 @@ rule learn_palette:
 
 rule describe_blocks:
     input:
-        images=RESULTS + "/images.json",
-        manifest=RESULTS + "/manifest.parquet",
-        palette=DESCRIPTOR + "/palette.npy",
-        kernels="results/kernels.compiled",
+        images=f"{RESULTS}/images.json",
+        manifest=f"{RESULTS}/manifest.parquet",
+        palette=f"{DESCRIPTOR}/palette.npy",
+        kernels=ancient(KERNELS),
         code=code("features/descriptors.py"),
     output:
-        DESCRIPTOR + "/blocks-{shard}.npz",
+        f"{DESCRIPTOR}/blocks-{{shard}}.npz",
     log:
-        LOGS + "/describe_blocks/{descriptor}/{shard}.log",
+        f"{LOGS}/describe_blocks/{{descriptor}}/{{shard}}.log",
     conda:
         "../../envs/images.yaml"
     params:
@@ -56,29 +56,19 @@ rule describe_blocks:
         "../scripts/describe_blocks.py"
 
 
-def block_shards(wildcards):
-    """Every shard of the blocks that a representation is made from."""
-    return [
-        f"{descriptor_of(wildcards)}/blocks-{shard}.npz"
-        for shard in shards(wildcards.dataset)
-    ]
-
-
 rule learn_codebook:
     input:
-        pool=RESULTS + "/codebook_pool.parquet",
+        pool=f"{RESULTS}/codebook_pool.parquet",
         blocks=block_shards,
         code=code("features/codebook.py"),
     output:
-        FEATURES + "/codebook.npy",
+        f"{FEATURES}/codebook.npy",
     log:
-        LOGS + "/learn_codebook/{representation}.log",
+        f"{LOGS}/learn_codebook/{{representation}}.log",
     conda:
         "../../envs/images.yaml"
     params:
-        representation=lambda wildcards: config["representations"][
-            wildcards.representation
-        ],
+        representation=lambda wildcards: config["representations"][wildcards.representation],
         seed=SEED,
     script:
         "../scripts/learn_codebook.py"
@@ -86,19 +76,17 @@ rule learn_codebook:
 
 rule count_visterms:
     input:
-        manifest=RESULTS + "/manifest.parquet",
-        codebook=FEATURES + "/codebook.npy",
+        manifest=f"{RESULTS}/manifest.parquet",
+        codebook=f"{FEATURES}/codebook.npy",
         blocks=block_shards,
         code=code("features/codebook.py"),
     output:
-        FEATURES + "/counts.npz",
+        f"{FEATURES}/counts.npz",
     log:
-        LOGS + "/count_visterms/{representation}.log",
+        f"{LOGS}/count_visterms/{{representation}}.log",
     conda:
         "../../envs/images.yaml"
     params:
-        hellinger=lambda wildcards: config["representations"][
-            wildcards.representation
-        ]["hellinger"],
+        hellinger=lambda wildcards: config["representations"][wildcards.representation]["hellinger"],
     script:
         "../scripts/count_visterms.py"

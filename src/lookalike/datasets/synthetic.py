@@ -56,6 +56,12 @@ class SyntheticCategories:
     ------
     LookalikeError
         When a number is out of range.
+
+    Notes
+    -----
+    Mean average precision in the papers' representation (1,000 words, 40 training and 25 test images per class, 35,000
+    OASIS steps with C = 0.1, 3 splits), Euclidean / OASIS, at the default difficulty: 0.22 / 0.36 for the first 10
+    classes and 0.15 / 0.26 for 20; for 10 classes 0.44 / 0.76 at difficulty 0 and 0.14 / 0.13 at 1 (chance 0.1).
     """
 
     n_classes: int = 20
