@@ -15,7 +15,7 @@ demo: $(VENV)/.runtime ## run the whole workflow on synthetic images made by cod
 	@cat results/demo/exhibits/headline.txt
 
 test: $(VENV)/.development ## run the whole test-suite
-	@$(BIN)/python -m pytest -n $(CORES) --dist loadgroup
+	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile
 
 lint: $(VENV)/.development ## run every check that is not a test
 	$(BIN)/ruff check .

@@ -11,7 +11,7 @@ import yaml
 from PIL import Image
 from project import ROOT, Project
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+pytestmark = pytest.mark.workflow
 
 
 @pytest.fixture(scope="module")

@@ -98,11 +98,6 @@ def study_runs(wildcards, file):
     )
 
 
-def exhibit_index(dataset):
-    """The list of a data set's exhibits; making it makes them all."""
-    return f"results/{dataset}/exhibits/index.md"
-
-
 def exhibit_files(dataset, paper=""):
     """Every file of a data set's exhibits, or of one paper's; pictures of images need the images."""
     kinds = [
@@ -117,6 +112,11 @@ def exhibit_files(dataset, paper=""):
         if name.startswith(paper)
         for file in files
     ]
+
+
+def exhibits_of(datasets):
+    """Every file of the exhibits of some data sets, and the lists of them: a target that notices each missing file."""
+    return [file for dataset in datasets for file in [f"results/{dataset}/exhibits/index.md", *exhibit_files(dataset)]]
 
 
 def paper_exhibits(paper):
