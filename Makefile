@@ -5,13 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lock benchmarks clean
+.PHONY: help demo test lint lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 demo: $(VENV)/.runtime ## run the whole workflow on synthetic images made by code, and say where the exhibits are
-	@$(BIN)/snakemake --cores $(CORES) demo
+	@$(BIN)/snakemake --cores $(CORES) demo || { \
+	echo "the demo did not finish; what is done stays: start it again with make demo"; \
+	echo "(if Snakemake says that the folder is locked and no other run is under way: make unlock)"; exit 1; }
 	@cat results/demo/exhibits/headline.txt
 
 test: $(VENV)/.development ## run the whole test-suite
@@ -24,9 +26,12 @@ lint: $(VENV)/.development ## run every check that is not a test
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
-benchmarks: $(VENV)/.runtime ## measure speed beside the named peers, in one run on this machine
-	$(BIN)/python benchmarks/descriptors.py --output results/benchmarks/descriptors.json
+benchmarks: $(VENV)/.runtime ## measure speed beside the named peers in one run; IMAGES=folder adds whole files
+	$(BIN)/python benchmarks/descriptors.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/descriptors.json
 	$(BIN)/python benchmarks/oasis_steps.py --output results/benchmarks/oasis_steps.json
+
+unlock: $(VENV)/.runtime ## free the work folder after a run was killed so hard that Snakemake could not
+	$(BIN)/snakemake --unlock
 
 lock: $(VENV)/.installer ## compile envs/*.in into the hashed locks
 	$(BIN)/uv pip compile $(LOCKING) envs/requirements-bootstrap.in -o envs/requirements-bootstrap.txt
@@ -38,14 +43,17 @@ LOCKING := --quiet --universal --fork-strategy fewest --python-version 3.11 --ge
 clean: ## remove what the workflow made; fetched and hand-placed data stay
 	rm -rf results logs .snakemake
 
-$(BIN)/python:
+# a stamp, not the interpreter: a virtual environment that was left half-made is made anew
+$(VENV)/.created:
 	@$(PYTHON) -c 'import sys; ok = (3, 11) <= sys.version_info[:2] <= (3, 13); \
 	sys.exit(None if ok else "lookalike needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is " + sys.version.split()[0] \
 	+ ": name another with make PYTHON=...")'
-	$(PYTHON) -m venv $(VENV)
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
 
-# uv installs the locks some ten times faster; where it cannot be had or fails, pip installs the same files
-$(VENV)/.installer: envs/requirements-bootstrap.txt | $(BIN)/python
+# uv installs the locks faster than pip; where it cannot be had or fails, pip installs the same files
+$(VENV)/.installer: envs/requirements-bootstrap.txt | $(VENV)/.created
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $< \
 	|| echo "uv could not be installed; pip alone installs the dependencies, which takes a few minutes"
 	@touch $@

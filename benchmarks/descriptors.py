@@ -227,6 +227,7 @@ def main() -> None:
     else:
         print("\nend to end (decode + resize + describe): give --images FOLDER")
     if arguments.output is not None:
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
         arguments.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 

@@ -9,10 +9,14 @@ __version__ = "0.1.0.dev0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import `load` and the learners when they are first asked for, so that ``import lookalike`` stays fast."""
-    # a learner's name starts with a capital: asking for a submodule must not import the learners
-    if name == "load" or name[:1].isupper():
-        learners = import_module("lookalike.learners")
-        if name == "load" or name in learners.MODULES:
-            return getattr(learners, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import `load` and the learners when they are first asked for, so that ``import lookalike`` stays fast (PEP 562).
+
+    A learner is what the registry names; any other name is no attribute.
+    """
+    if name == "load":
+        return import_module("lookalike.learners.model_io").load
+    if not name.startswith("_"):
+        registry = import_module("lookalike.learners.registry")
+        if name in registry.MODULES:
+            return registry.learner_class(name)
+    raise AttributeError(f"module 'lookalike' has no attribute {name!r}")

@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
 from lookalike.errors import LookalikeError
+from lookalike.learners.registry import MODULES
 
 Config = dict[str, Any]
 
@@ -86,6 +87,10 @@ def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str
 
 def _sentence(error: ValidationError) -> str:
     place = ".".join(str(part) for part in error.absolute_path) or "the top level"
+    if "propertyNames" in error.absolute_schema_path and error.validator == "enum":
+        name = str(error.instance)
+        known = [str(value) for value in error.schema["enum"]] if isinstance(error.schema, Mapping) else []
+        return f"config: {place} has no entry {name!r}; {_existing(name, known)}"
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         allowed = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
         known = sorted(allowed)
@@ -128,6 +133,8 @@ def _cross_check(config: Config) -> None:
             )
     for representation, settings in config["representations"].items():
         _refer(f"representations.{representation}.descriptor", settings["descriptor"], config["descriptors"])
+    for method, settings in config["methods"].items():
+        _refer(f"methods.{method}.learner", settings["learner"], MODULES)
     for dataset, study in config["category"].items():
         _cross_check_study(config, dataset, study)
 

@@ -16,11 +16,19 @@ from lookalike.errors import LookalikeError
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside `path` that replaces it once the block ends without an error.
+def replacing(path: str | os.PathLike[str], scratch: str | os.PathLike[str] | None = None) -> Iterator[Path]:
+    """Yield a temporary path that replaces `path` once the block ends without an error.
 
     The temporary name keeps the suffix, because many writers choose their format by it. Whatever goes wrong, `path`
-    is either the old file or the whole new one.
+    is either the old file or the whole new one. A killed process may leave the temporary file behind.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to write; its folder is made as needed.
+    scratch : path-like, optional
+        Folder for the temporary file, on the same file system and made as needed; by default the folder of `path`. A
+        folder that is listed needs one elsewhere, or what a killed process left there is taken for one of its files.
 
     Raises
     ------
@@ -30,7 +38,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.stem}.{os.getpid()}.part{target.suffix}")
+        folder = target.parent if scratch is None else Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = folder / f".{target.stem}.{os.getpid()}.part{target.suffix}"
         try:
             yield temporary
             os.replace(temporary, target)

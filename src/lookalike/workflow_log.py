@@ -11,12 +11,13 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TextIO
 
 from lookalike.errors import LookalikeError
 
 
 @contextlib.contextmanager
-def logged(log: Iterable[str]) -> Iterator[None]:
+def logged(log: Iterable[str]) -> Iterator[TextIO]:
     """Send stdout and stderr of the block to the first path of `log`.
 
     A `LookalikeError` becomes one line, in the log and on the terminal, and exit status 1. Any other error leaves its
@@ -26,6 +27,11 @@ def logged(log: Iterable[str]) -> Iterator[None]:
     ----------
     log : iterable of str
         ``snakemake.log``; empty means that output goes where it always goes.
+
+    Yields
+    ------
+    TextIO
+        Standard error as it was before the block, for what is to be seen at once and not kept: a progress bar.
     """
     path = next(iter(log), None)
     terminal = sys.stderr
@@ -36,7 +42,7 @@ def logged(log: Iterable[str]) -> Iterator[None]:
             stack.enter_context(contextlib.redirect_stdout(stream))
             stack.enter_context(contextlib.redirect_stderr(stream))
         try:
-            yield
+            yield terminal
         except LookalikeError as error:
             print(f"error: {error}", file=sys.stderr)
             if path is not None:

@@ -41,6 +41,17 @@ def test_an_unwritable_folder_is_one_sentence(tmp_path: Path) -> None:
         files.write_json({}, tmp_path / "file" / "value.json")
 
 
+def test_an_unfinished_file_lies_in_the_scratch_folder(tmp_path: Path) -> None:
+    target, scratch = tmp_path / "listed" / "image.jpg", tmp_path / "scratch"
+    with files.replacing(target, scratch) as part:
+        part.write_text("new")
+        assert part.parent == scratch
+        assert part.suffix == ".jpg"
+        assert list(target.parent.iterdir()) == []
+    assert target.read_text() == "new"
+    assert list(scratch.iterdir()) == []
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_tables_come_back_and_are_the_same_bytes_twice(tmp_path: Path, suffix: str) -> None:
     table = pd.DataFrame({"image_id": np.arange(3, dtype=np.int64), "label": ["a", "b", "c"], "map": [0.1, 0.2, 0.3]})

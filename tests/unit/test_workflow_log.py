@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lookalike.errors import LookalikeError
-from lookalike.workflow_log import logged
+from lookalike.workflow_log import logged, progress_lines
 
 
 def test_output_goes_to_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -19,6 +19,24 @@ def test_output_goes_to_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert log.read_text() == "fold 1\nslow\n"
     captured = capsys.readouterr()
     assert captured.out + captured.err == ""
+
+
+@pytest.mark.parametrize("has_log", [True, False])
+def test_what_the_block_gets_is_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str], has_log: bool) -> None:
+    log = tmp_path / "job.log"
+    with logged([str(log)] if has_log else []) as terminal:
+        print("50 %", file=terminal)
+    assert capsys.readouterr().err == "50 %\n"
+    assert not has_log or log.read_text() == ""
+
+
+def test_progress_is_a_line_now_and_then_and_one_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    report = progress_lines("files", seconds=3600)
+    for done in (1, 2, 3):
+        report(done, 3)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("3 of 3 files, ")
 
 
 def test_a_mistake_of_the_users_is_one_line_in_both_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

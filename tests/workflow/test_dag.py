@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,8 +37,9 @@ def said_in_one_sentence(output: str, *words: str) -> None:
 def test_the_papers_data_plan_well_under_a_thousand_jobs(project: Project) -> None:
     (project.folder / "data/caltech256/256_ObjectCategories/001.ak47").mkdir(parents=True)
     planned = project.planned("caltech256")
-    assert planned["run_fold_caltech256"] == 5 * 5
-    assert planned["run_subset_caltech256"] == 5
+    assert planned["run_fold_caltech256"] == 2 * 5 * 5, "five subsets and folds, and the ablation"
+    assert planned["run_subset_caltech256"] == 2 * 5
+    assert planned["trace_fold_caltech256"] == 2 * 5, "only what the learning curves show"
     assert planned["describe_blocks"] == 16
     assert sum(planned.values()) < 300
     (project.folder / "data/caltech256/256_ObjectCategories/001.ak47").rmdir()
@@ -45,14 +47,29 @@ def test_the_papers_data_plan_well_under_a_thousand_jobs(project: Project) -> No
 
 
 def test_without_data_the_default_target_writes_exhibits_that_say_so(project: Project) -> None:
-    assert set(project.planned()) <= {"draw_table", "draw_figure", "list_exhibits", "all"}
-    project.snakemake()
+    assert set(project.planned()) <= {"draw_table", "draw_figure", "draw_text", "list_exhibits", "all"}
+    assert "caltech256: not run: put" in project.snakemake()
     table = (project.folder / "results/caltech256/exhibits/oasis-jmlr-2010/table4.md").read_text()
     assert "not run: put" in table
     assert "256_ObjectCategories.tar" in table
     compare = pd.read_csv(project.folder / "results/caltech256/exhibits/oasis-jmlr-2010/table4_compare.csv")
     assert compare["status"].str.startswith("not run: put").all()
     assert compare["printed"].notna().any()
+
+
+def test_a_data_sets_own_target_fails_where_it_cannot_be_run(project: Project) -> None:
+    done = project.attempt("caltech256")
+    assert done.returncode != 0
+    said_in_one_sentence(done.stdout, "not run: put", "https://data.caltech.edu", "data/caltech256")
+
+
+def test_a_part_of_the_archive_is_not_taken_for_the_whole(project: Project) -> None:
+    folder = project.folder / "data/caltech256/256_ObjectCategories/001.ak47"
+    folder.mkdir(parents=True)
+    done = project.attempt("results/caltech256/manifest.parquet")
+    shutil.rmtree(folder.parent)
+    assert done.returncode != 0
+    said_in_one_sentence(done.stdout, "257", "30,607", "kind: folder")
 
 
 def test_asking_for_absent_data_is_one_sentence_with_address_size_and_place(project: Project) -> None:
@@ -135,12 +152,44 @@ def test_adding_a_subset_or_an_image_reruns_what_it_must(project: Project) -> No
     assert "scan_images" in project.planned("results/grown/splits/some.parquet", config=config)
 
 
+def test_real_photographs_run_through_the_same_rules(project: Project, real_images: Path) -> None:
+    for label in ("003.backpack", "178.school-bus", "251.airplanes-101"):
+        folder = project.folder / "own" / "photographs" / label
+        folder.mkdir(parents=True)
+        for image in sorted((real_images / label).glob("*.jpg"))[:18]:
+            shutil.copy(image, folder)
+    (project.folder / "own/photographs/003.backpack/broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 cut short")
+    (project.folder / "own/photographs/empty").mkdir()
+    study = {
+        "representation": "words500",
+        "methods": ["euclidean"],
+        "splits": {"folds": 2, "train": 8, "test": 5, "validation": 2},
+        "subsets": {"three": {"classes": ["backpack", "school-bus", "airplanes-101"]}},
+    }
+    data = {"kind": "folder", "path": "own/photographs", "shards": 2, "pool": {"share": 0.3, "keep": 13}}
+    config = overlay(project, "photographs", {"datasets": {"photographs": data}, "category": {"photographs": study}})
+    project.snakemake("results/photographs/metrics.parquet", config=config)
+    manifest = pd.read_parquet(project.folder / "results/photographs/manifest.parquet")
+    assert manifest["status"].value_counts().to_dict() == {"ok": 54, "unreadable": 1, "not_an_image": 1}
+    metrics = pd.read_parquet(project.folder / "results/photographs/metrics.parquet")
+    assert metrics.loc[metrics["metric"] == "map", "value"].between(0.34, 0.95).all(), "no better than chance"
+
+
+def test_an_empty_class_is_named(project: Project) -> None:
+    config = overlay(project, "hollow", own_folder(project, "hollow", {"cat": 9, "dog": 0}))
+    done = project.attempt("results/hollow/splits/some.parquet", config=config)
+    assert done.returncode != 0
+    said_in_one_sentence(done.stdout, "dog", "no usable image")
+
+
 def test_a_missing_folder_of_own_images_is_named(project: Project) -> None:
     settings = own_folder(project, "gone", {"cat": 9, "dog": 9})
     settings["datasets"]["gone"]["path"] = "nowhere/at/all"  # type: ignore[index]
-    done = project.attempt("results/gone/manifest.parquet", config=overlay(project, "gone", settings))
-    assert done.returncode != 0
-    said_in_one_sentence(done.stdout, "nowhere/at/all")
+    config = overlay(project, "gone", settings)
+    for target in ("gone", "results/gone/manifest.parquet"):
+        done = project.attempt(target, config=config)
+        assert done.returncode != 0
+        said_in_one_sentence(done.stdout, "nowhere/at/all")
 
 
 def test_every_key_of_the_schema_is_described() -> None:

@@ -65,18 +65,16 @@ def test_counts_have_a_row_for_every_file_and_none_for_unusable_ones(finished: P
     assert {"ok", "too_small", "unreadable", "not_an_image", "clutter"} == set(manifest["status"])
 
 
-def test_no_image_of_the_codebook_pool_is_in_a_split(finished: Project) -> None:
+@pytest.mark.parametrize(("subset", "n_classes"), [("demo10", 3), ("demo20", 4)])
+def test_splits_have_their_sizes_and_no_image_of_the_pool(finished: Project, subset: str, n_classes: int) -> None:
     results = finished.folder / "results" / "demo"
     pool = set(pd.read_parquet(results / "codebook_pool.parquet")["image_id"])
-    for subset in ("demo10", "demo20"):
-        split = pd.read_parquet(results / "splits" / f"{subset}.parquet")
-        assert not pool & set(split["image_id"])
-        assert split.groupby(["fold", "role"]).size().unique().tolist() in (
-            [12 * 3, 8 * 3],
-            [12 * 4, 8 * 4],
-            [24, 36],
-            [32, 48],
-        )
+    split = pd.read_parquet(results / "splits" / f"{subset}.parquet")
+    assert not pool & set(split["image_id"])
+    assert split.groupby(["fold", "role"]).size().to_dict() == {
+        (fold, role): n * n_classes for fold in (0, 1) for role, n in (("train", 12), ("test", 8))
+    }
+    assert split.groupby("fold")["validation"].sum().tolist() == [4 * n_classes] * 2
 
 
 def test_metrics_are_fractions_for_every_run(finished: Project) -> None:

@@ -9,7 +9,7 @@ rule draw_splits:
         manifest=f"{RESULTS}/manifest.parquet",
         pool=f"{RESULTS}/codebook_pool.parquet",
         published=RESOURCES / "class-subsets.csv",
-        code=code("datasets/splits.py") + code("datasets/subsets.py"),
+        code=code("datasets/splits.py", "datasets/subsets.py"),
     output:
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
         dropped=f"{RESULTS}/splits/{{subset}}-dropped.csv",
@@ -35,8 +35,8 @@ for studied_dataset in studied():
             input:
                 counts=f"{FEATURES}/counts.npz",
                 splits=f"{RESULTS}/splits/{{subset}}.parquet",
-                kernels=ancient(KERNELS),
-                code=lambda wildcards: code("evaluation/protocol.py") + learner_code(wildcards.method),
+                kernels=lambda wildcards: compiled(learner_file(wildcards.method)),
+                code=lambda wildcards: code("evaluation/protocol.py", learner_file(wildcards.method)),
             output:
                 files_of_job(studied_dataset, job_size, RUN_FILES),
             log:
@@ -59,8 +59,8 @@ for studied_dataset in studied():
             input:
                 counts=f"{FEATURES}/counts.npz",
                 splits=f"{RESULTS}/splits/{{subset}}.parquet",
-                kernels=ancient(KERNELS),
-                code=lambda wildcards: code("evaluation/protocol.py") + learner_code(wildcards.method),
+                kernels=lambda wildcards: compiled(learner_file(wildcards.method)),
+                code=lambda wildcards: code("evaluation/protocol.py", learner_file(wildcards.method)),
             output:
                 files_of_job(studied_dataset, job_size, ["curve.parquet"]),
             log:
@@ -93,7 +93,7 @@ rule gather_metrics:
 
 rule gather_curves:
     input:
-        metrics=lambda wildcards: study_runs(wildcards, "curve.parquet"),
+        curves=study_curves,
     output:
         f"{RESULTS}/curves.parquet",
     log:

@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
-ROOT = Path(workflow.basedir)
-ROOT = ROOT if (ROOT / "src").is_dir() else ROOT.parent
+ROOT = Path(workflow.current_basedir).parents[1]
 RESOURCES = ROOT / "workflow" / "resources"
 SOURCE = ROOT / "src"
 
@@ -20,9 +20,13 @@ os.environ.update(
 sys.path.insert(0, str(SOURCE))
 
 from lookalike import config as settings
-from lookalike.datasets import fetch, sources
+from lookalike.datasets import fetch, sources, subsets
+from lookalike.datasets.locate import listing_fingerprint
+from lookalike.datasets.synthetic import SyntheticCategories
 from lookalike.errors import LookalikeError
-from lookalike.workflow_code import code_dependencies as code
+from lookalike.learners.registry import learner_module
+from lookalike.seeds import integer_seed
+from lookalike.workflow_code import code_dependencies
 
 try:
     config = settings.checked(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
@@ -38,8 +42,6 @@ DESCRIPTOR = f"{RESULTS}/descriptors/{{descriptor}}"
 FEATURES = f"{RESULTS}/features/{{representation}}"
 RUN = f"{RESULTS}/runs/{{representation}}/{{subset}}/{{method}}"
 LOGS = "logs/{dataset}"
-# its users take it as ancient: compiling anew changes no result, the code they name themselves does
-KERNELS = "results/kernels.compiled"
 
 
 wildcard_constraints:
@@ -50,6 +52,7 @@ wildcard_constraints:
     subset="[A-Za-z0-9._-]+",
     fold="[0-9]+",
     shard="[0-9]+",
+    module="[a-z_/]+",
 
 
 def studied(synthetic=None):
@@ -66,17 +69,20 @@ def has_results(dataset):
 
 @cache
 def not_run(dataset):
-    """Why a data set cannot be run now, as the sentence its exhibits show; empty if it can."""
+    """Why a data set cannot be run now, as the sentence its exhibits show and the terminal once; empty if it can."""
     data = DATASETS[dataset]
     if has_results(dataset) or data["kind"] == "synthetic":
         return ""
     if data["kind"] == "folder":
-        return "" if Path(data["path"]).is_dir() else f"not run: put class folders of images at {data['path']}"
-    archive = sources.load_archives(RESOURCES / "archives.yaml")["caltech256"]
-    state = fetch.status(archive, data["path"])
-    if state in ("folder", "archive") or (state == "reachable" and data["fetch"]):
-        return ""
-    return fetch.not_run_reason(archive, data["path"])
+        why = "" if Path(data["path"]).is_dir() else f"not run: put a folder of class folders at {data['path']}"
+    else:
+        archive = sources.load_archives(RESOURCES / "archives.yaml")["caltech256"]
+        state = fetch.status(archive, data["path"])
+        obtainable = state in ("folder", "archive") or (state == "reachable" and data["fetch"])
+        why = "" if obtainable else fetch.not_run_reason(archive, data["path"])
+    if why:
+        logger.warning(f"{dataset}: {why}")
+    return why
 
 
 def descriptor_of(wildcards):
@@ -100,8 +106,18 @@ def method_spec(wildcards):
     return settings.method_spec(config, wildcards.dataset, wildcards.method)
 
 
-def learner_code(method):
-    """The module that defines a method's learner."""
-    from lookalike.learners.registry import learner_module
+def code(*modules):
+    """The files behind a result. The table of learners' names is left out: a new learner changes no old result."""
+    files = {file for module in modules for file in code_dependencies(module)}
+    return sorted(file for file in files if not file.endswith("learners/registry.py"))
 
-    return code(learner_module(config["methods"][method]["learner"]))
+
+def learner_file(method):
+    """The module that defines a method's learner, inside the package."""
+    return learner_module(config["methods"][method]["learner"])
+
+
+def compiled(module):
+    """Marker of a module's compiled kernels; nothing for a module that has none to warm up."""
+    has_kernels = "def warm_up" in (SOURCE / "lookalike" / module).read_text(encoding="utf-8")
+    return [f"results/kernels/{Path(module).with_suffix('')}.compiled"] if has_kernels else []

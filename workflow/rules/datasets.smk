@@ -16,7 +16,7 @@ rule draw_images:
         "../../envs/images.yaml"
     params:
         settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic"],
-        folder=f"{RESULTS}/images",
+        folder=lambda wildcards: drawn_folder(wildcards.dataset),
         n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
         seed=SEED,
     script:
@@ -35,6 +35,7 @@ rule locate_images:
             else []
         ),
         archives=RESOURCES / "archives.yaml",
+        class_counts=RESOURCES / "caltech256-class-counts.csv",
     output:
         f"{RESULTS}/images.json",
     log:
@@ -43,7 +44,9 @@ rule locate_images:
         "../../envs/images.yaml"
     params:
         data=lambda wildcards: DATASETS[wildcards.dataset],
-        drawn_folder=f"{RESULTS}/images",
+        drawn_folder=lambda wildcards: (
+            drawn_folder(wildcards.dataset) if DATASETS[wildcards.dataset]["kind"] == "synthetic" else ""
+        ),
     script:
         "../scripts/locate_images.py"
 
@@ -58,7 +61,7 @@ rule scan_images:
         f"{LOGS}/scan_images.log",
     conda:
         "../../envs/images.yaml"
-    threads: workflow.cores
+    threads: 8
     params:
         clutter=lambda wildcards: DATASETS[wildcards.dataset]["clutter"],
         listing=folder_listing,

@@ -7,8 +7,9 @@ exhibits/{paper}/, a job for every exhibit, and exhibits/index.md, which lists t
 
 wildcard_constraints:
     paper="[a-z0-9-]+",
-    table="|".join({Path(table).name for table in TABLES}),
-    figure="|".join({Path(figure).name for figure in FIGURES}),
+    table="|".join(sorted({Path(table).name for table in TABLES})),
+    text="|".join(sorted({Path(text).name for text in TEXTS})),
+    figure="|".join(sorted({Path(figure).name for figure in [*CURVE_FIGURES, *RANK_FIGURES]})),
     picture="|".join(Path(picture).name for picture in PICTURES),
 
 
@@ -17,7 +18,7 @@ rule draw_table:
         metrics=if_run(f"{RESULTS}/metrics.parquet"),
         fits=if_run(f"{RESULTS}/timing.parquet"),
         reference=RESOURCES / "reference-values.csv",
-        code=code("exhibits/write.py"),
+        code=code("exhibits/write.py", "exhibits/context.py", "exhibits/facts.py"),
     output:
         multiext(f"{EXHIBITS}/{{paper}}/{{table}}", *TABLE_FILES),
     log:
@@ -30,13 +31,35 @@ rule draw_table:
         "../scripts/draw_exhibit.py"
 
 
+rule draw_text:
+    input:
+        fits=if_run(f"{RESULTS}/timing.parquet"),
+        manifest=if_run(f"{RESULTS}/manifest.parquet"),
+        reference=RESOURCES / "reference-values.csv",
+        code=code("exhibits/write.py", "exhibits/context.py", "exhibits/facts.py"),
+    output:
+        multiext(f"{EXHIBITS}/{{paper}}/{{text}}", *TABLE_FILES),
+    log:
+        f"{LOGS}/exhibits/{{paper}}/{{text}}.log",
+    conda:
+        "../../envs/exhibits.yaml"
+    params:
+        context=exhibit_context,
+    script:
+        "../scripts/draw_exhibit.py"
+
+
 rule draw_figure:
     input:
         metrics=if_run(f"{RESULTS}/metrics.parquet"),
-        curves=if_run(f"{RESULTS}/curves.parquet"),
+        curves=lambda wildcards: (
+            f"results/{wildcards.dataset}/curves.parquet"
+            if f"{wildcards.paper}/{wildcards.figure}" in CURVE_FIGURES and not not_run(wildcards.dataset)
+            else []
+        ),
         fits=if_run(f"{RESULTS}/timing.parquet"),
         reference=RESOURCES / "reference-values.csv",
-        code=code("exhibits/write.py"),
+        code=code("exhibits/write.py", "exhibits/context.py", "exhibits/facts.py"),
     output:
         multiext(f"{EXHIBITS}/{{paper}}/{{figure}}", *FIGURE_FILES),
     log:
@@ -71,7 +94,6 @@ rule draw_picture:
         hellinger=lambda wildcards: config["representations"][CATEGORY[wildcards.dataset]["representation"]][
             "hellinger"
         ],
-        seed=SEED,
     script:
         "../scripts/draw_picture.py"
 
@@ -81,7 +103,12 @@ rule list_exhibits:
         exhibits=lambda wildcards: exhibit_files(wildcards.dataset),
         metrics=if_run(f"{RESULTS}/metrics.parquet"),
         fits=if_run(f"{RESULTS}/timing.parquet"),
-        code=code("exhibits/write.py"),
+        dropped=lambda wildcards: [
+            f"results/{wildcards.dataset}/splits/{subset}-dropped.csv"
+            for subset in CATEGORY[wildcards.dataset]["subsets"]
+            if not not_run(wildcards.dataset)
+        ],
+        code=code("exhibits/write.py", "exhibits/context.py"),
     output:
         index=f"{EXHIBITS}/index.md",
         headline=f"{EXHIBITS}/headline.txt",

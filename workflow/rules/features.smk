@@ -7,13 +7,13 @@ histograms in shards; per representation, the codebook and the raw term counts, 
 
 rule compile_kernels:
     input:
-        code=code("features/descriptors.py") + code("learners/oasis.py"),
+        code=lambda wildcards: code(f"{wildcards.module}.py"),
     output:
-        touch(KERNELS),
+        touch("results/kernels/{module}.compiled"),
     log:
-        "logs/compile_kernels.log",
+        "logs/compile_kernels/{module}.log",
     conda:
-        "../../envs/images.yaml"
+        "../../envs/learning.yaml"
     script:
         "../scripts/compile_kernels.py"
 
@@ -42,7 +42,7 @@ rule describe_blocks:
         images=f"{RESULTS}/images.json",
         manifest=f"{RESULTS}/manifest.parquet",
         palette=f"{DESCRIPTOR}/palette.npy",
-        kernels=ancient(KERNELS),
+        kernels=compiled("features/codebook.py"),
         code=code("features/descriptors.py"),
     output:
         f"{DESCRIPTOR}/blocks-{{shard}}.npz",

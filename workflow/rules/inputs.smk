@@ -9,13 +9,10 @@ RUN_FILES = [
 ]
 
 EXHIBITS = f"{RESULTS}/exhibits"
-TABLES = ["oasis-jmlr-2010/table4", "oasis-2009-draft/table1"]
-FIGURES = [
-    "oasis-jmlr-2010/fig5",
-    "oasis-jmlr-2010/fig6",
-    "oasis-2009-draft/fig3",
-    "oasis-2009-draft/fig4",
-]
+TABLES = ["oasis-jmlr-2010/table4", "oasis-2009-draft/table1", "representation/ablations"]
+TEXTS = ["oasis-jmlr-2010/text"]
+CURVE_FIGURES = ["oasis-jmlr-2010/fig5", "oasis-2009-draft/fig3"]
+RANK_FIGURES = ["oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4"]
 PICTURES = [
     "oasis-jmlr-2010/fig2",
     "representation/block_grid",
@@ -28,14 +25,21 @@ PICTURE_FILES = [".png", ".svg", ".pdf", ".json"]
 FIGURE_FILES = [*PICTURE_FILES, ".csv", "_compare.csv", "_compare.md"]
 
 
+def drawing_seed(dataset):
+    """Seed of a synthetic data set, named by it."""
+    return integer_seed(SEED, "datasets", dataset)
+
+
+def drawn_folder(dataset):
+    """Folder of a synthetic data set's images; other settings draw into another one."""
+    spec = SyntheticCategories.from_settings(DATASETS[dataset]["synthetic"], drawing_seed(dataset))
+    return f"results/{dataset}/images/{spec.fingerprint()}"
+
+
 def folder_listing(wildcards):
     """Fingerprint of a user's own folder, so that adding, removing or replacing an image scans it again."""
     data = DATASETS[wildcards.dataset]
-    if data["kind"] != "folder":
-        return ""
-    from lookalike.datasets.locate import listing_fingerprint
-
-    return listing_fingerprint(data["path"])
+    return listing_fingerprint(data["path"]) if data["kind"] == "folder" else ""
 
 
 def block_shards(wildcards):
@@ -89,20 +93,54 @@ def study_runs(wildcards, file):
         dataset=wildcards.dataset,
         representation=[study["representation"], *study["ablations"]],
         subset=study["subsets"],
-        method=[
-            method
-            for method in study["methods"]
-            if file != "curve.parquet" or "trace" in settings.method_spec(config, wildcards.dataset, method)
-        ],
+        method=study["methods"],
+        fold=folds(wildcards.dataset),
+    )
+
+
+def traced_methods(dataset):
+    """Methods of a data set's study whose mAP is traced along training."""
+    return [
+        method for method in CATEGORY[dataset]["methods"] if "trace" in settings.method_spec(config, dataset, method)
+    ]
+
+
+def traced_aggressiveness(dataset):
+    """The aggressiveness that the learning curves of a data set are traced at."""
+    values = [
+        settings.method_spec(config, dataset, method)["trace"]["aggressiveness"] for method in traced_methods(dataset)
+    ]
+    return values[0] if values else 0.1
+
+
+def shown_subsets(dataset, exhibit):
+    """The subsets that an exhibit shows."""
+    study = CATEGORY[dataset]
+    return study.get("exhibits", {}).get(exhibit, list(study["subsets"]))
+
+
+def study_curves(wildcards):
+    """The traces that a data set's figures show."""
+    study = CATEGORY[wildcards.dataset]
+    shown = {subset for figure in CURVE_FIGURES for subset in shown_subsets(wildcards.dataset, figure)}
+    return expand(
+        f"{RUN}/{{fold}}/curve.parquet",
+        dataset=wildcards.dataset,
+        representation=study["representation"],
+        subset=sorted(shown),
+        method=traced_methods(wildcards.dataset),
         fold=folds(wildcards.dataset),
     )
 
 
 def exhibit_files(dataset, paper=""):
-    """Every file of a data set's exhibits, or of one paper's; pictures of images need the images."""
+    """Every file of a data set's exhibits, or of one paper's.
+
+    Pictures of images need the images, learning curves a method that is traced.
+    """
     kinds = [
-        (TABLES, TABLE_FILES),
-        (FIGURES, FIGURE_FILES),
+        ([*TABLES, *TEXTS], TABLE_FILES),
+        ([*RANK_FIGURES, *(CURVE_FIGURES if traced_methods(dataset) else [])], FIGURE_FILES),
         ([] if not_run(dataset) else PICTURES, PICTURE_FILES),
     ]
     return [
@@ -117,6 +155,17 @@ def exhibit_files(dataset, paper=""):
 def exhibits_of(datasets):
     """Every file of the exhibits of some data sets, and the lists of them: a target that notices each missing file."""
     return [file for dataset in datasets for file in [f"results/{dataset}/exhibits/index.md", *exhibit_files(dataset)]]
+
+
+def own_target(dataset):
+    """Input function of a data set's own target; unlike `all`, it fails where the data set cannot be run."""
+
+    def files(wildcards):
+        if not_run(dataset):
+            raise WorkflowError(f"{dataset}: {not_run(dataset)}, then run the same command again")
+        return exhibits_of([dataset])
+
+    return files
 
 
 def paper_exhibits(paper):
@@ -140,31 +189,33 @@ def if_run(pattern):
     return lambda wildcards: [] if not_run(wildcards.dataset) else pattern
 
 
-def n_classes_asked_for(subsets, subset):
-    """Number of classes of a subset as far as the configuration knows it before anything is scanned; else 0."""
-    classes = subsets[subset]["classes"]
-    if classes == "published":
-        from lookalike.datasets.subsets import read_published_subsets
+def published_classes(subset):
+    """The folders that the papers list under a subset's id; none for a subset of the user's own."""
+    return subsets.read_published_subsets(RESOURCES / "class-subsets.csv").get(subset, [])
 
-        return len(read_published_subsets(RESOURCES / "class-subsets.csv").get(subset, []))
-    return 0 if isinstance(classes, str) else len(classes)
+
+def subset_in_exhibit(dataset, subset):
+    """What an exhibit has to know about a subset; `n_classes` is 0 as long as only a scan can tell."""
+    described = CATEGORY[dataset]["subsets"][subset]
+    classes, published = described["classes"], published_classes(subset)
+    asked = published if classes == "published" else classes if isinstance(classes, list) else []
+    return described | {"n_classes": len(asked), "published_classes": published}
 
 
 def exhibit_context(wildcards):
     """What an exhibit has to know about its study besides the numbers."""
     dataset = wildcards.dataset
     study, data = CATEGORY[dataset], DATASETS[dataset]
-    name = f"{wildcards.get('paper')}/{wildcards.get('table') or wildcards.get('figure')}"
+    shown = shown_subsets(dataset, f"{wildcards.get('paper')}/{wildcards.get('table') or wildcards.get('figure')}")
     return {
         "dataset": dataset,
         "title": data.get("title", dataset),
         "kind": data["kind"],
         "not_run": not_run(dataset),
         "representation": study["representation"],
+        "representation_settings": config["representations"][study["representation"]],
         "splits": study["splits"],
-        "subsets": {
-            subset: study["subsets"][subset] | {"n_classes": n_classes_asked_for(study["subsets"], subset)}
-            for subset in study.get("exhibits", {}).get(name, list(study["subsets"]))
-        },
+        "subsets": {subset: subset_in_exhibit(dataset, subset) for subset in shown},
         "methods": {method: config["methods"][method].get("title", method) for method in study["methods"]},
+        "traced_aggressiveness": traced_aggressiveness(dataset),
     }

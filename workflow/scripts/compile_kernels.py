@@ -1,10 +1,8 @@
-"""Compile every kernel once, so that the jobs that follow find it in the cache."""
+"""Compile a module's kernels once, so that the jobs that follow find them in the cache."""
 
 from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
-    from lookalike import learners
-    from lookalike.features import descriptors
+    from importlib import import_module
 
-    descriptors.warm_up()
-    learners.warm_up()
+    import_module("lookalike." + snakemake.wildcards.module.replace("/", ".")).warm_up()

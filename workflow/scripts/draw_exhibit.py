@@ -6,20 +6,24 @@ with logged(snakemake.log):
     from pathlib import Path
 
     from lookalike.exhibits.context import study_context
+    from lookalike.exhibits.facts import study_facts
     from lookalike.exhibits.reference import load
     from lookalike.exhibits.write import write_exhibit
     from lookalike.files import read_table
 
     tables = {
         name: read_table(snakemake.input[name]) if snakemake.input.get(name) else None
-        for name in ("metrics", "curves", "fits")
+        for name in ("metrics", "curves", "fits", "manifest")
     }
+    context = study_context(snakemake.params.context, tables["fits"])
+    manifest = tables["manifest"]
     write_exhibit(
         snakemake.wildcards.paper,
-        snakemake.wildcards.get("table") or snakemake.wildcards.get("figure"),
+        Path(snakemake.output[0]).stem,
         metrics=tables["metrics"],
         curves=tables["curves"],
-        context=study_context(snakemake.params.context, tables["fits"]),
+        facts=None if manifest is None else study_facts(manifest, tables["fits"], context),
+        context=context,
         reference=load(snakemake.input.reference),
         folder=Path(snakemake.output[0]).parent,
         sources=[str(snakemake.input[name]) for name in tables if snakemake.input.get(name)],

@@ -3,22 +3,15 @@
 from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
+    from pathlib import Path
+
     from lookalike.datasets.synthetic import SyntheticCategories, write_images, write_odd_files
     from lookalike.files import write_json
-    from lookalike.seeds import integer_seed
 
-    settings = snakemake.params.settings
+    settings, folder = snakemake.params.settings, Path(snakemake.params.folder)
     shard = int(snakemake.wildcards.shard)
-    spec = SyntheticCategories(
-        n_classes=settings["classes"],
-        images_per_class=settings["images_per_class"],
-        n_clutter=settings["clutter_images"],
-        width=settings["width"],
-        height=settings["height"],
-        difficulty=settings["difficulty"],
-        seed=integer_seed(snakemake.params.seed, "datasets", snakemake.wildcards.dataset),
-    )
-    written = write_images(spec, snakemake.params.folder, shard, snakemake.params.n_shards)
+    spec = SyntheticCategories.from_settings(settings, snakemake.params.seed)
+    written = write_images(spec, folder, shard, snakemake.params.n_shards)
     if shard == 0:
-        write_odd_files(spec, snakemake.params.folder)
+        write_odd_files(spec, folder)
     write_json({"synthetic": True, "settings": settings, "images": written}, snakemake.output[0])

@@ -4,19 +4,27 @@ from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
     from lookalike.datasets.splits import make_splits
-    from lookalike.datasets.subsets import drop_or_fail, read_published_subsets, resolve_subset, usable_counts
+    from lookalike.datasets.subsets import (
+        keep_large_enough,
+        left_out,
+        read_published_subsets,
+        resolve_subset,
+        usable_counts,
+    )
     from lookalike.files import read_table, write_table
 
     manifest, pool = read_table(snakemake.input.manifest), read_table(snakemake.input.pool)
     subset, sizes = snakemake.params.subset, snakemake.params.splits
     published = read_published_subsets(snakemake.input.published).get(snakemake.wildcards.subset)
-    classes = resolve_subset(subset["classes"], manifest, published)
-    classes, dropped = drop_or_fail(
-        classes,
+    wanted = resolve_subset(subset["classes"], manifest, published)
+    classes, dropped = keep_large_enough(
+        wanted,
         usable_counts(manifest, pool),
         needed=sizes["train"] + sizes["test"],
         too_small=subset["too_small"],
     )
+    if subset["too_small"] == "drop" and subset["classes"] == "published":
+        dropped = left_out(wanted, manifest, pool, dropped)
     splits = make_splits(
         manifest,
         pool,

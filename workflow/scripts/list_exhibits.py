@@ -15,6 +15,9 @@ with logged(snakemake.log):
     context = study_context(snakemake.params.context, fits)
     lines = headline(metrics, context)
     folder = Path(snakemake.output.index).parent
-    write_index(folder, title=context.title, headline=lines)
+    dropped = {
+        Path(file).name.removesuffix("-dropped.csv"): read_table(file) for file in snakemake.input.get("dropped", [])
+    }
+    write_index(folder, title=context.title, headline=lines, left_out=dropped)
     with replacing(snakemake.output.headline) as part:
         part.write_text(f"{lines}Exhibits: {snakemake.output.index}\n", encoding="utf-8")

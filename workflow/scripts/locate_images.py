@@ -2,8 +2,8 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
-    from lookalike.datasets.locate import obtain
+with logged(snakemake.log) as terminal:
+    from lookalike.datasets.locate import obtain_archive, remove_other_drawings
     from lookalike.datasets.sources import load_archives
     from lookalike.files import write_json
 
@@ -11,7 +11,13 @@ with logged(snakemake.log):
     record = {"kind": data["kind"], "root": data.get("path", "")}
     if data["kind"] == "synthetic":
         record["root"] = snakemake.params.drawn_folder
+        remove_other_drawings(record["root"])
     elif data["kind"] == "caltech256":
-        archive = load_archives(snakemake.input.archives)["caltech256"]
-        record |= obtain(archive, data["path"], may_download=data["fetch"])
+        record |= obtain_archive(
+            load_archives(snakemake.input.archives)["caltech256"],
+            data["path"],
+            class_counts=snakemake.input.class_counts,
+            may_download=data["fetch"],
+            progress=terminal,
+        )
     write_json(record, snakemake.output[0])

@@ -1,6 +1,6 @@
 """Scan a data set's folder to its manifest: a row with a status and a reason for every file."""
 
-from lookalike.workflow_log import logged
+from lookalike.workflow_log import logged, progress_lines
 
 with logged(snakemake.log):
     from lookalike.datasets.scan import scan_folder, summary
@@ -10,7 +10,7 @@ with logged(snakemake.log):
         read_json(snakemake.input.images)["root"],
         clutter_labels=tuple(snakemake.params.clutter),
         n_threads=snakemake.threads,
-        progress=True,
+        progress=progress_lines("files"),
     )
     print(summary(manifest).to_string())
     write_table(manifest, snakemake.output[0])

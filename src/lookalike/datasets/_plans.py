@@ -23,8 +23,7 @@ _N_PRIVATE = 24  # of the classes' own materials, those that turn up anywhere
 _N_BACKGROUNDS = 12
 _FAMILY_WORDS = {"stripes": "stripe", "dots": "dot", "bricks": "brick", "scales": "scale"}
 
-# What difficulty does: the value at 0 and the value at 1, linear between. Chosen so that 0.5 is about as hard as the
-# papers' Caltech-256 subsets, for the Euclidean baseline and for OASIS.
+# What difficulty does: the value at 0 and the value at 1, linear between.
 DIFFICULTY: dict[str, tuple[float, float]] = {
     "other background": (0.44, 1.0),  # chance that the background is not the class's own
     "other material": (0.0, 0.12),  # chance that a part's material is not the class's own

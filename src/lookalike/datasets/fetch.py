@@ -12,7 +12,7 @@ import socket
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 from urllib.parse import urlsplit
 
 from lookalike.datasets.sources import Archive
@@ -36,7 +36,7 @@ def fetch_archive(
     *,
     retries: int = 5,
     timeout: float = 30.0,
-    progress: bool = True,
+    progress: bool | TextIO = True,
 ) -> Path:
     """Return the archive's file in `folder`, verified; download it if it is not there.
 
@@ -53,8 +53,9 @@ def fetch_archive(
         How many attempts in a row may bring nothing new before giving up, the pause doubling each time from 1 second.
     timeout : float
         Seconds to wait for a connection and for each piece of data.
-    progress : bool
-        Whether to show a progress bar on standard error.
+    progress : bool or TextIO
+        True shows a progress bar on standard error if that is a terminal, False none; a stream is where it goes, with
+        a state every ten seconds if it is no terminal.
 
     Returns
     -------
@@ -134,21 +135,34 @@ def not_run_reason(archive: Archive, folder: str | os.PathLike[str]) -> str:
 
 
 def put_in_place(archive: Archive, folder: str | os.PathLike[str]) -> str:
-    """Say what the user may put where instead of a download."""
+    """Say what the user may put where instead of a download, as the rest of a sentence.
+
+    Parameters
+    ----------
+    archive : Archive
+        What is missing.
+    folder : str or path-like
+        Where it is looked for.
+
+    Returns
+    -------
+    str
+        ``put ... into ...``, with the file's name, address, size and MD5, and the folder that would do as well.
+    """
     return (
-        f"put {archive.filename} ({archive.size:,} bytes, md5 {archive.md5}) or the folder {archive.top_folder} "
-        f"into {os.fspath(folder)}"
+        f"put {archive.filename} from {archive.url} ({archive.size:,} bytes, md5 {archive.md5}) or the folder "
+        f"{archive.top_folder} into {os.fspath(folder)}"
     )
 
 
 def _give_up(archive: Archive, folder: Path, why: str) -> LookalikeError:
     return LookalikeError(
-        f"cannot download {archive.url}: {why}; run the same command again once the network is back, or "
+        f"cannot download {archive.filename}: {why}; run the same command again once the network is back, or "
         f"{put_in_place(archive, folder)} by hand"
     )
 
 
-def _download(archive: Archive, target: Path, *, retries: int, timeout: float, progress: bool) -> None:
+def _download(archive: Archive, target: Path, *, retries: int, timeout: float, progress: bool | TextIO) -> None:
     """Attempt until the file is whole; an attempt that brings new bytes starts the count of failures again."""
     part = target.with_name(target.name + ".part")
     failures, furthest = 0, _size(part)
@@ -169,7 +183,7 @@ def _download(archive: Archive, target: Path, *, retries: int, timeout: float, p
         return
 
 
-def _attempt(archive: Archive, part: Path, *, timeout: float, progress: bool) -> None:
+def _attempt(archive: Archive, part: Path, *, timeout: float, progress: bool | TextIO) -> None:
     """Ask once for what is missing and append it to the part file."""
     import requests
 
@@ -188,7 +202,8 @@ def _attempt(archive: Archive, part: Path, *, timeout: float, progress: bool) ->
         with requests.get(archive.url, headers=headers, stream=True, timeout=timeout) as response:
             start = _agreed_start(archive, part, response, have)
             _write_tag(part, response.headers.get("ETag", ""))
-            _append(response, part, start, archive, progress=progress)
+            with _progress_bar(archive, start, progress) as bar:
+                _append(response, part, start, archive, bar)
     except requests.RequestException as error:
         raise _TryAgain(_cause(error)) from error
 
@@ -210,20 +225,27 @@ def _agreed_start(archive: Archive, part: Path, response: requests.Response, hav
     raise _give_up(archive, part.parent, f"the server answered {code} {response.reason}")
 
 
-def _append(response: requests.Response, part: Path, start: int, archive: Archive, *, progress: bool) -> None:
-    """Write the body to the part file from `start` on, never past the archive's size."""
+def _progress_bar(archive: Archive, start: int, progress: bool | TextIO) -> Any:
+    """Bar of a download that begins at `start`; standard error that is no terminal may be a log, and gets none."""
     from tqdm import tqdm
 
-    bar = tqdm(
+    stream = sys.stderr if isinstance(progress, bool) else progress
+    on_terminal = stream.isatty()
+    return tqdm(
         total=archive.size,
         initial=start,
         unit="B",
         unit_scale=True,
         desc=archive.filename,
-        file=sys.stderr,
-        disable=not progress,
+        file=stream,
+        mininterval=0.1 if on_terminal else 10.0,
+        disable=progress is False or (progress is True and not on_terminal),
     )
-    with bar, part.open("ab" if start else "wb") as stream:
+
+
+def _append(response: requests.Response, part: Path, start: int, archive: Archive, bar: Any) -> None:
+    """Write the body to the part file from `start` on, never past the archive's size."""
+    with part.open("ab" if start else "wb") as stream:
         for chunk in response.iter_content(_CHUNK):
             stream.write(chunk)
             bar.update(len(chunk))

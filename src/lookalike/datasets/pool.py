@@ -27,7 +27,8 @@ def draw_codebook_pool(manifest: pd.DataFrame, *, share: float, keep: int, seed:
     keep : int
         Usable images that every class keeps at least (65 = 40 training + 25 test images in the papers' protocol).
     seed : int
-        The root seed. Each class has a stream of its own, named after it, so a new class changes no other's draw.
+        Seed of this data set's pool, derived from the root seed. Each class has a stream of its own, named after it,
+        so a new class changes no other's draw.
 
     Returns
     -------

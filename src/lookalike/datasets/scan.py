@@ -10,7 +10,7 @@ import hashlib
 import os
 import stat
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -18,13 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lookalike.datasets.images import NotAnImage, UnreadableImage, load_rgb
 from lookalike.errors import LookalikeError
-from lookalike.files import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STATUSES = ("ok", "too_small", "unreadable", "not_an_image", "clutter")
 """What a row of the manifest can be. Only ``ok`` images are trained on and tested with."""
+
+_EMPTY = "an empty class folder"
+_LINK = "a link, and links inside the data set's folder are not followed: copy or move here what it leads to"
 
 _COLUMN_TYPES = {
     "image_id": "int32",
@@ -57,7 +59,7 @@ def scan_folder(
     *,
     clutter_labels: Collection[str] = ("257.clutter",),
     n_threads: int = 1,
-    progress: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
     """Make the manifest of a folder that holds one folder per class.
 
@@ -70,8 +72,8 @@ def scan_folder(
         Class folders whose usable images get the status ``clutter``: the codebook learns from them, no split does.
     n_threads : int
         Images that are decoded at the same time. The result does not depend on it.
-    progress : bool
-        Whether to show a progress bar on standard error.
+    progress : callable, optional
+        Called with the number of files done and the number of all files.
 
     Returns
     -------
@@ -79,22 +81,25 @@ def scan_folder(
         One row per file, in the order of `path`: ``image_id`` int32 = row number, ``path`` relative to `root` with
         forward slashes, ``label`` = name of the class folder ("" for a file beside the class folders), ``width`` and
         ``height`` int32 in pixels after EXIF rotation (0 where unknown), ``bytes`` int64, ``sha256`` of the file (""
-        for what is no regular file), ``status`` (one of `STATUSES`), ``reason`` ("" for ok and clutter).
+        for what is no regular file), ``status`` (one of `STATUSES`), ``reason`` ("" for ok and clutter). A class folder
+        without a file, or that is a link, is a row too: its name is ``path`` and ``label``, its status not_an_image.
 
     Raises
     ------
     LookalikeError
         When `root` is missing, empty or holds no class folders with images.
     """
-    from tqdm import tqdm
-
     root = Path(root)
-    files = list(_files(root, _class_folders(root)))
+    folders = _class_folders(root)
+    files = list(_files(root, folders))
+    rows = _empty_folders(folders, files)
     look = partial(_look_at, root, frozenset(clutter_labels))
     with warnings.catch_warnings(), ThreadPoolExecutor(max(1, n_threads)) as pool:
         warnings.filterwarnings("ignore", module="PIL")  # what matters about a file stands in its row
-        found = tqdm(pool.map(look, files), total=len(files), unit="file", desc="scan", disable=not progress)
-        rows = list(found)
+        for done, row in enumerate(pool.map(look, files), start=1):
+            rows.append(row)
+            if progress is not None:
+                progress(done, len(files))
     if not any(row.status in ("ok", "too_small", "clutter") for row in rows):
         raise LookalikeError(
             f"{root} holds no image that can be read: give a folder that holds one folder of images per class"
@@ -122,25 +127,6 @@ def summary(manifest: pd.DataFrame) -> pd.DataFrame:
     return counts.sort_index().reset_index()
 
 
-def read_manifest(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a manifest and check that it is one.
-
-    Raises
-    ------
-    LookalikeError
-        When the file is missing, or lacks a column, or its ``image_id`` are not the row numbers.
-    """
-    if not Path(path).is_file():
-        raise LookalikeError(f"there is no manifest {path}: scan the images first")
-    manifest: pd.DataFrame = read_table(path)
-    missing = [column for column in _COLUMN_TYPES if column not in manifest.columns]
-    if missing:
-        raise LookalikeError(f"{path} is no manifest: it lacks {', '.join(missing)}; scan the images again")
-    if not (manifest["image_id"].to_numpy() == range(len(manifest))).all():
-        raise LookalikeError(f"{path} is no manifest: its image_id are not 0, 1, 2, ...; scan the images again")
-    return manifest
-
-
 def _class_folders(root: Path) -> list[str]:
     """Names of the class folders, after the checks that catch a wrong path."""
     if not root.exists():
@@ -152,6 +138,11 @@ def _class_folders(root: Path) -> list[str]:
         raise LookalikeError(f"{root} is empty: put one folder of images per class into it")
     folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     visible = [name for name in folders if not name.startswith(".")]
+    if not visible and any(entry.is_symlink() and entry.is_dir() for entry in entries):
+        raise LookalikeError(
+            f"{root} holds links instead of class folders, and links inside it are not followed: "
+            "copy or move the class folders themselves there"
+        )
     if not visible:
         raise LookalikeError(f"{root} holds no class folders: sort its images into one folder per class")
     if len(visible) == 1:
@@ -188,6 +179,13 @@ def _files(root: Path, folders: Collection[str]) -> Iterator[str]:
                 yield path
 
 
+def _empty_folders(folders: Collection[str], files: Collection[str]) -> list[_Row]:
+    """Rows of the class folders that hold no file at any depth."""
+    filled = {path.split("/")[0] for path in files}
+    names = [_escaped(name) for name in folders if name not in filled and not name.startswith(".")]
+    return [_Row(name, name, 0, 0, 0, "", "not_an_image", _EMPTY) for name in names]
+
+
 def _look_at(root: Path, clutter_labels: frozenset[str], path: str) -> _Row:
     """Make the row of one file, whatever is wrong with it."""
     label = path.split("/")[0] if "/" in path else ""
@@ -198,7 +196,8 @@ def _look_at(root: Path, clutter_labels: frozenset[str], path: str) -> _Row:
     try:
         facts = file.lstat()
         if stat.S_ISLNK(facts.st_mode):
-            return row._replace(reason="a link")
+            instead_of_class = not label and not path.startswith(".") and file.is_dir()
+            return row._replace(label=path if instead_of_class else label, reason=_LINK)
         if not stat.S_ISREG(facts.st_mode):
             return row._replace(reason="not a regular file")
         row = row._replace(bytes=facts.st_size, sha256=_sha256(file))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lookalike.datasets.subsets import drop_or_fail, usable_counts
+from lookalike.datasets.subsets import keep_large_enough, usable_counts
 from lookalike.errors import LookalikeError
 from lookalike.seeds import generator
 
@@ -72,7 +72,7 @@ def make_splits(
         )
     if len(set(classes)) < len(classes):
         raise LookalikeError(f"subset {subset} names a class more than once")
-    drop_or_fail(classes, usable_counts(manifest, pool), n_train + n_test)
+    keep_large_enough(classes, usable_counts(manifest, pool), n_train + n_test)
     usable = manifest[(manifest["status"] == "ok") & ~manifest["image_id"].isin(pool["image_id"])]
     parts = []
     for label in sorted(classes):

@@ -75,7 +75,8 @@ def resolve_subset(
     Raises
     ------
     LookalikeError
-        When a name is unknown or fits several folders, when a class is named twice, or when there are fewer than two.
+        When a name is unknown, fits several folders or is that of a class without images, when a class is named twice,
+        or when there are fewer than two.
     """
     labels = class_labels(manifest)
     if spec == "published":
@@ -90,7 +91,7 @@ def resolve_subset(
         if first and len(chosen) < int(first[1]):
             raise LookalikeError(f"there are only {len(labels)} classes, not {first[1]}: {', '.join(labels)}")
     else:
-        chosen = _resolve_names([str(name) for name in spec], labels)
+        chosen = _resolve_names([str(name) for name in spec], labels, _labels_without_images(manifest))
     if len(chosen) < 2:
         raise LookalikeError(f"a subset needs at least two classes, not {len(chosen)}; there are {', '.join(labels)}")
     return chosen
@@ -109,13 +110,13 @@ def usable_counts(manifest: pd.DataFrame, pool: pd.DataFrame) -> dict[str, int]:
     return {label: int(counts.get(label, 0)) for label in class_labels(manifest)}
 
 
-def drop_or_fail(
+def keep_large_enough(
     classes: Sequence[str],
     counts: Mapping[str, int],
     needed: int = 65,
     too_small: Literal["error", "drop"] = "error",
 ) -> tuple[list[str], pd.DataFrame]:
-    """Deal with classes that have too few usable images.
+    """Keep the classes that have enough usable images.
 
     Parameters
     ----------
@@ -140,8 +141,6 @@ def drop_or_fail(
     LookalikeError
         With "error" when a class is too small; with "drop" when fewer than two remain.
     """
-    import pandas as pd
-
     if too_small not in ("error", "drop"):
         raise LookalikeError(f"too_small must be error or drop, not {too_small!r}")
     small = [label for label in classes if counts.get(label, 0) < needed]
@@ -157,42 +156,97 @@ def drop_or_fail(
             f"only {len(kept)} of {len(classes)} classes have the {needed} usable images that each needs; "
             f"add images, or use fewer for training and test; too small: {listed or 'none'}"
         )
-    dropped = pd.DataFrame(
+    reasons = [f"{counts.get(label, 0)} usable images, {needed} needed" for label in small]
+    return kept, _left_out_table(small, counts, reasons)
+
+
+def left_out(classes: Sequence[str], manifest: pd.DataFrame, pool: pd.DataFrame, dropped: pd.DataFrame) -> pd.DataFrame:
+    """List every class of the data set that a published subset leaves out: dropped by us, or not in the papers' list.
+
+    Parameters
+    ----------
+    classes : sequence of str
+        The published list as labels, before any class was dropped.
+    manifest : DataFrame
+        As `lookalike.datasets.scan.scan_folder` makes it.
+    pool : DataFrame
+        The codebook pool (column ``image_id``).
+    dropped : DataFrame
+        From `keep_large_enough`.
+
+    Returns
+    -------
+    DataFrame
+        ``label``, ``usable`` (int), ``reason``: the rows of `dropped`, then the others sorted by label.
+    """
+    import pandas as pd
+
+    counts = usable_counts(manifest, pool)
+    others = [label for label in counts if label not in set(classes)]
+    unlisted = _left_out_table(others, counts, ["not in the published list"] * len(others))
+    return pd.concat([dropped, unlisted], ignore_index=True)
+
+
+def _left_out_table(labels: Sequence[str], counts: Mapping[str, int], reasons: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(
         {
-            "label": pd.Series(small, dtype="str"),
-            "usable": pd.Series([counts.get(label, 0) for label in small], dtype="int64"),
-            "reason": pd.Series(
-                [f"{counts.get(label, 0)} usable images, {needed} needed" for label in small], dtype="str"
-            ),
+            "label": pd.Series(labels, dtype="str"),
+            "usable": pd.Series([counts.get(label, 0) for label in labels], dtype="int64"),
+            "reason": pd.Series(reasons, dtype="str"),
         }
     )
-    return kept, dropped
 
 
-def _resolve_names(names: Sequence[str], labels: Sequence[str]) -> list[str]:
+def _labels_without_images(manifest: pd.DataFrame) -> dict[str, str]:
+    """Class folders that hold no image at all, and why each does not."""
+    with_images = manifest.loc[manifest["status"] != "not_an_image", "label"]
+    others = manifest[~manifest["label"].isin(with_images)]
+    reasons = {}
+    for label, rows in others.groupby("label", sort=True):
+        name = str(label)
+        if list(rows["path"]) == [name]:  # the folder itself: empty, or a link
+            reasons[name] = str(rows["reason"].iloc[0])
+        elif name and not name.startswith("."):
+            reasons[name] = f"none of its {len(rows)} files is an image (manifest.parquet says why of each)"
+    return reasons
+
+
+def _resolve_names(names: Sequence[str], labels: Sequence[str], without_images: Mapping[str, str]) -> list[str]:
     """Look names up, first as folders, then without the folder's number."""
-    by_folder: dict[str, list[str]] = {}
-    by_bare_name: dict[str, list[str]] = {}
-    for label in labels:
-        by_folder.setdefault(_plain(label), []).append(label)
-        by_bare_name.setdefault(_bare(label), []).append(label)
-    chosen, unknown = [], []
+    chosen, unknown, imageless = [], [], []
     for name in names:
-        fits = [name] if name in labels else by_folder.get(_plain(name)) or by_bare_name.get(_plain(name)) or []
+        fits = _labels_like(name, labels)
         if len(fits) > 1:
             raise LookalikeError(f"the class name {name!r} fits {' and '.join(fits)}: write the folder's name in full")
         chosen.extend(fits)
-        unknown.extend([] if fits else [name])
+        if not fits:
+            empty = _labels_like(name, list(without_images))
+            imageless.extend(empty)
+            unknown.extend([] if empty else [name])
     if unknown:
-        raise _unknown_names(unknown, labels, sorted({*by_folder, *by_bare_name}))
+        raise _unknown_names(unknown, labels)
+    if imageless:
+        listed = "; ".join(f"{label} has no usable image: {without_images[label]}" for label in imageless)
+        raise LookalikeError(f"{listed}; put images into it, or take it out of the subset")
     twice = [label for label, times in Counter(chosen).items() if times > 1]
     if twice:
         raise LookalikeError(f"named more than once in one subset: {', '.join(twice)}; name each class once")
     return chosen
 
 
-def _unknown_names(unknown: Sequence[str], labels: Sequence[str], known: Sequence[str]) -> LookalikeError:
+def _labels_like(name: str, labels: Sequence[str]) -> list[str]:
+    """Labels that a name may stand for: itself, else those spelled like it, else those without their number."""
+    if name in labels:
+        return [name]
+    plain = _plain(name)
+    return [label for label in labels if _plain(label) == plain] or [label for label in labels if _bare(label) == plain]
+
+
+def _unknown_names(unknown: Sequence[str], labels: Sequence[str]) -> LookalikeError:
     """List what exists, the nearest names first."""
+    known = sorted({spelling for label in labels for spelling in (_plain(label), _bare(label))})
     near: list[str] = []
     for name in unknown:
         for match in get_close_matches(_plain(name), known, n=3):

@@ -1,17 +1,20 @@
 """A labelled image set made up on the spot: little scenes whose classes share materials, for demos and tests.
 
-It stands where a downloaded archive would: the same folders, the same odd files, and about the same difficulty in the
-papers' representation (Euclidean and OASIS mean average precision as on the Caltech-256 subsets with 10 and 20
-classes). A class owns three materials, some of which other classes own too, two backgrounds and a shape; whatever else
-is in an image is chance. Every image has a random stream of its own, so any process may draw any part of the set.
+It stands where a downloaded archive would: the same folders and the same odd files. A class owns three materials, some
+of which other classes own too, two backgrounds and a shape; whatever else is in an image is chance. Every image has a
+random stream of its own, so any process may draw any part of the set.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
 JPEG_QUALITY = 92
 CLUTTER_LABEL = "257.clutter"
+RECIPE = 1
+"""Version of how images are drawn: to be raised whenever the same settings come to give other images."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class SyntheticCategories:
         0 (easy) to 1 (hard): how often materials and backgrounds are not the class's own, how much clutter there is,
         how much light, colour, focus and noise vary, and how small the objects are. It does not change the classes.
     seed : int
-        Root seed.
+        Seed of this data set, 0 or more; the workflow derives it from its root seed.
     n_clutter : int
         Number of images of no class, in the folder `CLUTTER_LABEL`; 0 for none.
 
@@ -56,12 +61,6 @@ class SyntheticCategories:
     ------
     LookalikeError
         When a number is out of range.
-
-    Notes
-    -----
-    Mean average precision in the papers' representation (1,000 words, 40 training and 25 test images per class, 35,000
-    OASIS steps with C = 0.1, 3 splits), Euclidean / OASIS, at the default difficulty: 0.22 / 0.36 for the first 10
-    classes and 0.15 / 0.26 for 20; for 10 classes 0.44 / 0.76 at difficulty 0 and 0.14 / 0.13 at 1 (chance 0.1).
     """
 
     n_classes: int = 20
@@ -83,6 +82,37 @@ class SyntheticCategories:
         _require(
             0.5 <= self.width / self.height <= 2.0, "width / height", self.width / self.height, "between 0.5 and 2"
         )
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any], seed: int) -> SyntheticCategories:
+        """Make it from a data set's entry ``synthetic`` in config.yaml.
+
+        Parameters
+        ----------
+        settings : mapping
+            The keys ``classes``, ``images_per_class``, ``clutter_images``, ``width``, ``height`` and ``difficulty``.
+        seed : int
+            Seed of the data set, not the root seed.
+
+        Raises
+        ------
+        LookalikeError
+            When a number is out of range.
+        """
+        return cls(
+            n_classes=settings["classes"],
+            images_per_class=settings["images_per_class"],
+            width=settings["width"],
+            height=settings["height"],
+            difficulty=settings["difficulty"],
+            seed=seed,
+            n_clutter=settings["clutter_images"],
+        )
+
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that any other number of this object, or `RECIPE`, would change."""
+        facts = asdict(self) | {"difficulty": float(self.difficulty), "recipe": RECIPE}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
     def class_names(self) -> list[str]:
         """Folder names of the classes, as in ``001.amber-weave-vase``; clutter is not among them."""
@@ -155,10 +185,25 @@ def image_path(spec: SyntheticCategories, label_index: int, image_index: int) ->
     return f"{label}/{label[:3]}_{image_index + 1:04d}.jpg"
 
 
+@contextmanager
+def _scratch(folder: str | os.PathLike[str], part: str) -> Iterator[Path]:
+    """Yield a folder for unfinished files beside `folder`, so that none of them is ever listed as an image.
+
+    Only the writer of `part` uses it, so it goes at the end with whatever a killed run of that part left in it.
+    """
+    root = Path(folder).resolve()
+    scratch = root.with_name(f".{root.name}.{part}.parts")
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
 def write_images(spec: SyntheticCategories, folder: str | os.PathLike[str], shard: int = 0, n_shards: int = 1) -> int:
     """Draw and write a shard of the set: every `n_shards`-th image, as JPEG of quality 92.
 
-    The files do not depend on how many shards there are, and each appears whole or not at all.
+    The files do not depend on how many shards there are, and each appears whole or not at all: unfinished ones lie in
+    ``.<folder>.<shard>.parts`` beside the folder.
 
     Parameters
     ----------
@@ -181,11 +226,12 @@ def write_images(spec: SyntheticCategories, folder: str | os.PathLike[str], shar
     _require(n_shards >= 1, "n_shards", n_shards, "of 1 or more")
     _require(0 <= shard < n_shards, "shard", shard, f"between 0 and {n_shards - 1}")
     n_written = 0
-    for label_index, image_index in itertools.islice(_members(spec), shard, None, n_shards):
-        image, _ = draw_image(spec, label_index, image_index)
-        with replacing(Path(folder) / image_path(spec, label_index, image_index)) as part:
-            Image.fromarray(image).save(part, format="JPEG", quality=JPEG_QUALITY)
-        n_written += 1
+    with _scratch(folder, str(shard)) as scratch:
+        for label_index, image_index in itertools.islice(_members(spec), shard, None, n_shards):
+            image, _ = draw_image(spec, label_index, image_index)
+            with replacing(Path(folder) / image_path(spec, label_index, image_index), scratch) as part:
+                Image.fromarray(image).save(part, format="JPEG", quality=JPEG_QUALITY)
+            n_written += 1
     return n_written
 
 
@@ -225,14 +271,15 @@ def write_odd_files(spec: SyntheticCategories, folder: str | os.PathLike[str]) -
     root = Path(folder)
     names = spec.class_names()
     statuses: dict[str, str] = {}
-    for number, (name, status, write) in enumerate(_ODD_FILES):
-        label_index = number % spec.n_classes
-        label = names[label_index]
-        path = f"{label}/{name}" if name == "RENAME2" else f"{label}/{label[:3]}_{name}"
-        image, _ = draw_image(spec, label_index, spec.images_per_class + number)
-        with replacing(root / path) as part:
-            write(Image.fromarray(image), part)
-        statuses[path] = status
+    with _scratch(folder, "odd") as scratch:
+        for number, (name, status, write) in enumerate(_ODD_FILES):
+            label_index = number % spec.n_classes
+            label = names[label_index]
+            path = f"{label}/{name}" if name == "RENAME2" else f"{label}/{label[:3]}_{name}"
+            image, _ = draw_image(spec, label_index, spec.images_per_class + number)
+            with replacing(root / path, scratch) as part:
+                write(Image.fromarray(image), part)
+            statuses[path] = status
     return statuses
 
 

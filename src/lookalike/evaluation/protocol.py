@@ -91,7 +91,7 @@ def run_fold(
     import pandas as pd
 
     images = _images_of(split, fold)
-    make = _learner_maker(method_spec, seed, (subset, method, fold))
+    make = _learner_maker(method_spec, seed, (subset, fold))
     seconds: dict[str, float] = {}
     chosen: dict[str, Any] = {}
     selection = pd.DataFrame({name: pd.Series(dtype=np.float64) for name in MEASURED})
@@ -130,7 +130,9 @@ def run_fold(
         "aggressiveness": _number(getattr(model, "aggressiveness", None)),
         "n_steps": _number(getattr(model, "n_steps_", chosen.get("n_steps"))),
         "n_updates": _number(getattr(model, "n_updates_", None)),
-        "seeds": {purpose: _seed(seed, subset, method, fold, purpose) for purpose in ("selection", "fit")},
+        "symmetry_index": _symmetry_index(model),
+        **_selection_record(selection, chosen, method_spec),
+        "seeds": {purpose: _seed(seed, subset, fold, purpose) for purpose in ("selection", "fit")},
         "seconds": seconds,
     }
     return FoldResult(model=model, fit=fit, selection=selection, rankings=rankings)
@@ -229,7 +231,7 @@ def trace_fold(
             "test": rank_leave_one_out(model, X_test, test.labels, n_neighbours=0).mean_average_precision(),
         }
 
-    make = _learner_maker(method_spec, seed, (subset, method, fold))("fit")
+    make = _learner_maker(method_spec, seed, (subset, fold))("fit")
     learner = make({"aggressiveness": aggressiveness, "n_steps": n_steps})
     traced = learner.fit(X_train, train.labels, trace=score, trace_steps=log_spaced_steps(n_steps, n_points)).curve_
     curves = []
@@ -292,19 +294,27 @@ def _tfidf(counts: sp.csr_array, learn: npt.NDArray[np.int32], score: npt.NDArra
     return weights.transform(counts[learn]), weights.transform(counts[score])
 
 
-def _seed(root: int, subset: str, method: str, fold: int, purpose: str) -> int:
-    return integer_seed(root, "category", subset, method, "fold", int(fold), purpose)
+def _seed(root: int, subset: str, fold: int, purpose: str) -> int:
+    """Not named by the method: variants of one learner see the same stream of triplets."""
+    return integer_seed(root, "category", subset, "fold", int(fold), purpose)
 
 
 def _learner_maker(
-    spec: Mapping[str, Any], root: int, names: tuple[str, str, int]
+    spec: Mapping[str, Any], root: int, names: tuple[str, int]
 ) -> Callable[[str], Callable[[dict[str, Any]], Any]]:
     """Return ``maker(purpose)(parameters)``; all candidates of one purpose share one seed, never a hyper-parameter."""
     learner = learner_class(spec["learner"])
 
     def maker(purpose: str) -> Callable[[dict[str, Any]], Any]:
         def make(parameters: dict[str, Any]) -> Any:
-            made = learner(**{**(spec.get("parameters") or {}), **parameters})
+            arguments = {**(spec.get("parameters") or {}), **parameters}
+            unknown = sorted(set(arguments) - set(learner().get_params()))
+            if unknown:
+                raise LookalikeError(
+                    f"{spec['learner']} has no parameter {unknown[0]!r}, which the configuration sets or selects; "
+                    f"it has: {', '.join(sorted(learner().get_params()))}"
+                )
+            made = learner(**arguments)
             if "random_state" in made.get_params():
                 made.set_params(random_state=_seed(root, *names, purpose))
             return made
@@ -312,6 +322,29 @@ def _learner_maker(
         return make
 
     return maker
+
+
+def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What exhibits say about the selection: the stop at the traced aggressiveness, and whether a limit was hit."""
+    trace = spec.get("trace")
+    record: dict[str, Any] = {"stop_at_traced_aggressiveness": None, "at_edge": False}
+    if selection.empty or not trace or "aggressiveness" not in selection:
+        return record
+    at_traced = selection[np.isclose(selection["aggressiveness"], trace.get("aggressiveness", 0.1))]
+    if not at_traced.empty:
+        record["stop_at_traced_aggressiveness"] = best_candidate(at_traced)[1]
+    values = list((spec.get("select") or {}).get("aggressiveness", []))
+    at_end_of_grid = len(values) > 1 and chosen["aggressiveness"] in (min(values), max(values))
+    record["at_edge"] = bool(at_end_of_grid or chosen["n_steps"] == selection["step"].max())
+    return record
+
+
+def _symmetry_index(model: Any) -> float | None:
+    """||sym W||_F / ||W||_F of a bilinear model (draft equation 17); None for others."""
+    if not hasattr(model, "W_"):
+        return None
+    symmetric = (model.W_ + model.W_.T) / 2
+    return float(np.linalg.norm(symmetric) / np.linalg.norm(model.W_))
 
 
 def _sizes(X_train: Any, X_test: Any, labels: npt.NDArray[np.str_]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Every exhibit of the category study by paper and name: its kind, what it needs, how it is drawn and compared.
 
-A new exhibit is one more entry here; `lookalike.exhibits.write` and the workflow need no other change.
+A new exhibit is one more entry here, and its name in the lists of ``workflow/rules/inputs.smk``, which say what the
+workflow makes; `lookalike.exhibits.write` needs no change.
 """
 
 from __future__ import annotations
@@ -10,15 +11,66 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lookalike.exhibits import compare as compared
-from lookalike.exhibits.figures import Plot, precision_curves, shows_printed, training_curves
-from lookalike.exhibits.reference import PAPERS, PRINTED_TABLE, Context
+from lookalike.exhibits.ablations import ablations
+from lookalike.exhibits.context import Context
+from lookalike.exhibits.facts import subset_of_text
+from lookalike.exhibits.figures import Plot, precision_curves, shows_printed, stop_label, training_curves
+from lookalike.exhibits.reference import PAPERS, PRINTED_TABLE
 from lookalike.exhibits.tables import Table, table1, table4
+from lookalike.exhibits.text_numbers import compare_text, text_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Draw = Callable[["pd.DataFrame | None", "pd.DataFrame | None", Context, "pd.DataFrame"], Table | Plot]
-Compare = Callable[["pd.DataFrame | None", Context, "pd.DataFrame"], "pd.DataFrame"]
+
+@dataclass(frozen=True)
+class Numbers:
+    """What exhibits are drawn from; None where nothing was run or the exhibit at hand does not need it."""
+
+    metrics: pd.DataFrame | None = None
+    """Tidy metrics: ``dataset, representation, subset, method, fold, metric, value``."""
+    curves: pd.DataFrame | None = None
+    """Learning curves: ``subset, method, fold, aggressiveness, step, images, map, loss_rate``."""
+    facts: pd.DataFrame | None = None
+    """From `lookalike.exhibits.facts.study_facts`."""
+
+
+Draw = Callable[[Numbers, Context, "pd.DataFrame"], Table | Plot]
+Compare = Callable[[Numbers, Context, "pd.DataFrame"], "pd.DataFrame"]
+
+
+def _study_sentence(context: Context) -> str:
+    classes = ", ".join(
+        subset.title + ("" if str(subset.n_classes) in subset.title.split() else f" ({subset.n_classes} classes)")
+        for subset in context.subsets
+    )
+    return (
+        f"{classes}; {context.n_folds} random partitions with {context.n_train} training and {context.n_test} test "
+        "images per class; each test image queries all others."
+    )
+
+
+def _own_representation(context: Context) -> str:
+    return f"{_images(context)}, representation {context.representation}: {_study_sentence(context)}"
+
+
+def _all_representations(context: Context) -> str:
+    return f"{_images(context)}: {_study_sentence(context)}"
+
+
+def _data_of_text(context: Context) -> str:
+    subset = subset_of_text(context)
+    where = f"; non-zeros and symmetry over the training images of {subset.title}" if subset else ""
+    return f"{_images(context)}, clutter not counted{where}."
+
+
+def _stop(context: Context) -> str:
+    drawn = context.not_run is None and any(context.selected_steps.get(subset.id) for subset in context.subsets)
+    return f" (dotted vertical line: {stop_label(context)}, mean over folds)" if drawn else ""
+
+
+def _images(context: Context) -> str:
+    return f"{'Synthetic images' if context.synthetic else 'Images'} of {context.title}"
 
 
 @dataclass(frozen=True)
@@ -30,71 +82,72 @@ class Exhibit:
     kind: str
     """``table`` or ``figure``."""
     title: str
-    """``Table 4``: what the paper calls it."""
+    """``Table 4``: what the paper calls it, or what we call it where it is our own."""
     shows: str
-    """First sentence of the caption."""
+    """First sentence of the caption; ``{stop}`` in it becomes the meaning of the vertical line, if there is one."""
     errors: str
     """What ± or the error bars mean."""
     needs: frozenset[str]
     """Which of ``metrics`` and ``curves`` it is drawn from."""
     draw: Draw
-    """``draw(metrics, curves, context, reference)``."""
+    """``draw(numbers, context, reference)``."""
     compare: Compare
-    """``compare(metrics, context, reference)``: one row a printed number."""
+    """``compare(numbers, context, reference)``: one row a printed number."""
+    data: Callable[[Context], str] = _own_representation
+    """The sentence of the caption about the data."""
+    of_own_representation: bool = True
+    """Whether all its numbers are the study's in its own representation, whose selections and reasons against a
+    comparison the caption then tells; the rows of others tell for themselves."""
+
+    @property
+    def has_printed(self) -> bool:
+        """Whether a paper prints numbers of it; an exhibit of our own has none."""
+        return self.paper in PAPERS
 
     def caption(self, context: Context) -> str:
         """What is shown, on which data, what the error bars mean, and which exhibit of which paper it follows."""
-        parts = [self.shows]
+        parts = [self.shows.format(stop=_stop(context))]
         if context.not_run_sentence:
-            parts.append(f"{context.title}: {context.not_run_sentence}. Numbers shown are the paper's.")
+            parts.append(f"{context.title}: {context.not_run_sentence}.")
+            parts += ["Numbers shown are the paper's."] if self.has_printed else []
         else:
-            parts += [_data_sentence(context), self.errors.format(n_folds=context.n_folds)]
-        if self.kind == "figure" and shows_printed(context):
+            parts += [self.data(context), self.errors.format(n_folds=context.n_folds)]
+            parts += [context.edge_sentence] if self.of_own_representation and context.edge_sentence else []
+        if self.kind == "figure" and any(shows_printed(context, subset) for subset in context.subsets):
             table = PRINTED_TABLE[self.paper].replace("table", "Table ")
             parts.append(f"Hollow markers: {table} of the paper, with its standard deviations.")
-        if not context.comparable and not context.not_run:
+        if self.of_own_representation and context.why_not_comparable and not context.not_run:
             parts.append(f"Not comparable with the printed numbers: {context.why_not_comparable}.")
-        parts.append(f"Form of {self.title} in {PAPERS[self.paper]}.")
+        if self.has_printed:
+            form = f"Form of {self.title}" if self.of_own_representation else "Printed"
+            parts.append(f"{form} in {PAPERS[self.paper]}.")
         return " ".join(parts)
 
 
-def _data_sentence(context: Context) -> str:
-    classes = ", ".join(
-        subset.title + ("" if str(subset.n_classes) in subset.title.split() else f" ({subset.n_classes} classes)")
-        for subset in context.subsets
-    )
-    images = "Synthetic images" if context.synthetic else "Images"
-    return (
-        f"{images} of {context.title}, representation {context.representation}: {classes}; {context.n_folds} random "
-        f"partitions with {context.n_train} training and {context.n_test} test images per class; each test image "
-        "queries all others."
-    )
-
-
 def _table(make: Callable[[pd.DataFrame | None, Context, pd.DataFrame], Table]) -> Draw:
-    return lambda metrics, curves, context, reference: make(metrics, context, reference)
+    return lambda numbers, context, reference: make(numbers.metrics, context, reference)
 
 
 def _figure(
     make: Callable[[pd.DataFrame | None, pd.DataFrame | None, Context, pd.DataFrame, str], Plot], paper: str
 ) -> Draw:
-    return lambda metrics, curves, context, reference: make(metrics, curves, context, reference, paper)
+    return lambda numbers, context, reference: make(numbers.metrics, numbers.curves, context, reference, paper)
 
 
 def _compare_table(paper: str, metric_names: tuple[str, ...] = compared.TABLE_METRICS) -> Compare:
-    return lambda metrics, context, reference: compared.compare(
-        metrics, reference, context, paper=paper, metric_names=metric_names
+    return lambda numbers, context, reference: compared.compare(
+        numbers.metrics, reference, context, paper=paper, metric_names=metric_names
     )
 
 
 def _compare_training(paper: str) -> Compare:
     """What is printed about the curves: where they start, where they stop, and after how many steps."""
 
-    def compare(metrics: pd.DataFrame | None, context: Context, reference: pd.DataFrame) -> pd.DataFrame:
+    def compare(numbers: Numbers, context: Context, reference: pd.DataFrame) -> pd.DataFrame:
         import pandas as pd
 
         ends = compared.compare(
-            metrics, reference, context, paper=paper, methods=("oasis", "euclidean"), metric_names=("map",)
+            numbers.metrics, reference, context, paper=paper, methods=("oasis", "euclidean"), metric_names=("map",)
         )
         stops = compared.compare_stop(reference, context, paper=paper)
         return pd.concat([ends, stops], ignore_index=True) if len(stops) else ends
@@ -127,8 +180,8 @@ def _training(paper: str, name: str) -> Exhibit:
         title=name.replace("fig", "Figure "),
         shows=(
             "Mean average precision of OASIS over training and test images as a function of the number of training "
-            "steps, past the step at which early stopping stops (dotted vertical line, mean over folds); dashed: "
-            "Euclidean baseline on the test images."
+            "steps, past the step at which early stopping stops{stop}; dashed: Euclidean "
+            "baseline on the test images."
         ),
         errors="Error bars: standard error of the mean over {n_folds} folds.",
         needs=frozenset({"metrics", "curves"}),
@@ -151,13 +204,53 @@ def _precision(paper: str, name: str) -> Exhibit:
     )
 
 
+def _text() -> Exhibit:
+    return Exhibit(
+        paper="oasis-jmlr-2010",
+        name="text",
+        kind="table",
+        title="Numbers in the running text",
+        shows=(
+            "What dropping too small images keeps, how many different visterms an image has, and the share of W that "
+            "is symmetric after OASIS training, ||sym W|| / ||W||."
+        ),
+        errors="Values with ± are means over {n_folds} folds and the standard deviation across them. -: not run here.",
+        needs=frozenset(),
+        draw=lambda numbers, context, reference: text_numbers(numbers.facts, context, reference),
+        compare=lambda numbers, context, reference: compare_text(numbers.facts, context, reference),
+        data=_data_of_text,
+        of_own_representation=False,
+    )
+
+
+def _ablations() -> Exhibit:
+    return Exhibit(
+        paper="representation",
+        name="ablations",
+        kind="table",
+        title="Representations compared",
+        shows=(
+            "Mean average precision of every method in every representation that was run, in percent; the first row of "
+            "each block is the representation of all other exhibits."
+        ),
+        errors="Values are means over {n_folds} folds, ± the standard deviation across them. -: not run here.",
+        needs=frozenset({"metrics"}),
+        draw=lambda numbers, context, reference: ablations(numbers.metrics, context),
+        compare=lambda numbers, context, reference: compared.comparison_frame([]),
+        data=_all_representations,
+        of_own_representation=False,
+    )
+
+
 _ALL = (
     _tables("oasis-jmlr-2010", "table4", table4, "in percent"),
     _training("oasis-jmlr-2010", "fig5"),
     _precision("oasis-jmlr-2010", "fig6"),
+    _text(),
     _tables("oasis-2009-draft", "table1", table1, "as fractions"),
     _training("oasis-2009-draft", "fig3"),
     _precision("oasis-2009-draft", "fig4"),
+    _ablations(),
 )
 
 EXHIBITS: dict[tuple[str, str], Exhibit] = {(exhibit.paper, exhibit.name): exhibit for exhibit in _ALL}

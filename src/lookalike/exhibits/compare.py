@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lookalike.evaluation.statistics import summarise
-from lookalike.exhibits.reference import PRINTED_TABLE, Context, SubsetInfo, printed
+from lookalike.exhibits.context import Context, SubsetInfo
+from lookalike.exhibits.reference import PRINTED_TABLE, printed_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,10 +43,11 @@ TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
 """Methods that JMLR Table 4 and draft Table 1 compare, in their order."""
 TABLE_METRICS = ("map", "p@1", "p@10", "p@50")
 """Their rows."""
+STOP_IS_NO_SATURATION = "the paper reads saturation off its test curve; ours is the validation stop"
 
 
 def status_of(ours: float, ours_std: float, printed: float, printed_std: float, last_digit: float) -> str:
-    """Status of a printed number (methods.md section 2).
+    """Status of a printed number (docs/methods.md, "Status of a printed number").
 
     It agrees iff |ours - printed| <= 2 sqrt(ours_std^2 + printed_std^2) + last_digit / 2.
 
@@ -114,16 +116,18 @@ def compare(
         setting = subset.printed.get(paper, "")
         for method in methods:
             for metric in metric_names:
-                row = printed(reference, paper, PRINTED_TABLE[paper], setting, method, metric)
+                row = printed_number(reference, paper, PRINTED_TABLE[paper], setting, method, metric)
                 if row is not None:
-                    rows.append(_compared(row, context, subset, *summary.get((subset.id, method, metric), NO_NUMBER)))
-    return _frame(rows)
+                    ours = summary.get((subset.id, method, metric), NO_NUMBER)
+                    rows.append(compared_row(row, subset.id, *ours, *_judged(row, context, subset, *ours)))
+    return comparison_frame(rows)
 
 
 def compare_stop(reference: pd.DataFrame, context: Context, *, paper: str) -> pd.DataFrame:
-    """Compare the step at which OASIS stopped with the printed step at which test precision saturates.
+    """Set the step at which validation stops OASIS beside the printed step at which test precision saturates.
 
-    Both papers print it for Var10 (JMLR section 5.3.3, draft section 5.2.3: "around 35K training steps").
+    Both papers print it for Var10 (JMLR section 5.3.3, draft section 5.2.3: "around 35K training steps"). The two are
+    not the same quantity, so there is no verdict.
 
     Returns
     -------
@@ -134,15 +138,16 @@ def compare_stop(reference: pd.DataFrame, context: Context, *, paper: str) -> pd
     for subset in context.subsets:
         if subset.printed.get(paper) not in ("classes=10", "var10"):
             continue
-        row = printed(reference, "oasis-jmlr-2010", "text", "", "oasis", "var10_saturation_steps")
+        row = printed_number(reference, "oasis-jmlr-2010", "text", "", "oasis", "var10_saturation_steps")
         if row is not None:
             steps = np.asarray(context.selected_steps.get(subset.id, ()), dtype=np.float64)
             mean = float(steps.mean()) if len(steps) else math.nan
             std = float(steps.std(ddof=1)) if len(steps) > 1 else math.nan
             row = row.replace({"var10_saturation_steps": "saturation_steps"})
             row["setting"] = subset.printed[paper]
-            rows.append(_compared(row, context, subset, mean, std))
-    return _frame(rows)
+            judged = without_verdict(row, context, mean) or (NOT_COMPARABLE, STOP_IS_NO_SATURATION)
+            rows.append(compared_row(row, subset.id, mean, std, *judged))
+    return comparison_frame(rows)
 
 
 NO_NUMBER = (math.nan, math.nan)
@@ -171,11 +176,23 @@ def summary_line(statuses: dict[str, int]) -> str:
     return ", ".join(words) or "nothing printed to compare with"
 
 
-def _compared(row: pd.Series, context: Context, subset: SubsetInfo, ours: float, ours_std: float) -> dict[str, Any]:
+def compared_row(row: pd.Series, subset: str, ours: float, ours_std: float, status: str, reason: str) -> dict[str, Any]:
+    """One row of a comparison.
+
+    Parameters
+    ----------
+    row : Series
+        The printed number, from `lookalike.exhibits.reference.printed_number`.
+    subset : str
+        Subset that ours is of; "" for a number of the whole data set.
+    ours, ours_std : float
+        Mean and standard deviation over folds, in printed units.
+    status, reason : str
+        The verdict, or why there is none.
+    """
     difference = ours - row["value"]
-    status, reason = _judged(row, context, ours, ours_std)
     return {
-        "subset": subset.id,
+        "subset": subset,
         "printed_setting": row["setting"],
         "method": row["method"],
         "metric": row["metric"],
@@ -190,24 +207,33 @@ def _compared(row: pd.Series, context: Context, subset: SubsetInfo, ours: float,
     }
 
 
-def _judged(row: pd.Series, context: Context, ours: float, ours_std: float) -> tuple[str, str]:
-    """Status and, where it is no verdict, the reason."""
-    if context.not_run_sentence is not None:
-        return context.not_run_sentence, "the images are not in place"
-    if math.isnan(row["value"]):
-        return NO_PRINTED_VALUE, row["note"] or "the paper prints no number"
-    if math.isnan(ours):
-        if row["method"] not in context.methods:
-            return NO_RESULT, f"{row['method']} was not run"
-        return NO_RESULT, f"this run has no {row['metric']}"
-    if not context.comparable:
-        return NOT_COMPARABLE, context.why_not_comparable
-    return status_of(ours, ours_std, row["value"], row["spread"], row["last_digit"]), ""
-
-
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def comparison_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return rows of `compared_row` as a table with the columns `COLUMNS`, also when there are none."""
     import pandas as pd
 
     numbers = ("printed", "printed_std", "ours", "ours_std", "difference", "difference_in_fold_std")
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.astype({column: (np.float64 if column in numbers else str) for column in COLUMNS})
+
+
+def without_verdict(row: pd.Series, context: Context, ours: float) -> tuple[str, str] | None:
+    """Status and reason where a number is missing on either side; None where both are there."""
+    if context.not_run_sentence is not None:
+        return context.not_run_sentence, "the images are not in place"
+    if math.isnan(row["value"]):
+        return NO_PRINTED_VALUE, row["note"] or "the paper prints no number"
+    if math.isnan(ours):
+        if row["method"] and row["method"] not in context.methods:
+            return NO_RESULT, f"{row['method']} was not run"
+        return NO_RESULT, f"this run has no {row['metric']}"
+    return None
+
+
+def _judged(row: pd.Series, context: Context, subset: SubsetInfo, ours: float, ours_std: float) -> tuple[str, str]:
+    """Status and, where it is no verdict, the reason."""
+    missing = without_verdict(row, context, ours)
+    if missing is not None:
+        return missing
+    if not subset.comparable:
+        return NOT_COMPARABLE, subset.why_not_comparable
+    return status_of(ours, ours_std, row["value"], row["spread"], row["last_digit"]), ""

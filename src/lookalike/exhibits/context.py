@@ -1,17 +1,118 @@
-"""What an exhibit has to know besides numbers, put together from the configuration and from what the fits recorded."""
+"""What an exhibit has to know besides numbers, put together from the configuration and from what the fits recorded.
+
+`Context` says which data the numbers of an exhibit come from; each of its subsets says for itself whether its numbers
+may be held against print, and if not, why.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-from lookalike.exhibits.reference import Context, SubsetInfo
 
 if TYPE_CHECKING:
     import pandas as pd
 
-WHY_NOT_COMPARABLE = {"synthetic": "synthetic images", "folder": "other classes than the paper's"}
-"""Kinds of data set whose numbers stand beside the printed ones for orientation only."""
+PAPER_SPLITS = {"folds": 5, "train": 40, "test": 25, "validation": 8}
+"""Partitions per subset and images per class of the papers (JMLR 5.3.2); 8 is the 20% that selection scores on."""
+PAPER_WORDS = 1000
+"""Visterms of the papers' comparisons (JMLR 5.3.2)."""
+
+
+@dataclass(frozen=True)
+class SubsetInfo:
+    """One subset of classes, as exhibits name it."""
+
+    id: str
+    """Name in file names and tables (``var10``)."""
+    title: str
+    """Name in captions (``Var10``)."""
+    n_classes: int
+    """Classes that were really used; 0 where nothing was run and their number is not known."""
+    printed: Mapping[str, str] = field(default_factory=dict)
+    """Paper id to the ``setting`` of its printed numbers (``{"oasis-jmlr-2010": "classes=10"}``)."""
+    why_not_comparable: str = ""
+    """Why its numbers may not be held against the printed ones (``synthetic images``); "" where they may."""
+
+    @property
+    def comparable(self) -> bool:
+        """Whether its numbers may be held against the printed ones."""
+        return not self.why_not_comparable
+
+
+@dataclass(frozen=True)
+class Context:
+    """Which data an exhibit shows."""
+
+    dataset: str
+    title: str
+    kind: str
+    """Kind of the data set: ``caltech256``, ``folder`` or ``synthetic``."""
+    subsets: tuple[SubsetInfo, ...]
+    """The subsets to draw, in order: panels of a figure, blocks of a table."""
+    methods: tuple[str, ...]
+    """Methods that were run, in order."""
+    representation: str
+    n_folds: int
+    n_train: int
+    """Training images per class."""
+    n_test: int
+    """Test images per class."""
+    not_run: str | None = None
+    """What to do to run it (``put 256_ObjectCategories.tar at data/caltech256``), or None where it was run."""
+    method_titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles of methods that differ from `lookalike.exhibits.style.METHOD_TITLES`."""
+    traced_aggressiveness: float = 0.1
+    """The C whose learning curves are drawn (JMLR Figure 5 has 0.1)."""
+    selected_steps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Subset to the step at which validation stops OASIS at the traced C, a number for each fold that has one."""
+    at_edge: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    """Subset to whether each fold's selection of OASIS chose the end of its grid or of the traced steps."""
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether the images are made by code; captions say so."""
+        return self.kind == "synthetic"
+
+    @property
+    def not_run_sentence(self) -> str | None:
+        """``not run: put X at Y``, or None where it was run."""
+        if self.not_run is None:
+            return None
+        return "not run: " + self.not_run.removeprefix("not run:").strip()
+
+    @property
+    def why_not_comparable(self) -> str:
+        """The distinct reasons of its subsets, each with their titles unless it holds for all; "" where none has one.
+
+        Examples
+        --------
+        ``248 of the paper's 249 classes (249 classes)``, ``synthetic images``
+        """
+        titles: dict[str, list[str]] = {}
+        for subset in self.subsets:
+            if not subset.comparable:
+                titles.setdefault(subset.why_not_comparable, []).append(subset.title)
+        return "; ".join(
+            reason if len(of) == len(self.subsets) else f"{reason} ({', '.join(of)})" for reason, of in titles.items()
+        )
+
+    @property
+    def edge_sentence(self) -> str:
+        """How many folds' selection of OASIS ended where the grid or the trace ends; "" where none did."""
+        folds = [at_edge for subset in self.subsets for at_edge in self.at_edge.get(subset.id, ())]
+        if self.not_run is not None or not any(folds):
+            return ""
+        return f"In {sum(folds)} of {len(folds)} folds selection chose the end of its grid or of the traced steps."
+
+    def own(self, table: pd.DataFrame | None) -> pd.DataFrame | None:
+        """Rows of a metrics or curve table that belong here; None when there are none."""
+        if table is None or self.not_run is not None:
+            return None
+        for column, value in (("dataset", self.dataset), ("representation", self.representation)):
+            if column in table.columns:
+                table = table[table[column] == value]
+        return None if table.empty else table
 
 
 def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Context:
@@ -20,53 +121,109 @@ def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Contex
     Parameters
     ----------
     study : mapping
-        ``dataset``, ``title``, ``kind``, ``not_run``, ``representation``, ``splits``, ``subsets`` (id to title, printed
-        settings and, where the configuration knows it, n_classes) and ``methods`` (id to title).
+        ``dataset``, ``title``, ``kind``, ``not_run`` ("" where it can be run), ``representation``,
+        ``representation_settings`` (``words``, ``hellinger``), ``splits`` (``folds``, ``train``, ``test``,
+        ``validation``), ``methods`` (id to title) and ``subsets``: id to ``title``, ``printed`` settings, ``classes``
+        ("published", a list or other words), ``n_classes`` asked for (0 where only a scan can tell) and
+        ``published_classes`` (folders that the papers list under this id). ``traced_aggressiveness`` is 0.1 if left
+        out.
     fits : DataFrame or None
-        What each fit recorded (timing.parquet); None where nothing was run.
+        What each fit recorded (timing.parquet): ``subset``, ``representation``, ``method``, ``fold``, ``n_classes``
+        and, of OASIS, ``stop_at_traced_aggressiveness`` and ``at_edge``. None where nothing was run.
 
     Returns
     -------
     Context
     """
-    subsets = tuple(
-        SubsetInfo(
+    representation = study["representation"]
+    subsets = []
+    for subset, settings in study["subsets"].items():
+        n_classes = _n_classes(subset, settings, fits)
+        info = SubsetInfo(
             id=subset,
             title=settings.get("title", subset),
-            n_classes=_n_classes(subset, settings, fits),
+            n_classes=n_classes,
             printed=settings.get("printed", {}),
+            why_not_comparable=why_not_comparable(study, settings, n_classes),
         )
-        for subset, settings in study["subsets"].items()
-    )
+        subsets.append(info)
+    oasis = {subset.id: _oasis_fits(subset.id, representation, fits) for subset in subsets}
     return Context(
         dataset=study["dataset"],
         title=study["title"],
-        synthetic=study["kind"] == "synthetic",
-        comparable=study["kind"] not in WHY_NOT_COMPARABLE,
-        subsets=subsets,
+        kind=study["kind"],
+        subsets=tuple(subsets),
         methods=tuple(study["methods"]),
-        representation=study["representation"],
+        representation=representation,
         n_folds=study["splits"]["folds"],
         n_train=study["splits"]["train"],
         n_test=study["splits"]["test"],
-        reason=WHY_NOT_COMPARABLE.get(study["kind"], ""),
         not_run=study["not_run"] or None,
         method_titles=dict(study["methods"]),
-        selected_steps={subset.id: _selected_steps(subset.id, study["representation"], fits) for subset in subsets},
+        traced_aggressiveness=study.get("traced_aggressiveness", 0.1),
+        selected_steps={subset: _selected_steps(rows) for subset, rows in oasis.items()},
+        at_edge={subset: _at_edge(rows) for subset, rows in oasis.items()},
     )
+
+
+def why_not_comparable(study: Mapping[str, Any], settings: Mapping[str, Any], n_classes: int) -> str:
+    """Return the first reason why a subset's numbers may not be held against the printed ones; "" if there is none.
+
+    Parameters
+    ----------
+    study : mapping
+        As for `study_context`.
+    settings : mapping
+        One of its subsets.
+    n_classes : int
+        Classes that were really used, or, before a run, asked for.
+    """
+    if study["kind"] == "synthetic":
+        return "synthetic images"
+    published, classes = list(settings.get("published_classes", ())), settings.get("classes")
+    listed = published if classes == "published" else [] if isinstance(classes, str) else list(classes or ())
+    if not published or sorted(listed) != sorted(published):
+        return "other classes than the paper's"
+    if n_classes != len(published):
+        return f"{n_classes} of the paper's {len(published)} classes"
+    other = [
+        f"{name} {study['splits'].get(name)}, the paper {number}"
+        for name, number in PAPER_SPLITS.items()
+        if study["splits"].get(name) != number
+    ]
+    if other:
+        return f"other splits than the paper's ({'; '.join(other)})"
+    representation = study["representation_settings"]
+    words, hellinger = representation["words"], bool(representation.get("hellinger"))
+    if words != PAPER_WORDS or hellinger:
+        return f"another representation ({words:,} words{', square roots' if hellinger else ''})"
+    return ""
 
 
 def _n_classes(subset: str, settings: Mapping[str, Any], fits: pd.DataFrame | None) -> int:
     """Classes that were really used (a class may have been dropped); before any run, those that were asked for."""
     if fits is not None:
-        return int(fits.loc[fits["subset"] == subset, "n_classes"].max())
+        used = fits.loc[fits["subset"] == subset, "n_classes"]
+        if len(used):
+            return int(used.max())
     return int(settings.get("n_classes", 0))
 
 
-def _selected_steps(subset: str, representation: str, fits: pd.DataFrame | None) -> tuple[int, ...]:
+def _oasis_fits(subset: str, representation: str, fits: pd.DataFrame | None) -> pd.DataFrame | None:
     if fits is None:
+        return None
+    chosen = (fits["subset"] == subset) & (fits["method"] == "oasis") & (fits["representation"] == representation)
+    return fits[chosen].sort_values("fold")
+
+
+def _selected_steps(rows: pd.DataFrame | None) -> tuple[int, ...]:
+    # a study without a traced method has no such column
+    if rows is None or "stop_at_traced_aggressiveness" not in rows:
         return ()
-    rows = fits[
-        (fits["subset"] == subset) & (fits["method"] == "oasis") & (fits["representation"] == representation)
-    ].sort_values("fold")
-    return tuple(int(steps) for steps in rows["n_steps"])
+    return tuple(int(steps) for steps in rows["stop_at_traced_aggressiveness"].dropna())
+
+
+def _at_edge(rows: pd.DataFrame | None) -> tuple[bool, ...]:
+    if rows is None or "at_edge" not in rows:
+        return ()
+    return tuple(bool(at_edge) for at_edge in rows["at_edge"].eq(True))

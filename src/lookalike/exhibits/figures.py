@@ -14,20 +14,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lookalike.evaluation.statistics import summarise
-from lookalike.exhibits.reference import PRINTED_TABLE, Context, SubsetInfo, printed
+from lookalike.exhibits.context import Context, SubsetInfo
+from lookalike.exhibits.panels import (
+    CAP,
+    MARKS,
+    finish,
+    legend_entry,
+    line_with_bars,
+    new_panels,
+    places_to_mark,
+    room_above,
+    thousands,
+)
+from lookalike.exhibits.reference import PRINTED_TABLE, printed_number
 from lookalike.exhibits.style import (
     BLACK,
     BLUE,
     GREY,
     LOOKS,
-    VERMILLION,
     Look,
-    look_of,
-    new_figure,
+    looks_of,
     paper_style,
     title_of,
 )
-from lookalike.exhibits.tables import block_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,8 +45,6 @@ if TYPE_CHECKING:
 
 K_MAX = 60
 """Neighbours that the precision curves show; the papers' text does not say how many they show."""
-MARKS = 9
-"""About how many points of a curve carry a marker and an error bar; the line goes through all of them."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ def training_curves(
     curves : DataFrame or None
         Curve table: ``subset, method, fold, aggressiveness, step, images, map, loss_rate``.
     context : Context
-        One panel a subset; ``selected_steps`` gives the vertical line at the mean stop.
+        One panel a subset; ``selected_steps`` gives the vertical line at the mean validation stop.
     reference : DataFrame
         Printed numbers.
     paper : str
@@ -80,19 +87,19 @@ def training_curves(
     own, own_metrics = context.own(curves), context.own(metrics)
     records: list[dict[str, Any]] = []
     with paper_style():
-        figure, axes = _panels(context, paper)
+        figure, axes = new_panels(context, paper)
         for axis, subset in zip(axes, context.subsets, strict=True):
             axis.set_xlabel("Training steps")
             axis.set_ylabel("Mean average precision")
-            axis.xaxis.set_major_formatter(_thousands)
+            axis.xaxis.set_major_formatter(thousands)
             last = _draw_training(axis, own, subset, records)
             _draw_euclidean(axis, own, own_metrics, subset, records)
             _draw_stop(axis, context, subset, records)
-            if shows_printed(context):
+            if shows_printed(context, subset):
                 _draw_printed_map(axis, reference, paper, subset, context, records)
             axis.set_xlim(0, 1.02 * last if last else 60_000)
-            _room_above(axis, empty=not any(record["subset"] == subset.id for record in records))
-        _finish(figure, axes, context)
+            room_above(axis, empty=not any(record["subset"] == subset.id for record in records))
+        finish(figure, axes, context)
     columns = ["subset", "series", "step", "map", "sem", "n_folds"]
     return Plot(figure, pd.DataFrame(records, columns=columns).astype({"n_folds": np.int64}))
 
@@ -126,10 +133,10 @@ def precision_curves(
     """
     import pandas as pd
 
-    own = context.own(metrics)
+    own, looks = context.own(metrics), looks_of(context.methods)
     records: list[dict[str, Any]] = []
     with paper_style():
-        figure, axes = _panels(context, paper)
+        figure, axes = new_panels(context, paper)
         for axis, subset in zip(axes, context.subsets, strict=True):
             axis.set_xlabel("Number of neighbours k")
             axis.set_ylabel("Precision at top k")
@@ -137,90 +144,27 @@ def precision_curves(
             k_max = max(2, min(K_MAX, n_gallery)) if subset.n_classes else K_MAX
             if own is not None:
                 for place, method in enumerate(context.methods):
-                    _draw_precision(axis, own, subset, method, place, k_max, context, records)
-            if shows_printed(context):
+                    _draw_precision(axis, own, subset, method, place, looks[method], k_max, context, records)
+            if shows_printed(context, subset):
                 _draw_printed_precision(axis, reference, paper, subset, context, records)
             empty = not any(record["subset"] == subset.id for record in records)
             if subset.n_classes:
                 _draw_chance(axis, (context.n_test - 1) / n_gallery, subset, records)
             axis.set_xlim(-2, k_max + 1)
-            _room_above(axis, empty)
-        _finish(figure, axes, context)
+            room_above(axis, empty)
+        finish(figure, axes, context)
     columns = ["subset", "series", "k", "precision", "error", "error_is", "n_folds"]
     return Plot(figure, pd.DataFrame(records, columns=columns).astype({"n_folds": np.int64}))
 
 
-def shows_printed(context: Context) -> bool:
-    """Whether figures draw the paper's numbers: beside ours where they are comparable, alone where nothing was run."""
-    return context.comparable or context.not_run is not None
+def shows_printed(context: Context, subset: SubsetInfo) -> bool:
+    """Whether a panel has the paper's numbers: beside ours where they are comparable, alone where nothing was run."""
+    return subset.comparable or context.not_run is not None
 
 
-def _panels(context: Context, paper: str) -> tuple[Figure, list[Axes]]:
-    """One panel a subset, in rows of at most three (four make two rows of two), lettered as in the papers."""
-    n = len(context.subsets)
-    n_columns = 2 if n == 4 else min(n, 3)
-    n_rows = math.ceil(n / n_columns)
-    width = {1: 3.6, 2: 6.2, 3: 7.4}[n_columns]
-    figure = new_figure(width, 0.45 + 2.35 * n_rows)
-    axes = list(figure.subplots(n_rows, n_columns, squeeze=False).ravel())
-    for spare in axes[n:]:
-        spare.remove()
-    for letter, axis, subset in zip("ABCDEFGHIJ", axes, context.subsets, strict=False):
-        axis.set_title(f"({letter})  {block_title(subset, context, paper)}", loc="left")
-    return figure, axes[:n]
-
-
-def _finish(figure: Figure, axes: list[Axes], context: Context) -> None:
-    """One legend for all panels, in the order in which series were first drawn, and what to know about the data."""
-    entries: dict[str, Any] = {}
-    for axis in axes:
-        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    letters = sum(len(label) + 8 for label in entries)
-    rows = math.ceil(letters / (16 * figure.get_figwidth()))
-    if entries:
-        columns = math.ceil(len(entries) / rows)
-        figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
-    if context.not_run_sentence:
-        figure.suptitle(context.not_run_sentence, fontsize=8, color=VERMILLION)
-    elif context.synthetic:
-        figure.suptitle("Synthetic images", fontsize=7.5, color=GREY, x=0.99, ha="right")
-
-
-def _room_above(axis: Axes, empty: bool) -> None:
-    """Let the axis start at 0; where a panel has nothing to show, say so."""
-    _, top = axis.get_ylim()
-    axis.set_ylim(0, min(1.0, top * 1.04))
-    if empty:
-        axis.set_yticks([])
-        axis.text(0.5, 0.5, "no printed numbers", transform=axis.transAxes, ha="center", va="center", color=GREY)
-
-
-def _legend_entry(axis: Axes, label: str, **look: Any) -> None:
-    """Put an entry into the legend that looks like the series: line and marker together."""
-    axis.plot([], [], label=label, **look)
-
-
-def _thousands(value: float, position: float | None = None) -> str:
-    return "0" if value == 0 else f"{value / 1000:g}K"
-
-
-def _marked(x: np.ndarray, first: float, spacing: float) -> np.ndarray:
-    """Places of the points nearest to first, first + spacing, ...: few enough for markers with error bars."""
-    targets = np.arange(first, x[-1] + spacing / 2, spacing)
-    return np.unique(np.abs(x[:, None] - targets).argmin(axis=0))
-
-
-def _line_with_bars(
-    axis: Axes, x: np.ndarray, mean: np.ndarray, sem: np.ndarray, marked: np.ndarray, label: str, look: Look
-) -> None:
-    """Draw a line through all points, markers with error bars on some of them, under one legend entry."""
-    _legend_entry(axis, label, color=look.colour, marker=look.marker, linestyle=look.line)
-    axis.plot(x, mean, color=look.colour, linestyle=look.line, zorder=2)
-    bars = np.nan_to_num(sem[marked])
-    axis.errorbar(
-        x[marked], mean[marked], yerr=bars, linestyle="none", marker=look.marker, color=look.colour, elinewidth=0.9
-    )
+def stop_label(context: Context) -> str:
+    """Name of the vertical line in figures of learning curves."""
+    return f"validation stop at C = {context.traced_aggressiveness:g}"
 
 
 def _draw_training(axis: Axes, curves: pd.DataFrame | None, subset: SubsetInfo, records: list[dict[str, Any]]) -> float:
@@ -229,16 +173,17 @@ def _draw_training(axis: Axes, curves: pd.DataFrame | None, subset: SubsetInfo, 
         return 0.0
     last = 0.0
     for images, look in (("train", Look(BLUE, "s")), ("test", LOOKS["oasis"])):
-        rows = curves[(curves["subset"] == subset.id) & (curves["images"] == images)]
+        chosen = (curves["subset"] == subset.id) & (curves["method"] == "oasis") & (curves["images"] == images)
+        rows = curves[chosen]
         if rows.empty:
             continue
         summary = summarise(rows, by=("step",), value="map").sort_values("step")
         x, mean, sem = (summary[column].to_numpy(dtype=float) for column in ("step", "mean", "sem"))
         spacing = max(1.0, x[-1] / MARKS)
         # training and test bars stand beside, not upon, each other
-        marked = _marked(x, spacing if images == "test" else spacing / 2, spacing)
+        places = places_to_mark(x, spacing if images == "test" else spacing / 2, spacing)
         label = {"train": "OASIS, training images", "test": "OASIS, test images"}[images]
-        _line_with_bars(axis, x, mean, sem, marked, label, look)
+        line_with_bars(axis, x, mean, sem, places, label, look)
         last = max(last, float(x[-1]))
         for row in summary.itertuples():
             records.append(_point(subset, images, row.step, row.mean, row.sem, row.n_folds))
@@ -276,8 +221,8 @@ def _draw_stop(axis: Axes, context: Context, subset: SubsetInfo, records: list[d
     if not steps or context.not_run is not None:
         return
     mean = float(np.mean(steps))
-    axis.axvline(mean, color=GREY, linestyle=":", linewidth=1.1, label="mean selected stop", zorder=1.2)
-    records.append(_point(subset, "mean selected stop", mean, math.nan, math.nan, len(steps)))
+    axis.axvline(mean, color=GREY, linestyle=":", linewidth=1.1, label=stop_label(context), zorder=1.2)
+    records.append(_point(subset, "validation stop", mean, math.nan, math.nan, len(steps)))
 
 
 def _draw_printed_map(
@@ -285,7 +230,7 @@ def _draw_printed_map(
 ) -> None:
     """Printed test mAP of OASIS and Euclidean, with its standard deviation, beside the right edge."""
     for method in ("oasis", "euclidean"):
-        row = printed(reference, paper, PRINTED_TABLE[paper], subset.printed.get(paper, ""), method, "map")
+        row = printed_number(reference, paper, PRINTED_TABLE[paper], subset.printed.get(paper, ""), method, "map")
         if row is None or math.isnan(row["value"]):
             continue
         value, std = row["value"] / 100, row["spread"] / 100
@@ -304,22 +249,24 @@ def _hollow(method: str) -> dict[str, Any]:
     return {
         "linestyle": "none",
         "marker": look.marker,
-        "markersize": 5.5,
+        "markersize": 3.6,
         "markerfacecolor": "none",
         "markeredgewidth": 0.9,
         "color": look.colour,
         "elinewidth": 0.6,
+        "capsize": CAP,
     }
 
 
 def _printed_entry(axis: Axes, method: str, paper: str, context: Context, what: str = "") -> None:
     """Legend: one entry for all hollow markers beside our curves, one a method where they stand alone."""
-    hollow = {key: value for key, value in _hollow(method).items() if key != "elinewidth"}
+    hollow = {key: value for key, value in _hollow(method).items() if key not in ("elinewidth", "capsize")}
+    hollow["markersize"] = 5.5
     if context.not_run is not None:
         label = f"{title_of(method, context.method_titles)}{what}, printed ({_table_name(paper)})"
-        _legend_entry(axis, label, **hollow)
+        legend_entry(axis, label, **hollow)
     else:
-        _legend_entry(axis, f"hollow: printed ({_table_name(paper)})", **{**hollow, "marker": "o", "color": GREY})
+        legend_entry(axis, f"hollow: printed ({_table_name(paper)})", **{**hollow, "marker": "o", "color": GREY})
 
 
 def _draw_precision(
@@ -328,6 +275,7 @@ def _draw_precision(
     subset: SubsetInfo,
     method: str,
     place: int,
+    look: Look,
     k_max: int,
     context: Context,
     records: list[dict[str, Any]],
@@ -340,9 +288,9 @@ def _draw_precision(
     k, mean, sem = (summary[column].to_numpy(dtype=float) for column in ("k", "mean", "sem"))
     spacing = max(1.0, k_max / (MARKS - 1))
     # each method's bars start a little further right, so that they do not cover each other
-    marked = np.union1d([0], _marked(k, 1 + spacing * (1 + place / max(1, len(context.methods))) / 2, spacing))
+    places = np.union1d([0], places_to_mark(k, 1 + spacing * (1 + place / max(1, len(context.methods))) / 2, spacing))
     title = title_of(method, context.method_titles)
-    _line_with_bars(axis, k, mean, sem, marked.astype(int), title, look_of(method))
+    line_with_bars(axis, k, mean, sem, places.astype(int), title, look)
     for row in summary.itertuples():
         records.append(_precision_point(subset, method, row.k, row.mean, row.sem, "s.e.m.", row.n_folds))
 
@@ -355,7 +303,9 @@ def _draw_printed_precision(
     for place, method in enumerate(shown):
         points = []
         for k in (1, 10, 50):
-            row = printed(reference, paper, PRINTED_TABLE[paper], subset.printed.get(paper, ""), method, f"p@{k}")
+            row = printed_number(
+                reference, paper, PRINTED_TABLE[paper], subset.printed.get(paper, ""), method, f"p@{k}"
+            )
             if row is not None and not math.isnan(row["value"]):
                 points.append((k, row["value"] / 100, row["spread"] / 100))
         if not points:

@@ -1,15 +1,12 @@
-"""What exhibits stand on beside our own numbers: the papers' printed numbers, and what the data set at hand is.
+"""What exhibits stand on beside our own numbers: the numbers that the papers print.
 
-`load` reads ``workflow/resources/reference-values.csv`` and works out how far each number was printed; `Context` says
-which data the numbers of an exhibit come from and whether they may be compared with print at all.
+`load` reads ``workflow/resources/reference-values.csv`` and works out how far each number was printed.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,69 +27,6 @@ PAPERS = {
 
 PRINTED_TABLE = {"oasis-jmlr-2010": "table4", "oasis-2009-draft": "table1"}
 """The table that prints the numbers which the curves of the same paper show."""
-
-
-@dataclass(frozen=True)
-class SubsetInfo:
-    """One subset of classes, as exhibits name it."""
-
-    id: str
-    """Name in file names and tables (``var10``)."""
-    title: str
-    """Name in captions (``Var10``)."""
-    n_classes: int
-    """Classes that were really used; 0 where nothing was run and their number is not known."""
-    printed: Mapping[str, str] = field(default_factory=dict)
-    """Paper id to the ``setting`` of its printed numbers (``{"oasis-jmlr-2010": "classes=10"}``)."""
-
-
-@dataclass(frozen=True)
-class Context:
-    """Which data an exhibit shows, and whether its numbers may stand beside the printed ones."""
-
-    dataset: str
-    title: str
-    synthetic: bool
-    comparable: bool
-    subsets: tuple[SubsetInfo, ...]
-    """The subsets to draw, in order: panels of a figure, blocks of a table."""
-    methods: tuple[str, ...]
-    """Methods that were run, in order."""
-    representation: str
-    n_folds: int
-    n_train: int
-    """Training images per class."""
-    n_test: int
-    """Test images per class."""
-    reason: str = ""
-    """Why the numbers are not comparable (``synthetic images``, ``other classes``)."""
-    not_run: str | None = None
-    """What to do to run it (``put 256_ObjectCategories.tar at data/caltech256``), or None where it was run."""
-    method_titles: Mapping[str, str] = field(default_factory=dict)
-    """Titles of methods that differ from `lookalike.exhibits.style.METHOD_TITLES`."""
-    selected_steps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Subset to the step that OASIS stopped at in each fold."""
-
-    @property
-    def not_run_sentence(self) -> str | None:
-        """``not run: put X at Y``, or None where it was run."""
-        if self.not_run is None:
-            return None
-        return "not run: " + self.not_run.removeprefix("not run:").strip()
-
-    @property
-    def why_not_comparable(self) -> str:
-        """The reason given, or the plain fact that images are synthetic."""
-        return self.reason or ("synthetic images" if self.synthetic else "other data than the paper's")
-
-    def own(self, table: pd.DataFrame | None) -> pd.DataFrame | None:
-        """Rows of a metrics or curve table that belong here; None when there are none."""
-        if table is None or self.not_run is not None:
-            return None
-        for column, value in (("dataset", self.dataset), ("representation", self.representation)):
-            if column in table.columns:
-                table = table[table[column] == value]
-        return None if table.empty else table
 
 
 def load(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -158,7 +92,7 @@ def last_digit(text: str) -> float:
     return float(10**zeros) if re.fullmatch(r"[1-9]\d{3,}", whole) else 1.0
 
 
-def printed(
+def printed_number(
     reference: pd.DataFrame, paper: str, exhibit: str, setting: str, method: str, metric: str
 ) -> pd.Series | None:
     """Return the row of one printed number, or None where the paper prints no such cell."""

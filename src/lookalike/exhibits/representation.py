@@ -1,8 +1,8 @@
 """Pictures that explain the image representation: what a code, a block, a palette and a visterm are.
 
-None of them holds a result. `draw_lbp_example` is Figure 2 of the OASIS paper (JMLR 2010) drawn by the code that
-describes images; the others show what that code did with a user's own images. Each function takes arrays and returns a
-matplotlib figure, which `style.save_figure` writes.
+None of them holds a result. `lookalike.exhibits.lbp_example` is Figure 2 of the OASIS paper (JMLR 2010) drawn by the
+code that describes images; the others show what that code did with a user's own images. Each function takes arrays and
+returns a matplotlib figure, which `style.save_figure` writes.
 """
 
 from __future__ import annotations
@@ -16,28 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import LookalikeError
-from lookalike.exhibits.lbp_example import circle_points, circle_values, draw_lbp_example, example_patch
+from lookalike.exhibits.lbp_example import draw_lbp_example, example_patch
+from lookalike.exhibits.sidecar import write_sidecar
 from lookalike.exhibits.style import BLUE, GREY, VERMILLION, new_figure, paper_style, save_figure
 from lookalike.exhibits.visterm_montage import draw_common_visterms
 from lookalike.features import lbp, pyramid
-from lookalike.files import write_json
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = [
-    "Material",
-    "circle_points",
-    "circle_values",
-    "draw_block_grid",
-    "draw_common_visterms",
-    "draw_lbp_example",
-    "draw_palette",
-    "example_patch",
-    "write_picture",
-]
 
 Image = npt.NDArray[np.uint8]
 
@@ -226,24 +214,19 @@ def write_picture(name: str, material: Material, folder: str | os.PathLike[str],
     title, caption, draw = _PICTURES[name]
     written = save_figure(draw(material), Path(folder) / name)
     images = f"{material.dataset}, synthetic images" if material.synthetic else material.dataset
-    sidecar = {
-        "paper": paper,
-        "name": name,
-        "kind": "picture",
-        "title": title,
-        "caption": f"{caption} ({images})",
-        "dataset": material.dataset,
-        "synthetic": material.synthetic,
-        "statuses": {},
-        "status": "",
-        "not_run": "",
-        "files": sorted(path.name for path in written),
-        "sources": [],
-        "drawn_by": "lookalike.exhibits.representation",
-    }
-    written.append(Path(folder) / f"{name}.json")
-    write_json(sidecar, written[-1])
-    return written
+    sidecar = write_sidecar(
+        folder,
+        paper=paper,
+        name=name,
+        kind="picture",
+        title=title,
+        caption=f"{caption} ({images})",
+        dataset=material.dataset,
+        synthetic=material.synthetic,
+        files=written,
+        drawn_by="lookalike.exhibits.representation",
+    )
+    return [*written, sidecar]
 
 
 def _picture_of_pattern(material: Material) -> Figure:

@@ -7,7 +7,7 @@ besides, so that a figure reads in grey.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +93,18 @@ def look_of(method: str) -> Look:
     if method in LOOKS:
         return LOOKS[method]
     return OTHERS[sum(method.encode()) % len(OTHERS)]
+
+
+def looks_of(methods: Sequence[str]) -> dict[str, Look]:
+    """Return a look for each method of one figure, no two alike: where two would share one, the later moves on."""
+    free = [Look(look.colour, look.marker, line) for line in ("--", ":", "-.") for look in OTHERS]
+    looks: dict[str, Look] = {}
+    for method in methods:
+        look = look_of(method)
+        if look in looks.values():
+            look = next((other for other in free if other not in looks.values()), look)
+        looks[method] = look
+    return looks
 
 
 def title_of(method: str, titles: Mapping[str, str] | None = None) -> str:

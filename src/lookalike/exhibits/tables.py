@@ -7,12 +7,12 @@ Every row of ours has the printed row beneath it. The two papers differ in units
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lookalike.exhibits import compare as compared
-from lookalike.exhibits.reference import Context, SubsetInfo
+from lookalike.exhibits.context import Context, SubsetInfo
 from lookalike.exhibits.style import title_of
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Block:
-    """One block of the table: a subset's rows, ours and printed."""
+    """One block of a table, such as a subset's rows, ours and printed."""
 
-    title: str
-    methods: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
-    """(metric title, our cells, printed cells); no printed cells where the paper has no such block."""
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    printed: frozenset[int] = frozenset()
+    """Places of the rows that hold a paper's numbers."""
 
 
 def table4(metrics: pd.DataFrame | None, context: Context, reference: pd.DataFrame) -> Table:
@@ -109,11 +109,20 @@ def cell(mean: float, std: float, *, fraction: bool) -> str:
     >>> cell(33.2, 1.61, fraction=False), cell(33.2, 1.61, fraction=True)
     ('33 ± 1.6', '0.33 ± 0.016')
     """
+    scale, digits = (100, 2) if fraction else (1, 0)
+    return plus_minus(mean / scale, std / scale, f".{digits}f", f".{digits + 1}f")
+
+
+def plus_minus(mean: float, std: float, form: str, std_form: str = "") -> str:
+    """Return ``mean ± std`` in the given formats, `mean` alone for a NaN `std`, ``-`` for a NaN `mean`."""
     if math.isnan(mean):
         return MISSING
-    scale, digits = (100, 2) if fraction else (1, 0)
-    text = f"{mean / scale:.{digits}f}"
-    return text if math.isnan(std) else f"{text} ± {std / scale:.{digits + 1}f}"
+    return format(mean, form) + ("" if math.isnan(std) else f" ± {format(std, std_form or form)}")
+
+
+def columns_of(context: Context) -> tuple[str, ...]:
+    """Methods that have a column: the papers' five, then every further one that was run."""
+    return (*compared.TABLE_METHODS, *(method for method in context.methods if method not in compared.TABLE_METHODS))
 
 
 def _table(metrics: pd.DataFrame | None, context: Context, reference: pd.DataFrame, paper: str) -> Table:
@@ -123,38 +132,79 @@ def _table(metrics: pd.DataFrame | None, context: Context, reference: pd.DataFra
     ours = compared.summary_of(metrics, context)
     beside = compared.compare(metrics, reference, context, paper=paper)
     printed: dict[Any, Any] = {(row.subset, row.method, row.metric): row for row in beside.itertuples()}
+    methods = columns_of(context)
     records, blocks = [], []
     for subset in context.subsets:
-        rows = []
-        for metric, metric_title in METRIC_TITLES.items():
-            our_cells, printed_cells = [], []
-            for method in compared.TABLE_METHODS:
-                mean, std = ours.get((subset.id, method, metric), compared.NO_NUMBER)
-                row = printed.get((subset.id, method, metric))
-                our_cells.append(NOT_RUN if context.not_run else cell(mean, std, fraction=fraction))
-                if row is not None:
-                    text = cell(row.printed, row.printed_std, fraction=fraction)
-                    printed_cells.append(STAR if text == MISSING else text)
-                record = {
-                    "subset": subset.id,
-                    "n_classes": subset.n_classes,
-                    "metric": metric,
-                    "method": method,
-                    "ours": mean,
-                    "ours_std": std,
-                    "ours_cell": our_cells[-1],
-                    "printed": math.nan if row is None else row.printed,
-                    "printed_std": math.nan if row is None else row.printed_std,
-                    "printed_cell": printed_cells[-1] if row is not None else "",
-                    "unit": "percent",
-                    "status": "" if row is None else row.status,
-                }
-                records.append(record)
-            rows.append((metric_title, tuple(our_cells), tuple(printed_cells)))
-        titles = tuple(title_of(method, context.method_titles) for method in compared.TABLE_METHODS)
-        blocks.append(Block(block_title(subset, context, paper), titles, tuple(rows)))
+        block_records = [
+            _record(subset, metric, method, ours, printed, not_run=context.not_run is not None, fraction=fraction)
+            for metric in METRIC_TITLES
+            for method in methods
+        ]
+        records += block_records
+        header = (block_title(subset, context, paper), "", *(title_of(m, context.method_titles) for m in methods))
+        blocks.append(_block(header, block_records))
     frame = pd.DataFrame(records, columns=list(CSV_COLUMNS))
-    return Table(frame, _markdown(blocks, context), _latex(blocks, context))
+    return make_table(frame, blocks, numbers=range(2, 2 + len(methods)), notice=context.not_run_sentence)
+
+
+def _record(
+    subset: SubsetInfo,
+    metric: str,
+    method: str,
+    ours: Mapping[tuple[str, str, str], tuple[float, float]],
+    printed: Mapping[Any, Any],
+    *,
+    not_run: bool,
+    fraction: bool,
+) -> dict[str, Any]:
+    """One cell, ours and the paper's, with `CSV_COLUMNS`."""
+    mean, std = ours.get((subset.id, method, metric), compared.NO_NUMBER)
+    row = printed.get((subset.id, method, metric))
+    printed_cell = "" if row is None else cell(row.printed, row.printed_std, fraction=fraction)
+    return {
+        "subset": subset.id,
+        "n_classes": subset.n_classes,
+        "metric": metric,
+        "method": method,
+        "ours": mean,
+        "ours_std": std,
+        "ours_cell": NOT_RUN if not_run else cell(mean, std, fraction=fraction),
+        "printed": math.nan if row is None else row.printed,
+        "printed_std": math.nan if row is None else row.printed_std,
+        "printed_cell": STAR if printed_cell == MISSING else printed_cell,
+        "unit": "percent",
+        "status": "" if row is None else row.status,
+    }
+
+
+def _block(header: tuple[str, ...], records: Sequence[Mapping[str, Any]]) -> Block:
+    """Rows by metric, ours above the paper's; no row of the paper where it prints none of its cells."""
+    rows: list[tuple[str, ...]] = []
+    printed = set()
+    for metric, title in METRIC_TITLES.items():
+        cells = [record for record in records if record["metric"] == metric]
+        rows.append((title, "ours", *(record["ours_cell"] for record in cells)))
+        if any(record["printed_cell"] for record in cells):
+            printed.add(len(rows))
+            rows.append(("", "paper", *(record["printed_cell"] for record in cells)))
+    return Block(header, tuple(rows), frozenset(printed))
+
+
+def make_table(frame: pd.DataFrame, blocks: Sequence[Block], *, numbers: range, notice: str | None = None) -> Table:
+    """Put blocks into the forms in which a table is written.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The same numbers, long.
+    blocks : sequence of Block
+        All of the same number of columns.
+    numbers : range
+        Places of the columns that hold numbers and are aligned right; the others hold words.
+    notice : str, optional
+        What stands above the blocks, such as why nothing was run.
+    """
+    return Table(frame, _markdown(blocks, numbers, notice), _latex(blocks, numbers, notice))
 
 
 def block_title(subset: SubsetInfo, context: Context, paper: str) -> str:
@@ -203,38 +253,34 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _markdown(blocks: Sequence[Block], context: Context) -> str:
-    parts = []
-    for block in blocks:
-        rows = []
-        for title, ours, printed in block.rows:
-            rows.append([title, "ours", *ours])
-            if printed:
-                rows.append(["", "paper", *printed])
-        parts.append(markdown_table([block.title, "", *block.methods], rows, right=range(2, 2 + len(block.methods))))
-    if context.not_run_sentence:
-        parts.insert(0, f"**{context.not_run_sentence}**\n")
+def _markdown(blocks: Sequence[Block], numbers: range, notice: str | None) -> str:
+    parts = [f"**{notice}**\n"] if notice else []
+    parts += [markdown_table(block.header, block.rows, right=numbers) for block in blocks]
     return "\n".join(parts)
 
 
-def _latex(blocks: Sequence[Block], context: Context) -> str:
+def _latex(blocks: Sequence[Block], numbers: range, notice: str | None) -> str:
     """A ``tabular`` for a document that loads booktabs; printed numbers stand in italics beneath ours."""
-    n_methods = len(blocks[0].methods) if blocks else 0
-    lines = [r"% needs \usepackage{booktabs}", rf"\begin{{tabular}}{{ll{'r' * n_methods}}}", r"\toprule"]
-    if context.not_run_sentence:
-        lines.append(rf"\multicolumn{{{n_methods + 2}}}{{l}}{{{latex_text(context.not_run_sentence)}}} \\")
+    n_columns = len(blocks[0].header) if blocks else numbers.stop
+    alignment = "".join("r" if column in numbers else "l" for column in range(n_columns))
+    lines = [r"% needs \usepackage{booktabs}", rf"\begin{{tabular}}{{{alignment}}}", r"\toprule"]
+    if notice:
+        lines.append(rf"\multicolumn{{{n_columns}}}{{l}}{{{latex_text(notice)}}} \\")
         lines.append(r"\midrule")
     for i, block in enumerate(blocks):
         if i:
             lines.append(r"\midrule")
-        lines.append(_latex_row([rf"\textbf{{{latex_text(block.title)}}}", "", *map(latex_text, block.methods)]))
+        title, *others = block.header
+        lines.append(_latex_row([rf"\textbf{{{latex_text(title)}}}", *map(latex_text, others)]))
         lines.append(r"\midrule")
-        for title, ours, printed in block.rows:
-            lines.append(_latex_row([latex_text(title), "ours", *map(latex_text, ours)]))
-            if printed:
-                cells = [rf"\textit{{{latex_text(text)}}}" for text in ("paper", *printed)]
-                lines.append(_latex_row(["", *cells]))
+        for place, row in enumerate(block.rows):
+            cells = list(map(latex_text, row))
+            lines.append(_latex_row([_italic(text) for text in cells] if place in block.printed else cells))
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _italic(text: str) -> str:
+    return rf"\textit{{{text}}}" if text else ""
 
 
 def _latex_row(cells: Sequence[str]) -> str:

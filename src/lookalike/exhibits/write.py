@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookalike.errors import LookalikeError
 from lookalike.exhibits import compare as compared
-from lookalike.exhibits.catalogue import EXHIBITS, Exhibit
+from lookalike.exhibits.catalogue import EXHIBITS, Exhibit, Numbers
+from lookalike.exhibits.context import Context
 from lookalike.exhibits.figures import Plot
-from lookalike.exhibits.reference import PAPERS, Context
+from lookalike.exhibits.reference import PAPERS
+from lookalike.exhibits.sidecar import write_sidecar
 from lookalike.exhibits.style import save_figure, title_of
-from lookalike.exhibits.tables import markdown_table
-from lookalike.files import read_json, replacing, write_json, write_table
+from lookalike.exhibits.tables import markdown_table, plus_minus
+from lookalike.files import read_json, replacing, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +36,7 @@ def write_exhibit(
     reference: pd.DataFrame,
     folder: str | os.PathLike[str],
     sources: Sequence[str] = (),
+    facts: pd.DataFrame | None = None,
 ) -> list[Path]:
     """Draw one exhibit and write all its files.
 
@@ -53,6 +56,8 @@ def write_exhibit(
         Where to write, ``results/{dataset}/exhibits/{paper}``.
     sources : sequence of str
         Files that the numbers come from, kept in the sidecar.
+    facts : DataFrame, optional
+        From `lookalike.exhibits.facts.study_facts`, for the numbers in running text; without, ours are ``-``.
 
     Returns
     -------
@@ -66,11 +71,12 @@ def write_exhibit(
         When there is no such exhibit, the context has no subset, or data that it needs are missing.
     """
     exhibit = _known(paper, name)
-    _check_data(exhibit, metrics, curves, context)
+    numbers = Numbers(metrics=metrics, curves=curves, facts=facts)
+    _check_data(exhibit, numbers, context)
     folder = Path(folder)
     caption = exhibit.caption(context)
-    drawn = exhibit.draw(metrics, curves, context, reference)
-    comparison = exhibit.compare(metrics, context, reference)
+    drawn = exhibit.draw(numbers, context, reference)
+    comparison = exhibit.compare(numbers, context, reference)
     statuses = compared.count_statuses(comparison)
 
     written = [folder / f"{name}.csv"]
@@ -83,42 +89,42 @@ def write_exhibit(
     written.append(folder / f"{name}_compare.csv")
     write_table(comparison, written[-1])
     written.append(_write_text(compare_markdown(comparison, exhibit, context), folder / f"{name}_compare.md"))
-    sidecar = {
-        "paper": paper,
-        "name": name,
-        "kind": exhibit.kind,
-        "title": exhibit.title,
-        "caption": caption,
-        "dataset": context.dataset,
-        "synthetic": context.synthetic,
-        "statuses": statuses,
-        "status": compared.summary_line(statuses),
-        "not_run": context.not_run_sentence,
-        "files": sorted(path.name for path in written),
-        "sources": list(sources),
-        "drawn_by": "lookalike.exhibits.catalogue",
-    }
-    written.append(folder / f"{name}.json")
-    write_json(sidecar, written[-1])
-    return written
+    sidecar = write_sidecar(
+        folder,
+        paper=paper,
+        name=name,
+        kind=exhibit.kind,
+        title=exhibit.title,
+        caption=caption,
+        dataset=context.dataset,
+        synthetic=context.synthetic,
+        files=written,
+        drawn_by="lookalike.exhibits.catalogue",
+        statuses=statuses,
+        status=compared.summary_line(statuses) if exhibit.has_printed else "",
+        not_run=context.not_run_sentence,
+        sources=sources,
+    )
+    return [*written, sidecar]
 
 
 def compare_markdown(comparison: pd.DataFrame, exhibit: Exhibit, context: Context) -> str:
     """Return the comparison as Markdown: a line that sums it up, then one row a printed number."""
     header = ("subset", "method", "metric", "printed", "ours", "difference", "in fold std", "status", "reason")
+    printed_rows: Iterable[Any] = comparison.itertuples()
     rows = [
         (
             row.subset,
             title_of(str(row.method), context.method_titles),
             row.metric,
-            _plus_minus(row.printed, row.printed_std, "g"),
-            _plus_minus(row.ours, row.ours_std),
-            _number(row.difference, "+.0f" if row.metric == "saturation_steps" else "+.1f"),
+            plus_minus(row.printed, row.printed_std, "g", ".1f"),
+            plus_minus(row.ours, row.ours_std, _form(row.metric)),
+            _number(row.difference, "+" + _form(row.metric)),
             _number(row.difference_in_fold_std, "+.1f"),
             row.status,
             row.reason,
         )
-        for row in comparison.itertuples()
+        for row in printed_rows
     ]
     summary = compared.summary_line(compared.count_statuses(comparison))
     text = f"# {exhibit.title}, ours beside the paper's\n\n{summary}.\n"
@@ -126,13 +132,19 @@ def compare_markdown(comparison: pd.DataFrame, exhibit: Exhibit, context: Contex
         return text
     rule = (
         "Agrees: |ours - printed| <= 2 sqrt(s_ours^2 + s_printed^2) + half the last printed digit; "
-        "s: standard deviation over folds. Percent; steps for saturation_steps."
+        "s: standard deviation over folds. map and p@k in percent."
     )
     return f"{text}\n{markdown_table(header, [tuple(map(str, row)) for row in rows], right=range(3, 7))}\n{rule}\n"
 
 
-def write_index(folder: str | os.PathLike[str], *, title: str, headline: str = "") -> Path:
-    """Write ``index.md``: every exhibit below a folder with caption and status, by paper.
+def write_index(
+    folder: str | os.PathLike[str],
+    *,
+    title: str,
+    headline: str = "",
+    left_out: Mapping[str, pd.DataFrame] | None = None,
+) -> Path:
+    """Write ``index.md``: every exhibit below a folder with caption and status, by paper, and classes left out.
 
     Parameters
     ----------
@@ -142,6 +154,9 @@ def write_index(folder: str | os.PathLike[str], *, title: str, headline: str = "
         The data set's title.
     headline : str
         Lines that come first, such as those of `headline`.
+    left_out : mapping of str to DataFrame, optional
+        Subset to its classes that have too few usable images: columns ``label``, ``usable``, ``reason``. Subsets
+        without any are not mentioned.
 
     Returns
     -------
@@ -155,8 +170,11 @@ def write_index(folder: str | os.PathLike[str], *, title: str, headline: str = "
     for paper_folder in sorted(path for path in folder.iterdir() if path.is_dir()):
         sidecars = [read_json(path) for path in sorted(paper_folder.glob("*.json"))]
         if sidecars:
-            parts.append(f"## {PAPERS.get(paper_folder.name, paper_folder.name)}\n")
+            parts.append(f"## {PAPERS.get(paper_folder.name, paper_folder.name.capitalize())}\n")
             parts += [_entry(sidecar, paper_folder.name) for sidecar in sidecars]
+    lines = [_left_out_line(subset, dropped) for subset, dropped in (left_out or {}).items() if len(dropped)]
+    if lines:
+        parts.append("## Classes left out\n\n" + "\n".join(lines) + "\n")
     return _write_text("\n".join(parts), folder / "index.md")
 
 
@@ -176,11 +194,21 @@ def headline(metrics: pd.DataFrame | None, context: Context) -> str:
         cells = []
         for method in context.methods:
             mean, std = summary.get((subset.id, method, "map"), compared.NO_NUMBER)
-            cells.append(f"{title_of(method, context.method_titles)} {_plus_minus(mean, std)} %")
+            cells.append(f"{title_of(method, context.method_titles)} {plus_minus(mean, std, '.1f')} %")
         lines.append(f"{subset.id.ljust(width)}  mAP  " + "  ".join(cells))
     images = ", synthetic images" if context.synthetic else ""
     lines.append(f"(mean ± standard deviation over {context.n_folds} folds{images})")
     return "\n".join(lines) + "\n"
+
+
+def _left_out_line(subset: str, dropped: pd.DataFrame) -> str:
+    """Return ``- subset: label (usable images), ...: reason; ...``, classes with one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for row in dropped.itertuples():
+        # a reason may start with the number that stands beside the label anyway
+        reason = str(row.reason).removeprefix(f"{row.usable} usable images, ")
+        reasons.setdefault(reason, []).append(f"{row.label} ({row.usable} usable)")
+    return f"- {subset}: " + "; ".join(f"{', '.join(labels)}: {reason}" for reason, labels in reasons.items())
 
 
 def _entry(sidecar: dict[str, Any], paper: str) -> str:
@@ -202,13 +230,13 @@ def _known(paper: str, name: str) -> Exhibit:
     return EXHIBITS[paper, name]
 
 
-def _check_data(exhibit: Exhibit, metrics: pd.DataFrame | None, curves: pd.DataFrame | None, context: Context) -> None:
+def _check_data(exhibit: Exhibit, numbers: Numbers, context: Context) -> None:
     where = f"{exhibit.paper}/{exhibit.name} of {context.dataset}"
     if not context.subsets:
         raise LookalikeError(f"{where} has no subset to draw: list some under its study in config.yaml")
     if context.not_run_sentence:
         return
-    for need, table in (("metrics", metrics), ("curves", curves)):
+    for need, table in (("metrics", numbers.metrics), ("curves", numbers.curves)):
         if need in exhibit.needs and (table is None or table.empty):
             raise LookalikeError(f"{where} needs {need} and there are none: run the study's jobs first")
 
@@ -219,12 +247,11 @@ def _write_text(text: str, path: Path) -> Path:
     return path
 
 
-def _plus_minus(mean: Any, std: Any, form: str = "") -> str:
-    """Mean and deviation as text; steps, which are thousands, without decimals."""
-    if math.isnan(mean):
-        return "-"
-    decimals = ".0f" if abs(mean) >= 1000 else ".1f"
-    return format(mean, form or decimals) + ("" if math.isnan(std) else f" ± {std:{decimals}}")
+def _form(metric: Any) -> str:
+    """Format of a metric: percentages and averages with one decimal, counts with none, indices with three."""
+    return {"saturation_steps": ".0f", "images_kept": ".0f", "categories_kept": ".0f", "symmetry_index": ".3f"}.get(
+        str(metric), ".1f"
+    )
 
 
 def _number(value: Any, form: str) -> str:

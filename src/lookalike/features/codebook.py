@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import LookalikeError
-from lookalike.features._threads import one_thread
-from lookalike.features.descriptors import normalise, read_block_index, read_blocks
+from lookalike.features._clustering import cluster, one_thread
+from lookalike.features.descriptors import describe, normalise, read_block_index, read_blocks
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -126,26 +126,13 @@ def learn_codebook(
     LookalikeError
         When there are fewer descriptors than words.
     """
-    import faiss
-
-    n, n_features = descriptors.shape
+    n = len(descriptors)
     if n < n_words:
         raise LookalikeError(
             f"a codebook of {n_words} words cannot be learned from {n} descriptors: "
             f"give more images or ask for at most {n} words"
         )
-    with one_thread():
-        kmeans = faiss.Kmeans(
-            n_features,
-            n_words,
-            niter=n_iterations,
-            nredo=n_redo,
-            seed=seed,
-            min_points_per_centroid=1,
-            max_points_per_centroid=-(-n // n_words),
-        )
-        kmeans.train(np.ascontiguousarray(descriptors, dtype=np.float32))
-    return np.array(kmeans.centroids, dtype=np.float32)
+    return cluster(descriptors, n_words, seed, n_iterations, n_redo)
 
 
 def assign(descriptors: Floats, codebook: Floats, batch: int = BATCH) -> npt.NDArray[np.int32]:
@@ -243,3 +230,10 @@ def count_visterms(block_files: Iterable[PathLike], codebook: Floats, hellinger:
     starts = np.searchsorted(key[order], np.arange(n_rows + 1, dtype=np.int64) * n_words)
     indices = (key[order] % n_words).astype(np.int32)
     return sp.csr_array((value[order], indices, starts.astype(np.int32)), shape=(n_rows, n_words))
+
+
+def warm_up() -> None:
+    """Compile the kernels of this package into the cache, so that jobs that start together find them there."""
+    palette = np.array([[0, 0, 0], [255, 255, 255]], np.float32)
+    descriptors = normalise(describe(np.zeros((192, 256, 3), np.uint8), palette))
+    assign(descriptors, descriptors[:2])

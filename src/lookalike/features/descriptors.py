@@ -263,15 +263,6 @@ def read_blocks(path: str | os.PathLike[str]) -> Blocks:
         return Blocks(file["image_id"], file["offsets"], file["counts"])
 
 
-def warm_up() -> None:
-    """Compile the kernels of this package into the cache, so that jobs that start together find them there."""
-    from lookalike.features.codebook import assign
-
-    palette = np.array([[0, 0, 0], [255, 255, 255]], np.float32)
-    descriptors = normalise(describe(np.zeros((192, 256, 3), np.uint8), palette))
-    assign(descriptors, descriptors[:2])
-
-
 def read_block_index(path: str | os.PathLike[str]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Read which images a block file holds, without its counts.
 

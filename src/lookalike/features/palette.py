@@ -15,10 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import LookalikeError
+from lookalike.features._clustering import cluster
 from lookalike.seeds import generator
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,8 +112,6 @@ def learn_palette(pixels: npt.NDArray[np.uint8], n_colours: int = N_COLOURS, see
     LookalikeError
         When there are fewer distinct colours than asked for.
     """
-    from lookalike.features.codebook import learn_codebook
-
     if not 1 <= n_colours <= MAX_COLOURS:
         raise LookalikeError(f"a palette has 1 to {MAX_COLOURS} colours, not {n_colours}: set `n_colours` to 20")
     packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
@@ -125,7 +121,7 @@ def learn_palette(pixels: npt.NDArray[np.uint8], n_colours: int = N_COLOURS, see
             f"a palette of {n_colours} colours cannot be learned from pixels of only {n_distinct} different colours: "
             "give more images (or fewer colours)"
         )
-    centres = learn_codebook(pixels.astype(np.float32), n_colours, seed, n_iterations=50, n_redo=5)
+    centres = cluster(pixels.astype(np.float32), n_colours, seed, n_iterations=50, n_redo=5)
     centres = (np.rint(centres * _STEPS) / _STEPS).clip(0, 255).astype(np.float32)
     order = np.lexsort((centres[:, 0], centres[:, 1], centres @ np.array(_LUMINANCE)))
     return np.ascontiguousarray(centres[order])
@@ -171,8 +167,8 @@ def palette_keys(palette: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
 def nearest_colours(image: npt.NDArray[np.uint8], palette: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
     """Return the index of the nearest palette colour of every pixel.
 
-    Each pixel is compared with every colour. A table of all 2**24 colours would look a pixel up three times faster,
-    but costs as much to build as describing 100 images and 16 MB of cache in every job.
+    Each pixel is compared with every colour. A table of all 2**24 colours would look a pixel up faster, but every job
+    would have to build it and share 16 MB of cache with it.
 
     Parameters
     ----------

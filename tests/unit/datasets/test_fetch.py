@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import socket
 import threading
 from collections.abc import Iterator
@@ -15,7 +16,14 @@ import numpy as np
 import pytest
 
 from lookalike.datasets import fetch
-from lookalike.datasets.fetch import fetch_archive, is_reachable, not_run_reason, status, unpacked_folder
+from lookalike.datasets.fetch import (
+    fetch_archive,
+    is_reachable,
+    not_run_reason,
+    put_in_place,
+    status,
+    unpacked_folder,
+)
 from lookalike.datasets.sources import Archive
 from lookalike.errors import LookalikeError
 from lookalike.files import read_json
@@ -126,13 +134,30 @@ def test_second_call_downloads_nothing(tmp_path: Path, server: tuple[Behaviour, 
     assert len(behaviour.asked) == 1
 
 
-def test_progress_goes_to_standard_error(
-    tmp_path: Path, server: tuple[Behaviour, str], capsys: pytest.CaptureFixture[str]
+class Terminal(io.StringIO):
+    """A stream that takes itself for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
+def test_progress_goes_to_the_stream_that_is_given(
+    tmp_path: Path, server: tuple[Behaviour, str], capsys: pytest.CaptureFixture[str], stream: io.StringIO
 ) -> None:
-    fetch_archive(toy(server[1]), tmp_path)
+    fetch_archive(toy(server[1]), tmp_path, progress=stream)
+    assert "toy.tar: 100%" in stream.getvalue()
     captured = capsys.readouterr()
-    assert "toy.tar" in captured.err
-    assert captured.out == ""
+    assert captured.out + captured.err == ""
+
+
+def test_progress_on_standard_error_only_if_it_is_a_terminal(tmp_path: Path, server: tuple[Behaviour, str]) -> None:
+    terminal, log = Terminal(), io.StringIO()
+    for number, stream in enumerate((terminal, log)):
+        with contextlib.redirect_stderr(stream):
+            fetch_archive(toy(server[1]), tmp_path / str(number))
+    assert "toy.tar: 100%" in terminal.getvalue()
+    assert log.getvalue() == ""
 
 
 @pytest.mark.parametrize("send_length", [True, False])
@@ -343,5 +368,8 @@ def test_status(tmp_path: Path, server: tuple[Behaviour, str], closed_port: str)
 
 
 def test_not_run_reason_says_what_to_put_where() -> None:
-    reason = not_run_reason(toy("http://x"), "data/toy")
-    assert reason == f"not run: put toy.tar (3,500,000 bytes, md5 {MD5}) or the folder toy_folder into data/toy"
+    what = put_in_place(toy("http://x/toy.tar"), Path("data/toy"))
+    assert what == (
+        f"put toy.tar from http://x/toy.tar (3,500,000 bytes, md5 {MD5}) or the folder toy_folder into data/toy"
+    )
+    assert not_run_reason(toy("http://x/toy.tar"), "data/toy") == f"not run: {what}"

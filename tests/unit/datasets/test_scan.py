@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from lookalike.datasets.scan import STATUSES, read_manifest, scan_folder, summary
+from lookalike.datasets.scan import STATUSES, scan_folder, summary
+from lookalike.datasets.subsets import resolve_subset
 from lookalike.errors import LookalikeError
-from lookalike.files import write_table
+from lookalike.files import read_table, write_table
 
 LARGE = (300, 200)
 
@@ -53,7 +54,8 @@ def odd_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     picture(root / "257.clutter" / "b.png", (64, 64))
     picture(root / "beside.png")
     (root / "linked_class").symlink_to(root / "001.cat")
-    (root / "empty_class").mkdir()
+    (root / "empty_class" / "empty_inside").mkdir(parents=True)
+    (root / ".empty_hidden").mkdir()
     picture(root / ".cache" / "thumb.png")
     return root
 
@@ -83,7 +85,8 @@ def test_every_file_is_a_row_with_its_status(manifest: pd.DataFrame) -> None:
         "257.clutter/a.png": ("257.clutter", "clutter"),
         "257.clutter/b.png": ("257.clutter", "too_small"),
         "beside.png": ("", "not_an_image"),
-        "linked_class": ("", "not_an_image"),
+        "empty_class": ("empty_class", "not_an_image"),
+        "linked_class": ("linked_class", "not_an_image"),
         ".cache/thumb.png": (".cache", "not_an_image"),
     }
 
@@ -112,20 +115,34 @@ def test_reasons(manifest: pd.DataFrame) -> None:
     assert ((manifest["reason"] == "") == usable).all()
     reason = dict(zip(manifest["path"], manifest["reason"], strict=True))
     assert "truncated" in reason["001.cat/cut.jpg"]
-    assert reason["198.spider/link.jpg"] == reason["linked_class"] == "a link"
+    assert reason["198.spider/link.jpg"] == reason["linked_class"]
+    assert reason["linked_class"].startswith("a link, and links inside the data set's folder are not followed: copy")
+    assert reason["empty_class"] == "an empty class folder"
     assert reason["198.spider/pipe.jpg"] == "not a regular file"
     assert "not an image of a known format" in reason["198.spider/RENAME2"]
     assert reason["056.dog/.hidden.png"] == "hidden"
     assert "128 x 128" in reason["001.cat/small.png"]
 
 
+def test_class_folders_without_a_file_have_no_facts_and_say_why_when_named(manifest: pd.DataFrame) -> None:
+    row = manifest.set_index("path").loc["empty_class"]
+    assert (row["bytes"], row["sha256"], row["width"], row["height"]) == (0, "", 0, 0)
+    with pytest.raises(LookalikeError, match="empty_class has no usable image: an empty class folder; put images"):
+        resolve_subset(["001.cat", "empty_class"], manifest)
+    with pytest.raises(LookalikeError, match=r"linked_class has no usable image: a link, .*not followed: copy or move"):
+        resolve_subset(["001.cat", "linked class"], manifest)
+
+
 def test_number_of_threads_and_progress_change_nothing(
     manifest: pd.DataFrame, odd_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pd.testing.assert_frame_equal(scan_folder(odd_folder, n_threads=4, progress=True), manifest)
+    calls: list[tuple[int, int]] = []
+    table = scan_folder(odd_folder, n_threads=4, progress=lambda done, total: calls.append((done, total)))
+    pd.testing.assert_frame_equal(table, manifest)
+    n_files = len(manifest) - 1  # but for the empty folder
+    assert calls == [(done, n_files) for done in range(1, n_files + 1)]
     captured = capsys.readouterr()
-    assert "scan" in captured.err
-    assert captured.out == ""
+    assert captured.out + captured.err == ""
 
 
 def test_root_may_be_a_link_and_a_string(manifest: pd.DataFrame, odd_folder: Path, tmp_path: Path) -> None:
@@ -148,7 +165,7 @@ def test_name_that_is_no_utf8_is_a_row_that_can_be_stored(tmp_path: Path) -> Non
         pytest.skip("this file system takes only UTF-8 names")
     table = scan_folder(tmp_path / "images")
     write_table(table, tmp_path / "manifest.parquet")
-    row = read_manifest(tmp_path / "manifest.parquet").iloc[0]
+    row = read_table(tmp_path / "manifest.parquet").iloc[0]
     assert (row["path"], row["status"]) == ("cat/\\udcff.png", "not_an_image")
     assert "UTF-8" in row["reason"]
 
@@ -161,18 +178,9 @@ def test_summary_counts_every_file_once(manifest: pd.DataFrame) -> None:
     assert (cat["ok"], cat["too_small"], cat["unreadable"], cat["files"]) == (2, 1, 1, 4)
 
 
-def test_manifest_survives_writing_and_is_checked_when_read(manifest: pd.DataFrame, tmp_path: Path) -> None:
-    path = tmp_path / "manifest.parquet"
-    write_table(manifest, path)
-    pd.testing.assert_frame_equal(read_manifest(path), manifest)
-    write_table(manifest.drop(columns="sha256"), path)
-    with pytest.raises(LookalikeError, match="lacks sha256"):
-        read_manifest(path)
-    write_table(manifest.iloc[1:], path)
-    with pytest.raises(LookalikeError, match="image_id"):
-        read_manifest(path)
-    with pytest.raises(LookalikeError, match="there is no manifest"):
-        read_manifest(tmp_path / "none.parquet")
+def test_manifest_survives_writing(manifest: pd.DataFrame, tmp_path: Path) -> None:
+    write_table(manifest, tmp_path / "manifest.parquet")
+    pd.testing.assert_frame_equal(read_table(tmp_path / "manifest.parquet"), manifest)
 
 
 def test_wrong_folders_are_explained(tmp_path: Path) -> None:
@@ -189,6 +197,14 @@ def test_wrong_folders_are_explained(tmp_path: Path) -> None:
     (tmp_path / "texts" / "cat" / "a.txt").write_text("a")
     with pytest.raises(LookalikeError, match="no image that can be read"):
         scan_folder(tmp_path / "texts")
+
+
+def test_a_folder_of_links_is_explained(tmp_path: Path) -> None:
+    picture(tmp_path / "cat" / "a.png")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "cat").symlink_to(tmp_path / "cat")
+    with pytest.raises(LookalikeError, match=r"links instead of class folders, .* not followed: copy or move"):
+        scan_folder(tmp_path / "links")
 
 
 def test_one_level_too_high_is_recognised(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from made_manifests import manifest_of
 
 from lookalike.datasets.subsets import (
     class_labels,
-    drop_or_fail,
+    keep_large_enough,
+    left_out,
     read_published_subsets,
     resolve_subset,
     usable_counts,
@@ -128,6 +129,18 @@ def test_unknown_names_list_what_exists_nearest_first(manifest: pd.DataFrame) ->
         resolve_subset(["zebra", "dog"], manifest)
 
 
+def test_a_class_without_images_is_not_called_unknown(manifest: pd.DataFrame) -> None:
+    with pytest.raises(LookalikeError) as caught:
+        resolve_subset(["backpack", "notes"], manifest)
+    assert str(caught.value) == (
+        "198.notes has no usable image: none of its 4 files is an image (manifest.parquet says why of each); "
+        "put images into it, or take it out of the subset"
+    )
+    with pytest.raises(LookalikeError, match="no such class: zebra; "):
+        resolve_subset(["zebra", "notes"], manifest)
+    assert "198.notes" not in resolve_subset("all", manifest)
+
+
 def test_clutter_is_no_class(manifest: pd.DataFrame) -> None:
     with pytest.raises(LookalikeError, match="no such class: clutter"):
         resolve_subset(["backpack", "clutter"], manifest)
@@ -156,24 +169,51 @@ def test_usable_counts_leave_the_pool_out(manifest: pd.DataFrame) -> None:
 def test_too_small_classes_are_an_error_that_names_each() -> None:
     counts = {"a": 65, "b": 64, "c": 100}
     with pytest.raises(LookalikeError, match=r"needs 65 usable images .* fewer: b \(64\), d \(0\);"):
-        drop_or_fail(["a", "b", "c", "d"], counts)
+        keep_large_enough(["a", "b", "c", "d"], counts)
 
 
 def test_too_small_classes_are_dropped_and_listed() -> None:
-    kept, dropped = drop_or_fail(["c", "b", "a"], {"a": 65, "b": 64, "c": 100}, too_small="drop")
+    kept, dropped = keep_large_enough(["c", "b", "a"], {"a": 65, "b": 64, "c": 100}, too_small="drop")
     assert kept == ["c", "a"]
     assert dropped.to_dict("records") == [{"label": "b", "usable": 64, "reason": "64 usable images, 65 needed"}]
-    kept, dropped = drop_or_fail(["a", "b"], {"a": 65, "b": 65})
+    kept, dropped = keep_large_enough(["a", "b"], {"a": 65, "b": 65})
     assert kept == ["a", "b"]
     assert list(dropped.columns) == ["label", "usable", "reason"]
     assert dropped.empty
 
 
+def test_classes_outside_the_published_list_are_left_out_with_a_reason() -> None:
+    manifest = manifest_of(CLASSES | {"060.duck": {"ok": 4}})
+    pool = manifest[manifest["label"] == "060.duck"].head(1)[["image_id", "label"]]
+    wanted = ["003.backpack", "041.coffee-mug", "045.computer_keyboard"]
+    kept, dropped = keep_large_enough(wanted, usable_counts(manifest, pool), needed=3, too_small="drop")
+    assert kept == wanted[:2]
+    table = left_out(wanted, manifest, pool, dropped)
+    assert table.to_dict("records") == [
+        {"label": "045.computer_keyboard", "usable": 2, "reason": "2 usable images, 3 needed"},
+        {"label": "056.dog", "usable": 0, "reason": "not in the published list"},
+        {"label": "060.duck", "usable": 3, "reason": "not in the published list"},
+    ]
+    assert table["usable"].dtype == "int64"
+
+
+def test_the_249_classes_leave_seven_out(published: dict[str, list[str]], archive_counts: dict[str, int]) -> None:
+    statuses = {folder: {"clutter" if folder == "257.clutter" else "ok": 1} for folder in archive_counts}
+    manifest = manifest_of(statuses)
+    pool = manifest.loc[manifest["status"] == "clutter", ["image_id", "label"]]
+    wanted = resolve_subset("published", manifest, published["classes249"])
+    kept, dropped = keep_large_enough(wanted, usable_counts(manifest, pool), needed=1, too_small="drop")
+    assert kept == wanted
+    table = left_out(wanted, manifest, pool, dropped)
+    assert [int(label[:3]) for label in table["label"]] == [129, 251, 252, 253, 254, 255, 256]
+    assert set(table["reason"]) == {"not in the published list"}
+
+
 def test_dropping_needs_two_classes_left() -> None:
     with pytest.raises(LookalikeError, match="only 1 of 2 classes"):
-        drop_or_fail(["a", "b"], {"a": 65, "b": 64}, too_small="drop")
+        keep_large_enough(["a", "b"], {"a": 65, "b": 64}, too_small="drop")
     with pytest.raises(LookalikeError, match="must be error or drop"):
-        drop_or_fail(["a", "b"], {}, too_small="ignore")  # type: ignore[arg-type]
+        keep_large_enough(["a", "b"], {}, too_small="ignore")  # type: ignore[arg-type]
 
 
 def test_first_n_and_published_stand_for_lists(manifest: pd.DataFrame) -> None:

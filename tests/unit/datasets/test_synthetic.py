@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from lookalike.datasets import _materials as materials
+from lookalike.datasets import synthetic
 from lookalike.datasets._plans import DIFFICULTY, category_of
 from lookalike.datasets._shapes import SCRAPS, SHAPES, parts_of
 from lookalike.datasets.synthetic import (
@@ -73,6 +76,77 @@ def test_images_do_not_depend_on_shards_order_or_process(tmp_path: Path) -> None
     other = _digests(tmp_path / "other")
     assert len(other) == 7
     assert other.items() <= whole.items()
+
+
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+from pathlib import Path
+from PIL import Image
+from lookalike.datasets.synthetic import SyntheticCategories, write_images
+whole = Image.Image.save
+def save(image, part, **options):
+    if "001_0003" in str(part):
+        Path(part).write_bytes(b"half an image")
+        os.kill(os.getpid(), signal.SIGKILL)
+    whole(image, part, **options)
+Image.Image.save = save
+write_images({spec!r}, sys.argv[1])
+"""
+
+
+def test_a_killed_writer_leaves_nothing_among_the_images(tmp_path: Path) -> None:
+    write_images(SMALL, tmp_path / "whole")
+    whole = _digests(tmp_path / "whole")
+    folder = tmp_path / "images" / "killed"
+    code = KILLED_WHILE_WRITING.format(spec=SMALL)
+    done = subprocess.run([sys.executable, "-c", code, str(folder)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert 0 < len(_digests(folder)) < len(whole)
+    assert _digests(folder).items() <= whole.items()
+    assert [path.name for path in (tmp_path / "images").iterdir() if path != folder] == [".killed.0.parts"]
+    write_images(SMALL, folder)
+    assert _digests(folder) == whole
+    assert list((tmp_path / "images").iterdir()) == [folder]
+
+
+def test_no_scratch_folder_remains(tmp_path: Path) -> None:
+    write_images(SMALL, tmp_path / "images", 1, 2)
+    write_odd_files(SMALL, tmp_path / "images")
+    assert [path.name for path in tmp_path.iterdir()] == ["images"]
+
+
+def test_settings_and_seed_make_the_set() -> None:
+    settings = {
+        "classes": 3,
+        "images_per_class": 4,
+        "clutter_images": 2,
+        "width": 128,
+        "height": 96,
+        "difficulty": 0.5,
+    }
+    assert SyntheticCategories.from_settings(settings, 5) == SMALL
+    with pytest.raises(LookalikeError, match="n_classes is 0"):
+        SyntheticCategories.from_settings(settings | {"classes": 0}, 5)
+
+
+def test_every_number_changes_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    others: dict[str, float] = {
+        "n_classes": 4,
+        "images_per_class": 5,
+        "width": 129,
+        "height": 97,
+        "difficulty": 0.6,
+        "seed": 6,
+        "n_clutter": 3,
+    }
+    assert set(others) == set(vars(SMALL))
+    prints = {replace(SMALL, **{name: value}).fingerprint() for name, value in others.items()}
+    prints.add(SMALL.fingerprint())
+    monkeypatch.setattr(synthetic, "RECIPE", synthetic.RECIPE + 1)
+    prints.add(SMALL.fingerprint())
+    assert len(prints) == len(others) + 2
+    assert all(len(digits) == 12 and int(digits, 16) >= 0 for digits in prints)
+    assert replace(SMALL, difficulty=1).fingerprint() == replace(SMALL, difficulty=1.0).fingerprint()
 
 
 def test_more_classes_more_images_and_other_clutter_change_no_existing_image() -> None:

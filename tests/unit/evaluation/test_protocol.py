@@ -87,7 +87,7 @@ def test_oasis_is_selected_on_the_cut_and_refitted_on_all(study):
         aggressiveness=result.fit["aggressiveness"],
         n_steps=result.fit["n_steps"],
         dtype="float32",
-        random_state=integer_seed(5, "category", "toy", "oasis", "fold", 0, "fit"),
+        random_state=integer_seed(5, "category", "toy", "fold", 0, "fit"),
     ).fit(X, train.label.to_numpy(dtype=str))
     np.testing.assert_array_equal(result.model.W_, expected.W_)
     assert result.fit["n_updates"] == expected.n_updates_

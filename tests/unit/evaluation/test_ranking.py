@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -169,6 +171,28 @@ def test_memory_stays_within_what_is_asked_for():
     finally:
         tracemalloc.stop()
     assert peak < 30_000_000 < full
+
+
+MEMORY_OF_249_CLASSES = """
+import resource
+import numpy as np
+import scipy.sparse as sp
+from lookalike.evaluation.ranking import rank_leave_one_out
+from lookalike.learners import OASIS
+
+n, d = 249 * 25, 1000
+X = sp.random_array((n, d), density=0.07, format="csr", rng=np.random.default_rng(0))
+y = np.repeat(np.arange(249), 25)
+model = OASIS(n_steps=10, random_state=0).fit(X, y)
+found = rank_leave_one_out(model, X, y)
+assert found.n_queries == n
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_249_classes_need_less_than_a_gigabyte_in_the_whole_process():
+    done = subprocess.run([sys.executable, "-c", MEMORY_OF_249_CLASSES], capture_output=True, text=True, check=True)
+    assert int(done.stdout) * 1024 < 1_000_000_000
 
 
 def test_save_and_load_give_the_same_back_and_the_same_bytes(tmp_path):

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lookalike.exhibits.reference import Context, SubsetInfo, load
+from lookalike.exhibits.catalogue import Numbers
+from lookalike.exhibits.context import Context, SubsetInfo
+from lookalike.exhibits.reference import load
 
 RESOURCE = Path(__file__).resolve().parents[3] / "workflow" / "resources" / "reference-values.csv"
 VAR10 = SubsetInfo("var10", "Var10", 10, {"oasis-jmlr-2010": "classes=10", "oasis-2009-draft": "var10"})
@@ -27,8 +29,7 @@ def context():
     return Context(
         dataset="caltech256",
         title="Caltech-256",
-        synthetic=False,
-        comparable=True,
+        kind="caltech256",
         subsets=(VAR10, CLASSES50),
         methods=("euclidean", "oasis"),
         representation="words1000",
@@ -41,8 +42,8 @@ def context():
 
 @pytest.fixture(scope="session")
 def synthetic(context):
-    subset = SubsetInfo("var10", "10 synthetic classes", 10, VAR10.printed)
-    return replace(context, synthetic=True, comparable=False, subsets=(subset,), title="demo")
+    subset = SubsetInfo("var10", "10 synthetic classes", 10, VAR10.printed, "synthetic images")
+    return replace(context, kind="synthetic", subsets=(subset,), title="demo")
 
 
 @pytest.fixture(scope="session")
@@ -77,3 +78,19 @@ def curves():
                     rows.append((subset, "oasis", fold, 0.1, step, images, value, 0.5))
     columns = ["subset", "method", "fold", "aggressiveness", "step", "images", "map", "loss_rate"]
     return pd.DataFrame(rows, columns=columns)
+
+
+@pytest.fixture(scope="session")
+def facts():
+    rows = [
+        ("images_kept", 29_460.0, np.nan, 0),
+        ("categories_kept", 256.0, np.nan, 0),
+        ("nonzeros_per_image", 55.2, 0.8, 1000),
+        ("symmetry_index", 0.943, 0.004, 0),
+    ]
+    return pd.DataFrame(rows, columns=["metric", "value", "std", "words"])
+
+
+@pytest.fixture(scope="session")
+def numbers(metrics, curves, facts):
+    return Numbers(metrics, curves, facts)

@@ -1,4 +1,4 @@
-"""What an exhibit knows of its study before and after a run."""
+"""What an exhibit knows of its study before and after a run, and which subsets may be held against print."""
 
 from __future__ import annotations
 
@@ -9,17 +9,25 @@ import pytest
 
 from lookalike.exhibits.context import study_context
 
+FOLDERS = [f"{number:03d}.class" for number in range(10)]
+
 
 @pytest.fixture
 def study() -> dict[str, Any]:
+    """As the papers have it: `ten` is published, `rest` is a subset of the user's own."""
+    ten = {"title": "Ten", "classes": "published", "n_classes": 10, "published_classes": FOLDERS}
     return {
-        "dataset": "mine",
-        "title": "My images",
-        "kind": "folder",
+        "dataset": "caltech256",
+        "title": "Caltech-256",
+        "kind": "caltech256",
         "not_run": "",
         "representation": "words1000",
-        "splits": {"folds": 2, "train": 40, "test": 25, "validation": 8},
-        "subsets": {"ten": {"title": "Ten", "n_classes": 10, "printed": {"oasis-jmlr-2010": "classes=10"}}, "rest": {}},
+        "representation_settings": {"words": 1000, "hellinger": False},
+        "splits": {"folds": 5, "train": 40, "test": 25, "validation": 8},
+        "subsets": {
+            "ten": ten | {"printed": {"oasis-jmlr-2010": "classes=10"}},
+            "rest": {"classes": "all", "n_classes": 0, "published_classes": []},
+        },
         "methods": {"euclidean": "Euclidean", "oasis": "OASIS"},
     }
 
@@ -27,24 +35,45 @@ def study() -> dict[str, Any]:
 @pytest.fixture
 def fits() -> pd.DataFrame:
     rows = [
-        (subset, method, representation, fold, 9 if subset == "ten" else 3, steps)
+        (subset, method, representation, fold, 10 if subset == "ten" else 3, 5_000, steps + fold, fold == 1)
         for subset in ("ten", "rest")
         for representation, steps in (("words1000", 100), ("words500", 7))
         for method in ("euclidean", "oasis")
         for fold in (1, 0)
     ]
-    table = pd.DataFrame(rows, columns=["subset", "method", "representation", "fold", "n_classes", "n_steps"])
-    table["n_steps"] += table["fold"]
-    table.loc[table["method"] == "euclidean", "n_steps"] = None
+    columns = ["subset", "method", "representation", "fold", "n_classes", "n_steps"]
+    table = pd.DataFrame(rows, columns=[*columns, "stop_at_traced_aggressiveness", "at_edge"])
+    table.loc[table["method"] == "euclidean", ["n_steps", "stop_at_traced_aggressiveness"]] = None
     return table
+
+
+def reasons(study: dict[str, Any], fits: pd.DataFrame | None) -> list[str]:
+    return [subset.why_not_comparable for subset in study_context(study, fits).subsets]
 
 
 def test_after_a_run_classes_and_stops_come_from_the_fits(study: dict[str, Any], fits: pd.DataFrame) -> None:
     context = study_context(study, fits)
-    assert [subset.n_classes for subset in context.subsets] == [9, 3]
+    assert [subset.n_classes for subset in context.subsets] == [10, 3]
     assert context.selected_steps == {"ten": (100, 101), "rest": (100, 101)}
+    assert context.at_edge == {"ten": (False, True), "rest": (False, True)}
     assert [subset.title for subset in context.subsets] == ["Ten", "rest"]
     assert context.methods == ("euclidean", "oasis")
+    assert context.traced_aggressiveness == 0.1
+
+
+def test_a_fold_without_a_stop_at_the_traced_aggressiveness_counts_not(
+    study: dict[str, Any], fits: pd.DataFrame
+) -> None:
+    fits.loc[fits["fold"] == 0, "stop_at_traced_aggressiveness"] = None
+    assert study_context(study, fits).selected_steps["ten"] == (101,)
+
+
+def test_a_study_without_oasis_has_no_stops(study: dict[str, Any], fits: pd.DataFrame) -> None:
+    alone = fits[fits["method"] == "euclidean"]
+    for table in (alone, alone.drop(columns=["stop_at_traced_aggressiveness", "at_edge"])):
+        context = study_context(study | {"methods": {"euclidean": "Euclidean"}}, table)
+        assert context.selected_steps == {"ten": (), "rest": ()}
+        assert context.edge_sentence == ""
 
 
 def test_before_a_run_they_are_what_was_asked_for(study: dict[str, Any]) -> None:
@@ -54,13 +83,57 @@ def test_before_a_run_they_are_what_was_asked_for(study: dict[str, Any]) -> None
     assert context.selected_steps == {"ten": (), "rest": ()}
 
 
+def test_published_classes_are_comparable_and_others_are_not(study: dict[str, Any], fits: pd.DataFrame) -> None:
+    assert reasons(study, fits) == ["", "other classes than the paper's"]
+    context = study_context(study, fits)
+    assert [subset.comparable for subset in context.subsets] == [True, False]
+    assert context.why_not_comparable == "other classes than the paper's (rest)"
+
+
+def test_a_list_of_exactly_the_published_folders_is_comparable(study: dict[str, Any], fits: pd.DataFrame) -> None:
+    ten = study["subsets"]["ten"]
+    for classes, reason in (
+        (FOLDERS[::-1], ""),
+        ([*FOLDERS[:9], "099.other"], "other classes than the paper's"),
+        (FOLDERS[:9], "other classes than the paper's"),
+        ("first 10", "other classes than the paper's"),
+    ):
+        assert reasons(study | {"subsets": {"ten": ten | {"classes": classes}}}, fits) == [reason]
+    # the same folders, unpacked by the user
+    assert reasons(study | {"kind": "folder"}, fits)[0] == ""
+    assert reasons(study | {"subsets": {"ten": ten | {"published_classes": []}}}, fits) == [
+        "other classes than the paper's"
+    ]
+
+
 @pytest.mark.parametrize(
-    ("kind", "comparable", "synthetic"),
-    [("caltech256", True, False), ("folder", False, False), ("synthetic", False, True)],
+    ("changes", "reason"),
+    [
+        ({"kind": "synthetic"}, "synthetic images"),
+        (
+            {"splits": {"folds": 2, "train": 20, "test": 25, "validation": 8}},
+            "other splits than the paper's (folds 2, the paper 5; train 20, the paper 40)",
+        ),
+        ({"representation_settings": {"words": 500, "hellinger": False}}, "another representation (500 words)"),
+        ({"representation_settings": {"words": 10_000}}, "another representation (10,000 words)"),
+        (
+            {"representation_settings": {"words": 1000, "hellinger": True}},
+            "another representation (1,000 words, square roots)",
+        ),
+    ],
 )
-def test_only_the_papers_own_data_is_comparable(
-    study: dict[str, Any], fits: pd.DataFrame, kind: str, comparable: bool, synthetic: bool
+def test_each_departure_from_the_paper_has_its_reason(
+    study: dict[str, Any], fits: pd.DataFrame, changes: dict[str, Any], reason: str
 ) -> None:
-    context = study_context(study | {"kind": kind}, fits)
-    assert (context.comparable, context.synthetic) == (comparable, synthetic)
-    assert bool(context.reason) != comparable
+    assert reasons(study | changes, fits)[0] == reason
+
+
+def test_a_dropped_class_is_a_reason_only_once_it_was_dropped(study: dict[str, Any], fits: pd.DataFrame) -> None:
+    assert reasons(study, None)[0] == ""
+    assert reasons(study, fits.assign(n_classes=9))[0] == "9 of the paper's 10 classes"
+
+
+def test_synthetic_images_are_named_once(study: dict[str, Any], fits: pd.DataFrame) -> None:
+    context = study_context(study | {"kind": "synthetic"}, fits)
+    assert context.synthetic
+    assert context.why_not_comparable == "synthetic images"

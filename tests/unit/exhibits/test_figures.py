@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 
 from lookalike.exhibits.catalogue import EXHIBITS
 from lookalike.exhibits.figures import K_MAX, precision_curves, training_curves
-from lookalike.exhibits.style import FORMATS, LOOKS, look_of, save_figure
+from lookalike.exhibits.panels import MARKER
+from lookalike.exhibits.style import FORMATS, LOOKS, look_of, looks_of, save_figure
 
 JMLR = "oasis-jmlr-2010"
+STOP = "validation stop at C = 0.1"
 FIGURES = [exhibit for exhibit in EXHIBITS.values() if exhibit.kind == "figure"]
 
 
@@ -27,9 +30,9 @@ def all_text(plot):
 
 @pytest.mark.parametrize("exhibit", FIGURES, ids=lambda exhibit: f"{exhibit.paper}/{exhibit.name}")
 @pytest.mark.parametrize("data", ["context", "synthetic", "missing"])
-def test_every_panel_has_labels_a_title_and_a_legend(exhibit, data, metrics, curves, reference, request):
+def test_every_panel_has_labels_a_title_and_a_legend(exhibit, data, numbers, reference, request):
     context = request.getfixturevalue(data)
-    plot = exhibit.draw(metrics, curves, context, reference)
+    plot = exhibit.draw(numbers, context, reference)
     assert len(plot.figure.axes) == len(context.subsets)
     for letter, axis in zip("ABC", plot.figure.axes, strict=False):
         assert axis.get_xlabel()
@@ -48,10 +51,10 @@ def test_training_curves_plot_means_and_standard_errors(metrics, curves, referen
     assert test["sem"] == pytest.approx(values.std(ddof=1) / np.sqrt(5))
     assert test["n_folds"] == 5
     assert frame[frame["series"] == "euclidean"]["map"].item() == pytest.approx(0.23)
-    assert frame[frame["series"] == "mean selected stop"]["step"].item() == 35_000
+    assert frame[frame["series"] == "validation stop"]["step"].item() == 35_000
     assert frame[frame["series"] == "oasis, printed"]["map"].item() == 0.33
     labels = legend_labels(plot)
-    for expected in ("OASIS, training images", "OASIS, test images", "Euclidean, test images", "mean selected stop"):
+    for expected in ("OASIS, training images", "OASIS, test images", "Euclidean, test images", STOP):
         assert expected in labels
 
 
@@ -109,6 +112,63 @@ def test_a_tiny_gallery_can_be_drawn(metrics, reference, synthetic):
 def test_four_subsets_make_two_rows(metrics, reference, context):
     plot = precision_curves(metrics, None, replace(context, subsets=context.subsets * 2), reference, JMLR)
     assert len({round(axis.get_position().y0, 2) for axis in plot.figure.axes}) == 2
+
+
+def test_only_comparable_panels_show_printed_numbers(metrics, curves, reference, context):
+    other = replace(context.subsets[0], why_not_comparable="9 of the paper's 10 classes")
+    mixed = replace(context, subsets=(other, context.subsets[1]))
+    for plot in (
+        precision_curves(metrics, None, mixed, reference, JMLR),
+        training_curves(metrics, curves, mixed, reference, JMLR),
+    ):
+        printed = plot.frame[plot.frame["series"].str.contains("printed")]
+        assert set(printed["subset"]) == {"classes50"}
+
+
+def test_panels_beyond_the_alphabet_are_lettered(reference, missing):
+    figure = training_curves(None, None, replace(missing, subsets=missing.subsets * 14), reference, JMLR).figure
+    titles = [axis.get_title(loc="left").split()[0] for axis in figure.axes]
+    assert titles[9:12] == ["(J)", "(K)", "(L)"]
+    assert titles[25:] == ["(Z)", "(AA)", "(AB)"]
+    assert len(set(titles)) == 28
+
+
+def test_curves_of_other_traced_methods_are_not_mixed_in(metrics, curves, reference, context):
+    both = pd.concat([curves, curves.assign(method="lego", map=0.0)])
+    one, two = (training_curves(metrics, table, context, reference, JMLR).frame for table in (curves, both))
+    pd.testing.assert_frame_equal(one, two)
+
+
+def test_every_method_of_the_study_has_a_precision_curve(metrics, reference, context):
+    variants = ("oasis-a", "oasis-b", "oasis-c", "oasis-d", "oasis-e")
+    copies = [metrics[metrics["method"] == "oasis"].assign(method=name) for name in variants]
+    more = replace(context, methods=(*context.methods, *variants))
+    plot = precision_curves(pd.concat([metrics, *copies]), None, more, reference, JMLR)
+    assert set(variants) <= set(plot.frame["series"])
+    assert len(set(looks_of(more.methods).values())) == len(more.methods)
+
+
+def test_short_error_bars_reach_beyond_their_markers(metrics, reference, context):
+    axis = precision_curves(metrics, None, context, reference, JMLR).figure.axes[0]
+    assert len(axis.containers) == 4  # ours and the printed ones
+    for container in axis.containers:
+        marker, caps, _ = container.lines
+        size = MARKER if marker.get_marker() == "None" else marker.get_markersize()
+        assert len(caps) == 2
+        assert all(cap.get_markersize() > 1.5 * size for cap in caps)
+
+
+@pytest.mark.parametrize("n_panels", [1, 2, 3])
+@pytest.mark.parametrize("data", ["context", "missing"])
+def test_the_legend_stays_inside_the_figure(metrics, curves, reference, data, n_panels, request):
+    context = request.getfixturevalue(data)
+    shown = replace(context, subsets=(context.subsets * 2)[:n_panels])
+    for draw in (training_curves, precision_curves):
+        figure = draw(metrics, curves, shown, reference, JMLR).figure
+        figure.canvas.draw()
+        box = figure.legends[0].get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.width
 
 
 def test_the_same_numbers_give_the_same_bytes(tmp_path, metrics, curves, reference, context):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lookalike.errors import LookalikeError
-from lookalike.exhibits.reference import last_digit, load, printed
+from lookalike.exhibits.reference import last_digit, load, printed_number
 
 RESOURCE = Path(__file__).resolve().parents[3] / "workflow" / "resources" / "reference-values.csv"
 
@@ -57,25 +57,25 @@ def test_percentages_of_one_metric_are_printed_equally_far(reference, paper, exh
 
 
 def test_known_cells(reference):
-    row = printed(reference, "oasis-jmlr-2010", "table4", "classes=10", "oasis", "map")
+    row = printed_number(reference, "oasis-jmlr-2010", "table4", "classes=10", "oasis", "map")
     assert (row["value"], row["spread"], row["unit"]) == (33, 1.6, "percent")
-    row = printed(reference, "oasis-2009-draft", "table1", "easy10", "euclidean", "p@50")
+    row = printed_number(reference, "oasis-2009-draft", "table1", "easy10", "euclidean", "p@50")
     assert (row["value"], row["spread"]) == (27, 0.2)
 
 
 def test_a_cell_without_a_number_keeps_its_row(reference):
-    row = printed(reference, "oasis-jmlr-2010", "table4", "classes=50", "mcml", "map")
+    row = printed_number(reference, "oasis-jmlr-2010", "table4", "classes=50", "mcml", "map")
     assert np.isnan(row["value"])
     assert "did not converge" in row["note"]
-    assert printed(reference, "oasis-jmlr-2010", "table4", "classes=249", "oasis", "map") is None
+    assert printed_number(reference, "oasis-jmlr-2010", "table4", "classes=249", "oasis", "map") is None
 
 
 def test_both_papers_print_the_same_numbers_for_the_same_subsets(reference):
     for method in ("oasis", "mcml", "lego", "lmnn", "euclidean"):
         for metric in ("map", "p@1", "p@10", "p@50"):
             for setting, name in (("classes=10", "var10"), ("classes=20", "var20")):
-                jmlr = printed(reference, "oasis-jmlr-2010", "table4", setting, method, metric)
-                draft = printed(reference, "oasis-2009-draft", "table1", name, method, metric)
+                jmlr = printed_number(reference, "oasis-jmlr-2010", "table4", setting, method, metric)
+                draft = printed_number(reference, "oasis-2009-draft", "table1", name, method, metric)
                 assert (jmlr["value"], jmlr["spread"]) == (draft["value"], draft["spread"])
 
 

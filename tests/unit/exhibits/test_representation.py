@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lookalike.errors import LookalikeError
-from lookalike.exhibits import representation, visterm_montage
+from lookalike.exhibits import lbp_example, representation, visterm_montage
 from lookalike.exhibits.style import save_figure
 from lookalike.features import lbp, pyramid
 from lookalike.features.codebook import learn_codebook
@@ -37,17 +37,17 @@ def test_circle_values_agree_with_the_bits():
     rng = np.random.default_rng(0)
     for _ in range(50):
         patch = rng.integers(0, 256, (5, 5), dtype=np.uint8)
-        bits = representation.circle_values(patch) >= patch[2, 2]
+        bits = lbp_example.circle_values(patch) >= patch[2, 2]
         assert lbp.lbp_patterns(patch)[2, 2] == sum(1 << i for i in range(8) if bits[i])
 
 
 def test_circle_values_of_a_ramp_are_its_values_on_the_circle():
     ramp = np.tile(np.arange(0, 250, 50, dtype=np.uint8), (5, 1))
-    assert np.allclose(representation.circle_values(ramp), 100 + 50 * representation.circle_points()[:, 0])
+    assert np.allclose(lbp_example.circle_values(ramp), 100 + 50 * lbp_example.circle_points()[:, 0])
 
 
 def test_lbp_example_shows_pixels_points_bits_and_pattern(tmp_path):
-    figure = representation.draw_lbp_example(PATCH)
+    figure = lbp_example.draw_lbp_example(PATCH)
     shown = texts(figure)
     assert "pattern 11100001" in shown
     assert "2 changes around the circle: uniform, bin 26 of 0 to 58" in shown
@@ -62,13 +62,13 @@ def test_lbp_example_says_what_is_not_uniform():
     patch[[0, 2, 4, 2], [2, 0, 2, 4]] = 0
     assert any(
         "8 changes around the circle: not uniform, bin 58" in text
-        for text in texts(representation.draw_lbp_example(patch))
+        for text in texts(lbp_example.draw_lbp_example(patch))
     )
 
 
 def test_lbp_example_refuses_other_patches():
     with pytest.raises(ValueError, match="5x5"):
-        representation.draw_lbp_example(np.zeros((3, 3), np.uint8))
+        lbp_example.draw_lbp_example(np.zeros((3, 3), np.uint8))
 
 
 @pytest.mark.parametrize(("width", "height", "n_drawn"), [(300, 200, 3), (640, 480, 6), (1000, 800, 6)])
@@ -145,7 +145,7 @@ def test_common_visterms_are_rows_of_blocks_from_different_images(described):
         loaded.append(path)
         return load_rgb(root / path)
 
-    figure = representation.draw_common_visterms(load, manifest, files, codebook, n_words=3, n_samples=4)
+    figure = visterm_montage.draw_common_visterms(load, manifest, files, codebook, n_words=3, n_samples=4)
     assert figure.get_suptitle() == "the 3 commonest of 5 visterms"
     assert len(figure.axes) == 12
     shown = [axis for axis in figure.axes if axis.images]
@@ -166,14 +166,14 @@ def test_common_visterms_of_some_images_only(described):
         asked.add(path)
         return np.zeros((224, 300, 3), np.uint8)
 
-    representation.draw_common_visterms(load, manifest, files, codebook, n_images=2)
+    visterm_montage.draw_common_visterms(load, manifest, files, codebook, n_images=2)
     assert asked == {"0.png", "3.png"}
 
 
 def test_common_visterms_without_images_is_a_users_mistake(described):
     _, manifest, _, codebook = described
     with pytest.raises(LookalikeError, match="no described images"):
-        representation.draw_common_visterms(lambda path: PATCH, manifest, [], codebook)
+        visterm_montage.draw_common_visterms(lambda path: PATCH, manifest, [], codebook)
 
 
 def test_crop_is_the_block_in_the_original():
@@ -206,6 +206,7 @@ def test_write_picture_writes_three_formats_and_a_sidecar(material, tmp_path, na
     assert [path.name for path in written] == [f"{name}.{suffix}" for suffix in ("png", "svg", "pdf", "json")]
     sidecar = read_json(written[-1])
     assert sidecar["caption"].endswith("(four images, synthetic images)")
+    assert (sidecar["not_run"], sidecar["statuses"]) == (None, {})
     assert sidecar["files"] == sorted(path.name for path in written[:-1])
     first = [path.read_bytes() for path in written]
     again = representation.write_picture(name, material, tmp_path / "again", "representation")
@@ -223,8 +224,8 @@ def test_unknown_picture_is_a_users_mistake(material, tmp_path):
 
 def test_example_patch_is_uniform_with_an_edge():
     grey = np.random.default_rng(0).integers(0, 256, (40, 50), dtype=np.uint8)
-    patch = representation.example_patch(grey)
+    patch = lbp_example.example_patch(grey)
     pattern = int(lbp.lbp_patterns(patch)[2, 2])
     assert lbp.pattern_bins()[pattern] < 58
     assert 3 <= pattern.bit_count() <= 5
-    assert representation.example_patch(np.full((9, 9), 7, np.uint8)).tolist() == [[7] * 5] * 5
+    assert lbp_example.example_patch(np.full((9, 9), 7, np.uint8)).tolist() == [[7] * 5] * 5

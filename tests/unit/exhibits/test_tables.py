@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from lookalike.exhibits.tables import cell, latex_text, markdown_table, table1, table4
@@ -45,6 +46,19 @@ def test_table1_prints_fractions_by_subset_name(metrics, reference, context):
     assert cells(lines[0])[0] == "Var10"
     assert cells(lines[2])[2] == "0.33 ± 0.010"
     assert cells(lines[3])[2] == "0.33 ± 0.016"
+
+
+def test_a_further_method_of_the_study_has_a_column(metrics, reference, context):
+    variant = metrics[metrics["method"] == "oasis"].assign(method="oasis-dissim")
+    more = replace(context, methods=(*context.methods, "oasis-dissim"), method_titles={"oasis-dissim": "OASIS-Dissim"})
+    table = table4(pd.concat([metrics, variant]), more, reference)
+    lines = table.markdown.splitlines()
+    assert cells(lines[0])[2:] == ["OASIS", "MCML", "LEGO", "LMNN", "Euclidean", "OASIS-Dissim"]
+    assert cells(lines[2])[-1] == "33 ± 1.0"
+    assert cells(lines[3])[-1] == ""
+    assert r"\begin{tabular}{llrrrrrr}" in table.latex
+    assert r"\textit{}" not in table.latex
+    assert len(table.frame) == 2 * 4 * 6
 
 
 def test_long_csv_has_every_cell_once(metrics, reference, context):

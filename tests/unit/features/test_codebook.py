@@ -226,7 +226,7 @@ def test_count_visterms_refuses_double_and_unknown_images(tmp_path, images):
 def test_one_thread_is_given_back():
     import faiss
 
-    from lookalike.features._threads import one_thread
+    from lookalike.features._clustering import one_thread
 
     before = faiss.omp_get_max_threads()
     with one_thread():

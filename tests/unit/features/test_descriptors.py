@@ -208,9 +208,9 @@ def test_shards_cut_the_usable_rows_once(n_shards):
 
 def test_after_warm_up_nothing_is_compiled():
     from lookalike.features import _kernels
-    from lookalike.features.codebook import assign
+    from lookalike.features.codebook import assign, warm_up
 
-    descriptors.warm_up()
+    warm_up()
     kernels = (_kernels.count_level, _kernels.settle_nearest)
     before = [len(kernel.signatures) for kernel in kernels]
     counts = descriptors.describe(random_image(300, 200), PALETTE)
