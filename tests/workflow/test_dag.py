@@ -60,7 +60,7 @@ def test_without_data_the_default_target_writes_exhibits_that_say_so(project: Pr
 def test_a_data_sets_own_target_fails_where_it_cannot_be_run(project: Project) -> None:
     done = project.attempt("caltech256")
     assert done.returncode != 0
-    said_in_one_sentence(done.stdout, "not run: put", "https://data.caltech.edu", "data/caltech256")
+    said_in_one_sentence(done.stdout, "error:", "https://data.caltech.edu", "data/caltech256")
 
 
 def test_a_part_of_the_archive_is_not_taken_for_the_whole(project: Project) -> None:
