@@ -49,6 +49,9 @@ def checked(config: Mapping[str, Any], schema_path: str | os.PathLike[str]) -> C
         raise LookalikeError(_sentence(error))
     _fill(completed, schema, schema)
     _cross_check(completed)
+    for dataset, settings in completed["datasets"].items():
+        splits = completed["category"].get(dataset, {}).get("splits", {"train": 40, "test": 25})
+        settings["pool"].setdefault("keep", splits["train"] + splits["test"])
     return completed
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from lookalike.errors import LookalikeError
+
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 
 
 @contextmanager
@@ -47,12 +50,22 @@ def replacing(path: str | os.PathLike[str], scratch: str | os.PathLike[str] | No
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        if error.errno is None or isinstance(error, FileNotFoundError):
+        # only what concerns this file or the disk; the block may read others
+        if error.errno is None or (error.errno not in _DISK and not _concerns(error, target, scratch)):
             raise
         raise LookalikeError(
             f"cannot write {target}: {os.strerror(error.errno)}; nothing was changed there: "
             "free some space or mend the permissions, then run the same command again"
         ) from error
+
+
+def _concerns(error: OSError, target: Path, scratch: str | os.PathLike[str] | None) -> bool:
+    """Whether an error is about making or replacing `target`, and not about another file that the block reads."""
+    if isinstance(error, FileNotFoundError) or error.filename is None:
+        return False
+    folders = {target.parent, target.parent if scratch is None else Path(scratch)}
+    named = Path(os.fsdecode(error.filename))
+    return named.parent in folders or any(named in (folder, *folder.parents) for folder in folders)
 
 
 def write_table(table: Any, path: str | os.PathLike[str]) -> None:

@@ -48,7 +48,7 @@ def logged(log: Iterable[str]) -> Iterator[TextIO]:
             if path is not None:
                 print(f"error: {error}", file=terminal)
             sys.exit(1)
-        except BaseException:
+        except Exception:
             if path is not None:
                 traceback.print_exc()
                 print(f"an unexpected error; its traceback is in {path}", file=terminal)

@@ -10,6 +10,7 @@ import yaml
 
 from lookalike.config import checked, method_spec
 from lookalike.errors import LookalikeError
+from lookalike.exhibits.catalogue import EXHIBITS
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
@@ -27,6 +28,19 @@ def test_the_projects_own_configuration_is_complete(settings: dict[str, Any]) ->
     assert config["datasets"]["demo"]["clutter"] == ["257.clutter"]
     assert config["methods"]["oasis"]["trace"]["aggressiveness"] == 0.1
     assert "splits" not in settings["category"]["caltech256"], "the caller's own mapping must stay as it is"
+
+
+def test_the_pool_leaves_what_a_split_needs(settings: dict[str, Any]) -> None:
+    settings["category"]["demo"]["splits"] = {"train": 20, "test": 10}
+    settings["datasets"]["caltech256"]["pool"] = {"keep": 70}
+    pools = {name: data["pool"]["keep"] for name, data in checked(settings, SCHEMA)["datasets"].items()}
+    assert pools == {"caltech256": 70, "demo": 30}
+
+
+def test_exhibits_of_the_schema_are_those_that_can_be_drawn() -> None:
+    schema = yaml.safe_load(SCHEMA.read_text())
+    named = schema["$defs"]["category_study"]["properties"]["exhibits"]["propertyNames"]["enum"]
+    assert set(named) == {"/".join(key) for key in EXHIBITS}
 
 
 def test_the_example_of_the_documentation_is_valid(settings: dict[str, Any]) -> None:

@@ -16,6 +16,9 @@ import pytest
 import scipy.sparse as sp
 from project import Project
 
+from lookalike.datasets.synthetic import SyntheticCategories
+from lookalike.seeds import integer_seed
+
 pytestmark = pytest.mark.workflow
 
 RUN = "runs/words500/demo10/oasis/0"
@@ -33,6 +36,7 @@ CONTRACT = [
     "curves.parquet",
     "timing.parquet",
     "exhibits/index.md",
+    "exhibits/headline.txt",
     *(f"exhibits/oasis-jmlr-2010/table4.{suffix}" for suffix in ("csv", "md", "tex", "json")),
     *(f"exhibits/oasis-2009-draft/table1.{suffix}" for suffix in ("csv", "md", "tex", "json")),
     *(
@@ -75,6 +79,14 @@ def test_splits_have_their_sizes_and_no_image_of_the_pool(finished: Project, sub
         (fold, role): n * n_classes for fold in (0, 1) for role, n in (("train", 12), ("test", 8))
     }
     assert split.groupby("fold")["validation"].sum().tolist() == [4 * n_classes] * 2
+
+
+def test_images_are_those_of_the_data_sets_own_stream(finished: Project) -> None:
+    (folder,) = (finished.folder / "results/demo/images").iterdir()
+    settings = {"classes": 4, "images_per_class": 26, "clutter_images": 6, "width": 256, "height": 192}
+    spec = SyntheticCategories.from_settings(settings | {"difficulty": 0.3}, integer_seed(2010, "datasets", "demo"))
+    assert folder.name == spec.fingerprint()
+    assert sorted(path.name for path in folder.iterdir()) == sorted(spec.folder_names())
 
 
 def test_metrics_are_fractions_for_every_run(finished: Project) -> None:

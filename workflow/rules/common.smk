@@ -20,8 +20,8 @@ os.environ.update(
 sys.path.insert(0, str(SOURCE))
 
 from lookalike import config as settings
-from lookalike.datasets import fetch, sources, subsets
-from lookalike.datasets.locate import listing_fingerprint
+from lookalike.datasets import sources, subsets
+from lookalike.datasets.locate import listing_fingerprint, why_not_obtainable
 from lookalike.datasets.synthetic import SyntheticCategories
 from lookalike.errors import LookalikeError
 from lookalike.learners.registry import learner_module
@@ -77,9 +77,7 @@ def not_run(dataset):
         why = "" if Path(data["path"]).is_dir() else f"not run: put a folder of class folders at {data['path']}"
     else:
         archive = sources.load_archives(RESOURCES / "archives.yaml")["caltech256"]
-        state = fetch.status(archive, data["path"])
-        obtainable = state in ("folder", "archive") or (state == "reachable" and data["fetch"])
-        why = "" if obtainable else fetch.not_run_reason(archive, data["path"])
+        why = why_not_obtainable(archive, data["path"], RESOURCES / "caltech256-class-counts.csv", data["fetch"])
     if why:
         logger.warning(f"{dataset}: {why}")
     return why

@@ -18,7 +18,7 @@ rule draw_images:
         settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic"],
         folder=lambda wildcards: drawn_folder(wildcards.dataset),
         n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
-        seed=SEED,
+        seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
         "../scripts/draw_images.py"
 
@@ -56,7 +56,8 @@ rule scan_images:
         images=f"{RESULTS}/images.json",
         code=code("datasets/scan.py"),
     output:
-        f"{RESULTS}/manifest.parquet",
+        manifest=f"{RESULTS}/manifest.parquet",
+        listing=f"{RESULTS}/listing.txt",
     log:
         f"{LOGS}/scan_images.log",
     conda:

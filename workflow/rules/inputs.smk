@@ -2,6 +2,7 @@
 
 RUN_FILES = [
     "model.npz",
+    "model.json",
     "fit.json",
     "selection.parquet",
     "metrics.parquet",
@@ -37,9 +38,17 @@ def drawn_folder(dataset):
 
 
 def folder_listing(wildcards):
-    """Fingerprint of a user's own folder, so that adding, removing or replacing an image scans it again."""
+    """Fingerprint of a user's own folder, so that adding, removing or replacing an image scans it again.
+
+    A folder that is away (an unmounted disk) keeps the one that its results were made with.
+    """
     data = DATASETS[wildcards.dataset]
-    return listing_fingerprint(data["path"]) if data["kind"] == "folder" else ""
+    if data["kind"] != "folder":
+        return ""
+    recorded = Path(f"results/{wildcards.dataset}/listing.txt")
+    if not Path(data["path"]).is_dir() and recorded.is_file():
+        return recorded.read_text().strip()
+    return listing_fingerprint(data["path"])
 
 
 def block_shards(wildcards):
@@ -154,7 +163,12 @@ def exhibit_files(dataset, paper=""):
 
 def exhibits_of(datasets):
     """Every file of the exhibits of some data sets, and the lists of them: a target that notices each missing file."""
-    return [file for dataset in datasets for file in [f"results/{dataset}/exhibits/index.md", *exhibit_files(dataset)]]
+    lists = ["exhibits/index.md", "exhibits/headline.txt"]
+    return [
+        file
+        for dataset in datasets
+        for file in [*(f"results/{dataset}/{file}" for file in lists), *exhibit_files(dataset)]
+    ]
 
 
 def own_target(dataset):
@@ -200,7 +214,8 @@ def exhibit_context(wildcards):
     """What an exhibit has to know about its study besides the numbers."""
     dataset = wildcards.dataset
     study, data = CATEGORY[dataset], DATASETS[dataset]
-    shown = shown_subsets(dataset, f"{wildcards.get('paper')}/{wildcards.get('table') or wildcards.get('figure')}")
+    name = wildcards.get("table") or wildcards.get("figure") or wildcards.get("text")
+    shown = shown_subsets(dataset, f"{wildcards.get('paper')}/{name}")
     return {
         "dataset": dataset,
         "title": data.get("title", dataset),

@@ -12,7 +12,8 @@ with logged(snakemake.log):
 
     data = snakemake.params.data
     material = Material(
-        dataset=data.get("title", snakemake.wildcards.dataset),
+        dataset=snakemake.wildcards.dataset,
+        title=data.get("title", snakemake.wildcards.dataset),
         synthetic=data["kind"] == "synthetic",
         root=Path(read_json(snakemake.input.images)["root"]),
         manifest=read_table(snakemake.input.manifest),
@@ -21,5 +22,9 @@ with logged(snakemake.log):
         codebook=np.load(snakemake.input.codebook),
         block_files=list(snakemake.input.blocks),
         hellinger=snakemake.params.hellinger,
+        sources=[
+            *(str(snakemake.input[name]) for name in ("images", "manifest", "pool", "palette", "codebook")),
+            *map(str, snakemake.input.blocks),
+        ],
     )
     write_picture(snakemake.wildcards.picture, material, Path(snakemake.output[0]).parent, snakemake.wildcards.paper)

@@ -4,7 +4,7 @@ from lookalike.workflow_log import logged, progress_lines
 
 with logged(snakemake.log):
     from lookalike.datasets.scan import scan_folder, summary
-    from lookalike.files import read_json, write_table
+    from lookalike.files import read_json, replacing, write_table
 
     manifest = scan_folder(
         read_json(snakemake.input.images)["root"],
@@ -13,4 +13,6 @@ with logged(snakemake.log):
         progress=progress_lines("files"),
     )
     print(summary(manifest).to_string())
-    write_table(manifest, snakemake.output[0])
+    write_table(manifest, snakemake.output.manifest)
+    with replacing(snakemake.output.listing) as part:
+        part.write_text(snakemake.params.listing + "\n", encoding="utf-8")

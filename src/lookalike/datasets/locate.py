@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any, TextIO
 
-from lookalike.datasets.fetch import fetch_archive, put_in_place, unpacked_folder
+from lookalike.datasets.fetch import fetch_archive, is_reachable, not_run_reason, put_in_place, unpacked_folder
 from lookalike.datasets.sources import Archive
 from lookalike.errors import LookalikeError
 
@@ -73,6 +73,32 @@ def obtain_archive(
         top_folder=archive.top_folder,
     )
     return {"root": root.as_posix(), "archive": archive.filename, "md5": archive.md5}
+
+
+def why_not_obtainable(
+    archive: Archive, folder: str | os.PathLike[str], class_counts: str | os.PathLike[str], may_download: bool
+) -> str:
+    """Return why an archive's images cannot be had now, as a ``not run: ...`` sentence; empty where they can.
+
+    Cheap enough for planning: files are counted and sizes compared, nothing is read or verified.
+
+    Parameters
+    ----------
+    archive, folder, class_counts, may_download
+        As for `obtain_archive`.
+    """
+    root, file = unpacked_folder(archive, folder), Path(folder) / archive.filename
+    if root is not None:
+        try:
+            _check_complete(root, archive, _read_class_counts(class_counts))
+        except LookalikeError as error:
+            return f"not run: {error}"
+        return ""
+    if file.is_file():
+        size = file.stat().st_size
+        wrong = f"not run: {file} has {size:,} bytes instead of {archive.size:,}; {put_in_place(archive, folder)}"
+        return "" if size == archive.size else wrong
+    return "" if may_download and is_reachable(archive) else not_run_reason(archive, folder)
 
 
 def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:

@@ -23,7 +23,7 @@ from lookalike.evaluation.ranking import Rankings, rank_leave_one_out
 from lookalike.evaluation.selection import MEASURED, best_candidate, grid, log_spaced_steps, trace_candidates
 from lookalike.files import write_json, write_table
 from lookalike.learners.registry import learner_class
-from lookalike.seeds import integer_seed
+from lookalike.seeds import generator, integer_seed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,7 @@ def run_fold(
     """
     import pandas as pd
 
-    images = _images_of(split, fold)
+    images = _images_of(split, fold, seed, subset)
     make = _learner_maker(method_spec, seed, (subset, fold))
     seconds: dict[str, float] = {}
     chosen: dict[str, Any] = {}
@@ -221,7 +221,7 @@ def trace_fold(
     """
     import pandas as pd
 
-    images = _images_of(split, fold)
+    images = _images_of(split, fold, seed, subset)
     train, test = images["train"], images["test"]
     X_train, X_test = _tfidf(counts, train.rows, test.rows)
 
@@ -264,25 +264,26 @@ class _Images:
     labels: npt.NDArray[np.str_]
 
 
-def _images_of(split: pd.DataFrame, fold: int) -> dict[str, _Images]:
-    """Rows and labels of a fold's parts, rows ascending; train is learn and validation together."""
+def _images_of(split: pd.DataFrame, fold: int, seed: int, subset: str) -> dict[str, _Images]:
+    """Rows and labels of a fold's parts; train is learn and validation together.
+
+    Training rows ascend. Rows that are ranked stand in a random order: manifests are sorted by class, equal
+    similarities keep the order of the rows, and those of images without a common visterm are many and equal.
+    """
     table = split[split["fold"] == fold].sort_values("image_id", kind="stable")
     if table.empty:
         known = sorted(set(split["fold"].tolist()))
         raise LookalikeError(f"fold {fold} is not in the split table, which has folds {known}: choose one of them")
-    train, validation = table["role"] == "train", table["validation"].astype(bool)
+    shuffled = table.iloc[generator(seed, "category", subset, "fold", int(fold), "order").permutation(len(table))]
     parts = {
-        "train": train,
-        "learn": train & ~validation,
-        "validation": train & validation,
-        "test": table["role"] == "test",
+        "train": table[table["role"] == "train"],
+        "learn": table[(table["role"] == "train") & ~table["validation"].astype(bool)],
+        "validation": shuffled[(shuffled["role"] == "train") & shuffled["validation"].astype(bool)],
+        "test": shuffled[shuffled["role"] == "test"],
     }
     return {
-        name: _Images(
-            rows=table.loc[mask, "image_id"].to_numpy(dtype=np.int32),
-            labels=table.loc[mask, "label"].to_numpy(dtype=np.str_),
-        )
-        for name, mask in parts.items()
+        name: _Images(rows=part["image_id"].to_numpy(dtype=np.int32), labels=part["label"].to_numpy(dtype=np.str_))
+        for name, part in parts.items()
     }
 
 
@@ -327,15 +328,22 @@ def _learner_maker(
 def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
     """What exhibits say about the selection: the stop at the traced aggressiveness, and whether a limit was hit."""
     trace = spec.get("trace")
-    record: dict[str, Any] = {"stop_at_traced_aggressiveness": None, "at_edge": False}
+    record: dict[str, Any] = {
+        "stop_at_traced_aggressiveness": None,
+        "traced_stop_at_last_step": False,
+        "at_grid_edge": False,
+        "at_last_step": False,
+    }
     if selection.empty or not trace or "aggressiveness" not in selection:
         return record
+    last_step = int(selection["step"].max())
     at_traced = selection[np.isclose(selection["aggressiveness"], trace.get("aggressiveness", 0.1))]
     if not at_traced.empty:
         record["stop_at_traced_aggressiveness"] = best_candidate(at_traced)[1]
+        record["traced_stop_at_last_step"] = record["stop_at_traced_aggressiveness"] == last_step
     values = list((spec.get("select") or {}).get("aggressiveness", []))
-    at_end_of_grid = len(values) > 1 and chosen["aggressiveness"] in (min(values), max(values))
-    record["at_edge"] = bool(at_end_of_grid or chosen["n_steps"] == selection["step"].max())
+    record["at_grid_edge"] = len(values) > 1 and chosen["aggressiveness"] in (min(values), max(values))
+    record["at_last_step"] = chosen["n_steps"] == last_step
     return record
 
 

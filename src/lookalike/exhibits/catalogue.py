@@ -16,7 +16,7 @@ from lookalike.exhibits.context import Context
 from lookalike.exhibits.facts import subset_of_text
 from lookalike.exhibits.figures import Plot, precision_curves, shows_printed, stop_label, training_curves
 from lookalike.exhibits.reference import PAPERS, PRINTED_TABLE
-from lookalike.exhibits.tables import Table, table1, table4
+from lookalike.exhibits.tables import STAR, Table, table1, table4
 from lookalike.exhibits.text_numbers import compare_text, text_numbers
 
 if TYPE_CHECKING:
@@ -69,6 +69,14 @@ def _stop(context: Context) -> str:
     return f" (dotted vertical line: {stop_label(context)}, mean over folds)" if drawn else ""
 
 
+def _selection(context: Context) -> str:
+    return context.selection_sentence
+
+
+def _has_star(table: Table) -> bool:
+    return "printed_cell" in table.frame and bool(table.frame["printed_cell"].eq(STAR).any())
+
+
 def _images(context: Context) -> str:
     return f"{'Synthetic images' if context.synthetic else 'Images'} of {context.title}"
 
@@ -91,6 +99,8 @@ class Exhibit:
     """Which of ``metrics`` and ``curves`` it is drawn from."""
     draw: Draw
     """``draw(numbers, context, reference)``."""
+    drawn_by: str
+    """Name of the module that draws it, dotted."""
     compare: Compare
     """``compare(numbers, context, reference)``: one row a printed number."""
     data: Callable[[Context], str] = _own_representation
@@ -98,21 +108,33 @@ class Exhibit:
     of_own_representation: bool = True
     """Whether all its numbers are the study's in its own representation, whose selections and reasons against a
     comparison the caption then tells; the rows of others tell for themselves."""
+    selection: Callable[[Context], str] = _selection
+    """The sentence of the caption about selections that ended at an end of what was tried."""
 
     @property
     def has_printed(self) -> bool:
         """Whether a paper prints numbers of it; an exhibit of our own has none."""
         return self.paper in PAPERS
 
-    def caption(self, context: Context) -> str:
-        """What is shown, on which data, what the error bars mean, and which exhibit of which paper it follows."""
+    def caption(self, context: Context, drawn: Table | Plot | None = None) -> str:
+        """What is shown, on which data, what the error bars mean, and which exhibit of which paper it follows.
+
+        Parameters
+        ----------
+        context : Context
+        drawn : Table or Plot, optional
+            What was drawn; marks that only some tables have are explained where it has them.
+        """
         parts = [self.shows.format(stop=_stop(context))]
         if context.not_run_sentence:
             parts.append(f"{context.title}: {context.not_run_sentence}.")
             parts += ["Numbers shown are the paper's."] if self.has_printed else []
         else:
             parts += [self.data(context), self.errors.format(n_folds=context.n_folds)]
-            parts += [context.edge_sentence] if self.of_own_representation and context.edge_sentence else []
+        if isinstance(drawn, Table) and _has_star(drawn):
+            parts.append(f"{STAR}: the paper prints no number, since the learner did not converge.")
+        if self.of_own_representation and self.selection(context):
+            parts.append(self.selection(context))
         if self.kind == "figure" and any(shows_printed(context, subset) for subset in context.subsets):
             table = PRINTED_TABLE[self.paper].replace("table", "Table ")
             parts.append(f"Hollow markers: {table} of the paper, with its standard deviations.")
@@ -164,10 +186,11 @@ def _tables(paper: str, name: str, make: Callable[..., Table], unit: str) -> Exh
         shows=f"Mean average precision and precision at top 1, 10 and 50 of all compared methods, {unit}.",
         errors=(
             "Values are means over {n_folds} folds, ± the standard deviation across them; the paper's row stands "
-            "beneath ours. -: not run here; *: the paper prints no number, since the learner did not converge."
+            "beneath ours. -: not run here."
         ),
         needs=frozenset({"metrics"}),
         draw=_table(make),
+        drawn_by="lookalike.exhibits.tables",
         compare=_compare_table(paper),
     )
 
@@ -180,13 +203,14 @@ def _training(paper: str, name: str) -> Exhibit:
         title=name.replace("fig", "Figure "),
         shows=(
             "Mean average precision of OASIS over training and test images as a function of the number of training "
-            "steps, past the step at which early stopping stops{stop}; dashed: Euclidean "
-            "baseline on the test images."
+            "steps{stop}; dashed: Euclidean baseline on the test images."
         ),
         errors="Error bars: standard error of the mean over {n_folds} folds.",
         needs=frozenset({"metrics", "curves"}),
         draw=_figure(training_curves, paper),
+        drawn_by="lookalike.exhibits.figures",
         compare=_compare_training(paper),
+        selection=lambda context: context.traced_stop_sentence,
     )
 
 
@@ -200,6 +224,7 @@ def _precision(paper: str, name: str) -> Exhibit:
         errors="Error bars: standard error of the mean over {n_folds} folds.",
         needs=frozenset({"metrics"}),
         draw=_figure(precision_curves, paper),
+        drawn_by="lookalike.exhibits.figures",
         compare=_compare_table(paper, ("p@1", "p@10", "p@50")),
     )
 
@@ -217,6 +242,7 @@ def _text() -> Exhibit:
         errors="Values with ± are means over {n_folds} folds and the standard deviation across them. -: not run here.",
         needs=frozenset(),
         draw=lambda numbers, context, reference: text_numbers(numbers.facts, context, reference),
+        drawn_by="lookalike.exhibits.text_numbers",
         compare=lambda numbers, context, reference: compare_text(numbers.facts, context, reference),
         data=_data_of_text,
         of_own_representation=False,
@@ -236,6 +262,7 @@ def _ablations() -> Exhibit:
         errors="Values are means over {n_folds} folds, ± the standard deviation across them. -: not run here.",
         needs=frozenset({"metrics"}),
         draw=lambda numbers, context, reference: ablations(numbers.metrics, context),
+        drawn_by="lookalike.exhibits.ablations",
         compare=lambda numbers, context, reference: compared.comparison_frame([]),
         data=_all_representations,
         of_own_representation=False,

@@ -14,6 +14,7 @@ import numpy as np
 from lookalike.evaluation.statistics import summarise
 from lookalike.exhibits.context import Context, SubsetInfo
 from lookalike.exhibits.reference import PRINTED_TABLE, printed_number
+from lookalike.exhibits.style import title_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -224,7 +225,7 @@ def without_verdict(row: pd.Series, context: Context, ours: float) -> tuple[str,
         return NO_PRINTED_VALUE, row["note"] or "the paper prints no number"
     if math.isnan(ours):
         if row["method"] and row["method"] not in context.methods:
-            return NO_RESULT, f"{row['method']} was not run"
+            return NO_RESULT, f"{title_of(row['method'], context.method_titles)} was not run"
         return NO_RESULT, f"this run has no {row['metric']}"
     return None
 

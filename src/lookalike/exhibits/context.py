@@ -66,8 +66,12 @@ class Context:
     """The C whose learning curves are drawn (JMLR Figure 5 has 0.1)."""
     selected_steps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Subset to the step at which validation stops OASIS at the traced C, a number for each fold that has one."""
-    at_edge: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
-    """Subset to whether each fold's selection of OASIS chose the end of its grid or of the traced steps."""
+    traced_stop_at_last_step: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    """Subset to whether each of these stops is the last traced step."""
+    at_grid_edge: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    """Subset to whether each fold's selection of OASIS chose a C at an end of its grid."""
+    at_last_step: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    """Subset to whether each fold's selection of OASIS chose the last traced step."""
 
     @property
     def synthetic(self) -> bool:
@@ -98,12 +102,35 @@ class Context:
         )
 
     @property
-    def edge_sentence(self) -> str:
-        """How many folds' selection of OASIS ended where the grid or the trace ends; "" where none did."""
-        folds = [at_edge for subset in self.subsets for at_edge in self.at_edge.get(subset.id, ())]
-        if self.not_run is not None or not any(folds):
+    def selection_sentence(self) -> str:
+        """How many folds' selection of OASIS ended where the grid or the trace ends; "" where none did.
+
+        Examples
+        --------
+        ``In 3 of 10 folds selection chose the end of the grid of C, in 2 the last traced step.``
+        """
+        at_grid_edge, at_last_step = self._of_all_folds(self.at_grid_edge), self._of_all_folds(self.at_last_step)
+        ends = ((at_grid_edge, "the end of the grid of C"), (at_last_step, "the last traced step"))
+        parts = [(sum(folds), len(folds), end) for folds, end in ends if any(folds)]
+        if not parts:
             return ""
-        return f"In {sum(folds)} of {len(folds)} folds selection chose the end of its grid or of the traced steps."
+        n, n_folds, end = parts[0]
+        others = "".join(f", in {n} {end}" for n, _, end in parts[1:])
+        return f"In {n} of {n_folds} folds selection chose {end}{others}."
+
+    @property
+    def traced_stop_sentence(self) -> str:
+        """How many folds' validation stop at the traced C is the last traced step; "" where none is."""
+        folds = self._of_all_folds(self.traced_stop_at_last_step)
+        if not any(folds):
+            return ""
+        stop = f"the validation stop at C = {self.traced_aggressiveness:g}"
+        return f"In {sum(folds)} of {len(folds)} folds {stop} is the last traced step."
+
+    def _of_all_folds(self, flags: Mapping[str, tuple[bool, ...]]) -> list[bool]:
+        """Flags of all folds of the subsets drawn; none where nothing was run."""
+        subsets = () if self.not_run is not None else self.subsets
+        return [flag for subset in subsets for flag in flags.get(subset.id, ())]
 
     def own(self, table: pd.DataFrame | None) -> pd.DataFrame | None:
         """Rows of a metrics or curve table that belong here; None when there are none."""
@@ -129,7 +156,8 @@ def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Contex
         out.
     fits : DataFrame or None
         What each fit recorded (timing.parquet): ``subset``, ``representation``, ``method``, ``fold``, ``n_classes``
-        and, of OASIS, ``stop_at_traced_aggressiveness`` and ``at_edge``. None where nothing was run.
+        and, of OASIS, ``stop_at_traced_aggressiveness``, ``traced_stop_at_last_step``, ``at_grid_edge`` and
+        ``at_last_step``. None where nothing was run.
 
     Returns
     -------
@@ -162,7 +190,11 @@ def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Contex
         method_titles=dict(study["methods"]),
         traced_aggressiveness=study.get("traced_aggressiveness", 0.1),
         selected_steps={subset: _selected_steps(rows) for subset, rows in oasis.items()},
-        at_edge={subset: _at_edge(rows) for subset, rows in oasis.items()},
+        traced_stop_at_last_step={
+            subset: _flags(_with_stop(rows), "traced_stop_at_last_step") for subset, rows in oasis.items()
+        },
+        at_grid_edge={subset: _flags(rows, "at_grid_edge") for subset, rows in oasis.items()},
+        at_last_step={subset: _flags(rows, "at_last_step") for subset, rows in oasis.items()},
     )
 
 
@@ -184,6 +216,9 @@ def why_not_comparable(study: Mapping[str, Any], settings: Mapping[str, Any], n_
     listed = published if classes == "published" else [] if isinstance(classes, str) else list(classes or ())
     if not published or sorted(listed) != sorted(published):
         return "other classes than the paper's"
+    if study["kind"] != "caltech256":
+        # folders of the same names; only the archive is known to hold the paper's images
+        return "not known to be the paper's images"
     if n_classes != len(published):
         return f"{n_classes} of the paper's {len(published)} classes"
     other = [
@@ -217,13 +252,18 @@ def _oasis_fits(subset: str, representation: str, fits: pd.DataFrame | None) -> 
 
 
 def _selected_steps(rows: pd.DataFrame | None) -> tuple[int, ...]:
-    # a study without a traced method has no such column
+    with_stop = _with_stop(rows)
+    return () if with_stop is None else tuple(map(int, with_stop["stop_at_traced_aggressiveness"]))
+
+
+def _with_stop(rows: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Fits of folds in which validation stops at the traced C; a study without a traced method has no such column."""
     if rows is None or "stop_at_traced_aggressiveness" not in rows:
-        return ()
-    return tuple(int(steps) for steps in rows["stop_at_traced_aggressiveness"].dropna())
+        return None
+    return rows[rows["stop_at_traced_aggressiveness"].notna()]
 
 
-def _at_edge(rows: pd.DataFrame | None) -> tuple[bool, ...]:
-    if rows is None or "at_edge" not in rows:
+def _flags(rows: pd.DataFrame | None, column: str) -> tuple[bool, ...]:
+    if rows is None or column not in rows:
         return ()
-    return tuple(bool(at_edge) for at_edge in rows["at_edge"].eq(True))
+    return tuple(bool(flag) for flag in rows[column].eq(True))

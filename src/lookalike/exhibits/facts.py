@@ -10,6 +10,8 @@ from lookalike.exhibits.context import Context, SubsetInfo
 if TYPE_CHECKING:
     import pandas as pd
 
+PAPER_OF_TEXT = "oasis-jmlr-2010"
+"""The paper whose running text prints these numbers."""
 WORDS_IN_TEXT = 10_000
 """Size of the codebook for which the paper prints the non-zeros per image (JMLR section 3)."""
 COLUMNS = ("metric", "value", "std", "words")
@@ -61,8 +63,9 @@ def study_facts(manifest: pd.DataFrame, fits: pd.DataFrame | None, context: Cont
 
 
 def subset_of_text(context: Context) -> SubsetInfo | None:
-    """Return the first subset that is comparable, else the first; None where there is none."""
-    return next((subset for subset in context.subsets if subset.comparable), next(iter(context.subsets), None))
+    """Return the first subset that the paper of the text prints, else the first; None where there is none."""
+    printed = (subset for subset in context.subsets if subset.printed.get(PAPER_OF_TEXT))
+    return next(printed, next(iter(context.subsets), None))
 
 
 def _representation_of_text(fits: pd.DataFrame, context: Context) -> str:

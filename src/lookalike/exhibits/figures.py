@@ -93,8 +93,9 @@ def training_curves(
             axis.set_ylabel("Mean average precision")
             axis.xaxis.set_major_formatter(thousands)
             last = _draw_training(axis, own, subset, records)
-            _draw_euclidean(axis, own, own_metrics, subset, records)
-            _draw_stop(axis, context, subset, records)
+            stop = _draw_stop(axis, context, subset, records)
+            # the value stands at the end of the dashed line that is farther from the dotted one
+            _draw_euclidean(axis, own, own_metrics, subset, records, label_left=stop > last / 2)
             if shows_printed(context, subset):
                 _draw_printed_map(axis, reference, paper, subset, context, records)
             axis.set_xlim(0, 1.02 * last if last else 60_000)
@@ -196,6 +197,8 @@ def _draw_euclidean(
     metrics: pd.DataFrame | None,
     subset: SubsetInfo,
     records: list[dict[str, Any]],
+    *,
+    label_left: bool,
 ) -> None:
     values = None
     if metrics is not None:
@@ -209,20 +212,25 @@ def _draw_euclidean(
     mean, n = float(values["value"].mean()), len(values)
     sem = float(values["value"].std()) / math.sqrt(n) if n > 1 else math.nan
     axis.axhline(mean, color=BLACK, linestyle="--", linewidth=1.0, label="Euclidean, test images", zorder=1.5)
+    place, shift, side = (0, 3, "left") if label_left else (1, -3, "right")
+    # above dotted and grid lines, beneath the curves
     axis.annotate(
-        f"{mean:.2f}", (1, mean), xycoords=("axes fraction", "data"), xytext=(-2, -2), textcoords="offset points",
-        ha="right", va="top", fontsize=6.5,
+        f"{mean:.2f}", (place, mean), xycoords=("axes fraction", "data"), xytext=(shift, -3),
+        textcoords="offset points", ha=side, va="top", fontsize=6.5, zorder=1.6,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
     )  # fmt: skip
     records.append(_point(subset, "euclidean", math.nan, mean, sem, n))
 
 
-def _draw_stop(axis: Axes, context: Context, subset: SubsetInfo, records: list[dict[str, Any]]) -> None:
+def _draw_stop(axis: Axes, context: Context, subset: SubsetInfo, records: list[dict[str, Any]]) -> float:
+    """Vertical line at the mean validation stop; returns its step, 0 where there is none."""
     steps = context.selected_steps.get(subset.id, ())
     if not steps or context.not_run is not None:
-        return
+        return 0.0
     mean = float(np.mean(steps))
     axis.axvline(mean, color=GREY, linestyle=":", linewidth=1.1, label=stop_label(context), zorder=1.2)
     records.append(_point(subset, "validation stop", mean, math.nan, math.nan, len(steps)))
+    return mean
 
 
 def _draw_printed_map(

@@ -22,7 +22,7 @@ MARKER, CAP = 2.4, 3.0
 
 
 def new_panels(context: Context, paper: str) -> tuple[Figure, list[Axes]]:
-    """One panel a subset, in rows of at most three (four make two rows of two), lettered as in the papers."""
+    """One panel a subset, in rows of at most three (four make two rows of two); several have letters, as in print."""
     n = len(context.subsets)
     n_columns = 2 if n == 4 else min(n, 3)
     n_rows = math.ceil(n / n_columns)
@@ -32,7 +32,8 @@ def new_panels(context: Context, paper: str) -> tuple[Figure, list[Axes]]:
     for spare in axes[n:]:
         spare.remove()
     for place, (axis, subset) in enumerate(zip(axes[:n], context.subsets, strict=True)):
-        axis.set_title(f"({_letters(place)})  {block_title(subset, context, paper)}", loc="left")
+        letter = f"({_letters(place)})  " if n > 1 else ""
+        axis.set_title(letter + block_title(subset, context, paper), loc="left")
     return figure, axes[:n]
 
 

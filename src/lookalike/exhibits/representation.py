@@ -8,6 +8,7 @@ returns a matplotlib figure, which `style.save_figure` writes.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -150,8 +151,8 @@ class Material:
 
     Attributes
     ----------
-    dataset : str
-        Title of the data set.
+    dataset, title : str
+        Id and title of the data set.
     synthetic : bool
         Whether its images are made by code; captions say so.
     root : Path
@@ -163,9 +164,12 @@ class Material:
     block_files : list of paths
     hellinger : bool
         Whether the codebook was learned from square roots.
+    sources : sequence of str
+        Files that all this was read from, kept in the sidecar.
     """
 
     dataset: str
+    title: str
     synthetic: bool
     root: Path
     manifest: pd.DataFrame
@@ -174,6 +178,7 @@ class Material:
     codebook: npt.NDArray[np.float32]
     block_files: list[str | os.PathLike[str]]
     hellinger: bool = False
+    sources: Sequence[str] = ()
 
     def load(self, path: str) -> Image:
         """Return the pixels of one image of the manifest."""
@@ -211,68 +216,82 @@ def write_picture(name: str, material: Material, folder: str | os.PathLike[str],
     """
     if name not in _PICTURES:
         raise LookalikeError(f"there is no picture {name!r}: choose one of {', '.join(_PICTURES)}")
-    title, caption, draw = _PICTURES[name]
-    written = save_figure(draw(material), Path(folder) / name)
-    images = f"{material.dataset}, synthetic images" if material.synthetic else material.dataset
+    picture = _PICTURES[name]
+    figure, caption = picture.draw(material)
+    written = save_figure(figure, Path(folder) / name)
+    images = f"{material.title}, synthetic images" if material.synthetic else material.title
     sidecar = write_sidecar(
         folder,
         paper=paper,
         name=name,
         kind="picture",
-        title=title,
+        title=picture.title,
         caption=f"{caption} ({images})",
         dataset=material.dataset,
+        dataset_title=material.title,
         synthetic=material.synthetic,
         files=written,
-        drawn_by="lookalike.exhibits.representation",
+        drawn_by=picture.drawn_by,
+        sources=material.sources,
     )
     return [*written, sidecar]
 
 
-def _picture_of_pattern(material: Material) -> Figure:
-    return draw_lbp_example(example_patch(lbp.luma(material.load(material.example_path()))))
+@dataclass(frozen=True)
+class _Picture:
+    """One picture: its title, the module that draws it, and what draws it from a material, with its caption."""
+
+    title: str
+    drawn_by: str
+    draw: Callable[[Material], tuple[Figure, str]]
 
 
-def _picture_of_blocks(material: Material) -> Figure:
-    return draw_block_grid(material.load(material.example_path()))
+def _picture_of_pattern(material: Material) -> tuple[Figure, str]:
+    caption = (
+        "How a pixel's local binary pattern LBP(8,2) is read off its neighbours, as in Figure 2 of the JMLR paper, "
+        "drawn by the code that describes images."
+    )
+    return draw_lbp_example(example_patch(lbp.luma(material.load(material.example_path())))), caption
 
 
-def _picture_of_palette(material: Material) -> Figure:
+def _picture_of_blocks(material: Material) -> tuple[Figure, str]:
+    caption = "The blocks that are described at each scale; two neighbours, which share a half, are outlined."
+    return draw_block_grid(material.load(material.example_path())), caption
+
+
+def _picture_of_palette(material: Material) -> tuple[Figure, str]:
     from lookalike.features.descriptors import read_blocks
 
     counts = np.zeros(len(material.palette), np.int64)
     for path in material.block_files:
         counts += read_blocks(path).counts[:, lbp.N_BINS :].sum(axis=0, dtype=np.int64)
-    return draw_palette(material.palette, counts)
+    caption = (
+        "The colours that pixels are counted by, learned by k-means from the codebook pool, with the share of the "
+        "pixels of all blocks that each takes."
+    )
+    return draw_palette(material.palette, counts), caption
 
 
-def _picture_of_visterms(material: Material) -> Figure:
-    return draw_common_visterms(
+def _picture_of_visterms(material: Material) -> tuple[Figure, str]:
+    montage = draw_common_visterms(
         material.load, material.manifest, material.block_files, material.codebook, hellinger=material.hellinger
     )
+    caption = (
+        f"{_in_words(montage.n_words).capitalize()} commonest visterms among {montage.n_images:,} images; each row: "
+        f"blocks from {_in_words(montage.n_samples)} different images, enlarged from their own scale."
+    )
+    return montage.figure, caption
+
+
+def _in_words(number: int) -> str:
+    """Return a number up to twelve as a word, a larger one in figures."""
+    words = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    return words[number] if number < len(words) else f"{number:,}"
 
 
 _PICTURES = {
-    "fig2": (
-        "Figure 2: a local binary pattern",
-        "How a pixel's local binary pattern LBP(8,2) is read off its neighbours, as in Figure 2 of the JMLR paper, "
-        "drawn by the code that describes images.",
-        _picture_of_pattern,
-    ),
-    "block_grid": (
-        "Blocks of an image",
-        "The blocks that are described at each scale; two neighbours, which share a half, are outlined.",
-        _picture_of_blocks,
-    ),
-    "palette": (
-        "The colour palette",
-        "The colours that pixels are counted by, learned by k-means from the codebook pool, with the share of the "
-        "pixels of all blocks that each takes.",
-        _picture_of_palette,
-    ),
-    "visterms": (
-        "The commonest visterms",
-        "Blocks of the visterms that the most images hold, each from another image.",
-        _picture_of_visterms,
-    ),
+    "fig2": _Picture("Figure 2: a local binary pattern", "lookalike.exhibits.lbp_example", _picture_of_pattern),
+    "block_grid": _Picture("Blocks of an image", "lookalike.exhibits.representation", _picture_of_blocks),
+    "palette": _Picture("The colour palette", "lookalike.exhibits.representation", _picture_of_palette),
+    "visterms": _Picture("The commonest visterms", "lookalike.exhibits.visterm_montage", _picture_of_visterms),
 }

@@ -18,6 +18,7 @@ def write_sidecar(
     title: str,
     caption: str,
     dataset: str,
+    dataset_title: str,
     synthetic: bool,
     files: Sequence[Path],
     drawn_by: str,
@@ -36,14 +37,14 @@ def write_sidecar(
         Which exhibit; `paper` is ``representation`` for those that no paper prints.
     kind : {"table", "figure", "picture"}
     title, caption : str
-    dataset : str
-        The data set's id or title.
+    dataset, dataset_title : str
+        The data set's id and title.
     synthetic : bool
         Whether its images are made by code.
     files : sequence of Path
         What was written beside it.
     drawn_by : str
-        The module that draws it.
+        The module that draws it, dotted.
     statuses : mapping of str to int, optional
         How many printed numbers have each status; none for a picture.
     status : str
@@ -51,7 +52,7 @@ def write_sidecar(
     not_run : str, optional
         ``not run: put X at Y``; None where it was run.
     sources : sequence of str
-        Files that the numbers come from.
+        Files that it is drawn from.
 
     Returns
     -------
@@ -65,6 +66,7 @@ def write_sidecar(
         "title": title,
         "caption": caption,
         "dataset": dataset,
+        "dataset_title": dataset_title,
         "synthetic": synthetic,
         "statuses": dict(statuses or {}),
         "status": status,

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from lookalike.exhibits import compare as compared
 from lookalike.exhibits.context import Context
-from lookalike.exhibits.facts import WORDS_IN_TEXT, subset_of_text
+from lookalike.exhibits.facts import PAPER_OF_TEXT, WORDS_IN_TEXT, subset_of_text
 from lookalike.exhibits.reference import printed_number
 from lookalike.exhibits.tables import NOT_RUN, Block, Table, make_table, plus_minus
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PAPER = "oasis-jmlr-2010"
 ROWS = {
     "images_kept": ("Images kept after dropping too small ones", ",.0f"),
     "categories_kept": ("Categories kept", ",.0f"),
@@ -54,6 +53,7 @@ def text_numbers(facts: pd.DataFrame | None, context: Context, reference: pd.Dat
         words = _fact(facts, metric)[2]
         ours = NOT_RUN if context.not_run else plus_minus(row.ours, row.ours_std, form)
         printed = plus_minus(row.printed, row.printed_std, ",g")
+        title += f" ({words:,} words)" if words and not context.not_run else ""
         records.append((metric, row.subset, words, row.ours, row.ours_std, ours, row.printed, printed, row.status))
         rows.append((title, ours, printed, _with_reason(str(row.status), str(row.reason))))
     frame = pd.DataFrame(records, columns=list(CSV_COLUMNS))
@@ -72,7 +72,7 @@ def compare_text(facts: pd.DataFrame | None, context: Context, reference: pd.Dat
     chosen = subset_of_text(context)
     rows = []
     for metric in ROWS:
-        row = printed_number(reference, PAPER, "text", "", METHOD_OF.get(metric, ""), metric)
+        row = printed_number(reference, PAPER_OF_TEXT, "text", "", METHOD_OF.get(metric, ""), metric)
         if row is None:
             continue
         ours, std, words = (math.nan, math.nan, 0) if context.not_run else _fact(facts, metric)
@@ -96,7 +96,10 @@ def _why_not_comparable(metric: str, context: Context, words: int) -> str:
             return "other images than the paper's"
         return "" if words == WORDS_IN_TEXT else f"{words:,} words here, {WORDS_IN_TEXT:,} in the paper"
     subset = subset_of_text(context)
-    return "" if subset is None else subset.why_not_comparable
+    if subset is None:
+        return ""
+    not_printed = "" if subset.printed.get(PAPER_OF_TEXT) else "other classes than the paper's"
+    return subset.why_not_comparable or not_printed
 
 
 def _status(row: pd.Series, ours: float, std: float) -> str:

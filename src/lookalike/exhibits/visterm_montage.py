@@ -22,6 +22,18 @@ if TYPE_CHECKING:
 Image = npt.NDArray[np.uint8]
 
 
+class Montage(NamedTuple):
+    """A drawn montage with what its caption tells."""
+
+    figure: Figure
+    n_words: int
+    """Rows: visterms drawn."""
+    n_samples: int
+    """Blocks in the longest row."""
+    n_images: int
+    """Images among which the visterms are the commonest."""
+
+
 class _Occurrences(NamedTuple):
     """Which word each block of some images is: parallel arrays over blocks, and the number of images."""
 
@@ -41,7 +53,7 @@ def draw_common_visterms(
     *,
     hellinger: bool = False,
     n_images: int = 400,
-) -> Figure:
+) -> Montage:
     """Draw blocks of the commonest visterms, one row of samples each.
 
     Parameters
@@ -60,17 +72,23 @@ def draw_common_visterms(
     hellinger : bool
         Whether the codebook was learned from square roots.
     n_images : int
-        Blocks are taken from so many images, spread evenly over the files.
+        Blocks are taken from at most so many images, spread evenly over the files.
 
     Returns
     -------
-    matplotlib Figure
+    Montage
+
+    Raises
+    ------
+    LookalikeError
+        When no image is described.
     """
     found = _find_words(list(block_files), codebook, hellinger, n_images)
     if found.n_images == 0:
         raise LookalikeError(
             "there are no described images to draw visterms from: describe the data set's images first"
         )
+    longest = 0
     commonest = _commonest_words(found, len(codebook))[:n_words]
     paths = dict(zip(manifest["image_id"], manifest["path"], strict=True))
     with paper_style():
@@ -82,6 +100,7 @@ def draw_common_visterms(
             _, first = np.unique(found.image_id[here], return_index=True)
             share, spread = len(here) / len(found.word), len(first) / found.n_images
             places = here[first][np.linspace(0, len(first) - 1, min(n_samples, len(first))).astype(int)]
+            longest = max(longest, len(places))
             for axis in row:
                 axis.set(xticks=[], yticks=[])
                 axis.spines[:].set_visible(False)
@@ -91,7 +110,7 @@ def draw_common_visterms(
                 axis.spines[:].set(visible=True, color=GREY)
             label = f"visterm {word}\n{spread:.0%} of images\n{share:.1%} of blocks"
             row[0].set_ylabel(label, rotation=0, ha="right", va="center", fontsize=6.5, labelpad=4)
-    return figure
+    return Montage(figure, len(commonest), longest, found.n_images)
 
 
 def _commonest_words(found: _Occurrences, n_words: int) -> npt.NDArray[np.int64]:

@@ -74,8 +74,8 @@ def write_exhibit(
     numbers = Numbers(metrics=metrics, curves=curves, facts=facts)
     _check_data(exhibit, numbers, context)
     folder = Path(folder)
-    caption = exhibit.caption(context)
     drawn = exhibit.draw(numbers, context, reference)
+    caption = exhibit.caption(context, drawn)
     comparison = exhibit.compare(numbers, context, reference)
     statuses = compared.count_statuses(comparison)
 
@@ -97,9 +97,10 @@ def write_exhibit(
         title=exhibit.title,
         caption=caption,
         dataset=context.dataset,
+        dataset_title=context.title,
         synthetic=context.synthetic,
         files=written,
-        drawn_by="lookalike.exhibits.catalogue",
+        drawn_by=exhibit.drawn_by,
         statuses=statuses,
         status=compared.summary_line(statuses) if exhibit.has_printed else "",
         not_run=context.not_run_sentence,
@@ -109,7 +110,12 @@ def write_exhibit(
 
 
 def compare_markdown(comparison: pd.DataFrame, exhibit: Exhibit, context: Context) -> str:
-    """Return the comparison as Markdown: a line that sums it up, then one row a printed number."""
+    """Return the comparison as Markdown: a line that sums it up, then one row a printed number.
+
+    Of an exhibit that no paper prints there is nothing to compare, and the text says this alone.
+    """
+    if not exhibit.has_printed:
+        return "No paper prints these numbers.\n"
     header = ("subset", "method", "metric", "printed", "ours", "difference", "in fold std", "status", "reason")
     printed_rows: Iterable[Any] = comparison.itertuples()
     rows = [

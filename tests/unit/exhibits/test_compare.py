@@ -85,7 +85,7 @@ def test_every_printed_number_has_a_row(metrics, reference, context):
 def test_a_learner_that_was_not_run_has_no_result(metrics, reference, context):
     rows = rows_of(compare(metrics, reference, context, paper=JMLR), subset="var10", method="lego")
     assert set(rows["status"]) == {"no result"}
-    assert set(rows["reason"]) == {"lego was not run"}
+    assert set(rows["reason"]) == {"LEGO was not run"}
     assert rows["ours"].isna().all()
 
 

@@ -10,6 +10,7 @@ import pytest
 from lookalike.exhibits.context import study_context
 
 FOLDERS = [f"{number:03d}.class" for number in range(10)]
+FLAGS = ("at_grid_edge", "at_last_step", "traced_stop_at_last_step")
 
 
 @pytest.fixture
@@ -35,14 +36,17 @@ def study() -> dict[str, Any]:
 @pytest.fixture
 def fits() -> pd.DataFrame:
     rows = [
-        (subset, method, representation, fold, 10 if subset == "ten" else 3, 5_000, steps + fold, fold == 1)
+        (
+            *(subset, method, representation, fold, 10 if subset == "ten" else 3, 5_000, steps + fold),
+            *(fold == 1, fold == 0, True),
+        )
         for subset in ("ten", "rest")
         for representation, steps in (("words1000", 100), ("words500", 7))
         for method in ("euclidean", "oasis")
         for fold in (1, 0)
     ]
     columns = ["subset", "method", "representation", "fold", "n_classes", "n_steps"]
-    table = pd.DataFrame(rows, columns=[*columns, "stop_at_traced_aggressiveness", "at_edge"])
+    table = pd.DataFrame(rows, columns=[*columns, "stop_at_traced_aggressiveness", *FLAGS])
     table.loc[table["method"] == "euclidean", ["n_steps", "stop_at_traced_aggressiveness"]] = None
     return table
 
@@ -55,7 +59,9 @@ def test_after_a_run_classes_and_stops_come_from_the_fits(study: dict[str, Any],
     context = study_context(study, fits)
     assert [subset.n_classes for subset in context.subsets] == [10, 3]
     assert context.selected_steps == {"ten": (100, 101), "rest": (100, 101)}
-    assert context.at_edge == {"ten": (False, True), "rest": (False, True)}
+    assert context.at_grid_edge == {"ten": (False, True), "rest": (False, True)}
+    assert context.at_last_step == {"ten": (True, False), "rest": (True, False)}
+    assert context.traced_stop_at_last_step == {"ten": (True, True), "rest": (True, True)}
     assert [subset.title for subset in context.subsets] == ["Ten", "rest"]
     assert context.methods == ("euclidean", "oasis")
     assert context.traced_aggressiveness == 0.1
@@ -65,15 +71,34 @@ def test_a_fold_without_a_stop_at_the_traced_aggressiveness_counts_not(
     study: dict[str, Any], fits: pd.DataFrame
 ) -> None:
     fits.loc[fits["fold"] == 0, "stop_at_traced_aggressiveness"] = None
-    assert study_context(study, fits).selected_steps["ten"] == (101,)
+    context = study_context(study, fits)
+    assert context.selected_steps["ten"] == (101,)
+    assert context.traced_stop_at_last_step["ten"] == (True,)
+    assert context.traced_stop_sentence == "In 2 of 2 folds the validation stop at C = 0.1 is the last traced step."
 
 
 def test_a_study_without_oasis_has_no_stops(study: dict[str, Any], fits: pd.DataFrame) -> None:
     alone = fits[fits["method"] == "euclidean"]
-    for table in (alone, alone.drop(columns=["stop_at_traced_aggressiveness", "at_edge"])):
+    for table in (alone, alone.drop(columns=["stop_at_traced_aggressiveness", *FLAGS])):
         context = study_context(study | {"methods": {"euclidean": "Euclidean"}}, table)
         assert context.selected_steps == {"ten": (), "rest": ()}
-        assert context.edge_sentence == ""
+        assert context.selection_sentence == context.traced_stop_sentence == ""
+
+
+def test_the_sentence_about_selections_has_only_parts_that_are_not_zero(
+    study: dict[str, Any], fits: pd.DataFrame
+) -> None:
+    grid, last = "the end of the grid of C", "the last traced step"
+    for changes, sentence in (
+        ({}, f"In 2 of 4 folds selection chose {grid}, in 2 {last}."),
+        ({"at_last_step": False}, f"In 2 of 4 folds selection chose {grid}."),
+        ({"at_grid_edge": False, "at_last_step": True}, f"In 4 of 4 folds selection chose {last}."),
+        ({"at_grid_edge": False, "at_last_step": False}, ""),
+    ):
+        assert study_context(study, fits.assign(**changes)).selection_sentence == sentence
+    none = fits.assign(traced_stop_at_last_step=False)
+    assert study_context(study, none).traced_stop_sentence == ""
+    assert study_context(study | {"not_run": "put X at Y"}, fits).selection_sentence == ""
 
 
 def test_before_a_run_they_are_what_was_asked_for(study: dict[str, Any]) -> None:
@@ -99,8 +124,11 @@ def test_a_list_of_exactly_the_published_folders_is_comparable(study: dict[str, 
         ("first 10", "other classes than the paper's"),
     ):
         assert reasons(study | {"subsets": {"ten": ten | {"classes": classes}}}, fits) == [reason]
-    # the same folders, unpacked by the user
-    assert reasons(study | {"kind": "folder"}, fits)[0] == ""
+    # a user's folders of the same names
+    assert reasons(study | {"kind": "folder"}, fits) == [
+        "not known to be the paper's images",
+        "other classes than the paper's",
+    ]
     assert reasons(study | {"subsets": {"ten": ten | {"published_classes": []}}}, fits) == [
         "other classes than the paper's"
     ]

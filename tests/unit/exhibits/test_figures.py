@@ -37,7 +37,8 @@ def test_every_panel_has_labels_a_title_and_a_legend(exhibit, data, numbers, ref
     for letter, axis in zip("ABC", plot.figure.axes, strict=False):
         assert axis.get_xlabel()
         assert axis.get_ylabel()
-        assert axis.get_title(loc="left").startswith(f"({letter})")
+        assert axis.get_title(loc="left").startswith(f"({letter})") == (len(context.subsets) > 1)
+        assert axis.get_title(loc="left")
         assert axis.get_ylim()[0] == 0
     assert len(set(legend_labels(plot))) == len(legend_labels(plot)) >= 1
 
@@ -56,6 +57,19 @@ def test_training_curves_plot_means_and_standard_errors(metrics, curves, referen
     labels = legend_labels(plot)
     for expected in ("OASIS, training images", "OASIS, test images", "Euclidean, test images", STOP):
         assert expected in labels
+
+
+@pytest.mark.parametrize("step", [200, 20_000, 40_000, 60_000])
+def test_the_euclidean_value_stands_beside_the_dotted_line(metrics, curves, reference, context, step):
+    one = replace(context, subsets=context.subsets[:1], selected_steps={"var10": (step,)})
+    plot = training_curves(metrics, curves, one, reference, JMLR)
+    plot.figure.canvas.draw()
+    axis = plot.figure.axes[0]
+    label = next(text for text in axis.texts if text.get_text() == "0.23").get_bbox_patch().get_window_extent()
+    dotted = axis.transData.transform((step, 0))[0]
+    dashed = axis.transData.transform((0, 0.23))[1]
+    assert not label.x0 <= dotted <= label.x1
+    assert label.y1 < dashed
 
 
 def test_without_metrics_the_baseline_is_step_zero(curves, reference, context):

@@ -145,7 +145,9 @@ def test_common_visterms_are_rows_of_blocks_from_different_images(described):
         loaded.append(path)
         return load_rgb(root / path)
 
-    figure = visterm_montage.draw_common_visterms(load, manifest, files, codebook, n_words=3, n_samples=4)
+    montage = visterm_montage.draw_common_visterms(load, manifest, files, codebook, n_words=3, n_samples=4)
+    figure = montage.figure
+    assert montage[1:] == (3, 4, 4)
     assert figure.get_suptitle() == "the 3 commonest of 5 visterms"
     assert len(figure.axes) == 12
     shown = [axis for axis in figure.axes if axis.images]
@@ -166,7 +168,8 @@ def test_common_visterms_of_some_images_only(described):
         asked.add(path)
         return np.zeros((224, 300, 3), np.uint8)
 
-    visterm_montage.draw_common_visterms(load, manifest, files, codebook, n_images=2)
+    montage = visterm_montage.draw_common_visterms(load, manifest, files, codebook, n_images=2)
+    assert montage.n_images == 2
     assert asked == {"0.png", "3.png"}
 
 
@@ -189,7 +192,8 @@ def test_crop_is_the_block_in_the_original():
 def material(described):
     root, manifest, files, codebook = described
     return representation.Material(
-        dataset="four images",
+        dataset="four",
+        title="four images",
         synthetic=True,
         root=root,
         manifest=manifest,
@@ -197,6 +201,7 @@ def material(described):
         palette=np.array([[0, 0, 0], [200, 60, 60], [60, 60, 200], [128, 128, 128]], np.float32),
         codebook=codebook,
         block_files=files,
+        sources=["results/four/manifest.parquet"],
     )
 
 
@@ -208,9 +213,22 @@ def test_write_picture_writes_three_formats_and_a_sidecar(material, tmp_path, na
     assert sidecar["caption"].endswith("(four images, synthetic images)")
     assert (sidecar["not_run"], sidecar["statuses"]) == (None, {})
     assert sidecar["files"] == sorted(path.name for path in written[:-1])
+    assert (sidecar["dataset"], sidecar["dataset_title"]) == ("four", "four images")
+    assert sidecar["sources"] == ["results/four/manifest.parquet"]
+    module = {"fig2": "lbp_example", "visterms": "visterm_montage"}.get(name, "representation")
+    assert sidecar["drawn_by"] == f"lookalike.exhibits.{module}"
     first = [path.read_bytes() for path in written]
     again = representation.write_picture(name, material, tmp_path / "again", "representation")
     assert [path.read_bytes() for path in again] == first
+
+
+def test_the_caption_of_visterms_tells_how_many_images_they_are_of(material, tmp_path):
+    representation.write_picture("visterms", material, tmp_path, "representation")
+    caption = read_json(tmp_path / "visterms.json")["caption"]
+    assert caption.startswith(
+        "Four commonest visterms among 4 images; each row: blocks from four different images, enlarged from their own "
+        "scale."
+    )
 
 
 def test_pictures_use_images_of_the_pool(material):
