@@ -38,21 +38,35 @@ def logged(log: Iterable[str]) -> Iterator[TextIO]:
     with contextlib.ExitStack() as stack:
         if path is not None:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            stream = stack.enter_context(open(path, "w", encoding="utf-8", buffering=1))
+            stream = _open(path)
+            stack.callback(_close, stream)
             stack.enter_context(contextlib.redirect_stdout(stream))
             stack.enter_context(contextlib.redirect_stderr(stream))
         try:
             yield terminal
         except LookalikeError as error:
-            print(f"error: {error}", file=sys.stderr)
             if path is not None:
                 print(f"error: {error}", file=terminal)
+            with contextlib.suppress(OSError):  # a full disk has no room for the log either
+                print(f"error: {error}", file=sys.stderr)
             sys.exit(1)
         except Exception:
             if path is not None:
-                traceback.print_exc()
                 print(f"an unexpected error; its traceback is in {path}", file=terminal)
+                with contextlib.suppress(OSError):
+                    traceback.print_exc()
             raise
+
+
+def _open(path: str) -> TextIO:
+    """Open a log that is written line by line."""
+    return open(path, "w", encoding="utf-8", buffering=1)
+
+
+def _close(stream: TextIO) -> None:
+    """Close a log whose last words may not have found room on the disk."""
+    with contextlib.suppress(OSError):
+        stream.close()
 
 
 def progress_lines(what: str, seconds: float = 5.0) -> Callable[[int, int], None]:

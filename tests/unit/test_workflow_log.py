@@ -62,3 +62,12 @@ def test_without_a_log_output_stays_where_it_is(capsys: pytest.CaptureFixture[st
     with logged([]):
         print("here")
     assert capsys.readouterr().out == "here\n"
+
+
+def test_a_full_disk_does_not_hide_the_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("no /dev/full on this system to stand for a full disk")
+    with pytest.raises(SystemExit), logged([str(full)]):
+        raise LookalikeError("cannot write counts.npz: No space left on device")
+    assert capsys.readouterr().err == "error: cannot write counts.npz: No space left on device\n"
