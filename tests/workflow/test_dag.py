@@ -143,7 +143,7 @@ def test_adding_a_subset_or_an_image_reruns_what_it_must(project: Project) -> No
     project.snakemake("results/grown/splits/some.parquet", config=config)
     folder = project.folder / "results/grown"
     before = {path: path.read_bytes() for path in folder.rglob("*.parquet")}
-    settings["category"]["grown"]["subsets"]["more"] = {"classes": ["emu", "cat"]}  # type: ignore[index]
+    settings["category"]["grown"]["subsets"]["more"] = {"classes": ["emu", "cat"]}
     config = overlay(project, "grown", settings)
     planned = project.planned("results/grown/splits/some.parquet", "results/grown/splits/more.parquet", config=config)
     assert planned == {"draw_splits": 1}
@@ -186,7 +186,7 @@ def test_an_empty_class_is_named(project: Project) -> None:
 
 def test_a_missing_folder_of_own_images_is_named(project: Project) -> None:
     settings = own_folder(project, "gone", {"cat": 9, "dog": 9})
-    settings["datasets"]["gone"]["path"] = "nowhere/at/all"  # type: ignore[index]
+    settings["datasets"]["gone"]["path"] = "nowhere/at/all"
     config = overlay(project, "gone", settings)
     for target in ("gone", "results/gone/manifest.parquet"):
         done = project.attempt(target, config=config)

@@ -133,7 +133,7 @@ def test_exif_rotation(tmp_path: Path, colours: np.ndarray, orientation: int, tu
     exif = Image.Exif()
     exif[ORIENTATION] = orientation
     pixels = load_rgb(saved(Image.fromarray(colours), tmp_path / f"a.{suffix}", exif=exif))
-    np.testing.assert_array_equal(pixels, turn(colours))  # type: ignore[operator]
+    np.testing.assert_array_equal(pixels, turn(colours))
 
 
 def test_exif_rotation_of_jpeg_palette_and_sixteen_bits(tmp_path: Path, colours: np.ndarray) -> None:

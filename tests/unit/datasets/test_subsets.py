@@ -213,7 +213,7 @@ def test_dropping_needs_two_classes_left() -> None:
     with pytest.raises(LookalikeError, match="only 1 of 2 classes"):
         keep_large_enough(["a", "b"], {"a": 65, "b": 64}, too_small="drop")
     with pytest.raises(LookalikeError, match="must be error or drop"):
-        keep_large_enough(["a", "b"], {}, too_small="ignore")  # type: ignore[arg-type]
+        keep_large_enough(["a", "b"], {}, too_small="ignore")
 
 
 def test_first_n_and_published_stand_for_lists(manifest: pd.DataFrame) -> None:

@@ -34,7 +34,7 @@ def make_tar(path: Path, *members: tuple[tarfile.TarInfo, bytes], mode: str = "w
 
 def unpack(path: Path, target: Path, **options: object) -> Path:
     bounds: dict[str, object] = {"max_bytes": 10_000, "max_members": 100, **options}
-    return unpack_tar(path, target, **bounds)  # type: ignore[arg-type]
+    return unpack_tar(path, target, **bounds)
 
 
 def tree(root: Path) -> list[str]:
@@ -158,7 +158,7 @@ def test_killed_run_leaves_no_target_and_the_next_one_cleans_up(
         if info.name.endswith("2.jpg"):
             seen.append(tree(tmp_path))
             raise KeyboardInterrupt
-        extract(self, info, *args, **options)  # type: ignore[arg-type]
+        extract(self, info, *args, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr(tarfile.TarFile, "extract", killed)

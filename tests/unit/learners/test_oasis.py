@@ -219,7 +219,7 @@ def test_parameters_out_of_range_are_named(
     rows: tuple[np.ndarray, np.ndarray], parameters: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        OASIS(**parameters).fit(*rows)  # type: ignore[arg-type]
+        OASIS(**parameters).fit(*rows)
 
 
 def test_trace_steps_out_of_range_are_named(rows: tuple[np.ndarray, np.ndarray]) -> None:

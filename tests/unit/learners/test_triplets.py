@@ -90,7 +90,7 @@ def test_mistakes_are_named() -> None:
     with pytest.raises(ValueError, match="not negative"):
         TripletSampler([1, 1, 2]).draw(-1)
     with pytest.raises(TypeError, match="random_state"):
-        TripletSampler([1, 1, 2], "seed")  # type: ignore[arg-type]
+        TripletSampler([1, 1, 2], "seed")
 
 
 def test_no_triplets_are_an_empty_list() -> None:
