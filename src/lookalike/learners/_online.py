@@ -1,0 +1,257 @@
+"""What the online learners share: chunked steps with a learning curve, progress, early stopping on held-out rows.
+
+An online learner says how a batch of examples changes its matrix; this module draws the examples, stops where the curve
+wants a point, and chooses the number of steps.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from lookalike.evaluation.ranking import rank_leave_one_out
+from lookalike.evaluation.selection import log_spaced_steps
+from lookalike.learners.base import Matrix, SimilarityLearner
+from lookalike.learners.triplets import as_seed
+
+Trace = Callable[[Any, int], "dict[str, float]"]
+"""``trace(model, step)``: what it returns becomes columns of ``curve_``."""
+Draw = Callable[[int], NDArray[np.int32]]
+"""``draw(n)``: the next n examples, rows of row numbers."""
+
+
+class OnlineLearner(SimilarityLearner):
+    """Base of learners that take one step an example, drawn from labelled rows.
+
+    A subclass has at least the parameters ``n_steps``, ``early_stopping``, ``validation_fraction``, ``trace_points``,
+    ``dtype``, ``verbose`` and ``random_state``, and defines `_start`, `_sampler`, `_prepare` and `_take`.
+    """
+
+    chunk: ClassVar[int] = 16_384
+    """Examples drawn at a time, between two of which a fit can be interrupted."""
+    n_steps: int
+    early_stopping: bool
+    validation_fraction: float
+    trace_points: int
+    dtype: str
+    verbose: int
+    random_state: Any
+
+    # What a subclass says -----------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError for a parameter out of its range; subclasses add their own."""
+        if self.n_steps < 0 or int(self.n_steps) != self.n_steps:
+            raise ValueError(f"n_steps must be a whole number that is not negative, not {self.n_steps!r}")
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(f"validation_fraction must be between 0 and 1, not {self.validation_fraction!r}")
+        if self.trace_points < 1:
+            raise ValueError(f"trace_points must be at least 1, not {self.trace_points!r}")
+        if self.dtype not in ("float32", "float64"):
+            raise ValueError(f"dtype must be 'float32' or 'float64', not {self.dtype!r}")
+
+    @abstractmethod
+    def _start(self, d: int) -> None:
+        """Set the matrix to where learning starts, and ``n_steps_`` and ``n_updates_`` to 0."""
+
+    @abstractmethod
+    def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
+        """Return what draws examples from labelled rows."""
+
+    @abstractmethod
+    def _prepare(self, X: Matrix) -> Any:
+        """Return the rows in the form that `_take` wants."""
+
+    @abstractmethod
+    def _take(self, rows: Any, examples: NDArray[np.int32]) -> tuple[int, int]:
+        """Take one step per example; return how many had a loss, and how many changed the matrix."""
+
+    def _finish(self) -> None:
+        """Do what is done once at the end of every pass, such as a projection."""
+
+    @contextmanager
+    def _internal(self, rows: Any) -> Iterator[None]:
+        """Inside the block the matrix is as `_take` wants it."""
+        yield
+
+    @contextmanager
+    def _usable(self, rows: Any) -> Iterator[None]:
+        """Within `_internal`: a block in which the model is as the user wants it, for a trace."""
+        yield
+
+    def _for_selection(self, seed: int) -> Self:
+        """Return the unfitted model that early stopping trains on the rows that are not held out."""
+        model: Self = clone(self).set_params(early_stopping=False, random_state=seed)
+        return model
+
+    # What they share ------------------------------------------------------------------------------------------------
+
+    def fit(
+        self, X: Any, y: Any = None, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
+    ) -> Self:
+        """Learn from labelled rows with randomly drawn examples.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            Rows, for instance tf-idf visterms.
+        y : array-like of shape (n,)
+            Class labels.
+        trace : callable (model, step) -> dict of str to float, optional
+            Called during the one training pass at step 0 and at `trace_steps`, with the model as it is then; what it
+            returns becomes columns of ``curve_``. It must not change the model. The examples and the result are the
+            same bits with and without it.
+        trace_steps : iterable of int, optional
+            Default: `trace_points` steps, evenly spaced in the logarithm.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            On NaN or infinity, a single class, no class with two rows, or a parameter out of its range.
+        """
+        self._check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        check_classification_targets(y)
+        seed = as_seed(self.random_state)
+        draw = self._sampler(X, y, seed)
+        self.__dict__.pop("validation_curve_", None)  # of an earlier fit
+        n_steps = self._best_step(X, y, seed) if self.early_stopping else int(self.n_steps)
+        self._start(X.shape[1])
+        return self._train(self._prepare(X), draw, n_steps, trace, trace_steps)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _train(
+        self,
+        rows: Any,
+        draw: Draw,
+        n_steps: int,
+        trace: Trace | None = None,
+        trace_steps: Iterable[int] | None = None,
+    ) -> Self:
+        """Take `n_steps` steps on examples that `draw` gives, with a point of the curve at each trace step."""
+        points = curve_points(n_steps, trace_steps, self.trace_points)
+        curve: list[dict[str, float]] = []
+        taken = 0
+        with self._internal(rows), _Progress(n_steps, self.verbose, type(self).__name__) as progress:
+            for point in [*points, n_steps]:
+                losses, before = 0, taken
+                while taken < point:
+                    examples = draw(min(self.chunk, point - taken))
+                    new_losses, updates = self._take(rows, examples)
+                    losses += new_losses
+                    taken += len(examples)
+                    self.n_steps_ += len(examples)
+                    self.n_updates_ += updates
+                    progress.advance(len(examples), new_losses)
+                if len(curve) < len(points):
+                    record = {"step": point, "loss_rate": losses / (point - before) if point > before else np.nan}
+                    if trace is not None:
+                        with self._usable(rows):
+                            record |= trace(self, point)
+                    curve.append(record)
+        self.curve_ = {name: np.array([record[name] for record in curve]) for name in curve[0]}
+        self._finish()
+        return self
+
+    def _best_step(self, X: Matrix, y: NDArray[Any], seed: int) -> int:
+        """Choose the number of steps by mean average precision on held-out rows (JMLR section 5.3.2)."""
+        held_out = held_out_rows(y, self.validation_fraction, np.random.default_rng([seed, 1]))
+        seen, labels = X[held_out], y[held_out]
+
+        def score(model: Self, step: int) -> dict[str, float]:
+            return {"map": rank_leave_one_out(model, seen, labels, n_neighbours=0).mean_average_precision()}
+
+        model = self._for_selection(seed).fit(X[~held_out], y[~held_out], trace=score)
+        self.validation_curve_ = model.curve_
+        return int(model.curve_["step"][np.argmax(model.curve_["map"])])
+
+
+def curve_points(n_steps: int, trace_steps: Iterable[int] | None, n_points: int) -> list[int]:
+    """Return the steps at which a pass of `n_steps` has a point of its curve, 0 always among them.
+
+    Raises
+    ------
+    ValueError
+        When a step lies outside 0..n_steps.
+    """
+    if trace_steps is None:
+        return [0, *log_spaced_steps(n_steps, n_points).tolist()] if n_steps else [0]
+    points = sorted({0, *(int(step) for step in trace_steps)})
+    if points[0] < 0 or points[-1] > n_steps:
+        raise ValueError(f"trace_steps must be between 0 and the number of steps, {n_steps}: {points}")
+    return points
+
+
+class _Progress:
+    """A progress bar with steps per second and the present loss rate, or nothing."""
+
+    def __init__(self, total: int, verbose: int, title: str) -> None:
+        self.bar = None
+        if verbose > 0:
+            from tqdm import tqdm
+
+            self.bar = tqdm(total=total, unit="step", unit_scale=True, desc=title)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def advance(self, steps: int, losses: int) -> None:
+        if self.bar is not None:
+            self.bar.set_postfix(loss_rate=f"{losses / steps:.3f}", refresh=False)
+            self.bar.update(steps)
+
+
+def held_out_rows(y: NDArray[Any], fraction: float, random: np.random.Generator) -> NDArray[np.bool_]:
+    """Mark `fraction` of every class, rounded: at least two of it, and at least two left to learn from.
+
+    A class of fewer than four rows, too small for that, is learned from only.
+
+    Raises
+    ------
+    ValueError
+        When every class has fewer than four rows, so that nothing is held out.
+    """
+    held_out = np.zeros(len(y), dtype=bool)
+    for label in np.unique(y):
+        members = np.flatnonzero(y == label)
+        if len(members) >= 4:
+            count = min(max(2, round(fraction * len(members))), len(members) - 2)
+            held_out[random.permutation(members)[:count]] = True
+    if not held_out.any():
+        raise ValueError(
+            "early_stopping needs a class with at least four rows, two to hold out and two to learn from: "
+            "give more rows per class, or use early_stopping=False"
+        )
+    return held_out
+
+
+def feed(examples: NDArray[np.int32]) -> Draw:
+    """Give the rows of a fixed list in order, as a sampler would."""
+    position = 0
+
+    def draw(n: int) -> NDArray[np.int32]:
+        nonlocal position
+        position += n
+        return examples[position - n : position]
+
+    return draw
