@@ -5,6 +5,7 @@ from lookalike.workflow_log import logged
 with logged(snakemake.log):
     from pathlib import Path
 
+    from lookalike.exhibits.catalogue import Numbers
     from lookalike.exhibits.context import study_context
     from lookalike.exhibits.facts import study_facts
     from lookalike.exhibits.reference import load
@@ -13,18 +14,17 @@ with logged(snakemake.log):
 
     tables = {
         name: read_table(snakemake.input[name]) if snakemake.input.get(name) else None
-        for name in ("metrics", "curves", "fits", "manifest")
+        for name in ("metrics", "curves", "fits", "comparison", "rankers", "bounds", "manifest")
     }
     context = study_context(snakemake.params.context, tables["fits"])
-    manifest = tables["manifest"]
+    manifest = tables.pop("manifest")
+    facts = None if manifest is None else study_facts(manifest, tables["fits"], context)
     write_exhibit(
         snakemake.wildcards.paper,
         Path(snakemake.output[0]).stem,
-        metrics=tables["metrics"],
-        curves=tables["curves"],
-        facts=None if manifest is None else study_facts(manifest, tables["fits"], context),
+        numbers=Numbers(**tables, facts=facts),
         context=context,
         reference=load(snakemake.input.reference),
         folder=Path(snakemake.output[0]).parent,
-        sources=[str(snakemake.input[name]) for name in tables if snakemake.input.get(name)],
+        sources=[str(snakemake.input[name]) for name in (*tables, "manifest") if snakemake.input.get(name)],
     )

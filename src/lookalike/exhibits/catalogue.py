@@ -33,6 +33,14 @@ class Numbers:
     """Learning curves: ``subset, method, fold, aggressiveness, step, images, map, loss_rate``."""
     facts: pd.DataFrame | None = None
     """From `lookalike.exhibits.facts.study_facts`."""
+    fits: pd.DataFrame | None = None
+    """What each fit recorded: ``subset, representation, method, fold, n_steps, cpu_seconds_fit, not_converged``, ..."""
+    comparison: pd.DataFrame | None = None
+    """From `lookalike.evaluation.comparison.compare_methods`: OASIS against every other method."""
+    rankers: pd.DataFrame | None = None
+    """Test mAP of single rankers and of their averages: ``subset, fold, series, n_rankers, ranker, step, map``."""
+    bounds: pd.DataFrame | None = None
+    """Mistakes of OASIS and Theorem 1's bound on them: ``subset, fold, comparator, step, mistakes, bound``."""
 
 
 Draw = Callable[[Numbers, Context, "pd.DataFrame"], Table | Plot]
@@ -96,7 +104,7 @@ class Exhibit:
     errors: str
     """What ± or the error bars mean."""
     needs: frozenset[str]
-    """Which of ``metrics`` and ``curves`` it is drawn from."""
+    """Which tables of `Numbers` it cannot be drawn without."""
     draw: Draw
     """``draw(numbers, context, reference)``."""
     drawn_by: str

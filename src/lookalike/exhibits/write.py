@@ -30,13 +30,11 @@ def write_exhibit(
     paper: str,
     name: str,
     *,
-    metrics: pd.DataFrame | None,
-    curves: pd.DataFrame | None,
+    numbers: Numbers,
     context: Context,
     reference: pd.DataFrame,
     folder: str | os.PathLike[str],
     sources: Sequence[str] = (),
-    facts: pd.DataFrame | None = None,
 ) -> list[Path]:
     """Draw one exhibit and write all its files.
 
@@ -44,10 +42,8 @@ def write_exhibit(
     ----------
     paper, name : str
         A key of `lookalike.exhibits.catalogue.EXHIBITS`.
-    metrics : DataFrame or None
-        Tidy metrics (``dataset, representation, subset, method, fold, metric, value``); None where nothing was run.
-    curves : DataFrame or None
-        Curve table; None where the exhibit needs none or nothing was run.
+    numbers : Numbers
+        What it is drawn from; a table is None where the exhibit needs none or nothing was run.
     context : Context
         Data set and subsets to draw.
     reference : DataFrame
@@ -56,8 +52,6 @@ def write_exhibit(
         Where to write, ``results/{dataset}/exhibits/{paper}``.
     sources : sequence of str
         Files that the numbers come from, kept in the sidecar.
-    facts : DataFrame, optional
-        From `lookalike.exhibits.facts.study_facts`, for the numbers in running text; without, ours are ``-``.
 
     Returns
     -------
@@ -71,7 +65,6 @@ def write_exhibit(
         When there is no such exhibit, the context has no subset, or data that it needs are missing.
     """
     exhibit = _known(paper, name)
-    numbers = Numbers(metrics=metrics, curves=curves, facts=facts)
     _check_data(exhibit, numbers, context)
     folder = Path(folder)
     drawn = exhibit.draw(numbers, context, reference)
@@ -242,8 +235,9 @@ def _check_data(exhibit: Exhibit, numbers: Numbers, context: Context) -> None:
         raise LookalikeError(f"{where} has no subset to draw: list some under its study in config.yaml")
     if context.not_run_sentence:
         return
-    for need, table in (("metrics", numbers.metrics), ("curves", numbers.curves)):
-        if need in exhibit.needs and (table is None or table.empty):
+    for need in sorted(exhibit.needs):
+        table = getattr(numbers, need)
+        if table is None or table.empty:
             raise LookalikeError(f"{where} needs {need} and there are none: run the study's jobs first")
 
 

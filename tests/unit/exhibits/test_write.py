@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from lookalike.errors import LookalikeError
-from lookalike.exhibits.catalogue import EXHIBITS
+from lookalike.exhibits.catalogue import EXHIBITS, Numbers
 from lookalike.exhibits.compare import COLUMNS
 from lookalike.exhibits.write import headline, write_exhibit, write_index
 
@@ -19,20 +19,18 @@ JMLR = "oasis-jmlr-2010"
 
 
 @pytest.fixture(scope="module")
-def everything(metrics, curves, facts, context, reference, tmp_path_factory):
+def everything(numbers, context, reference, tmp_path_factory):
     """All exhibits written once."""
     folder = tmp_path_factory.mktemp("exhibits")
     for paper, name in EXHIBITS:
         write_exhibit(
             paper,
             name,
-            metrics=metrics,
-            curves=curves,
+            numbers=numbers,
             context=context,
             reference=reference,
             folder=folder / paper,
             sources=["results/caltech256/metrics.parquet"],
-            facts=facts,
         )
     return folder
 
@@ -96,7 +94,7 @@ def test_a_star_is_explained_only_where_a_table_has_one(everything, metrics, con
     assert "*: the paper prints no number" in (everything / JMLR / "table4.md").read_text()
     assert "*" not in (everything / "oasis-2009-draft" / "table1.md").read_text()
     ten = replace(context, subsets=context.subsets[:1])
-    write_exhibit(JMLR, "table4", metrics=metrics, curves=None, context=ten, reference=reference, folder=tmp_path)
+    write_exhibit(JMLR, "table4", numbers=Numbers(metrics), context=ten, reference=reference, folder=tmp_path)
     assert "*" not in (tmp_path / "table4.md").read_text()
 
 
@@ -110,7 +108,7 @@ def test_the_comparison_reads_as_a_table(everything):
 def test_the_same_numbers_give_the_same_bytes(everything, metrics, curves, context, reference, tmp_path):
     for paper, name in ((JMLR, "table4"), (JMLR, "fig6")):
         write_exhibit(
-            paper, name, metrics=metrics, curves=curves, context=context, reference=reference, folder=tmp_path
+            paper, name, numbers=Numbers(metrics, curves), context=context, reference=reference, folder=tmp_path
         )
         for file in tmp_path.glob(f"{name}*"):
             if file.suffix != ".json":
@@ -123,7 +121,7 @@ def test_synthetic_captions_say_so(metrics, curves, reference, synthetic, tmp_pa
         assert "Synthetic images" in caption
         told = "Not comparable with the printed numbers: synthetic images." in caption
         assert told == EXHIBITS[paper, name].of_own_representation
-    write_exhibit(JMLR, "table4", metrics=metrics, curves=None, context=synthetic, reference=reference, folder=tmp_path)
+    write_exhibit(JMLR, "table4", numbers=Numbers(metrics), context=synthetic, reference=reference, folder=tmp_path)
     assert json.loads((tmp_path / "table4.json").read_text())["statuses"] == {"not comparable": 8, "no result": 12}
 
 
@@ -131,7 +129,7 @@ def test_where_nothing_was_run_every_exhibit_is_written_and_says_why(reference, 
     sentence = "not run: put 256_ObjectCategories.tar at data/caltech256"
     for paper, name in EXHIBITS:
         written = write_exhibit(
-            paper, name, metrics=None, curves=None, context=missing, reference=reference, folder=tmp_path / paper
+            paper, name, numbers=Numbers(), context=missing, reference=reference, folder=tmp_path / paper
         )
         assert all(path.is_file() for path in written)
         sidecar = json.loads((tmp_path / paper / f"{name}.json").read_text())
@@ -216,7 +214,8 @@ def test_headline_gives_mean_average_precision_in_percent(metrics, context, synt
 def test_mistakes_say_what_to_do(metrics, curves, context, reference, tmp_path):
     def write(name, **changes):
         given = {"metrics": metrics, "curves": curves, "context": context} | changes
-        write_exhibit(JMLR, name, reference=reference, folder=tmp_path, **given)
+        numbers = Numbers(given["metrics"], given["curves"])
+        write_exhibit(JMLR, name, numbers=numbers, context=given["context"], reference=reference, folder=tmp_path)
 
     with pytest.raises(LookalikeError, match="choose one of oasis-jmlr-2010/table4"):
         write("table9")
