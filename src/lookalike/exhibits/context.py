@@ -51,7 +51,7 @@ class Context:
     subsets: tuple[SubsetInfo, ...]
     """The subsets to draw, in order: panels of a figure, blocks of a table."""
     methods: tuple[str, ...]
-    """Methods that were run, in order."""
+    """Methods that are compared, in order."""
     representation: str
     n_folds: int
     n_train: int
@@ -60,6 +60,16 @@ class Context:
     """Test images per class."""
     not_run: str | None = None
     """What to do to run it (``put 256_ObjectCategories.tar at data/caltech256``), or None where it was run."""
+    variants: tuple[str, ...] = ()
+    """Symmetric variants of OASIS that were run besides (JMLR Figure 8)."""
+    timed: tuple[str, ...] = ()
+    """Further methods that are run for their training times only (JMLR Table 5)."""
+    projected: tuple[str, ...] = ()
+    """Ways of projecting OASIS onto the positive semidefinite cone whose curves are traced (JMLR Figure 9)."""
+    not_converged: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """(subset, method) to why it has no result, where a fit did not end within its time limit."""
+    processors: tuple[str, ...] = ()
+    """Models of the processors that the study's fits ran on."""
     method_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of methods that differ from `lookalike.exhibits.style.METHOD_TITLES`."""
     traced_aggressiveness: float = 0.1
@@ -152,11 +162,12 @@ def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Contex
         ``representation_settings`` (``words``, ``hellinger``), ``splits`` (``folds``, ``train``, ``test``,
         ``validation``), ``methods`` (id to title) and ``subsets``: id to ``title``, ``printed`` settings, ``classes``
         ("published", a list or other words), ``n_classes`` asked for (0 where only a scan can tell) and
-        ``published_classes`` (folders that the papers list under this id). ``traced_aggressiveness`` is 0.1 if left
-        out.
+        ``published_classes`` (folders that the papers list under this id). ``variants``, ``timed`` and ``projected``
+        (lists of ids) and ``titles`` (id to title, of all methods) are empty and ``traced_aggressiveness`` is 0.1 if
+        left out.
     fits : DataFrame or None
         What each fit recorded (timing.parquet): ``subset``, ``representation``, ``method``, ``fold``, ``n_classes``
-        and, of OASIS, ``stop_at_traced_aggressiveness``, ``traced_stop_at_last_step``, ``at_grid_edge`` and
+        ``not_converged`` ("" or a reason), ``processor`` and, of OASIS, ``stop_at_traced_aggressiveness``, ``traced_stop_at_last_step``, ``at_grid_edge`` and
         ``at_last_step``. None where nothing was run.
 
     Returns
@@ -187,7 +198,12 @@ def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Contex
         n_train=study["splits"]["train"],
         n_test=study["splits"]["test"],
         not_run=study["not_run"] or None,
-        method_titles=dict(study["methods"]),
+        variants=tuple(study.get("variants", ())),
+        timed=tuple(study.get("timed", ())),
+        projected=tuple(study.get("projected", ())),
+        not_converged=_not_converged(fits, representation),
+        processors=() if fits is None or "processor" not in fits else tuple(sorted(set(fits["processor"]))),
+        method_titles={**dict(study["methods"]), **study.get("titles", {})},
         traced_aggressiveness=study.get("traced_aggressiveness", 0.1),
         selected_steps={subset: _selected_steps(rows) for subset, rows in oasis.items()},
         traced_stop_at_last_step={
@@ -242,6 +258,19 @@ def _n_classes(subset: str, settings: Mapping[str, Any], fits: pd.DataFrame | No
         if len(used):
             return int(used.max())
     return int(settings.get("n_classes", 0))
+
+
+def _not_converged(fits: pd.DataFrame | None, representation: str) -> dict[tuple[str, str], str]:
+    """(subset, method) to the reason of its first fold that has no result, and in how many folds it is so."""
+    if fits is None or "not_converged" not in fits:
+        return {}
+    own = fits[fits["representation"] == representation]
+    reasons = {}
+    for (subset, method), rows in own.groupby(["subset", "method"], sort=False):
+        failed = rows.loc[rows["not_converged"].fillna("") != "", "not_converged"]
+        if len(failed):
+            reasons[str(subset), str(method)] = f"{failed.iloc[0]} ({len(failed)} of {len(rows)} folds)"
+    return reasons
 
 
 def _oasis_fits(subset: str, representation: str, fits: pd.DataFrame | None) -> pd.DataFrame | None:
