@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import difflib
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from lookalike.errors import LookalikeError
 from lookalike.learners.registry import MODULES
 
 Config = dict[str, Any]
+
+METHOD_ROLES = ("methods", "variants", "timed", "projected")
+"""Keys of a study that list methods; a method has one role in it."""
 
 
 def checked(config: Mapping[str, Any], schema_path: str | os.PathLike[str]) -> Config:
@@ -147,8 +151,19 @@ def _cross_check_study(config: Config, dataset: str, study: Config) -> None:
     _refer("category", dataset, config["datasets"])
     for representation in [study["representation"], *study["ablations"]]:
         _refer(f"{place}: a representation", representation, config["representations"])
-    for method in study["methods"]:
-        _refer(f"{place}.methods", method, config["methods"])
+    for role in METHOD_ROLES:
+        for method in study[role]:
+            _refer(f"{place}.{role}", method, config["methods"])
+    for method in study.get("ablation_methods", []):
+        _refer(f"{place}.ablation_methods", method, study["methods"])
+    twice = [method for method, n in Counter(m for role in METHOD_ROLES for m in study[role]).items() if n > 1]
+    if twice:
+        raise LookalikeError(
+            f"config: {place} lists {twice[0]!r} more than once under {', '.join(METHOD_ROLES)}: name it in one of them"
+        )
+    for method in study["projected"]:
+        if "trace" not in config["methods"][method]:
+            raise LookalikeError(f"config: {place}.projected names {method!r}, which needs a `trace` to be drawn")
     for method in study["overrides"]:
         _refer(f"{place}.overrides", method, config["methods"])
     for exhibit, subsets in study.get("exhibits", {}).items():

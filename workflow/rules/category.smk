@@ -1,6 +1,7 @@
 """The category study (OASIS, JMLR 5.3): splits, one run per subset, method and fold, and their numbers in one table.
 
-Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, metrics.parquet, curves.parquet.
+Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, and the tables that exhibits are drawn
+from: metrics.parquet, timing.parquet, curves.parquet, comparison.csv, rankers.parquet, bounds.parquet.
 """
 
 
@@ -25,7 +26,8 @@ rule draw_splits:
         "../scripts/draw_splits.py"
 
 
-# a slow method runs a job for every fold, a fast one all folds in one; nothing else differs
+# a slow method runs a job for every fold, a fast one all folds in one; nothing else differs. Fits are timed for a table:
+# with --resources exclusive=1 one runs at a time
 for studied_dataset in studied():
     for job_size in ("fold", "subset"):
 
@@ -36,7 +38,7 @@ for studied_dataset in studied():
                 counts=f"{FEATURES}/counts.npz",
                 splits=f"{RESULTS}/splits/{{subset}}.parquet",
                 kernels=lambda wildcards: compiled(learner_file(wildcards.method)),
-                code=lambda wildcards: code("evaluation/protocol.py", learner_file(wildcards.method)),
+                code=lambda wildcards: code("evaluation/run_files.py", learner_file(wildcards.method)),
             output:
                 files_of_job(studied_dataset, job_size, RUN_FILES),
             log:
@@ -46,6 +48,8 @@ for studied_dataset in studied():
                 method=methods_with_jobs(studied_dataset, job_size),
             conda:
                 "../../envs/learning.yaml"
+            resources:
+                exclusive=1,
             params:
                 spec=method_spec,
                 folds=folds_of_job,
@@ -60,7 +64,7 @@ for studied_dataset in studied():
                 counts=f"{FEATURES}/counts.npz",
                 splits=f"{RESULTS}/splits/{{subset}}.parquet",
                 kernels=lambda wildcards: compiled(learner_file(wildcards.method)),
-                code=lambda wildcards: code("evaluation/protocol.py", learner_file(wildcards.method)),
+                code=lambda wildcards: code("evaluation/traces.py", learner_file(wildcards.method)),
             output:
                 files_of_job(studied_dataset, job_size, ["curve.parquet"]),
             log:
@@ -115,3 +119,106 @@ rule gather_fits:
         "../../envs/learning.yaml"
     script:
         "../scripts/gather_fits.py"
+
+
+rule compare_methods:
+    input:
+        ranks=lambda wildcards: own_runs(wildcards, "ranks.npz"),
+        code=code("evaluation/comparison.py", "evaluation/traces.py"),
+    output:
+        f"{RESULTS}/comparison.csv",
+    log:
+        f"{LOGS}/compare_methods.log",
+    conda:
+        "../../envs/learning.yaml"
+    params:
+        splits=lambda wildcards: CATEGORY[wildcards.dataset]["splits"],
+        seed=SEED,
+    script:
+        "../scripts/compare_methods.py"
+
+
+rule train_ranker:
+    input:
+        counts=f"{FEATURES}/counts.npz",
+        splits=f"{RESULTS}/splits/{{subset}}.parquet",
+        kernels=compiled("learners/oasis.py"),
+        code=code("evaluation/traces.py", "learners/oasis.py"),
+    output:
+        temp(f"{RESULTS}/rankers/{{representation}}/{{subset}}/{{ranker}}.npz"),
+    log:
+        f"{LOGS}/train_ranker/{{representation}}/{{subset}}/{{ranker}}.log",
+    conda:
+        "../../envs/learning.yaml"
+    params:
+        settings=lambda wildcards: CATEGORY[wildcards.dataset]["rankers"],
+        folds=lambda wildcards: ranker_folds(wildcards.dataset),
+        seed=SEED,
+    script:
+        "../scripts/train_ranker.py"
+
+
+rule average_rankers:
+    input:
+        counts=f"{FEATURES}/counts.npz",
+        splits=f"{RESULTS}/splits/{{subset}}.parquet",
+        matrices=ranker_matrices,
+        code=code("evaluation/traces.py", "learners/oasis.py"),
+    output:
+        f"{RESULTS}/rankers/{{representation}}/{{subset}}/curves.parquet",
+    log:
+        f"{LOGS}/average_rankers/{{representation}}/{{subset}}.log",
+    conda:
+        "../../envs/learning.yaml"
+    params:
+        settings=lambda wildcards: CATEGORY[wildcards.dataset]["rankers"],
+        folds=lambda wildcards: ranker_folds(wildcards.dataset),
+        seed=SEED,
+    script:
+        "../scripts/average_rankers.py"
+
+
+rule bound_mistakes:
+    input:
+        counts=f"{FEATURES}/counts.npz",
+        splits=f"{RESULTS}/splits/{{subset}}.parquet",
+        kernels=compiled("learners/oasis.py"),
+        code=code("evaluation/traces.py", "evaluation/loss_bound.py", "learners/oasis.py"),
+    output:
+        f"{RESULTS}/bounds/{{representation}}/{{subset}}.parquet",
+    log:
+        f"{LOGS}/bound_mistakes/{{representation}}/{{subset}}.log",
+    conda:
+        "../../envs/learning.yaml"
+    params:
+        settings=lambda wildcards: CATEGORY[wildcards.dataset]["loss_bound"],
+        folds=lambda wildcards: list(folds(wildcards.dataset)),
+        seed=SEED,
+    script:
+        "../scripts/bound_mistakes.py"
+
+
+rule gather_rankers:
+    input:
+        of_shown_subsets("oasis-jmlr-2010/fig7", f"{RESULTS}/rankers/{{representation}}/{{subset}}/curves.parquet"),
+    output:
+        f"{RESULTS}/rankers.parquet",
+    log:
+        f"{LOGS}/gather_rankers.log",
+    conda:
+        "../../envs/learning.yaml"
+    script:
+        "../scripts/gather_runs.py"
+
+
+rule gather_bounds:
+    input:
+        of_shown_subsets("learning/loss_bound", f"{RESULTS}/bounds/{{representation}}/{{subset}}.parquet"),
+    output:
+        f"{RESULTS}/bounds.parquet",
+    log:
+        f"{LOGS}/gather_bounds.log",
+    conda:
+        "../../envs/learning.yaml"
+    script:
+        "../scripts/gather_runs.py"

@@ -52,6 +52,7 @@ wildcard_constraints:
     subset="[A-Za-z0-9._-]+",
     fold="[0-9]+",
     shard="[0-9]+",
+    ranker="[0-9]+",
     module="[a-z_/]+",
 
 

@@ -1,6 +1,6 @@
 """From numbers to the papers' tables and figures, ours beside the printed ones.
 
-Needs: metrics.parquet, curves.parquet (or, where a data set cannot be run, nothing: the exhibit then says why). Makes:
+Needs: the tables of numbers that rules/category.smk makes (or, where a data set cannot be run, nothing: the exhibit then says why). Makes:
 exhibits/{paper}/, a job for every exhibit, and exhibits/index.md, which lists them with their captions.
 """
 
@@ -8,15 +8,13 @@ exhibits/{paper}/, a job for every exhibit, and exhibits/index.md, which lists t
 wildcard_constraints:
     paper="[a-z0-9-]+",
     table="|".join(sorted({Path(table).name for table in TABLES})),
-    text="|".join(sorted({Path(text).name for text in TEXTS})),
-    figure="|".join(sorted({Path(figure).name for figure in [*CURVE_FIGURES, *RANK_FIGURES]})),
+    figure="|".join(sorted({Path(figure).name for figure in FIGURES})),
     picture="|".join(Path(picture).name for picture in PICTURES),
 
 
 rule draw_table:
     input:
-        metrics=if_run(f"{RESULTS}/metrics.parquet"),
-        fits=if_run(f"{RESULTS}/timing.parquet"),
+        unpack(numbers_of_exhibit),
         reference=RESOURCES / "reference-values.csv",
         code=code("exhibits/write.py", "exhibits/context.py", "exhibits/facts.py"),
     output:
@@ -31,33 +29,9 @@ rule draw_table:
         "../scripts/draw_exhibit.py"
 
 
-rule draw_text:
-    input:
-        fits=if_run(f"{RESULTS}/timing.parquet"),
-        manifest=if_run(f"{RESULTS}/manifest.parquet"),
-        reference=RESOURCES / "reference-values.csv",
-        code=code("exhibits/write.py", "exhibits/context.py", "exhibits/facts.py"),
-    output:
-        multiext(f"{EXHIBITS}/{{paper}}/{{text}}", *TABLE_FILES),
-    log:
-        f"{LOGS}/exhibits/{{paper}}/{{text}}.log",
-    conda:
-        "../../envs/exhibits.yaml"
-    params:
-        context=exhibit_context,
-    script:
-        "../scripts/draw_exhibit.py"
-
-
 rule draw_figure:
     input:
-        metrics=if_run(f"{RESULTS}/metrics.parquet"),
-        curves=lambda wildcards: (
-            f"results/{wildcards.dataset}/curves.parquet"
-            if f"{wildcards.paper}/{wildcards.figure}" in CURVE_FIGURES and not not_run(wildcards.dataset)
-            else []
-        ),
-        fits=if_run(f"{RESULTS}/timing.parquet"),
+        unpack(numbers_of_exhibit),
         reference=RESOURCES / "reference-values.csv",
         code=code("exhibits/write.py", "exhibits/context.py", "exhibits/facts.py"),
     output:

@@ -10,16 +10,45 @@ RUN_FILES = [
 ]
 
 EXHIBITS = f"{RESULTS}/exhibits"
-TABLES = ["oasis-jmlr-2010/table4", "oasis-2009-draft/table1", "representation/ablations"]
-TEXTS = ["oasis-jmlr-2010/text"]
-CURVE_FIGURES = ["oasis-jmlr-2010/fig5", "oasis-2009-draft/fig3"]
-RANK_FIGURES = ["oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4"]
+# every exhibit by kind, with the tables that it is drawn from
+TABLES = {
+    "oasis-jmlr-2010/table4": ["metrics", "fits", "comparison"],
+    "oasis-jmlr-2010/table5": ["fits"],
+    "oasis-jmlr-2010/text": ["fits", "manifest"],
+    "oasis-2009-draft/table1": ["metrics", "fits", "comparison"],
+    "oasis-2009-draft/table2": ["fits"],
+    "representation/ablations": ["metrics", "fits"],
+    "learning/comparison": ["comparison", "fits"],
+    "learning/claims": ["claims", "metrics", "fits", "curves", "comparison", "rankers", "bounds"],
+}
+FIGURES = {
+    "oasis-jmlr-2010/fig5": ["metrics", "fits", "curves"],
+    "oasis-jmlr-2010/fig6": ["metrics", "fits"],
+    "oasis-jmlr-2010/fig7": ["rankers", "fits"],
+    "oasis-jmlr-2010/fig8": ["metrics", "fits"],
+    "oasis-jmlr-2010/fig9": ["curves", "fits"],
+    "oasis-2009-draft/fig3": ["metrics", "fits", "curves"],
+    "oasis-2009-draft/fig4": ["metrics", "fits"],
+    "oasis-2009-draft/fig5": ["metrics", "fits"],
+    "learning/mcml": ["metrics", "fits", "curves"],
+    "learning/symmetry": ["curves", "fits"],
+    "learning/loss_bound": ["bounds", "fits"],
+}
 PICTURES = [
     "oasis-jmlr-2010/fig2",
     "representation/block_grid",
     "representation/palette",
     "representation/visterms",
 ]
+NUMBER_FILES = {
+    "metrics": f"{RESULTS}/metrics.parquet",
+    "curves": f"{RESULTS}/curves.parquet",
+    "fits": f"{RESULTS}/timing.parquet",
+    "comparison": f"{RESULTS}/comparison.csv",
+    "rankers": f"{RESULTS}/rankers.parquet",
+    "bounds": f"{RESULTS}/bounds.parquet",
+    "manifest": f"{RESULTS}/manifest.parquet",
+}
 
 TABLE_FILES = [".csv", ".md", ".tex", ".json", "_compare.csv", "_compare.md"]
 PICTURE_FILES = [".png", ".svg", ".pdf", ".json"]
@@ -66,11 +95,17 @@ def subset_settings(wildcards):
     return subsets[wildcards.subset]
 
 
+def run_methods(dataset):
+    """Methods of a data set's study that are selected, fitted and ranked."""
+    study = CATEGORY[dataset]
+    return [*study["methods"], *study["variants"], *study["timed"]]
+
+
 def methods_with_jobs(dataset, jobs):
     """Methods of a data set's study that run one job per fold, or one per subset, as a wildcard constraint."""
     methods = [
         method
-        for method in CATEGORY[dataset]["methods"]
+        for method in [*run_methods(dataset), *CATEGORY[dataset]["projected"]]
         if settings.method_spec(config, dataset, method)["jobs"] == jobs
     ]
     return "|".join(methods) or "(?!)"
@@ -94,30 +129,65 @@ def folds_of_job(wildcards):
     return [int(wildcards.fold)] if "fold" in wildcards.keys() else list(folds(wildcards.dataset))
 
 
-def study_runs(wildcards, file):
-    """One file of every run of a data set's category study."""
+def own_runs(wildcards, file):
+    """One file of every run of a data set's category study in its own representation."""
     study = CATEGORY[wildcards.dataset]
     return expand(
         f"{RUN}/{{fold}}/{file}",
         dataset=wildcards.dataset,
-        representation=[study["representation"], *study["ablations"]],
+        representation=study["representation"],
         subset=study["subsets"],
-        method=study["methods"],
+        method=run_methods(wildcards.dataset),
         fold=folds(wildcards.dataset),
     )
 
 
-def traced_methods(dataset):
-    """Methods of a data set's study whose mAP is traced along training."""
-    return [
-        method for method in CATEGORY[dataset]["methods"] if "trace" in settings.method_spec(config, dataset, method)
-    ]
+def study_runs(wildcards, file):
+    """One file of every run of a data set's category study, those in further representations included."""
+    study = CATEGORY[wildcards.dataset]
+    ablations = expand(
+        f"{RUN}/{{fold}}/{file}",
+        dataset=wildcards.dataset,
+        representation=study["ablations"],
+        subset=study["subsets"],
+        method=study.get("ablation_methods", study["methods"]),
+        fold=folds(wildcards.dataset),
+    )
+    return [*own_runs(wildcards, file), *ablations]
+
+
+def learner_of(method):
+    """Class name of a method's learner."""
+    return config["methods"][method]["learner"]
+
+
+def traced(dataset, methods):
+    """Those of some methods whose mAP is traced along training."""
+    return [method for method in methods if "trace" in settings.method_spec(config, dataset, method)]
+
+
+def drawn_curves(dataset):
+    """Figure to the methods whose curves it shows, where the study has them."""
+    study = CATEGORY[dataset]
+    oasis = traced(dataset, [method for method in study["methods"] if method == "oasis"])
+    mcml = traced(dataset, [method for method in study["methods"] if method == "mcml"])
+    projected = traced(dataset, study["projected"])
+    figures = {
+        "oasis-jmlr-2010/fig5": oasis,
+        "oasis-2009-draft/fig3": oasis,
+        "learning/symmetry": oasis,
+        "learning/mcml": mcml,
+        "oasis-jmlr-2010/fig9": [*oasis, *projected] if projected else [],
+    }
+    return {figure: methods for figure, methods in figures.items() if methods}
 
 
 def traced_aggressiveness(dataset):
     """The aggressiveness that the learning curves of a data set are traced at."""
     values = [
-        settings.method_spec(config, dataset, method)["trace"]["aggressiveness"] for method in traced_methods(dataset)
+        settings.method_spec(config, dataset, method)["trace"]["aggressiveness"]
+        for method in traced(dataset, CATEGORY[dataset]["methods"])
+        if learner_of(method) == "OASIS"
     ]
     return values[0] if values else 0.1
 
@@ -131,25 +201,103 @@ def shown_subsets(dataset, exhibit):
 def study_curves(wildcards):
     """The traces that a data set's figures show."""
     study = CATEGORY[wildcards.dataset]
-    shown = {subset for figure in CURVE_FIGURES for subset in shown_subsets(wildcards.dataset, figure)}
+    shown = {
+        (subset, method)
+        for figure, methods in drawn_curves(wildcards.dataset).items()
+        for subset in shown_subsets(wildcards.dataset, figure)
+        for method in methods
+    }
+    return [
+        file
+        for subset, method in sorted(shown)
+        for file in expand(
+            f"{RUN}/{{fold}}/curve.parquet",
+            dataset=wildcards.dataset,
+            representation=study["representation"],
+            subset=subset,
+            method=method,
+            fold=folds(wildcards.dataset),
+        )
+    ]
+
+
+def ranker_folds(dataset):
+    """The partitions that rankers are trained on."""
+    return list(folds(dataset))[: CATEGORY[dataset]["rankers"].get("folds")]
+
+
+def ranker_matrices(wildcards):
+    """W of every ranker of a subset, along training."""
+    count = CATEGORY[wildcards.dataset]["rankers"]["count"]
     return expand(
-        f"{RUN}/{{fold}}/curve.parquet",
-        dataset=wildcards.dataset,
-        representation=study["representation"],
-        subset=sorted(shown),
-        method=traced_methods(wildcards.dataset),
-        fold=folds(wildcards.dataset),
+        f"{RESULTS}/rankers/{{representation}}/{{subset}}/{{ranker}}.npz", ranker=range(count), allow_missing=True
     )
+
+
+def of_shown_subsets(exhibit, file):
+    """Input function of one file a subset, in a data set's own representation, of the subsets an exhibit shows."""
+    return lambda wildcards: expand(
+        file,
+        dataset=wildcards.dataset,
+        representation=CATEGORY[wildcards.dataset]["representation"],
+        subset=shown_subsets(wildcards.dataset, exhibit),
+    )
+
+
+def available_numbers(dataset):
+    """Which tables a data set's study makes; none where it cannot be run."""
+    study = CATEGORY[dataset]
+    if not_run(dataset):
+        return []
+    made = {
+        "metrics": True,
+        "fits": True,
+        "manifest": True,
+        "curves": bool(drawn_curves(dataset)),
+        "comparison": "oasis" in study["methods"] and len(run_methods(dataset)) > 1,
+        "rankers": "rankers" in study,
+        "bounds": "loss_bound" in study,
+    }
+    return [name for name, is_made in made.items() if is_made]
+
+
+def numbers_of_exhibit(wildcards):
+    """Input files of an exhibit by the name of what they hold."""
+    name = f"{wildcards.paper}/{wildcards.get('table') or wildcards.get('figure')}"
+    available = available_numbers(wildcards.dataset)
+    files = {need: NUMBER_FILES[need] for need in (TABLES | FIGURES)[name] if need in available}
+    return files | ({"claims": RESOURCES / "claims.csv"} if name == "learning/claims" else {})
+
+
+def drawn_figures(dataset):
+    """Figures that a data set's study has the methods for."""
+    study = CATEGORY[dataset]
+    curves = drawn_curves(dataset)
+    needs = {
+        **{figure: figure in curves for figure, tables in FIGURES.items() if "curves" in tables},
+        "oasis-jmlr-2010/fig7": "rankers" in study,
+        "oasis-jmlr-2010/fig8": bool(study["variants"]),
+        "oasis-2009-draft/fig5": bool(study["variants"]),
+        "learning/loss_bound": "loss_bound" in study,
+    }
+    return [figure for figure in FIGURES if needs.get(figure, True)]
+
+
+def drawn_tables(dataset):
+    """Tables that a data set's study has the methods for."""
+    study = CATEGORY[dataset]
+    compared = "oasis" in study["methods"] and len(run_methods(dataset)) > 1
+    return [table for table in TABLES if compared or table != "learning/comparison"]
 
 
 def exhibit_files(dataset, paper=""):
     """Every file of a data set's exhibits, or of one paper's.
 
-    Pictures of images need the images, learning curves a method that is traced.
+    Pictures of images need the images, figures the methods that they show.
     """
     kinds = [
-        ([*TABLES, *TEXTS], TABLE_FILES),
-        ([*RANK_FIGURES, *(CURVE_FIGURES if traced_methods(dataset) else [])], FIGURE_FILES),
+        (drawn_tables(dataset), TABLE_FILES),
+        (drawn_figures(dataset), FIGURE_FILES),
         ([] if not_run(dataset) else PICTURES, PICTURE_FILES),
     ]
     return [
@@ -210,11 +358,16 @@ def subset_in_exhibit(dataset, subset):
     return described | {"n_classes": len(asked), "published_classes": published}
 
 
+def titles(methods):
+    """Method to its name in tables and legends."""
+    return {method: config["methods"][method].get("title", method) for method in methods}
+
+
 def exhibit_context(wildcards):
     """What an exhibit has to know about its study besides the numbers."""
     dataset = wildcards.dataset
     study, data = CATEGORY[dataset], DATASETS[dataset]
-    name = wildcards.get("table") or wildcards.get("figure") or wildcards.get("text")
+    name = wildcards.get("table") or wildcards.get("figure")
     shown = shown_subsets(dataset, f"{wildcards.get('paper')}/{name}")
     return {
         "dataset": dataset,
@@ -225,6 +378,8 @@ def exhibit_context(wildcards):
         "representation_settings": config["representations"][study["representation"]],
         "splits": study["splits"],
         "subsets": {subset: subset_in_exhibit(dataset, subset) for subset in shown},
-        "methods": {method: config["methods"][method].get("title", method) for method in study["methods"]},
+        "methods": titles(study["methods"]),
+        **{role: study[role] for role in ("variants", "timed", "projected")},
+        "titles": titles([*study["variants"], *study["timed"], *study["projected"]]),
         "traced_aggressiveness": traced_aggressiveness(dataset),
     }

@@ -5,7 +5,8 @@ from lookalike.workflow_log import logged
 with logged(snakemake.log):
     from pathlib import Path
 
-    from lookalike.evaluation.protocol import run_fold, write_fold
+    from lookalike.evaluation.protocol import run_fold
+    from lookalike.evaluation.run_files import write_fold
     from lookalike.files import read_csr, read_table
 
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
@@ -22,4 +23,5 @@ with logged(snakemake.log):
         )
         names = {key: snakemake.wildcards[key] for key in ("dataset", "representation", "subset", "method")}
         write_fold(result, folders[fold], **names, fold=fold)
-        print(f"fold {fold}: mAP {result.rankings.mean_average_precision():.4f}, {result.fit['seconds']}")
+        done = f"mAP {result.rankings.mean_average_precision():.4f}" if result.rankings else result.fit["not_converged"]
+        print(f"fold {fold}: {done}, {result.fit['seconds']}")

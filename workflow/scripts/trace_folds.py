@@ -5,11 +5,10 @@ from lookalike.workflow_log import logged
 with logged(snakemake.log):
     from pathlib import Path
 
-    from lookalike.evaluation.protocol import trace_fold
+    from lookalike.evaluation.traces import trace_fold
     from lookalike.files import read_csr, read_table, write_table
 
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
-    trace = snakemake.params.spec["trace"]
     curves = {int(Path(file).parent.name): file for file in snakemake.output}
     for fold in snakemake.params.folds:
         curve = trace_fold(
@@ -20,9 +19,6 @@ with logged(snakemake.log):
             seed=snakemake.params.seed,
             subset=snakemake.wildcards.subset,
             method=snakemake.wildcards.method,
-            aggressiveness=trace["aggressiveness"],
-            n_steps=trace["steps"],
-            n_points=trace["points"],
         )
         names = {key: snakemake.wildcards[key] for key in ("dataset", "representation")}
         write_table(curve.assign(**names), curves[fold])

@@ -1,34 +1,27 @@
-"""The category study's jobs as pure functions: one fold of one method on one subset (JMLR section 5.3.2).
+"""The category study's main job as a pure function: one fold of one method on one subset (JMLR section 5.3.2).
 
-Workflow scripts read files, call `run_fold` or `trace_fold`, and write what comes back. Seeds are named here, so that
-a fold's numbers depend on the root seed, subset, method and fold, and on nothing else that runs.
+The workflow's script reads files, calls `run_fold`, and writes what comes back with `lookalike.evaluation.run_files`.
 """
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from lookalike.errors import LookalikeError
+from lookalike.evaluation.folds import Images, fold_seed, images_of, learner_maker, tfidf_rows
 from lookalike.evaluation.ranking import Rankings, rank_leave_one_out
 from lookalike.evaluation.selection import MEASURED, best_candidate, grid, log_spaced_steps, trace_candidates
-from lookalike.files import write_json, write_table
-from lookalike.learners.registry import learner_class
-from lookalike.seeds import generator, integer_seed
+from lookalike.evaluation.time_limit import TimeLimitReachedError, cpu_time_limit
 
 if TYPE_CHECKING:
     import pandas as pd
-
-CURVE_COLUMNS = ("subset", "method", "fold", "aggressiveness", "step", "images", "map", "loss_rate")
 
 
 @dataclass(frozen=True)
@@ -36,13 +29,16 @@ class FoldResult:
     """What one fold of one method leaves behind."""
 
     model: Any
-    """The fitted learner."""
+    """The fitted learner; None where it did not end within its time limit."""
     fit: dict[str, Any]
-    """How it was made: parameters, steps, updates, sparsity, sizes, seeds and (only here) seconds."""
+    """How it was made: parameters, steps, updates, sparsity, sizes, seeds, and (only here) seconds of the clock and of
+    the processor, the processor's name, and why there is no model, if there is none."""
     selection: pd.DataFrame
     """Validation mAP of every candidate at every traced step; no rows where nothing is chosen."""
-    rankings: Rankings
-    """Ranks of the test images, which query each other."""
+    rankings: Rankings | None
+    """Ranks of the test images, which query each other; None without a model."""
+    train_map: float = float("nan")
+    """Mean average precision of the training images, which query each other, under the final model."""
 
 
 def run_fold(
@@ -71,7 +67,8 @@ def run_fold(
     method_spec : mapping
         ``learner`` (a name in `lookalike.learners.registry`), optional ``parameters`` (constructor arguments),
         ``select`` (lists to choose from) and ``trace`` (``steps``, ``points``, optional ``first``: the learner is
-        scored along training and stopped at its best step).
+        scored along training and stopped at its best step, unless ``stop`` is false) and ``time_limit`` (seconds of
+        processor time for a fit; one that takes longer has no result).
     seed : int
         Root seed.
     subset, method : str
@@ -90,35 +87,27 @@ def run_fold(
     """
     import pandas as pd
 
-    images = _images_of(split, fold, seed, subset)
-    make = _learner_maker(method_spec, seed, (subset, fold))
-    seconds: dict[str, float] = {}
-    chosen: dict[str, Any] = {}
+    images = images_of(split, fold, seed, subset)
+    make = learner_maker(method_spec, seed, (subset, fold))
+    clock = _Clock()
     selection = pd.DataFrame({name: pd.Series(dtype=np.float64) for name in MEASURED})
+    chosen: dict[str, Any] = {}
+    model, rankings, train_map, not_converged = None, None, float("nan"), ""
 
-    trace = method_spec.get("trace")
-    candidates = grid(method_spec.get("select") or {})
-    if trace or len(candidates) > 1:
-        steps = log_spaced_steps(trace["steps"], trace["points"], trace.get("first", 100)) if trace else None
-        with _timed(seconds, "selection"):
-            learn, score = images["learn"], images["validation"]
-            X_learn, X_score = _tfidf(counts, learn.rows, score.rows)
-            selection = trace_candidates(
-                make("selection"), candidates, X_learn, learn.labels, X_score, score.labels, steps
-            )
-            chosen, best_step = best_candidate(selection)
-        if trace:
-            chosen["n_steps"] = best_step
-    elif candidates:
-        chosen = dict(candidates[0])
-
-    with _timed(seconds, "features"):
-        train, test = images["train"], images["test"]
-        X_train, X_test = _tfidf(counts, train.rows, test.rows)
-    with _timed(seconds, "fit"):
-        model = make("fit")(chosen).fit(X_train, train.labels)
-    with _timed(seconds, "rank"):
-        rankings = rank_leave_one_out(model, X_test, test.labels, query_ids=test.rows, n_neighbours=n_neighbours)
+    train, test = images["train"], images["test"]
+    with clock("features"):
+        X_train, X_test = tfidf_rows(counts, train.rows, test.rows)
+    try:
+        with clock("selection"):
+            selection, chosen = _select(counts, images, make, method_spec, selection)
+        with clock("fit"), cpu_time_limit(method_spec.get("time_limit"), "the final fit"):
+            model = make("fit")(chosen).fit(X_train, train.labels)
+    except TimeLimitReachedError as error:
+        not_converged = str(error)
+    if model is not None:
+        with clock("rank"):
+            rankings = rank_leave_one_out(model, X_test, test.labels, query_ids=test.rows, n_neighbours=n_neighbours)
+            train_map = rank_leave_one_out(model, X_train, train.labels, n_neighbours=0).mean_average_precision()
 
     fit = {
         **_sizes(X_train, X_test, train.labels),
@@ -130,199 +119,74 @@ def run_fold(
         "aggressiveness": _number(getattr(model, "aggressiveness", None)),
         "n_steps": _number(getattr(model, "n_steps_", chosen.get("n_steps"))),
         "n_updates": _number(getattr(model, "n_updates_", None)),
-        "symmetry_index": _symmetry_index(model),
+        "objective": _number(getattr(model, "objective_", None)),
+        "converged": _number(getattr(model, "converged_", None)),
+        "symmetry_index": symmetry_index(model),
+        "not_converged": not_converged,
         **_selection_record(selection, chosen, method_spec),
-        "seeds": {purpose: _seed(seed, subset, fold, purpose) for purpose in ("selection", "fit")},
-        "seconds": seconds,
+        "seeds": {purpose: fold_seed(seed, subset, fold, purpose) for purpose in ("selection", "fit")},
+        "seconds": clock.seconds,
+        "cpu_seconds": clock.cpu_seconds,
+        "processor": processor_name(),
     }
-    return FoldResult(model=model, fit=fit, selection=selection, rankings=rankings)
+    return FoldResult(model=model, fit=fit, selection=selection, rankings=rankings, train_map=train_map)
 
 
-def write_fold(
-    result: FoldResult,
-    folder: str | os.PathLike[str],
-    *,
-    dataset: str,
-    representation: str,
-    subset: str,
-    method: str,
-    fold: int,
-) -> None:
-    """Write what a fold left behind.
-
-    ``model.npz`` (and ``.json``), ``fit.json``, ``selection.parquet``, ``metrics.parquet``, ``ranks.npz``; times are
-    in ``fit.json`` alone, so that all the others are the same bytes each time.
-
-    Parameters
-    ----------
-    result : FoldResult
-        From `run_fold`.
-    folder : path-like
-        ``results/{dataset}/runs/{representation}/{subset}/{method}/{fold}``.
-    dataset, representation, subset, method, fold
-        The names that go into every table, so that tables of many runs can be put together.
-    """
-    folder = Path(folder)
-    names: dict[str, Any] = {
-        "dataset": dataset,
-        "representation": representation,
-        "subset": subset,
-        "method": method,
-        "fold": int(fold),
-    }
-    result.model.save(folder / "model.npz", made_by=names)
-    write_json({**result.fit, **names}, folder / "fit.json")
-    for name, table in (("selection", result.selection), ("metrics", metrics_of(result.rankings))):
-        named = table.copy()
-        for position, (column, value) in enumerate(names.items()):
-            named.insert(position, column, value)
-        write_table(named, folder / f"{name}.parquet")
-    result.rankings.save(folder / "ranks.npz")
+def symmetry_index(model: Any) -> float | None:
+    """||sym W||_F / ||W||_F of a bilinear model (draft equation 17); None for others."""
+    if not hasattr(model, "W_"):
+        return None
+    symmetric = (model.W_ + model.W_.T) / 2
+    return float(np.linalg.norm(symmetric) / np.linalg.norm(model.W_))
 
 
-def trace_fold(
+def processor_name() -> str:
+    """Return the model of the processor, as the system names it."""
+    import platform
+    from pathlib import Path
+
+    described = Path("/proc/cpuinfo")
+    if described.is_file():
+        for line in described.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _select(
     counts: sp.csr_array,
-    split: pd.DataFrame,
-    fold: int,
-    method_spec: Mapping[str, Any],
-    *,
-    seed: int,
-    subset: str,
-    method: str,
-    aggressiveness: float = 0.1,
-    n_steps: int = 250_000,
-    n_points: int = 60,
-) -> pd.DataFrame:
-    """Training and test mAP of OASIS along training, past the stop (JMLR Figure 5, draft Figure 3).
-
-    The learner sees the same stream of triplets as the final fit of `run_fold`.
-
-    Parameters
-    ----------
-    counts, split, fold, method_spec, seed, subset, method
-        As in `run_fold`; ``select`` and ``trace`` of the method are not used.
-    aggressiveness : float
-        C; the figures state 0.1.
-    n_steps : int
-        Last step.
-    n_points : int
-        How many steps are scored, log-spaced, step 0 (W = I, the Euclidean start) besides.
-
-    Returns
-    -------
-    DataFrame
-        ``subset``, ``method``, ``fold``, ``aggressiveness``, ``step``, ``images`` (train | test), ``map`` (0..1) and
-        ``loss_rate`` (share of steps since the last point that had a loss; NaN at step 0).
+    images: Mapping[str, Images],
+    make: Any,
+    spec: Mapping[str, Any],
+    nothing: pd.DataFrame,
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Try every candidate on the fold's own cut; return what they scored and the parameters chosen.
 
     Raises
     ------
-    LookalikeError
-        When the fold is not in the split table or the learner is unknown.
+    TimeLimitReachedError
+        When no candidate ends within the time limit.
     """
-    import pandas as pd
-
-    images = _images_of(split, fold, seed, subset)
-    train, test = images["train"], images["test"]
-    X_train, X_test = _tfidf(counts, train.rows, test.rows)
-
-    def score(model: Any, step: int) -> dict[str, float]:
-        return {
-            "train": rank_leave_one_out(model, X_train, train.labels, n_neighbours=0).mean_average_precision(),
-            "test": rank_leave_one_out(model, X_test, test.labels, n_neighbours=0).mean_average_precision(),
-        }
-
-    make = _learner_maker(method_spec, seed, (subset, fold))("fit")
-    learner = make({"aggressiveness": aggressiveness, "n_steps": n_steps})
-    traced = learner.fit(X_train, train.labels, trace=score, trace_steps=log_spaced_steps(n_steps, n_points)).curve_
-    curves = []
-    for which in ("train", "test"):
-        curve = pd.DataFrame({key: traced[key] for key in ("step", which, "loss_rate")}).rename(columns={which: "map"})
-        curves.append(curve.assign(images=which))
-    table = pd.concat(curves, ignore_index=True)
-    table = table.assign(subset=subset, method=method, fold=int(fold), aggressiveness=float(aggressiveness))
-    return table[list(CURVE_COLUMNS)].astype({"step": np.int64, "fold": np.int64})
-
-
-def metrics_of(rankings: Rankings) -> pd.DataFrame:
-    """Mean average precision and mean precision at every k of one fold.
-
-    Returns
-    -------
-    DataFrame
-        ``metric`` ("map", "p@1", "p@2", ..., up to the size of the gallery) and ``value`` (float64, 0..1).
-    """
-    import pandas as pd
-
-    curve = rankings.mean_precision_curve()
-    names = ["map", *(f"p@{k}" for k in range(1, len(curve) + 1))]
-    return pd.DataFrame({"metric": names, "value": [rankings.mean_average_precision(), *curve]})
-
-
-@dataclass(frozen=True)
-class _Images:
-    rows: npt.NDArray[np.int32]
-    labels: npt.NDArray[np.str_]
-
-
-def _images_of(split: pd.DataFrame, fold: int, seed: int, subset: str) -> dict[str, _Images]:
-    """Rows and labels of a fold's parts; train is learn and validation together.
-
-    Training rows ascend. Rows that are ranked stand in a random order: manifests are sorted by class, equal
-    similarities keep the order of the rows, and those of images without a common visterm are many and equal.
-    """
-    table = split[split["fold"] == fold].sort_values("image_id", kind="stable")
-    if table.empty:
-        known = sorted(set(split["fold"].tolist()))
-        raise LookalikeError(f"fold {fold} is not in the split table, which has folds {known}: choose one of them")
-    shuffled = table.iloc[generator(seed, "category", subset, "fold", int(fold), "order").permutation(len(table))]
-    parts = {
-        "train": table[table["role"] == "train"],
-        "learn": table[(table["role"] == "train") & ~table["validation"].astype(bool)],
-        "validation": shuffled[(shuffled["role"] == "train") & shuffled["validation"].astype(bool)],
-        "test": shuffled[shuffled["role"] == "test"],
-    }
-    return {
-        name: _Images(rows=part["image_id"].to_numpy(dtype=np.int32), labels=part["label"].to_numpy(dtype=np.str_))
-        for name, part in parts.items()
-    }
-
-
-def _tfidf(counts: sp.csr_array, learn: npt.NDArray[np.int32], score: npt.NDArray[np.int32]) -> tuple[Any, Any]:
-    """tf-idf rows of two sets of images, with document frequencies of the first."""
-    from lookalike.features.visterms import TfidfVisterms
-
-    weights = TfidfVisterms().fit(counts[learn])
-    return weights.transform(counts[learn]), weights.transform(counts[score])
-
-
-def _seed(root: int, subset: str, fold: int, purpose: str) -> int:
-    """Not named by the method: variants of one learner see the same stream of triplets."""
-    return integer_seed(root, "category", subset, "fold", int(fold), purpose)
-
-
-def _learner_maker(
-    spec: Mapping[str, Any], root: int, names: tuple[str, int]
-) -> Callable[[str], Callable[[dict[str, Any]], Any]]:
-    """Return ``maker(purpose)(parameters)``; all candidates of one purpose share one seed, never a hyper-parameter."""
-    learner = learner_class(spec["learner"])
-
-    def maker(purpose: str) -> Callable[[dict[str, Any]], Any]:
-        def make(parameters: dict[str, Any]) -> Any:
-            arguments = {**(spec.get("parameters") or {}), **parameters}
-            unknown = sorted(set(arguments) - set(learner().get_params()))
-            if unknown:
-                raise LookalikeError(
-                    f"{spec['learner']} has no parameter {unknown[0]!r}, which the configuration sets or selects; "
-                    f"it has: {', '.join(sorted(learner().get_params()))}"
-                )
-            made = learner(**arguments)
-            if "random_state" in made.get_params():
-                made.set_params(random_state=_seed(root, *names, purpose))
-            return made
-
-        return make
-
-    return maker
+    trace = spec.get("trace") or {}
+    stops = bool(trace) and trace.get("stop", True)
+    candidates = grid(spec.get("select") or {})
+    if not stops and len(candidates) <= 1:
+        return nothing, dict(candidates[0])
+    steps = log_spaced_steps(trace["steps"], trace["points"], trace.get("first", 100)) if stops else None
+    learn, score = images["learn"], images["validation"]
+    X_learn, X_score = tfidf_rows(counts, learn.rows, score.rows)
+    selection = trace_candidates(
+        make("selection"),
+        candidates,
+        X_learn,
+        learn.labels,
+        X_score,
+        score.labels,
+        steps,
+        time_limit=spec.get("time_limit"),
+    )
+    chosen, best_step = best_candidate(selection)
+    return selection, chosen | ({"n_steps": best_step} if stops else {})
 
 
 def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -334,7 +198,7 @@ def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Map
         "at_grid_edge": False,
         "at_last_step": False,
     }
-    if selection.empty or not trace or "aggressiveness" not in selection:
+    if selection.empty or not chosen or not trace or "aggressiveness" not in selection:
         return record
     last_step = int(selection["step"].max())
     at_traced = selection[np.isclose(selection["aggressiveness"], trace.get("aggressiveness", 0.1))]
@@ -345,14 +209,6 @@ def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Map
     record["at_grid_edge"] = len(values) > 1 and chosen["aggressiveness"] in (min(values), max(values))
     record["at_last_step"] = chosen["n_steps"] == last_step
     return record
-
-
-def _symmetry_index(model: Any) -> float | None:
-    """||sym W||_F / ||W||_F of a bilinear model (draft equation 17); None for others."""
-    if not hasattr(model, "W_"):
-        return None
-    symmetric = (model.W_ + model.W_.T) / 2
-    return float(np.linalg.norm(symmetric) / np.linalg.norm(model.W_))
 
 
 def _sizes(X_train: Any, X_test: Any, labels: npt.NDArray[np.str_]) -> dict[str, Any]:
@@ -370,8 +226,18 @@ def _number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-@contextmanager
-def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
-    start = time.perf_counter()
-    yield
-    seconds[name] = time.perf_counter() - start
+@dataclass
+class _Clock:
+    """Seconds of the clock and of the processor that each named part took."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        start, cpu_start = time.perf_counter(), time.process_time()
+        try:
+            yield
+        finally:
+            self.seconds[name] = time.perf_counter() - start
+            self.cpu_seconds[name] = time.process_time() - cpu_start

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.evaluation.ranking import Similarity, rank_leave_one_out
+from lookalike.evaluation.time_limit import TimeLimitReachedError, cpu_time_limit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +64,8 @@ def trace_candidates(
     X_val: Any,
     y_val: Any,
     steps: npt.NDArray[np.integer[Any]] | None,
+    *,
+    time_limit: float | None = None,
 ) -> pd.DataFrame:
     """Train each candidate and score it on the validation images, which query each other.
 
@@ -79,6 +82,8 @@ def trace_candidates(
     steps : ndarray of int, or None
         Steps at which a learner that can be traced is scored. None for learners that run to their own end: one row
         a candidate, ``step`` being its ``n_steps_`` (0 if it has none).
+    time_limit : float, optional
+        Seconds of processor time that a candidate may take; one that takes longer is not a candidate any more.
 
     Returns
     -------
@@ -86,26 +91,45 @@ def trace_candidates(
         One column a hyper-parameter (``aggressiveness``), then ``step`` (int64), ``map`` (0..1) and ``loss_rate``
         (share of steps since the last point that had a loss; NaN at step 0 and where a learner does not say). A
         traced learner's step 0, at which it has learned nothing, is among the rows: not to learn is a choice too.
+
+    Raises
+    ------
+    TimeLimitReachedError
+        When no candidate ends within the time limit.
     """
     import pandas as pd
 
     def validation_map(model: Similarity, step: int = 0) -> dict[str, float]:
-        return {"map": rank_leave_one_out(model, X_val, y_val, n_neighbours=0).mean_average_precision()}
+        stopped = as_stopped(model)
+        return {"map": rank_leave_one_out(stopped, X_val, y_val, n_neighbours=0).mean_average_precision()}
 
-    tables = []
-    for candidate in candidates:
+    def measure(candidate: dict[str, Any]) -> dict[str, Any]:
         if steps is None:
-            model = make_learner(dict(candidate)).fit(X_train, y_train)
-            measured: dict[str, Any] = {"step": [int(getattr(model, "n_steps_", 0))], **validation_map(model)}
-        else:
-            learner = make_learner({**candidate, "n_steps": int(steps[-1])})
-            measured = dict(learner.fit(X_train, y_train, trace=validation_map, trace_steps=steps).curve_)
+            model = make_learner(candidate).fit(X_train, y_train)
+            return {"step": [int(getattr(model, "n_steps_", 0))], **validation_map(model)}
+        learner = make_learner({**candidate, "n_steps": int(steps[-1])})
+        return dict(learner.fit(X_train, y_train, trace=validation_map, trace_steps=steps).curve_)
+
+    tables: list[pd.DataFrame] = []
+    for candidate in candidates:
+        try:
+            with cpu_time_limit(time_limit, "every candidate of the selection"):
+                measured = measure(dict(candidate))
+        except TimeLimitReachedError:
+            if candidate is candidates[-1] and not tables:
+                raise
+            continue
         measured.setdefault("loss_rate", np.nan)
         table = pd.DataFrame({key: measured[key] for key in MEASURED})
         for position, (name, value) in enumerate(candidate.items()):
             table.insert(position, name, value)
         tables.append(table.astype({"step": np.int64}))
     return pd.concat(tables, ignore_index=True)
+
+
+def as_stopped(model: Any) -> Any:
+    """Return the model that a fit which stops here would give: a learner may project once at its end."""
+    return model.as_stopped() if hasattr(model, "as_stopped") else model
 
 
 def best_candidate(table: pd.DataFrame) -> tuple[dict[str, Any], int]:

@@ -167,7 +167,8 @@ def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Contex
         left out.
     fits : DataFrame or None
         What each fit recorded (timing.parquet): ``subset``, ``representation``, ``method``, ``fold``, ``n_classes``
-        ``not_converged`` ("" or a reason), ``processor`` and, of OASIS, ``stop_at_traced_aggressiveness``, ``traced_stop_at_last_step``, ``at_grid_edge`` and
+        ``not_converged`` ("" or a reason), ``processor`` and, of OASIS,
+        ``stop_at_traced_aggressiveness``, ``traced_stop_at_last_step``, ``at_grid_edge`` and
         ``at_last_step``. None where nothing was run.
 
     Returns

@@ -120,6 +120,8 @@ def _read_sidecar(path: Path) -> dict[str, Any]:
         sidecar = read_json(sidecar_path)
     except ValueError as error:
         raise LookalikeError(f"{sidecar_path} is not JSON ({error}): save the model again") from error
+    if isinstance(sidecar, dict) and sidecar.get("format") == "no model":
+        raise LookalikeError(f"{path} holds no model: {sidecar.get('reason')}")
     if not isinstance(sidecar, dict) or sidecar.get("format") != "lookalike model":
         raise LookalikeError(f"{sidecar_path} is not the sidecar of a lookalike model: give the path of a saved model")
     if sidecar.get("format_version") != FORMAT_VERSION:

@@ -10,13 +10,12 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.errors import LookalikeError
-from lookalike.evaluation.protocol import CURVE_COLUMNS, metrics_of, run_fold, trace_fold, write_fold
+from lookalike.evaluation.protocol import processor_name, run_fold
 from lookalike.evaluation.ranking import rank_leave_one_out
 from lookalike.features.visterms import TfidfVisterms
-from lookalike.learners import OASIS, Euclidean, load
+from lookalike.learners import OASIS, Euclidean
 from lookalike.seeds import integer_seed
 
-N_WORDS = 40
 OASIS_SPEC = {
     "title": "OASIS",
     "learner": "OASIS",
@@ -25,26 +24,6 @@ OASIS_SPEC = {
     "trace": {"steps": 2000, "points": 6},
 }
 EUCLIDEAN_SPEC = {"title": "Euclidean", "learner": "Euclidean"}
-
-
-@pytest.fixture(scope="module")
-def study():
-    """Counts of 4 classes x 20 images, in which words tell classes apart a little, and two folds of 10 + 5 images."""
-    rng = np.random.default_rng(0)
-    labels = np.repeat([f"{c:03d}.class" for c in range(4)], 20)
-    topics = rng.dirichlet(np.full(N_WORDS, 0.5), size=4)
-    common = np.full(N_WORDS, 1 / N_WORDS)
-    counts = np.stack([rng.multinomial(40, 0.5 * topics[i // 20] + 0.5 * common) for i in range(80)])
-    rows = []
-    for fold in range(2):
-        for c in range(4):
-            images = 20 * c + rng.permutation(20)[:15]
-            for position, image in enumerate(images):
-                role = "train" if position < 10 else "test"
-                rows.append((fold, image, labels[image], role, role == "train" and position < 2))
-    split = pd.DataFrame(rows, columns=["fold", "image_id", "label", "role", "validation"])
-    split = split.sample(frac=1, random_state=1).astype({"fold": np.int8, "image_id": np.int32})
-    return sp.csr_array(counts.astype(np.int32)), split
 
 
 def oasis_fold(study, fold=0, seed=5, **changes):
@@ -68,7 +47,13 @@ def test_euclidean_needs_no_selection_and_ranks_only_test_images(study):
     assert result.fit["n_train"] == 40
     assert result.fit["n_test"] == 20
     assert result.fit["n_classes"] == 4
-    assert set(result.fit["seconds"]) == {"features", "fit", "rank"}
+    assert set(result.fit["seconds"]) == set(result.fit["cpu_seconds"]) == {"features", "selection", "fit", "rank"}
+    assert result.fit["processor"] == processor_name() != ""
+    assert result.fit["not_converged"] == ""
+    X_train = weights.transform(counts[np.sort(train.image_id.to_numpy())])
+    by_image = train.sort_values("image_id").label.to_numpy(dtype=str)
+    expected = rank_leave_one_out(Euclidean().fit(X), X_train, by_image).mean_average_precision()
+    assert result.train_map == expected
 
 
 def test_oasis_is_selected_on_the_cut_and_refitted_on_all(study):
@@ -130,34 +115,6 @@ def test_a_grid_of_one_without_a_trace_is_used_as_it_is(study):
     assert result.fit["aggressiveness"] == 0.2
 
 
-def test_curve_starts_at_euclidean_and_follows_the_final_fit(study):
-    counts, split = study
-    curve = trace_fold(
-        *study, 0, OASIS_SPEC, seed=5, subset="toy", method="oasis", aggressiveness=0.3, n_steps=2000, n_points=5
-    )
-    assert tuple(curve.columns) == CURVE_COLUMNS
-    assert set(curve["images"]) == {"train", "test"}
-    for _, part in curve.groupby("images"):
-        assert part["step"].is_monotonic_increasing
-        assert part["step"].iloc[0] == 0
-        assert part["step"].iloc[-1] == 2000
-        assert part["loss_rate"].isna().tolist() == [True] + [False] * (len(part) - 1)
-    euclidean = run_fold(counts, split, 0, EUCLIDEAN_SPEC, seed=5, subset="toy", method="euclidean")
-    test = curve[curve["images"] == "test"]
-    assert test["map"].iloc[0] == pytest.approx(euclidean.rankings.mean_average_precision(), abs=1e-6)
-    final = oasis_fold(study, select={}, trace=None, parameters={"aggressiveness": 0.3, "n_steps": 2000})
-    assert test["map"].iloc[-1] == pytest.approx(final.rankings.mean_average_precision(), abs=1e-12)
-
-
-def test_metrics_are_map_and_precision_at_every_k(study):
-    result = run_fold(*study, 0, EUCLIDEAN_SPEC, seed=5, subset="toy", method="euclidean")
-    metrics = metrics_of(result.rankings)
-    assert metrics["metric"].tolist() == ["map", *(f"p@{k}" for k in range(1, 20))]
-    assert metrics["value"].iloc[0] == result.rankings.mean_average_precision()
-    np.testing.assert_allclose(metrics["value"].iloc[1:], result.rankings.precision_at(range(1, 20)).mean(axis=0))
-    assert metrics["value"].dtype == np.float64
-
-
 def test_mistakes_say_what_to_do(study):
     with pytest.raises(LookalikeError, match=r"folds \[0, 1\]"):
         oasis_fold(study, fold=7)
@@ -165,28 +122,27 @@ def test_mistakes_say_what_to_do(study):
         oasis_fold(study, learner="NoSuch")
 
 
-def test_a_fold_is_written_as_the_contract_says(study, tmp_path):
-    names = {"dataset": "toys", "representation": "words40", "subset": "toy", "method": "oasis", "fold": 0}
-    first, second = tmp_path / "first", tmp_path / "second"
-    for folder in (first, second):
-        write_fold(oasis_fold(study), folder, **names)
-    result = oasis_fold(study)
-    metrics = pd.read_parquet(first / "metrics.parquet")
-    assert list(metrics.columns) == ["dataset", "representation", "subset", "method", "fold", "metric", "value"]
-    assert metrics["fold"].dtype == np.int64
-    assert metrics["value"].iloc[0] == result.rankings.mean_average_precision()
-    fit = json.loads((first / "fit.json").read_text())
-    assert fit["representation"] == "words40"
-    assert fit["seconds"].keys() == result.fit["seconds"].keys()
-    assert {"subset", "aggressiveness", "step", "map"} <= set(pd.read_parquet(first / "selection.parquet").columns)
-    np.testing.assert_array_equal(load(first / "model.npz").W_, result.model.W_)
-    for name in ("metrics.parquet", "selection.parquet", "ranks.npz", "model.npz"):
-        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+def test_a_fit_that_takes_too_long_has_no_result_and_says_why(study):
+    result = oasis_fold(study, select={}, trace=None, parameters={"n_steps": 2_000_000_000}, time_limit=0.2)
+    assert result.model is None
+    assert result.rankings is None
+    assert np.isnan(result.train_map)
+    assert result.fit["not_converged"] == "the final fit took more than 0.2 s of processor time"
+    assert result.fit["cpu_seconds"]["fit"] < 5
+    json.dumps(result.fit)
 
 
-def test_a_fold_without_selection_is_written_with_an_empty_table(study, tmp_path):
-    result = run_fold(*study, 0, EUCLIDEAN_SPEC, seed=5, subset="toy", method="euclidean")
-    write_fold(result, tmp_path, dataset="d", representation="r", subset="toy", method="euclidean", fold=0)
-    selection = pd.read_parquet(tmp_path / "selection.parquet")
-    assert selection.empty
-    assert {"fold", "step", "map", "loss_rate"} <= set(selection.columns)
+def test_selection_goes_on_without_a_candidate_that_takes_too_long(study):
+    grids = {"select": {"n_steps": [300, 2_000_000_000]}, "trace": None, "parameters": {}, "time_limit": 0.5}
+    result = oasis_fold(study, **grids)
+    assert result.selection["n_steps"].tolist() == [300]
+    assert result.fit["n_steps"] == 300
+    result = oasis_fold(study, **{**grids, "select": {"n_steps": [2_000_000_000, 2_000_000_001]}})
+    assert result.model is None
+    assert result.fit["not_converged"] == "every candidate of the selection took more than 0.5 s of processor time"
+
+
+def test_a_trace_that_does_not_stop_leaves_the_learner_to_its_own_end(study):
+    result = oasis_fold(study, select={}, trace={"steps": 500, "points": 4, "stop": False}, parameters={"n_steps": 700})
+    assert result.selection.empty
+    assert result.fit["n_steps"] == 700

@@ -1,0 +1,24 @@
+"""Count the mistakes of OASIS on each fold beside the bound of JMLR Theorem 1."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    import pandas as pd
+
+    from lookalike.evaluation.traces import bound_fold
+    from lookalike.files import read_csr, read_table, write_table
+
+    counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
+    names = {key: snakemake.wildcards[key] for key in ("dataset", "representation")}
+    tables = [
+        bound_fold(
+            counts,
+            splits,
+            fold,
+            snakemake.params.settings,
+            seed=snakemake.params.seed,
+            subset=snakemake.wildcards.subset,
+        ).assign(**names)
+        for fold in snakemake.params.folds
+    ]
+    write_table(pd.concat(tables, ignore_index=True), snakemake.output[0])

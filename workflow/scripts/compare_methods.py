@@ -1,0 +1,26 @@
+"""Compare OASIS with every other method, image by image and fold by fold."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from pathlib import Path
+
+    from lookalike.evaluation.comparison import compare_methods
+    from lookalike.evaluation.ranking import Rankings
+    from lookalike.evaluation.traces import average_precisions
+    from lookalike.files import write_table
+
+    def names_of(file):
+        subset, method, fold = Path(file).parts[-4:-1]
+        return {"subset": subset, "method": method, "fold": int(fold)}
+
+    precisions = average_precisions((names_of(file), Rankings.load(file)) for file in snakemake.input.ranks)
+    splits = snakemake.params.splits
+    compared = compare_methods(
+        precisions,
+        "oasis",
+        n_train=splits["train"],
+        n_test=splits["test"],
+        random_state=snakemake.params.seed,
+    )
+    write_table(compared, snakemake.output[0])
