@@ -17,12 +17,35 @@ from lookalike.learners import LEARNERS, SimilarityLearner, TripletSampler
 
 # Parameters that keep a fit of the little sets below short, and the variants that need tests of their own.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "LEGO": [
+        {"n_steps": 400},
+        {"n_steps": 400, "relative": False, "dtype": "float32"},
+        {"n_steps": 400, "early_stopping": True, "trace_points": 5},
+    ],
+    "MMC": [{"max_iter": 5}],
+    "LMNN": [{"max_iter": 40}, {"max_iter": 40, "solver": "naive"}, {"max_iter": 40, "accelerated": True}],
+    "MCML": [{"max_iter": 10}],
     "OASIS": [
         {"n_steps": 400},
         {"n_steps": 400, "dtype": "float64"},
         {"n_steps": 400, "projection": "symmetric"},
         {"n_steps": 400, "projection": "psd"},
         {"n_steps": 400, "early_stopping": True, "trace_points": 5},
+    ],
+    "OnlineProjOASIS": [
+        {"n_steps": 400},
+        {"n_steps": 400, "dtype": "float64", "projection": "psd"},
+        {"n_steps": 400, "early_stopping": True, "trace_points": 5},
+    ],
+    "DissimOASIS": [
+        {"n_steps": 400},
+        {"n_steps": 400, "dtype": "float64", "projection": "psd"},
+        {"n_steps": 400, "early_stopping": True, "trace_points": 5},
+    ],
+    "AveragedOASIS": [
+        {"n_steps": 400, "n_rankers": 3},
+        {"n_steps": 400, "n_rankers": 2, "dtype": "float64", "projection": "psd", "n_jobs": 2},
+        {"n_steps": 400, "n_rankers": 2, "early_stopping": True, "trace_points": 5},
     ],
 }
 

@@ -12,22 +12,51 @@ from typing import TYPE_CHECKING, Any
 from lookalike.learners.registry import MODULES, learner_class
 
 if TYPE_CHECKING:
+    from lookalike.learners.averaged_oasis import AveragedOASIS as AveragedOASIS
     from lookalike.learners.base import SimilarityLearner as SimilarityLearner
+    from lookalike.learners.dissim_oasis import DissimOASIS as DissimOASIS
     from lookalike.learners.euclidean import Euclidean as Euclidean
+    from lookalike.learners.lego import LEGO as LEGO
+    from lookalike.learners.lmnn import LMNN as LMNN
+    from lookalike.learners.mcml import MCML as MCML
+    from lookalike.learners.mmc import MMC as MMC
     from lookalike.learners.model_io import load as load
     from lookalike.learners.oasis import OASIS as OASIS
+    from lookalike.learners.online_proj_oasis import OnlineProjOASIS as OnlineProjOASIS
+    from lookalike.learners.pairs import PairSampler as PairSampler
+    from lookalike.learners.rca import RCA as RCA
     from lookalike.learners.triplets import TripletSampler as TripletSampler
 
     LEARNERS: dict[str, type[SimilarityLearner]]
 
-_PARTS = {"SimilarityLearner": "base", "TripletSampler": "triplets", "load": "model_io"}
+_PARTS = {"SimilarityLearner": "base", "PairSampler": "pairs", "TripletSampler": "triplets", "load": "model_io"}
 
-__all__ = ["LEARNERS", "OASIS", "Euclidean", "SimilarityLearner", "TripletSampler", "load", "warm_up"]
+__all__ = [
+    "LEARNERS",
+    "LEGO",
+    "LMNN",
+    "MCML",
+    "MMC",
+    "OASIS",
+    "RCA",
+    "AveragedOASIS",
+    "DissimOASIS",
+    "Euclidean",
+    "OnlineProjOASIS",
+    "PairSampler",
+    "SimilarityLearner",
+    "TripletSampler",
+    "load",
+    "warm_up",
+]
 
 
 def warm_up() -> None:
     """Compile every kernel, or load it from numba's cache, so that timed runs and parallel jobs need not."""
     import_module("lookalike.learners.oasis").warm_up()
+    import_module("lookalike.learners.online_proj_oasis").warm_up()
+    import_module("lookalike.learners.lmnn").warm_up()
+    import_module("lookalike.learners.lego").warm_up()
 
 
 def __getattr__(name: str) -> Any:

@@ -71,8 +71,12 @@ class OnlineLearner(SimilarityLearner):
         """Return the rows in the form that `_take` wants."""
 
     @abstractmethod
-    def _take(self, rows: Any, examples: NDArray[np.int32]) -> tuple[int, int]:
+    def _take(self, rows: Any, examples: NDArray[np.int32]) -> tuple[float, int]:
         """Take one step per example; return how many had a loss, and how many changed the matrix."""
+
+    def _room(self) -> int:
+        """Return how many examples `_take` may be given at most from step ``n_steps_`` on."""
+        return self.chunk
 
     def _finish(self) -> None:
         """Do what is done once at the end of every pass, such as a projection."""
@@ -150,9 +154,9 @@ class OnlineLearner(SimilarityLearner):
         taken = 0
         with self._internal(rows), _Progress(n_steps, self.verbose, type(self).__name__) as progress:
             for point in [*points, n_steps]:
-                losses, before = 0, taken
+                losses, before = 0.0, taken
                 while taken < point:
-                    examples = draw(min(self.chunk, point - taken))
+                    examples = draw(min(self._room(), point - taken))
                     new_losses, updates = self._take(rows, examples)
                     losses += new_losses
                     taken += len(examples)
@@ -215,7 +219,7 @@ class _Progress:
         if self.bar is not None:
             self.bar.close()
 
-    def advance(self, steps: int, losses: int) -> None:
+    def advance(self, steps: int, losses: float) -> None:
         if self.bar is not None:
             self.bar.set_postfix(loss_rate=f"{losses / steps:.3f}", refresh=False)
             self.bar.update(steps)

@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lookalike.learners._oasis_kernels import HEAD_BYTES, oasis_steps, permute_square
+from lookalike.learners._oasis_kernels import HEAD_BYTES, oasis_steps, permute_square, symmetric_steps
 
 
 class TrainingRows:
-    """CSR rows with their columns by falling document frequency, and scratch space for a step.
+    """CSR rows with their columns by falling document frequency. Threads may share them.
 
     Parameters
     ----------
@@ -43,23 +43,60 @@ class TrainingRows:
         X.sort_indices()
         with np.errstate(over="ignore"):
             squared_norms = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
-        longest = int(np.diff(X.indptr).max(initial=0))
+        self._longest = int(np.diff(X.indptr).max(initial=0))
+        self._n_head = min(X.shape[1], HEAD_BYTES // dtype.itemsize)
         self._arrays = (
             X.indptr.astype(np.int64),
             X.indices.astype(np.uint32),
             X.data,
             squared_norms,
         )
-        self._scratch = (
-            np.empty(2 * longest, dtype=np.uint32),
-            np.empty(2 * longest, dtype=dtype),
-            np.empty(min(X.shape[1], HEAD_BYTES // dtype.itemsize), dtype=dtype),
-        )
 
-    def oasis_steps(self, W: NDArray[Any], triplets: NDArray[np.int32], aggressiveness: float) -> tuple[int, int]:
-        """Take one OASIS step per triplet on W, which must be in `internal_order`; return (losses, updates)."""
-        losses, updates = oasis_steps(W, *self._arrays, triplets, aggressiveness, *self._scratch)
+    def oasis_steps(
+        self,
+        W: NDArray[Any],
+        triplets: NDArray[np.int32],
+        aggressiveness: float,
+        margins: NDArray[np.float64] | None = None,
+    ) -> tuple[int, int]:
+        """Take one OASIS step per triplet on W, which must be in `internal_order`; return (losses, updates).
+
+        Where `margins`, float64 of shape (m,), is given, it gets S(p, p+) - S(p, p-) of every triplet before its step.
+        """
+        if margins is None:
+            margins = np.empty(0)
+        losses, updates = oasis_steps(
+            W, *self._arrays, triplets, aggressiveness, *self._sparse_scratch(2), self._head_scratch(), margins
+        )
         return losses, updates
+
+    def symmetric_steps(
+        self, W: NDArray[Any], triplets: NDArray[np.int32], aggressiveness: float, *, dissimilarity: bool
+    ) -> tuple[int, int]:
+        """Take one step of Dissim-OASIS (else of Online-Proj-OASIS) per triplet, as `oasis_steps` does of OASIS."""
+        losses, updates = symmetric_steps(
+            W,
+            *self._arrays,
+            triplets,
+            aggressiveness,
+            dissimilarity,
+            *self._sparse_scratch(2),
+            self._head_scratch(),
+            *self._sparse_scratch(2),
+            *self._sparse_scratch(3),
+            self._head_scratch(),
+            *self._sparse_scratch(3),
+            np.empty(3 * self._longest, dtype=W.dtype),
+        )
+        return losses, updates
+
+    def _sparse_scratch(self, n_rows: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+        """Return room for a sparse vector whose support is that of `n_rows` rows."""
+        length = n_rows * self._longest
+        return np.empty(length, dtype=np.uint32), np.empty(length, dtype=self._arrays[2].dtype)
+
+    def _head_scratch(self) -> NDArray[Any]:
+        return np.empty(self._n_head, dtype=self._arrays[2].dtype)
 
     @contextmanager
     def internal_order(self, W: NDArray[Any]) -> Iterator[None]:
@@ -68,13 +105,17 @@ class TrainingRows:
         try:
             yield
         finally:
-            permute_square(W, self._place, np.empty_like(W[0]))
+            self.restore_order(W)
 
     @contextmanager
     def user_order(self, W: NDArray[Any]) -> Iterator[None]:
         """Within `internal_order`: a block in which W has the user's order."""
-        permute_square(W, self._place, np.empty_like(W[0]))
+        self.restore_order(W)
         try:
             yield
         finally:
             permute_square(W, self._order, np.empty_like(W[0]))
+
+    def restore_order(self, W: NDArray[Any]) -> None:
+        """Put W, in place, from the order of `internal_order` into the user's."""
+        permute_square(W, self._place, np.empty_like(W[0]))

@@ -55,8 +55,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     Attributes
     ----------
     accepts : frozenset of str
-        Of the class: any of ``"labels"`` (`fit` with y), ``"pairs"``, ``"triplets"`` (`fit_triplets`) and
-        ``"online"`` (`partial_fit_triplets`).
+        Of the class: any of ``"labels"`` (`fit` with y), ``"pairs"`` (`fit_pairs`), ``"triplets"`` (`fit_triplets`) and
+        ``"online"`` (`partial_fit_pairs` or `partial_fit_triplets`, whichever of the two it accepts).
     metric_ : str
         After `fit`: ``"inner_product"`` or ``"sqeuclidean"``, the metric of the rows that `transform` gives, which an
         index built over them must use.
@@ -79,6 +79,14 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
         """Learn on from more triplets, where the learner is online."""
         raise TypeError(f"{type(self).__name__} is not an online learner; it accepts {_listed(self.accepts)}")
+
+    def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
+        """Learn from pairs of row numbers of X and whether each belongs together, where the learner accepts pairs."""
+        raise TypeError(f"{type(self).__name__} cannot learn from pairs; it accepts {_listed(self.accepts)}")
+
+    def partial_fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
+        """Learn on from more pairs, where the learner is online and accepts pairs."""
+        raise TypeError(f"{type(self).__name__} cannot learn on from pairs; it accepts {_listed(self.accepts)}")
 
     def similarity(self, A: Any, B: Any) -> NDArray[Any]:
         """Similarity of every row of A to every row of B; larger is more alike.

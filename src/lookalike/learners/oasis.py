@@ -8,12 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lookalike.learners._passive_aggressive import PassiveAggressive
+from lookalike.learners._passive_aggressive import TripletLearner
+from lookalike.learners._projections import project_psd
 from lookalike.learners._training_rows import TrainingRows
 from lookalike.learners.triplets import RandomState
 
 
-class OASIS(PassiveAggressive):
+class OASIS(TripletLearner):
     """Online learning of a bilinear similarity S(a, b) = a'Wb from triplets (JMLR section 2.1, Figure 1).
 
     From W = I, each step takes a triplet (p, p+, p-) with hinge loss l = max(0, 1 - p'W(p+ - p-)) (eq. 4) and adds
@@ -39,6 +40,10 @@ class OASIS(PassiveAggressive):
     projection : {None, "symmetric", "psd"}, default=None
         What is done to W at the end of every fit: nothing; W := (W + W') / 2; or that with negative eigenvalues set
         to zero (JMLR section 6), which gives the model a `transform`.
+    projection_interval : int, optional
+        With ``projection="psd"``: project W after every so many steps of the training too, counted from the first
+        (JMLR section 6.2 and Figure 9), an eigendecomposition each time. A trace sees W as it is in training: just
+        projected only at multiples of the interval. Default: only at the end, which the paper found to be best.
     verbose : int, default=0
         Above 0: a progress bar with steps per second and the share of steps that had a loss.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
@@ -53,6 +58,8 @@ class OASIS(PassiveAggressive):
         Steps taken, those of `partial_fit_triplets` included.
     n_updates_ : int
         Those that changed W.
+    n_projections_ : int
+        Projections onto the positive semidefinite cone, the one at the end of every fit included.
     curve_ : dict of numpy.ndarray
         Of the last pass: ``step``, ``loss_rate`` (share of the steps since the last point that had a loss, NaN at
         step 0) and whatever the trace gave.
@@ -74,6 +81,7 @@ class OASIS(PassiveAggressive):
     [[0]]
     """
 
+    projections = (None, "symmetric", "psd")
     W_: NDArray[Any]
 
     def __init__(
@@ -86,6 +94,7 @@ class OASIS(PassiveAggressive):
         trace_points: int = 60,
         dtype: str = "float32",
         projection: str | None = None,
+        projection_interval: int | None = None,
         verbose: int = 0,
         random_state: RandomState = None,
     ) -> None:
@@ -96,41 +105,44 @@ class OASIS(PassiveAggressive):
         self.trace_points = trace_points
         self.dtype = dtype
         self.projection = projection
+        self.projection_interval = projection_interval
         self.verbose = verbose
         self.random_state = random_state
 
-    def _why_no_transform(self) -> str | None:
-        if self.projection == "psd":
-            return None
-        return (
-            f"OASIS with projection={self.projection!r} has no transform, because its W need not be positive "
-            "semidefinite: learn with projection='psd', or use similarity and rank, which take any W"
-        )
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.projection not in (None, "symmetric", "psd"):
-            raise ValueError(f"projection must be None, 'symmetric' or 'psd', not {self.projection!r}")
+        interval = self.projection_interval
+        if interval is None:
+            return
+        if interval < 1 or int(interval) != interval:
+            raise ValueError(
+                f"projection_interval must be None or a whole number of steps, at least 1, not {interval!r}"
+            )
+        if self.projection != "psd":
+            raise ValueError(
+                f"projection_interval={interval!r} needs projection='psd', not {self.projection!r}: "
+                "set that too, or leave the interval out"
+            )
+
+    def _room(self) -> int:
+        if self.projection_interval is None:
+            return self.chunk
+        interval = int(self.projection_interval)
+        return min(self.chunk, interval - self.n_steps_ % interval)
 
     def _take(self, rows: TrainingRows, examples: NDArray[np.int32]) -> tuple[int, int]:
-        return rows.oasis_steps(self.W_, examples, float(self.aggressiveness))
-
-    def _finish(self) -> None:
-        super()._finish()
-        if self.projection is None:
-            return
-        symmetric = (self.W_ + self.W_.T) / 2
-        if self.projection == "psd":
-            values, vectors = np.linalg.eigh(symmetric.astype(np.float64))
-            values = np.maximum(values, 0.0)
-            symmetric = ((vectors * values) @ vectors.T).astype(self.W_.dtype)
-            self.components_ = np.ascontiguousarray((vectors * np.sqrt(values))[:, values > 0])
-        self.W_ = symmetric
+        losses, updates = rows.oasis_steps(self.W_, examples, float(self.aggressiveness))
+        if self.projection_interval is not None and (self.n_steps_ + len(examples)) % self.projection_interval == 0:
+            self._refuse_overflow()
+            # in place and in whatever order the features are: eigenvalues do not depend on it
+            self.W_[:] = project_psd(self.W_)[0]
+            self.n_projections_ += 1
+        return losses, updates
 
     def _for_selection(self, seed: int) -> Self:
-        # held-out rows choose the number of steps along one pass, in which no projection is made
-        model: Self = super()._for_selection(seed).set_params(projection=None)
-        return model
+        # with an interval, the pass that chooses the number of steps must project as the final one will
+        unprojected: Self = super()._for_selection(seed)
+        return unprojected if self.projection_interval is None else unprojected.set_params(projection="psd")
 
 
 def warm_up() -> None:

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
 MODULES = {
     "Euclidean": "euclidean",
+    "MCML": "mcml",
+    "LMNN": "lmnn",
     "OASIS": "oasis",
+    "OnlineProjOASIS": "online_proj_oasis",
+    "DissimOASIS": "dissim_oasis",
+    "AveragedOASIS": "averaged_oasis",
+    "LEGO": "lego",
+    "RCA": "rca",
+    "MMC": "mmc",
 }
 """Class name to module of `lookalike.learners`."""
 

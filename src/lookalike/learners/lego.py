@@ -1,0 +1,348 @@
+"""LEGO, an online learner of a Mahalanobis distance with LogDet steps (Jain, Kulis, Dhillon and Grauman, 2008).
+
+OASIS is compared with it (JMLR section 5.3.1): both take one step an example, LEGO in the LogDet divergence, so that
+its matrix stays positive definite by itself, and OASIS in the Frobenius norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from lookalike.learners._lego_kernels import lego_steps
+from lookalike.learners._online import Draw, OnlineLearner, feed
+from lookalike.learners._span import Span
+from lookalike.learners.base import Matrix
+from lookalike.learners.pairs import PairSampler, check_pairs
+from lookalike.learners.triplets import RandomState, as_seed
+
+Array = NDArray[np.float64]
+
+RANDOM_PAIRS = 10_000
+"""Pairs of rows, drawn at random, whose distances set the targets."""
+BLOCK = 32
+"""Steps whose vectors are kept beside the matrix before one matrix product takes them in."""
+
+
+class LEGO(OnlineLearner):
+    """Online learning of a distance (a - b)'M(a - b) from pairs with LogDet regularisation.
+
+    From M = I, each step takes a pair with z = x_i - x_j at the distance yh = z'Mz and solves
+
+        argmin over M' of  D(M', M) + eta (z'M'z - y)^2 / 2
+
+    where D is the LogDet divergence and y the target of the pair. The solution is
+    M' = (M^-1 + eta (yb - y) zz')^-1 with yb = z'M'z, the positive root of a quadratic equation; M' is positive
+    definite for every eta. A pair of equal rows has a distance of 0 that no M can mend; it changes nothing.
+
+    The papers do not print the targets: here u, for pairs of one class, and l, for pairs of two, are percentiles of the
+    squared distances between random rows.
+
+    Parameters
+    ----------
+    regularization : float, default=0.08
+        eta, larger than 0: how much of the way to its target a pair is taken. The papers choose among 0.02, 0.08 and
+        0.32 (JMLR section 5.3.2).
+    n_steps : int, default=20_000
+        Pairs that `fit` draws; the most of them with early stopping. `fit_pairs` ignores it.
+    relative : bool, default=True
+        The variant that OASIS is compared with (JMLR section 5.3.1): a pair of one class is led to u only if it is
+        farther apart, a pair of two classes to l only if it is closer. False: the main variant of the original, in
+        which every pair is led to its target.
+    percentiles : tuple of two floats, default=(5, 95)
+        Those of the distances that give u and l, 0 to 100, the first smaller.
+    early_stopping : bool, default=False
+        Choose the number of steps by mean average precision on held-out rows, as for `OASIS`.
+    validation_fraction : float, default=0.2
+        Share of every class that is held out.
+    trace_points : int, default=60
+        Points of the learning curve, evenly spaced in the logarithm of the steps.
+    dtype : {"float32", "float64"}, default="float64"
+        Of M. The arithmetic is in double precision either way, because single precision loses the positive eigenvalues.
+    verbose : int, default=0
+        Above 0: a progress bar with steps per second and the share of pairs off their target.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        Of the pairs, the targets and the held-out rows. With an integer s and no early stopping, `fit` is the same as
+        `fit_pairs` on ``PairSampler(y, s).draw(n_steps)``, bit for bit.
+
+    Attributes
+    ----------
+    M_ : numpy.ndarray of shape (d, d)
+        The learned matrix, symmetric positive definite.
+    u_, l_ : float
+        Targets of pairs of one class and of two, squared distances.
+    n_steps_ : int
+        Steps taken, those of `partial_fit_pairs` included.
+    n_updates_ : int
+        Those that changed M.
+    curve_ : dict of numpy.ndarray
+        Of the last pass: ``step``, ``loss_rate`` (share of the steps since the last point whose pair was off its
+        target, NaN at step 0) and whatever the trace gave.
+    validation_curve_ : dict of numpy.ndarray
+        With early stopping: the curve of the selection pass, with ``map``.
+    metric_ : str
+        ``"sqeuclidean"``.
+    n_features_in_ : int
+        Number of features d.
+
+    Notes
+    -----
+    A pair costs one pass over a small part of a matrix of size m x m, and a matrix product every 32 updates. With fewer
+    rows than features m is n: the rows' inner products XMX' follow the same recursion as M, with unit vectors in the
+    place of rows, and the weights that the pairs have gathered give M itself when it is asked for. Otherwise m is d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.eye(4) + 0.1, [0, 0, 1, 1]
+    >>> model = LEGO(n_steps=200, random_state=0).fit(X, y)
+    >>> model.rank(X[:1], X[1:], k=1)[0].tolist()
+    [[0]]
+    """
+
+    accepts = frozenset({"labels", "pairs", "online"})
+    chunk: ClassVar[int] = 4_096
+    M_: NDArray[Any]
+
+    def __init__(
+        self,
+        regularization: float = 0.08,
+        n_steps: int = 20_000,
+        *,
+        relative: bool = True,
+        percentiles: tuple[float, float] = (5, 95),
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
+        trace_points: int = 60,
+        dtype: str = "float64",
+        verbose: int = 0,
+        random_state: RandomState = None,
+    ) -> None:
+        self.regularization = regularization
+        self.n_steps = n_steps
+        self.relative = relative
+        self.percentiles = percentiles
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.trace_points = trace_points
+        self.dtype = dtype
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
+        """Learn from exactly these pairs, once each and in this order.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+        pairs : array-like of shape (m, 2)
+            Row numbers of X. ``n_steps`` and ``early_stopping`` are not used.
+        same : array-like of shape (m,)
+            True where the two rows belong together, False where they do not.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            On NaN or infinity, row numbers that X does not have, a parameter out of its range, or a regularization so
+            large that M does not stay positive definite up to rounding.
+        """
+        self._check_parameters()
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        examples = check_pairs(pairs, same, X.shape[0])
+        self._set_targets(X, as_seed(self.random_state))
+        self._start(X.shape[1])
+        return self._train(self._prepare(X), feed(examples), len(examples))
+
+    def partial_fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
+        """Go on from the matrix and the targets that are there (or start, on a new model) with more pairs.
+
+        The parameters are those of `fit_pairs`; X may be other rows than before, with the same features.
+        """
+        if not hasattr(self, "M_"):
+            return self.fit_pairs(X, pairs, same)
+        self._check_parameters()
+        X = self._check_rows(X)
+        examples = check_pairs(pairs, same, X.shape[0])
+        return self._train(self._prepare(X), feed(examples), len(examples))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not 0 < self.regularization < np.inf:
+            raise ValueError(f"regularization must be larger than 0 and finite, not {self.regularization!r}")
+        if len(self.percentiles) != 2 or not 0 <= self.percentiles[0] < self.percentiles[1] <= 100:
+            raise ValueError(f"percentiles must be two of 0 to 100, the first smaller, not {self.percentiles!r}")
+
+    def _set_targets(self, X: Matrix, seed: int) -> None:
+        _squared_lengths(X)  # before distances can overflow
+        distances = random_distances(X, RANDOM_PAIRS, np.random.default_rng([seed, 3]))
+        lower, upper = np.percentile(distances, self.percentiles)
+        self.u_, self.l_ = float(lower), float(upper)
+
+    def _start(self, d: int) -> None:
+        self.metric_ = "sqeuclidean"
+        self.M_ = np.eye(d, dtype=self.dtype)
+        self.n_steps_ = 0
+        self.n_updates_ = 0
+
+    def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
+        draw = PairSampler(y, seed).draw
+        self._set_targets(X, seed)
+        return draw
+
+    def _prepare(self, X: Matrix) -> _LazyMatrix:
+        if self.n_steps_ == 0 and X.shape[0] < X.shape[1]:
+            return _RowProducts(X)
+        return _LazyMatrix(X, self.M_)
+
+    def _take(self, rows: _LazyMatrix, examples: NDArray[np.int32]) -> tuple[int, int]:
+        return rows.steps(examples, (self.l_, self.u_), bool(self.relative), float(self.regularization))
+
+    @contextmanager
+    def _internal(self, rows: _LazyMatrix) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self.M_ = rows.matrix().astype(self.dtype, copy=False)
+
+    @contextmanager
+    def _usable(self, rows: _LazyMatrix) -> Iterator[None]:
+        self.M_ = rows.matrix().astype(self.dtype, copy=False)
+        yield
+
+
+class _LazyMatrix:
+    """Rows, a d x d matrix, and the vectors of recent steps that are still to be taken off it.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n, d)
+    M : numpy.ndarray of shape (d, d)
+        Where learning starts.
+
+    Raises
+    ------
+    ValueError
+        When the squared length of a row overflows.
+    """
+
+    def __init__(self, X: Matrix, M: NDArray[Any]) -> None:
+        X = sp.csr_array(X, dtype=np.float64, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        X.sort_indices()
+        self._set_up(X, np.array(M, dtype=np.float64), _squared_lengths(X), 0)
+
+    def _set_up(self, rows: sp.csr_array, matrix: Array, squared_lengths: Array, n_weights: int) -> None:
+        longest = int(np.diff(rows.indptr).max(initial=0))
+        self._matrix = matrix
+        self._recent = np.empty((BLOCK, len(matrix)))
+        self._factors = np.empty(BLOCK)
+        self._n_recent = 0
+        self._weights = np.zeros((n_weights, n_weights))
+        self._rows = (rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), rows.data, squared_lengths)
+        self._scratch = (np.empty(2 * longest, dtype=np.uint32), np.empty(2 * longest), np.empty(BLOCK))
+
+    def steps(
+        self, pairs: NDArray[np.int32], targets: tuple[float, float], relative: bool, regularization: float
+    ) -> tuple[int, int]:
+        """Take one step per pair (i, j, same); return how many pairs were off target, and how many were changed."""
+        losses = updates = taken = 0
+        while taken < len(pairs):
+            state = (self._matrix, self._recent, self._factors, self._n_recent, self._weights)
+            step = (pairs[taken:], targets, relative, regularization)
+            new, new_losses, new_updates = lego_steps(*state, *self._rows, *step, *self._scratch)
+            self._n_recent += new_updates
+            taken += new
+            losses += new_losses
+            updates += new_updates
+            if self._n_recent == BLOCK:
+                _subtract(self._matrix, self._recent, self._factors)
+                self._n_recent = 0
+        return losses, updates
+
+    def matrix(self) -> Array:
+        """Return the d x d matrix as it is now, symmetric to the bit; what comes after is not changed by it."""
+        matrix = self._matrix.copy()
+        _subtract(matrix, self._recent[: self._n_recent], self._factors[: self._n_recent])
+        matrix = (matrix + matrix.T) / 2
+        _cholesky(matrix)
+        return matrix
+
+
+class _RowProducts(_LazyMatrix):
+    """The same from the identity for fewer rows than features: the n x n inner products XMX' instead of M.
+
+    They follow the recursion of M with unit vectors as rows. The pairs' weights add up to an n x n matrix D with
+    M = (I + X'DX)^-1, which is worked out within the span of the rows.
+    """
+
+    def __init__(self, X: Matrix) -> None:
+        squared_lengths = _squared_lengths(X)
+        self._span = Span(X)
+        coordinates = self._span.coordinates
+        rows = sp.csr_array(sp.eye_array(len(coordinates)))
+        self._set_up(rows, coordinates @ coordinates.T, squared_lengths, len(coordinates))
+
+    def matrix(self) -> Array:
+        coordinates = self._span.coordinates
+        inverse = coordinates.T @ (self._weights @ coordinates)
+        inverse[np.diag_indices_from(inverse)] += 1.0
+        half = scipy.linalg.solve_triangular(_cholesky(inverse), np.eye(len(inverse)), lower=True, check_finite=False)
+        return self._span.full_matrix(half.T @ half)
+
+
+def random_distances(X: Matrix, n_pairs: int, random: np.random.Generator) -> Array:
+    """Squared Euclidean distances of `n_pairs` pairs of different rows, drawn with replacement."""
+    n = X.shape[0]
+    first = random.integers(n, size=n_pairs)
+    second = (first + random.integers(1, n, size=n_pairs)) % n
+    X = sp.csr_array(X, dtype=np.float64)
+    return np.concatenate(
+        [
+            np.asarray((X[first[k : k + 1_000]] - X[second[k : k + 1_000]]).power(2).sum(axis=1)).ravel()
+            for k in range(0, n_pairs, 1_000)
+        ]
+    )
+
+
+def _squared_lengths(X: Matrix) -> Array:
+    with np.errstate(over="ignore"):
+        lengths: Array = np.asarray(sp.csr_array(X, dtype=np.float64).power(2).sum(axis=1)).ravel()
+    if not np.isfinite(lengths.sum()):
+        raise ValueError("X has rows whose squared length overflows: scale its rows, for instance to length 1")
+    return lengths
+
+
+def _cholesky(matrix: Array) -> Array:
+    """Return the lower Cholesky factor of M or its inverse, which both are positive definite in exact arithmetic."""
+    try:
+        return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            "M is not positive definite any more up to rounding: learn with a smaller regularization, or scale the "
+            "rows of X, for instance to length 1"
+        ) from error
+
+
+def _subtract(matrix: Array, vectors: Array, factors: Array) -> None:
+    """Take the sum of ``factors[k] * outer(vectors[k], vectors[k])`` off a matrix, in place."""
+    if len(vectors):
+        # the transposes are column-major views, so BLAS works in place and no second matrix is made
+        scaled = (vectors * factors[:, None]).T
+        scipy.linalg.blas.dgemm(-1.0, vectors.T, scaled, 1.0, matrix.T, trans_b=True, overwrite_c=True)
+
+
+def warm_up() -> None:
+    """Compile the kernel (or load it from numba's cache), so that timed runs do not."""
+    LEGO(n_steps=1, random_state=0).fit([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0, 0, 1])

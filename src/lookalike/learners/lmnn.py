@@ -1,0 +1,622 @@
+"""Large margin nearest neighbours (Weinberger, Blitzer & Saul 2006), a competitor in the OASIS papers' tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from lookalike.evaluation.selection import log_spaced_steps
+from lookalike.learners._lmnn_kernels import all_slacks, listed_slacks, pair_distances, possible_impostors
+from lookalike.learners._span import Span
+from lookalike.learners.base import SimilarityLearner, psd_factor
+
+Array = NDArray[np.float64]
+Trace = Callable[["LMNN", int], "dict[str, float]"]
+
+CANDIDATE_MARGIN = 2.0
+"""Impostors up to this margin are in the active set; only those within 1 have a loss."""
+
+GROWTH, BACKTRACK, FIRST_GROWTH = 1.01, 0.5, 1.5
+"""What a step size is multiplied by after a success, a failure, and a success before the first failure."""
+
+FIRST_STEP = 0.01
+"""Length of the first step as a share of the length of M, whatever the scale of the data."""
+
+WIDEST, NARROWEST, NARROWING = 1.0, 1e-3, 0.3
+"""Width over which the accelerated descent rounds the kink of the hinge: at first, at last, and the factor between."""
+
+STAGE_TOLERANCE = 1e-4
+"""Relative change of the objective at which the accelerated descent goes to the next width."""
+
+FEW = 12
+"""Fewer negative eigenvalues than this share of all are few."""
+
+TRACE_POINTS = 60
+
+
+class LMNN(SimilarityLearner):
+    """Distance under which the nearest rows of a row's own class are close, and rows of other classes a margin further.
+
+    Minimises, over positive semidefinite M with d(a, b) = (a - b)'M(a - b),
+
+        omega * sum_{i, j} d(i, j) + (1 - omega) * sum_{i, j, l} max(0, 1 + d(i, j) - d(i, l)),
+
+    where j runs over the target neighbours of i, its nearest rows of the same class, and l over all rows of other
+    classes (draft eq. 13: omega weighs the pull, 1 - omega the push; other implementations have it the other way
+    round). Target neighbours are found once, by Euclidean distance; equal distances go by row number. A class with
+    fewer than ``n_neighbors`` + 1 rows uses those that it has.
+
+    The descent is a projected subgradient one: M minus a step along the gradient, negative eigenvalues to zero. A step
+    that lowers the objective is kept and makes the step size 1.01 times as large; any other is taken back and halves it
+    (the rule of Weinberger & Saul's code). Work is done in the span of the rows, which no gradient leaves: outside
+    it M stays the identity. The rotation to principal components of the papers (draft section 5.2.1, number 4)
+    changes nothing in such a descent, so there is none.
+
+    Parameters
+    ----------
+    omega : float, default=0.5
+        Of eq. 13, 0 to 1.
+    n_neighbors : int, default=3
+        Target neighbours of each row, k.
+    solver : {"active_set", "naive"}, default="active_set"
+        ``"naive"`` recomputes the slacks of all triplets and the whole gradient in every iteration.
+        ``"active_set"`` keeps a list of the triplets within twice the margin (Weinberger & Saul 2008), renewed every
+        `refresh` iterations and whenever the objective has fallen by a tenth, and changes the gradient by the triplets
+        whose loss changed. Whenever the list is renewed, and before the end, all impostors are looked at; had the
+        list left some out and was the objective not lower for it, the descent goes back to where it last looked.
+    accelerated : bool, default=False
+        True goes on to the minimum of eq. 13, which the papers' descent stays above, since it gets stuck at kinks:
+        Nesterov's momentum, dropped after a step that fails, on the objective with the kink of its hinges rounded
+        off over a width that shrinks from 1 to 1e-3 as the descent settles. The last minimum is above that of eq. 13
+        by no more than (1 - omega) / 2 * 1e-3 for every triplet whose slack is so close to 0.
+    max_iter : int, default=1000
+        Most iterations; one that fails counts.
+    tol : float, default=1e-7
+        The descent ends when an iteration lowers the objective by less than this share of it, three times in a row
+        when accelerated, or can no longer lower it by so much.
+    refresh : int, default=15
+        Iterations after which the active set is renewed.
+    verbose : int, default=0
+        Above 0: a progress bar with the objective.
+
+    Attributes
+    ----------
+    M_ : numpy.ndarray of shape (d, d), float64
+        The learned matrix, symmetric positive semidefinite.
+    components_ : numpy.ndarray of shape (d, r), float64
+        L with LL' = M.
+    objective_ : float
+        Of eq. 13, at the end.
+    n_steps_ : int
+        Iterations taken, failed ones included; ``n_iter_`` is the same by scikit-learn's name.
+    curve_ : dict of numpy.ndarray
+        ``step``, ``objective`` (over all triplets) and whatever the trace gave.
+    metric_ : str
+        ``"sqeuclidean"``.
+    n_features_in_ : int
+        Number of features d.
+
+    Notes
+    -----
+    With r <= min(n, d) the rank of X, an iteration costs O(r^3) for eigenvalues, and O(n^2 r) in the naive solver.
+    Memory is O(n^2 + n r + d^2).
+
+    Examples
+    --------
+    >>> X, y = [[0.0, 0.0], [0.0, 3.0], [1.0, 0.0], [1.0, 3.0]], [0, 0, 1, 1]
+    >>> LMNN(n_neighbors=1).fit(X, y).rank([[0.0, 0.0]], X[1:], k=1)[0].tolist()
+    [[0]]
+    """
+
+    accepts = frozenset({"labels"})
+
+    def __init__(
+        self,
+        omega: float = 0.5,
+        n_neighbors: int = 3,
+        *,
+        solver: str = "active_set",
+        accelerated: bool = False,
+        max_iter: int = 1000,
+        tol: float = 1e-7,
+        refresh: int = 15,
+        verbose: int = 0,
+    ) -> None:
+        self.omega = omega
+        self.n_neighbors = n_neighbors
+        self.solver = solver
+        self.accelerated = accelerated
+        self.max_iter = max_iter
+        self.tol = tol
+        self.refresh = refresh
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any = None, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
+    ) -> Self:
+        """Learn M from labelled rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+        y : array-like of shape (n,)
+            Class labels.
+        trace : callable (model, step) -> dict of str to float, optional
+            Called at step 0 and after the iterations `trace_steps`, with the model as it is then; what it returns
+            becomes columns of ``curve_``. It must not change the model.
+        trace_steps : iterable of int, optional
+            Default: 60 iterations, evenly spaced in the logarithm. Those that the descent does not reach have no
+            row; the last one that it takes always has.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            On NaN or infinity, a single class, no class with two rows, values so large that their squares overflow,
+            or a parameter out of its range.
+        """
+        self._check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        check_classification_targets(y)
+        classes = _class_numbers(y)
+        points = self._curve_points(trace_steps)
+        _check_lengths(X)
+        span = Span(X)
+        targets = target_neighbours(span.coordinates, classes, self.n_neighbors)
+        triplets = _ActiveSet if self.solver == "active_set" else _AllTriplets
+        descent = _Descent(
+            triplets(span.coordinates, classes, targets, float(self.omega)),
+            float(self.tol),
+            bool(self.accelerated),
+            int(self.refresh),
+        )
+        self.metric_ = "sqeuclidean"
+        self.__dict__.pop("components_", None)  # of an earlier fit
+        curve: list[dict[str, float]] = []
+
+        def record(step: int) -> None:
+            self.n_steps_ = self.n_iter_ = step
+            row: dict[str, float] = {"step": step, "objective": descent.full_objective()}
+            if trace is not None:
+                self.M_ = span.full_matrix(descent.point.matrix)
+                row |= trace(self, step)
+            curve.append(row)
+
+        self._iterate(descent, points, record)
+        self.M_ = span.full_matrix(descent.point.matrix)
+        self.components_ = _without_zero_columns(span.full_factor(psd_factor(descent.point.matrix)))
+        self.objective_ = float(curve[-1]["objective"])
+        self.curve_ = {name: np.array([row[name] for row in curve]) for name in curve[0]}
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _iterate(self, descent: _Descent, points: set[int], record: Callable[[int], None]) -> None:
+        """Descend until the end, with a row of the curve at each point and at the last step."""
+        progress = _progress_bar(int(self.max_iter)) if self.verbose > 0 else None
+        record(0)
+        step = 0
+        try:
+            while step < self.max_iter and not descent.finished:
+                descent.iterate()
+                step += 1
+                if step == self.max_iter or descent.finished:
+                    descent.verify()
+                    record(step)
+                elif step in points:
+                    record(step)
+                if progress is not None:
+                    progress.set_postfix(objective=f"{descent.point.objective:.6g}", refresh=False)
+                    progress.update()
+        finally:
+            if progress is not None:
+                progress.close()
+
+    def _check_parameters(self) -> None:
+        if not 0 <= self.omega <= 1:
+            raise ValueError(f"omega must be between 0 and 1, not {self.omega!r}")
+        for name, least in (("n_neighbors", 1), ("max_iter", 0), ("refresh", 1)):
+            value = getattr(self, name)
+            if not value >= least or int(value) != value:
+                raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
+        if not self.tol >= 0:
+            raise ValueError(f"tol must be a number that is not negative, not {self.tol!r}")
+        if self.solver not in ("active_set", "naive"):
+            raise ValueError(f"solver must be 'active_set' or 'naive', not {self.solver!r}")
+
+    def _curve_points(self, trace_steps: Iterable[int] | None) -> set[int]:
+        if trace_steps is None:
+            return set(log_spaced_steps(self.max_iter, TRACE_POINTS).tolist()) if self.max_iter else set()
+        points = {int(step) for step in trace_steps}
+        if points and (min(points) < 0 or max(points) > self.max_iter):
+            raise ValueError(f"trace_steps must be between 0 and max_iter, {self.max_iter}: {sorted(points)}")
+        return points
+
+
+def target_neighbours(rows: Array, classes: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Return the k nearest rows of the same class of every row by Euclidean distance, nearest first.
+
+    Distances equal in ten digits, as those of equal rows are whatever the rounding, go by row number.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray of shape (n, r), float64
+    classes : numpy.ndarray of shape (n,), int64
+        Class numbers from 0 on.
+    k : int
+
+    Returns
+    -------
+    numpy.ndarray of shape (n, k), int64
+        Padded at the end with -1 where the class has fewer than k + 1 rows.
+    """
+    targets = np.full((len(rows), k), -1, dtype=np.int64)
+    for label in range(int(classes.max()) + 1):
+        members = np.flatnonzero(classes == label)
+        distances: Array = cdist(rows[members], rows[members], "sqeuclidean")
+        distances = np.asarray(np.round(distances / (distances.max() or 1.0), 10), dtype=np.float64)
+        np.fill_diagonal(distances, np.inf)
+        nearest = np.argsort(distances, axis=1, kind="stable")[:, : min(k, len(members) - 1)]
+        targets[members, : nearest.shape[1]] = members[nearest]
+    return targets
+
+
+@dataclass
+class _Point:
+    """A positive semidefinite matrix M on the way: XM, the distances between rows of X under it, eq. 13."""
+
+    matrix: Array
+    products: Array
+    distances: Array
+    objective: float
+
+
+class _Descent:
+    """Projected gradient descent on eq. 13 with the step rule of Weinberger & Saul's code, one iteration at a time.
+
+    The step starts from the point itself, or, with momentum b, from point + b (point - the one before). Distances are
+    linear in the matrix, so those of the start are the same combination of distances that are already known.
+
+    Attributes
+    ----------
+    point : _Point
+        The best so far.
+    finished : bool
+    """
+
+    def __init__(self, triplets: _AllTriplets, tol: float, accelerated: bool, refresh: int) -> None:
+        self._triplets, self._tol, self._accelerated, self._refresh = triplets, tol, accelerated, refresh
+        self._width = WIDEST if accelerated else 0.0
+        identity: Array = np.eye(triplets.X.shape[1], dtype=np.float64)
+        self.point = self._point(identity)
+        triplets.renew(self.point.products)
+        self._measure(self.point)
+        self._verified = self._before = self.point
+        self._since_verified = 0
+        self._momentum, self._speed, self._settled = 0.0, 1.0, 0
+        self._failed_before = False
+        self._n_negative = 0
+        self._look()
+        slope = float(np.linalg.norm(self._gradient))
+        self.finished = slope == 0.0
+        self._step = 0.0 if self.finished else FIRST_STEP * float(np.linalg.norm(identity)) / slope
+
+    def iterate(self) -> None:
+        """Try one step, keep it or take it back, and see whether that was the last."""
+        start = self._start()
+        moved = start - self._step * self._gradient
+        nearest, self._n_negative = _nearest_psd(moved, self._n_negative < len(moved) / FEW)
+        trial = self._point(nearest)
+        self._measure(trial)
+        self._since_verified += 1
+        if trial.objective < self.point.objective:
+            self._succeed(trial, start)
+        else:
+            self._fail()
+        if not self.finished and self._is_stale():
+            self.verify()
+        elif not self.finished:
+            self._look()
+        if self.finished and self.verify():
+            self.finished = False
+
+    def full_objective(self) -> float:
+        """Return eq. 13 at the point over all triplets, whatever is in the active set."""
+        return self._triplets.full_objective(self.point.products)
+
+    def verify(self) -> bool:
+        """Look at all impostors and renew the active set; return whether it had left out some that have a loss.
+
+        Where the objective was not lower for it than when last verified, the descent goes back there, and takes along
+        the impostors that it found.
+        """
+        if not self._triplets.partial or self._since_verified == 0:
+            return False
+        claimed = self.point.objective
+        self._triplets.renew(self.point.products)
+        self._measure(self.point)
+        missed = self.point.objective > claimed * (1 + 1e-10)
+        if missed and self.point.objective > self._verified.objective:
+            self.point = self._verified
+            self._triplets.renew(self.point.products, keep=True)
+            self._measure(self.point)
+            self._step *= BACKTRACK
+            self._rest()
+        if self._momentum:
+            self._measure(self._before)
+        if missed:
+            self._settled = 0
+        self._verified = self.point
+        self._since_verified = 0
+        self._look()
+        return missed
+
+    def _succeed(self, trial: _Point, start: Array) -> None:
+        change = (self.point.objective - trial.objective) / self.point.objective
+        self._before, self.point = self.point, trial
+        self._step *= GROWTH if self._failed_before else FIRST_GROWTH
+        if not self._accelerated:
+            self.finished = change < self._tol
+            return
+        next_speed = (1 + np.sqrt(1 + 4 * self._speed**2)) / 2
+        self._momentum, self._speed = (self._speed - 1) / next_speed, next_speed
+        # momentum that points uphill has overshot (O'Donoghue & Candes 2015)
+        if np.vdot(start - trial.matrix, trial.matrix - self._before.matrix) > 0:
+            self._rest()
+        last = self._width <= NARROWEST
+        self._settled = self._settled + 1 if change < (self._tol if last else max(STAGE_TOLERANCE, self._tol)) else 0
+        if self._settled >= 3:
+            self.finished = last
+            self._narrow()
+
+    def _fail(self) -> None:
+        self._step *= BACKTRACK
+        if self._momentum:
+            self._rest()
+            return
+        self._failed_before = True
+        # a convex objective falls by no more than step |G|^2 when M moves by the step along a subgradient G
+        bound = self._step * float(np.vdot(self._gradient, self._gradient))
+        if bound <= self._tol * self.point.objective or bound < np.finfo(float).eps * self.point.objective:
+            self.finished = self._width <= NARROWEST
+            self._narrow()
+
+    def _narrow(self) -> None:
+        if self._width > NARROWEST:
+            self._width = max(self._width * NARROWING, NARROWEST)
+            for point in (self.point, self._verified):
+                point.objective = self._triplets.objective(point.distances, self._width)
+        self._settled = 0
+        self._rest()
+
+    def _rest(self) -> None:
+        self._momentum, self._speed = 0.0, 1.0
+
+    def _is_stale(self) -> bool:
+        return self._triplets.partial and (
+            self._since_verified >= self._refresh or self.point.objective < 0.9 * self._verified.objective
+        )
+
+    def _start(self) -> Array:
+        if not self._momentum:
+            return self.point.matrix
+        return self.point.matrix + self._momentum * (self.point.matrix - self._before.matrix)
+
+    def _look(self) -> None:
+        """Take the gradient at the start of the next step."""
+        distances = self.point.distances
+        if self._momentum:
+            distances = distances + self._momentum * (distances - self._before.distances)
+        self._gradient = self._triplets.gradient(distances, self._width)
+
+    def _point(self, matrix: Array) -> _Point:
+        return _Point(matrix, self._triplets.X @ matrix, np.empty(0), np.inf)
+
+    def _measure(self, point: _Point) -> None:
+        point.distances = self._triplets.distances(point.products)
+        point.objective = self._triplets.objective(point.distances, self._width)
+
+
+class _AllTriplets:
+    """Eq. 13 and its gradient from the slacks of all triplets, every time.
+
+    Attributes
+    ----------
+    X : numpy.ndarray of shape (n, r), float64
+        Coordinates of the rows in their span.
+    partial : bool
+        Of the class: whether triplets may be missing between two calls of `renew`.
+    """
+
+    partial = False
+
+    def __init__(self, X: Array, classes: NDArray[np.int64], targets: NDArray[np.int64], omega: float) -> None:
+        self.X, self.omega = X, omega
+        self._classes, self._targets = classes, targets
+        self._weights = np.empty((0, 0))
+        kept = targets >= 0
+        left = np.repeat(np.arange(len(X)), kept.sum(axis=1))
+        self._pull = _pair_gradient(X, left, targets[kept], np.ones(len(left)))
+
+    def renew(self, products: Array, keep: bool = False) -> None:
+        """Look at all impostors, given XM: here nothing is left out in the first place."""
+
+    def distances(self, products: Array) -> Array:
+        """Return all squared distances between rows under M, (n, n), given XM."""
+        return _all_distances(self.X, products)
+
+    def objective(self, distances: Array, width: float) -> float:
+        """Return eq. 13 at these distances, with the hinge rounded over `width`."""
+        return self._evaluate(distances, width)
+
+    def full_objective(self, products: Array) -> float:
+        """Return eq. 13 over all triplets, given XM."""
+        weights = np.empty((len(products), len(products)))
+        return self._mixed(*all_slacks(_all_distances(self.X, products), self._targets, self._classes, 0.0, weights))
+
+    def gradient(self, distances: Array, width: float) -> Array:
+        """Return the gradient in M of eq. 13, with the hinge rounded over `width`, (r, r)."""
+        self._evaluate(distances, width)
+        left, right = np.nonzero(self._weights)
+        return self.omega * self._pull + (1 - self.omega) * _pair_gradient(
+            self.X, left, right, self._weights[left, right]
+        )
+
+    def _evaluate(self, distances: Array, width: float) -> float:
+        if not self._weights.size:
+            self._weights = np.empty_like(distances)
+        return self._mixed(*all_slacks(distances, self._targets, self._classes, width, self._weights))
+
+    def _mixed(self, pull: float, push: float) -> float:
+        return self.omega * pull + (1 - self.omega) * push
+
+
+class _ActiveSet(_AllTriplets):
+    """Eq. 13 and its gradient from listed impostors; the gradient changes by the pairs whose weight changed."""
+
+    partial = True
+
+    def __init__(self, X: Array, classes: NDArray[np.int64], targets: NDArray[np.int64], omega: float) -> None:
+        super().__init__(X, classes, targets, omega)
+        n, k = targets.shape
+        self._possible = np.zeros((n, n), dtype=bool)
+        self._target_left = np.repeat(np.arange(n), k)
+        self._target_right = np.where(targets >= 0, targets, np.arange(n)[:, None]).ravel()
+
+    def renew(self, products: Array, keep: bool = False) -> None:
+        """List the impostors within twice the margin, given XM; `keep` those listed before, too."""
+        if not keep:
+            self._possible[:] = False
+        distances = _all_distances(self.X, products)
+        possible_impostors(distances, self._targets, self._classes, CANDIDATE_MARGIN, self._possible)
+        left, right = np.nonzero(self._possible)
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=len(products)))]).astype(np.int64)
+        self._left = np.concatenate([self._target_left, left])
+        self._right = np.concatenate([self._target_right, right])
+        self._scratch = np.empty(len(self._left))
+        # rounding errors of the changes cannot pile up, as the sum starts anew here
+        self._push: Array | None = None
+
+    def distances(self, products: Array) -> Array:
+        """Return the squared distances of the listed pairs, (n k + m,): target neighbours first, then impostors."""
+        n = len(products)
+        if len(self._left) > n * n / 20:  # one large product is faster then
+            return np.asarray(_all_distances(self.X, products)[self._left, self._right])
+        distances = np.empty(len(self._left))
+        pair_distances(self.X, products, self._left, self._right, distances)
+        return distances
+
+    def gradient(self, distances: Array, width: float) -> Array:
+        """Return the gradient in M of eq. 13 over listed impostors, with the hinge rounded over `width`, (r, r)."""
+        weights = np.empty_like(distances)
+        listed_slacks(distances, self._targets, self._starts, width, weights)
+        if self._push is None:
+            changed, change = np.flatnonzero(weights), weights[weights != 0]
+            self._push = np.zeros((self.X.shape[1],) * 2)
+        else:
+            change = weights - self._weights
+            changed = np.flatnonzero(change)
+            change = change[changed]
+        self._push += _pair_gradient(self.X, self._left[changed], self._right[changed], change)
+        self._weights = weights
+        return self.omega * self._pull + (1 - self.omega) * self._push
+
+    def _evaluate(self, distances: Array, width: float) -> float:
+        return self._mixed(*listed_slacks(distances, self._targets, self._starts, width, self._scratch))
+
+
+def _pair_gradient(X: Array, left: NDArray[np.int64], right: NDArray[np.int64], weights: Array) -> Array:
+    """Sum of weight (x_left - x_right)(x_left - x_right)' over pairs, as X'LX with L the Laplacian of the weights."""
+    n = len(X)
+    if len(weights) < n:
+        differences = X[left] - X[right]
+        gradient = differences.T @ (weights[:, None] * differences)
+    else:
+        graph = sp.csr_array((weights, (left, right)), shape=(n, n))
+        graph = graph + graph.T
+        degrees: Array = np.asarray(graph.sum(axis=1)).ravel()
+        product = (graph.toarray() if graph.nnz > n * n / 20 else graph) @ X
+        gradient = X.T @ (degrees[:, None] * X - product)
+    return np.asarray((gradient + gradient.T) / 2)
+
+
+def _all_distances(X: Array, products: Array) -> Array:
+    """Squared distances between all rows of X under M, given XM."""
+    lengths = np.einsum("ij,ij->i", X, products)
+    distances = products @ X.T
+    distances *= -2
+    distances += lengths[:, None]
+    distances += lengths
+    np.maximum(distances, 0.0, out=distances)
+    return np.asarray(distances)
+
+
+def _nearest_psd(matrix: Array, few_negative: bool) -> tuple[Array, int]:
+    """Return the nearest positive semidefinite matrix, and how many eigenvalues were negative.
+
+    Where few are, these and their vectors cost a third of all; where many are, twice as much.
+    """
+    if few_negative:
+        values, vectors = scipy.linalg.eigh(matrix, subset_by_value=(-np.inf, 0.0), check_finite=False)
+    else:
+        values, vectors = np.linalg.eigh(matrix)
+    n_negative = int(np.count_nonzero(values < 0))
+    if n_negative == 0:
+        return matrix, 0
+    if n_negative <= len(matrix) / 2:
+        values, vectors = values[:n_negative], vectors[:, :n_negative]
+        nearest = matrix - (vectors * values) @ vectors.T
+    else:
+        factor = vectors[:, n_negative:] * np.sqrt(values[n_negative:])
+        nearest = factor @ factor.T
+    return np.asarray((nearest + nearest.T) / 2), n_negative
+
+
+def _without_zero_columns(matrix: Array) -> Array:
+    return np.ascontiguousarray(matrix[:, matrix.any(axis=0)])
+
+
+def _class_numbers(y: NDArray[Any]) -> NDArray[np.int64]:
+    labels, classes, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    if len(labels) < 2:
+        raise ValueError("LMNN needs rows of at least two classes, y has one class: add rows of another class")
+    if sizes.max() < 2:
+        raise ValueError("LMNN needs a class with at least two rows, every class of y has one: add a row to some class")
+    return np.asarray(classes, dtype=np.int64)
+
+
+def _check_lengths(X: Any) -> None:
+    largest = float(abs(X).max())
+    # far from where products of squared lengths with n, or with L, could overflow
+    if largest > 1e100:
+        raise ValueError("X has values whose squares overflow in sums: scale the rows of X, for instance to length 1")
+
+
+def _progress_bar(total: int) -> Any:
+    from tqdm import tqdm
+
+    return tqdm(total=total, unit="iteration", desc="LMNN")
+
+
+def warm_up() -> None:
+    """Compile the kernels (or load them from numba's cache), so that timed runs do not."""
+    X, y = np.array([[0.0, 0.0], [0.0, 3.0], [1.0, 0.0], [1.0, 3.0]]), [0, 0, 1, 1]
+    for solver in ("naive", "active_set"):
+        LMNN(n_neighbors=1, solver=solver, max_iter=2).fit(X, y)
+    rows, pair = np.ascontiguousarray(X), np.array([0], dtype=np.int64)
+    pair_distances(rows, rows, pair, pair + 1, np.empty(1))

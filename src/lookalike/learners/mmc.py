@@ -1,0 +1,368 @@
+"""MMC, distances learned from similar and dissimilar pairs (Xing, Ng, Jordan and Russell, 2003), full matrix version.
+
+The papers found it too slow for their experiments (JMLR section 5.3.1); here it is an optional row of the comparison,
+off by default in the workflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from lookalike.learners._span import Span
+from lookalike.learners.base import SimilarityLearner
+
+Array = NDArray[np.float64]
+Trace = Callable[["MMC", int], "dict[str, float]"]
+
+LARGEST = 1e70
+"""Its fourth power, of which there are sums, is still a number."""
+RANK_TOLERANCE = 1e-10
+"""Directions with less than this share of the largest variance within classes have none."""
+FIRST_STEP = 0.1
+"""Length of the first step tried, as a share of the norm of the matrix."""
+LENGTHENED, SHORTENED = 1.05, 0.5
+PROJECTIONS = 100
+EXCESS = 0.01
+"""Alternating projections end, at most `PROJECTIONS` of them, where the constraint is kept up to this share; what is
+left of it is scaled away."""
+
+
+class MMC(SimilarityLearner):
+    """Move rows of different classes apart while those of the same class stay, on average, as near as they are.
+
+    Maximises the mean of sqrt(z'Mz) over the pairs of different classes subject to: the mean of z'Mz over the pairs of
+    the same class is not above its value at M = I, and M is positive semidefinite. This is the problem of Xing et al.
+    (section 2, eqs. 3-5), who sum instead of taking means and bound the second sum by 1: the same solution but for a
+    factor, chosen here so that M = I is a feasible start with the bound reached.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        The most steps; 0 leaves M = I.
+    tol : float, default=0.001
+        Learning stops when the step to be tried is shorter than this share of the norm of the matrix, not negative.
+    verbose : int, default=0
+        Above 0: a progress bar with the objective.
+
+    Attributes
+    ----------
+    M_ : numpy.ndarray of shape (d, d), float64
+        The learned matrix, symmetric positive semidefinite.
+    components_ : numpy.ndarray of shape (d, d), float64
+        L with LL' = M.
+    n_steps_ : int
+        Steps taken; also as ``n_iter_``.
+    objective_ : float
+        Mean distance (not squared) of pairs of different classes at M.
+    converged_ : bool
+        Whether learning stopped by `tol`, before `max_iter` steps.
+    curve_ : dict of numpy.ndarray
+        ``step``, ``objective`` and whatever the trace gave.
+    metric_ : str
+        ``"sqeuclidean"``.
+    n_features_in_ : int
+        Number of features d.
+
+    Notes
+    -----
+    Projected gradient ascent (Xing et al., Figure 1): a step goes along the part of the gradient that leaves the
+    constraint's sum as it is, then projections onto the constraint and onto the positive semidefinite matrices
+    alternate until both hold. A step that does not raise the objective is taken back and tried at half the length; one
+    that does makes the next 1.05 times as long.
+
+    In a direction in which no class varies the constraint holds nothing back and the objective has no upper bound. With
+    more features than rows there always are such directions. M is the identity in them, and learned in the others only.
+
+    A step costs O(n^2 r + r^3) for each length tried, with r = min(n, d) or less, and memory of O(n^2 + d^2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.array([[0.0, 1.0], [3.0, 1.2], [1.0, 1.1], [0.0, 2.0], [3.0, 2.1], [1.0, 2.2]]), [0, 0, 0, 1, 1, 1]
+    >>> model = MMC().fit(X, y)
+    >>> bool(model.M_[0, 0] < 1 < model.M_[1, 1])
+    True
+    """
+
+    accepts = frozenset({"labels"})
+
+    def __init__(self, max_iter: int = 100, tol: float = 0.001, *, verbose: int = 0) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any = None, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
+    ) -> Self:
+        """Learn M from labelled rows, all their pairs.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            Rows, for instance tf-idf visterms. Worked on in float64.
+        y : array-like of shape (n,)
+            Class labels.
+        trace : callable (model, step) -> dict of str to float, optional
+            Called at step 0 (M = I) and at `trace_steps`, with the model as it is then; what it returns becomes columns
+            of ``curve_``. It does not change what is learned.
+        trace_steps : iterable of int, optional
+            Steps that get a row of ``curve_``, besides 0 and the last; default: all. Steps after the last get none.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            On NaN or infinity, a single class, no class with two rows, values too large to be squared, or a parameter
+            out of its range.
+        """
+        self._check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        check_classification_targets(y)
+        wanted = None if trace_steps is None else {0, *(int(step) for step in trace_steps)}
+        if wanted and min(wanted) < 0:
+            raise ValueError(f"trace_steps must not be negative: {sorted(wanted)}")
+        if abs(X).max() > LARGEST:
+            raise ValueError("X has values too large to be squared: scale its rows, for instance to length 1")
+        span = Span(X)
+        problem = SpreadingProblem(span.coordinates, y)
+        self.metric_ = "sqeuclidean"
+        self.__dict__.pop("components_", None)  # of an earlier fit, which must not serve the trace
+        curve: list[dict[str, float]] = []
+        for point in self._points(problem):
+            if not (point.is_last or wanted is None or point.step in wanted):
+                continue
+            record = {"step": point.step, "objective": point.objective}
+            if trace is not None:
+                self._take(point, span, problem)
+                record |= trace(self, point.step)
+            curve.append(record)
+        self._take(point, span, problem)
+        self.components_ = span.full_factor(problem.in_span(_square_root(point.matrix)))
+        self.converged_ = point.converged
+        self.curve_ = {name: np.array([record[name] for record in curve]) for name in curve[0]}
+        return self
+
+    @property
+    def n_iter_(self) -> int:
+        """Steps taken, under the name that scikit-learn gives them."""
+        return self.n_steps_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        if self.max_iter < 0 or int(self.max_iter) != self.max_iter:
+            raise ValueError(f"max_iter must be a whole number that is not negative, not {self.max_iter!r}")
+        if not self.tol >= 0:
+            raise ValueError(f"tol must not be negative, not {self.tol!r}")
+
+    def _take(self, point: Point, span: Span, problem: SpreadingProblem) -> None:
+        self.M_ = span.full_matrix(problem.in_span(point.matrix))
+        self.n_steps_ = point.step
+        self.objective_ = point.objective
+
+    def _points(self, problem: SpreadingProblem) -> Iterator[Point]:
+        progress = None
+        if self.verbose > 0:
+            from tqdm import tqdm
+
+            progress = tqdm(total=int(self.max_iter), unit="step", desc="MMC")
+        try:
+            for point in ascend(problem, int(self.max_iter), self.tol):
+                if progress is not None and point.step:
+                    progress.set_postfix(objective=f"{point.objective:.4f}", refresh=False)
+                    progress.update()
+                yield point
+        finally:
+            if progress is not None:
+                progress.close()
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where an ascent is after `step` steps: the matrix in the directions that are learned, and the objective there."""
+
+    step: int
+    matrix: Array
+    objective: float
+    is_last: bool
+    converged: bool
+
+
+class SpreadingProblem:
+    """The objective, its gradient and the constraint, in the directions in which classes vary.
+
+    Parameters
+    ----------
+    coordinates : numpy.ndarray of shape (n, r), float64
+    y : numpy.ndarray of shape (n,)
+        Class labels.
+
+    Attributes
+    ----------
+    directions : numpy.ndarray of shape (r, q), float64
+        Orthonormal directions in which some class varies.
+    similar : numpy.ndarray of shape (q, q), float64
+        Mean of zz' over pairs of the same class in these directions: the constraint is
+        <matrix, similar> <= bound, its trace.
+
+    Raises
+    ------
+    ValueError
+        When there is one class only, or none of two rows.
+    """
+
+    def __init__(self, coordinates: Array, y: NDArray[Any]) -> None:
+        classes, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
+        if len(classes) < 2:
+            raise ValueError(f"y has a single class ({classes[0]!r}): give rows of at least two classes")
+        if sizes.max() < 2:
+            raise ValueError("no class has two rows: give at least one class two rows")
+        similar = _mean_of_similar_pairs(coordinates, codes, sizes)
+        variances, vectors = np.linalg.eigh(similar)
+        squared_scale = float(np.vdot(coordinates, coordinates)) / len(coordinates)
+        self.directions: Array = vectors[:, variances > RANK_TOLERANCE * squared_scale]
+        self.similar: Array = self.directions.T @ similar @ self.directions
+        self.similar = (self.similar + self.similar.T) / 2
+        self.bound = float(np.trace(self.similar))
+        centred = coordinates - coordinates.mean(axis=0)
+        self._rows = centred @ self.directions
+        self._different = codes[:, None] != codes
+        self._n_different = int(self._different.sum())
+        # what the directions that are not learned add to every squared distance
+        self._constant = _squared_distances(centred - self._rows @ self.directions.T)
+
+    def value(self, matrix: Array) -> float:
+        """Return the mean distance, not squared, over pairs of different classes."""
+        return float(np.sqrt(self._distances(matrix)).sum()) / self._n_different
+
+    def gradient(self, matrix: Array) -> Array:
+        """Return the gradient of `value`, the mean of zz' / (2 distance).
+
+        Pairs at distance 0, where there is none, add nothing.
+
+        Parameters
+        ----------
+        matrix : numpy.ndarray of shape (q, q)
+
+        Returns
+        -------
+        numpy.ndarray of shape (q, q), symmetric to the bit
+        """
+        distances = np.sqrt(self._distances(matrix))
+        smallest = 1e-8 * distances.max(initial=0.0)
+        weights = np.divide(0.5, distances, out=np.zeros_like(distances), where=distances > smallest)
+        # every pair is in the weights twice, and its zz' in the Laplacian once
+        weights /= self._n_different / 2
+        gradient = (self._rows * weights.sum(axis=1)[:, None]).T @ self._rows - self._rows.T @ (weights @ self._rows)
+        return np.asarray(gradient + gradient.T) / 2
+
+    def feasible(self, matrix: Array) -> Array:
+        """Return a feasible matrix near a symmetric one, by alternating projections."""
+        size = float(np.vdot(self.similar, self.similar))
+        for _ in range(PROJECTIONS):
+            excess = float(np.vdot(matrix, self.similar)) - self.bound
+            if excess > 0:
+                matrix = matrix - (excess / size) * self.similar
+            matrix = _nearest_psd(matrix)
+            used = float(np.vdot(matrix, self.similar))
+            if used <= (1 + EXCESS) * self.bound:
+                break
+        return matrix * min(1.0, self.bound / used) if used > 0 else matrix
+
+    def along_constraint(self, gradient: Array) -> Array:
+        """Return the part of a gradient that leaves <matrix, similar> as it is."""
+        share = float(np.vdot(gradient, self.similar)) / float(np.vdot(self.similar, self.similar))
+        return gradient - share * self.similar
+
+    def in_span(self, matrix: Array) -> Array:
+        """Return the r x r matrix that is `matrix` in the learned directions and the identity in the others."""
+        full = self.directions @ (matrix - np.eye(len(matrix))) @ self.directions.T
+        full[np.diag_indices_from(full)] += 1.0
+        return np.asarray(full + full.T) / 2
+
+    def _distances(self, matrix: Array) -> Array:
+        """Squared distances of pairs of different classes, 0 for the other pairs."""
+        products = (self._rows @ matrix) @ self._rows.T
+        own = np.diag(products)
+        distances = own[:, None] + own - 2 * products + self._constant
+        return np.where(self._different, np.maximum((distances + distances.T) / 2, 0.0), 0.0)
+
+
+def ascend(problem: SpreadingProblem, max_iter: int, tol: float) -> Iterator[Point]:
+    """Yield the identity and then a feasible point of higher objective after every step; the last says so."""
+    matrix = np.eye(len(problem.similar))
+    value = problem.value(matrix)
+    share = FIRST_STEP
+    for step in range(max_iter):
+        found = _better(problem, matrix, value, share, tol)
+        yield Point(step, matrix, value, found is None, found is None)
+        if found is None:
+            return
+        matrix, value, share = found
+    yield Point(max_iter, matrix, value, True, False)
+
+
+def _better(
+    problem: SpreadingProblem, matrix: Array, value: float, share: float, tol: float
+) -> tuple[Array, float, float] | None:
+    """Return a feasible matrix of higher objective, that, and the next step's length; None if no step reaches tol."""
+    if not len(matrix):
+        return None
+    direction = problem.along_constraint(problem.gradient(matrix))
+    norm, size = float(np.linalg.norm(direction)), float(np.linalg.norm(matrix))
+    # what is left of a gradient that is a multiple of the constraint's is rounding
+    if norm <= 1e-14 * np.linalg.norm(problem.gradient(matrix)):
+        return None
+    while share >= max(tol, np.finfo(np.float64).eps):
+        candidate = problem.feasible(matrix + (share * size / norm) * direction)
+        candidate_value = problem.value(candidate)
+        if candidate_value > value:
+            return candidate, candidate_value, share * LENGTHENED
+        share *= SHORTENED
+    return None
+
+
+def _mean_of_similar_pairs(coordinates: Array, codes: NDArray[np.int64], sizes: NDArray[np.int64]) -> Array:
+    means = np.zeros((len(sizes), coordinates.shape[1]))
+    np.add.at(means, codes, coordinates)
+    deviations = coordinates - (means / sizes[:, None])[codes]
+    # over the pairs of a class, zz' sums to its size times its scatter around its mean
+    n_pairs = float((sizes * (sizes - 1) / 2).sum())
+    similar: Array = (deviations * (sizes[codes] / n_pairs)[:, None]).T @ deviations
+    return (similar + similar.T) / 2
+
+
+def _squared_distances(rows: Array) -> Array:
+    products = rows @ rows.T
+    own = np.diag(products)
+    return np.maximum(own[:, None] + own - 2 * products, 0.0)
+
+
+def _nearest_psd(matrix: Array) -> Array:
+    values, vectors = np.linalg.eigh(matrix)
+    if values[0] >= 0:
+        return matrix
+    positive = values > 0
+    factor = vectors[:, positive] * np.sqrt(values[positive])
+    product = factor @ factor.T
+    return np.asarray(product + product.T) / 2
+
+
+def _square_root(matrix: Array) -> Array:
+    """Return the symmetric square root of a positive semidefinite matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return np.asarray(root + root.T) / 2

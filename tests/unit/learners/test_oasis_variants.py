@@ -1,0 +1,317 @@
+"""The symmetric variants of OASIS against plain dense recursions, and projections during training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lookalike.learners import OASIS, DissimOASIS, Euclidean, OnlineProjOASIS, TripletSampler
+from lookalike.learners._oasis_kernels import HEAD_BYTES
+from lookalike.learners._projections import project_psd
+
+
+def dissim_recursion(X: np.ndarray, triplets: np.ndarray, aggressiveness: float) -> np.ndarray:
+    """Dissim-OASIS as the draft's section 2.2 has it, in double precision."""
+    M = np.eye(X.shape[1])
+
+    def similarity(a: np.ndarray, b: np.ndarray) -> float:
+        return float(-(a - b) @ M @ (a - b))
+
+    for query, positive, negative in triplets:
+        p, plus, minus = X[query], X[positive], X[negative]
+        V = np.outer(p - plus, p - plus) - np.outer(p - minus, p - minus)
+        loss = max(0.0, 1.0 - similarity(p, plus) + similarity(p, minus))
+        if loss > 0 and V.any():
+            M -= min(aggressiveness, loss / np.sum(V * V)) * V
+    return M
+
+
+def online_proj_recursion(X: np.ndarray, triplets: np.ndarray, aggressiveness: float) -> np.ndarray:
+    """Online-Proj-OASIS as the draft's section 5.2.4 has it, in double precision."""
+    W = np.eye(X.shape[1])
+    for query, positive, negative in triplets:
+        V = np.outer(X[query], X[positive] - X[negative])
+        loss = max(0.0, 1.0 - np.sum(W * V))
+        if loss > 0 and V.any():
+            W += min(aggressiveness, loss / np.sum(V * V)) / 2 * (V + V.T)
+    return W
+
+
+VARIANTS = pytest.mark.parametrize(
+    ("learner", "recursion"), [(DissimOASIS, dissim_recursion), (OnlineProjOASIS, online_proj_recursion)]
+)
+
+
+def matrix(model: Any) -> np.ndarray:
+    found: np.ndarray = model.M_ if isinstance(model, DissimOASIS) else model.W_
+    return found
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    """80 rows of 400 features, wider than the kernels' dense head, with common and rare words and shared ones."""
+    random = np.random.default_rng(0)
+    y = np.arange(80) % 4
+    chance = np.minimum(0.5, 4.0 / np.arange(1, 401) ** 0.8)
+    X = random.exponential(size=(80, 400)) * (random.random((80, 400)) < chance)
+    X[np.arange(80), 390 + y] += 1.0
+    X[5] = X[1]
+    X = X[:, random.permutation(400)]
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+@VARIANTS
+@pytest.mark.parametrize(("aggressiveness", "scale"), [(0.02, 1.0), (5.0, 1.0), (0.1, 3.0)])
+def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(
+    rows: tuple[np.ndarray, np.ndarray], learner: Any, recursion: Any, aggressiveness: float, scale: float
+) -> None:
+    X, y = rows
+    triplets = TripletSampler(y, 1).draw(200)
+    expected = recursion(scale * X, triplets, aggressiveness)
+    assert not np.allclose(expected, np.eye(400), atol=1e-3)
+    for dtype, tolerance in (("float64", 1e-10), ("float32", 1e-4)):
+        assert X.shape[1] > HEAD_BYTES // np.dtype(dtype).itemsize  # both the dense head and the rest are used
+        model = learner(aggressiveness, dtype=dtype).fit_triplets(sp.csr_array(scale * X), triplets)
+        assert matrix(model).dtype == dtype
+        np.testing.assert_allclose(matrix(model), expected, atol=tolerance)
+        np.testing.assert_array_equal(matrix(model), matrix(model).T)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_any_small_rows_give_the_matrices_of_dense_recursions(data: st.DataObject) -> None:
+    n, d = data.draw(st.integers(2, 6)), data.draw(st.integers(1, 8))
+    # few values, so that equal rows, exact cancellations (2p = p+ + p- too) and zero rows are common
+    X = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.0, 1.0, -0.5, 2.0]), min_size=n * d, max_size=n * d)))
+    X = X.reshape(n, d)
+    triplets = np.array(
+        data.draw(st.lists(st.tuples(*[st.integers(0, n - 1)] * 3), min_size=1, max_size=25)), dtype=np.int64
+    )
+    dissim = DissimOASIS(0.3, dtype="float64").fit_triplets(X, triplets)
+    online_proj = OnlineProjOASIS(0.3, dtype="float64").fit_triplets(X, triplets)
+    np.testing.assert_allclose(dissim.M_, dissim_recursion(X, triplets, 0.3), atol=1e-10)
+    np.testing.assert_allclose(online_proj.W_, online_proj_recursion(X, triplets, 0.3), atol=1e-10)
+    for found in (dissim.M_, online_proj.W_):
+        np.testing.assert_array_equal(found, found.T)
+
+
+@VARIANTS
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_long_training_stays_symmetric_to_the_bit(
+    rows: tuple[np.ndarray, np.ndarray], learner: Any, recursion: Any, dtype: str
+) -> None:
+    found = matrix(learner(n_steps=20_000, dtype=dtype, random_state=0).fit(*rows))
+    np.testing.assert_array_equal(found, found.T)
+
+
+@VARIANTS
+def test_fit_draws_the_triplets_of_oasis(rows: tuple[np.ndarray, np.ndarray], learner: Any, recursion: Any) -> None:
+    X, y = rows
+    triplets = TripletSampler(y, 9).draw(500)
+    np.testing.assert_array_equal(OASIS(n_steps=500, random_state=9).fit(X, y).W_, OASIS().fit_triplets(X, triplets).W_)
+    np.testing.assert_array_equal(
+        matrix(learner(n_steps=500, random_state=9).fit(X, y)), matrix(learner().fit_triplets(X, triplets))
+    )
+
+
+def test_one_step_of_online_proj_is_the_symmetric_part_of_the_step_of_oasis(
+    rows: tuple[np.ndarray, np.ndarray],
+) -> None:
+    X, y = rows
+    for triplet in TripletSampler(y, 3).draw(5):
+        plain = OASIS(dtype="float64", projection="symmetric").fit_triplets(X, [triplet])
+        online = OnlineProjOASIS(dtype="float64").fit_triplets(X, [triplet])
+        assert plain.n_updates_ == online.n_updates_ == 1
+        np.testing.assert_allclose(online.W_, plain.W_, atol=1e-14)
+
+
+def test_dissim_starts_as_the_euclidean_distance(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = rows
+    seen: dict[int, np.ndarray] = {}
+
+    def trace(model: DissimOASIS, step: int) -> dict[str, float]:
+        seen[step] = model.similarity(X, X)
+        return {}
+
+    DissimOASIS(n_steps=50, dtype="float64", random_state=0).fit(X, y, trace=trace, trace_steps=[50])
+    euclidean = Euclidean().fit(X).similarity(X, X)
+    np.testing.assert_allclose(seen[0], euclidean, atol=1e-12)
+    assert not np.allclose(seen[50], euclidean, atol=1e-3)
+
+
+@VARIANTS
+def test_a_step_without_a_direction_counts_as_a_loss_and_changes_nothing(learner: Any, recursion: Any) -> None:
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    model = learner().fit_triplets(X, [[0, 1, 2]])
+    np.testing.assert_array_equal(matrix(model), np.eye(2))
+    assert (model.n_steps_, model.n_updates_) == (1, 0)
+    assert model.curve_["loss_rate"][-1] == 1.0
+
+
+def test_a_query_midway_between_the_two_changes_nothing_in_dissim() -> None:
+    # (p - p+)(p - p+)' equals (p - p-)(p - p-)' here though p+ and p- differ
+    model = DissimOASIS().fit_triplets([[1.0, 1.0], [2.0, 0.0], [0.0, 2.0]], [[0, 1, 2]])
+    np.testing.assert_array_equal(model.M_, np.eye(2))
+    assert (model.n_steps_, model.n_updates_) == (1, 0)
+
+
+@VARIANTS
+def test_passive_once_the_margin_is_kept(learner: Any, recursion: Any) -> None:
+    model = learner().fit_triplets([[2.0, 0.0], [2.0, 0.0], [0.0, 1.0]], [[0, 1, 2]] * 5)
+    np.testing.assert_array_equal(matrix(model), np.eye(2))
+    assert model.curve_["loss_rate"][-1] == 0.0
+
+
+@VARIANTS
+def test_projection_at_the_end(rows: tuple[np.ndarray, np.ndarray], learner: Any, recursion: Any) -> None:
+    X, y = rows
+    plain = learner(n_steps=2000, random_state=0, dtype="float64").fit(X, y)
+    psd = learner(n_steps=2000, random_state=0, dtype="float64", projection="psd").fit(X, y)
+    values, vectors = np.linalg.eigh(matrix(plain))
+    assert values[0] < -0.01
+    np.testing.assert_allclose(matrix(psd), (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-10)
+    np.testing.assert_array_equal(matrix(psd), matrix(psd).T)
+    assert (plain.n_projections_, psd.n_projections_) == (0, 1)
+    assert hasattr(psd, "transform")
+    assert not hasattr(plain, "transform")
+    with pytest.raises(ValueError, match="projection must be None or 'psd'"):
+        learner(projection="symmetric").fit(X, y)
+
+
+@VARIANTS
+def test_overflow_names_the_matrix(learner: Any, recursion: Any) -> None:
+    X = np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]])
+    with pytest.raises(ValueError, match=("M" if learner is DissimOASIS else "W") + " overflowed"):
+        learner(dtype="float64").fit_triplets(X, [[0, 1, 2]] * 3)
+
+
+# Projections during training --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_projection_is_the_nearest_positive_matrix(dtype: str) -> None:
+    random = np.random.default_rng(0)
+    W = random.normal(size=(30, 30)).astype(dtype)
+    projected, factor = project_psd(W)
+    values, vectors = np.linalg.eigh((W + W.T) / 2)
+    tolerance = 1e-5 if dtype == "float32" else 1e-12
+    assert projected.dtype == dtype
+    assert factor.shape == (30, int((values > 0).sum()))
+    np.testing.assert_array_equal(projected, projected.T)
+    np.testing.assert_allclose(projected, (vectors * np.maximum(values, 0)) @ vectors.T, atol=tolerance)
+    np.testing.assert_allclose(factor @ factor.T, projected, atol=tolerance)
+    assert np.linalg.eigvalsh(projected.astype(np.float64))[0] > -tolerance
+
+
+def test_a_positive_matrix_is_projected_to_itself() -> None:
+    W = np.cov(np.random.default_rng(0).normal(size=(6, 50)))
+    np.testing.assert_array_equal(project_psd(W)[0], W)
+
+
+def oasis_with_projections(X: np.ndarray, triplets: np.ndarray, aggressiveness: float, interval: int) -> np.ndarray:
+    """OASIS with a projection after every `interval` steps, and none at the end."""
+    W = np.eye(X.shape[1])
+    for step, (query, positive, negative) in enumerate(triplets, start=1):
+        V = np.outer(X[query], X[positive] - X[negative])
+        loss = max(0.0, 1.0 - np.sum(W * V))
+        if loss > 0 and V.any():
+            W += min(aggressiveness, loss / np.sum(V * V)) * V
+        if step % interval == 0:
+            values, vectors = np.linalg.eigh((W + W.T) / 2)
+            W = (vectors * np.maximum(values, 0)) @ vectors.T
+    return W
+
+
+@pytest.fixture(scope="module")
+def few_features() -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(1)
+    y = np.arange(60) % 3
+    X = random.random((60, 30)) * (random.random((60, 30)) < 0.4)
+    X[np.arange(60), y] += 0.5
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+@pytest.mark.parametrize("interval", [1, 7, 100, 400])
+def test_projecting_at_intervals_is_a_literal_recursion(
+    few_features: tuple[np.ndarray, np.ndarray], interval: int
+) -> None:
+    X, y = few_features
+    triplets = TripletSampler(y, 0).draw(400)
+    seen: dict[int, np.ndarray] = {}
+
+    def trace(model: OASIS, step: int) -> dict[str, float]:
+        seen[step] = model.W_.copy()
+        return {}
+
+    model = OASIS(0.5, 400, projection="psd", projection_interval=interval, dtype="float64", random_state=0).fit(
+        X, y, trace=trace, trace_steps=[150, 200, 400]
+    )
+    for step in (150, 200, 400):
+        expected = oasis_with_projections(X, triplets[:step], 0.5, interval)
+        np.testing.assert_allclose(seen[step], expected, atol=1e-9)
+        if step % interval == 0:
+            assert np.linalg.eigvalsh(seen[step])[0] > -1e-10
+    assert model.n_projections_ == 400 // interval + 1
+    assert np.linalg.eigvalsh(model.W_)[0] > -1e-10
+    at_the_end = OASIS(0.5, 400, projection="psd", dtype="float64", random_state=0).fit(X, y)
+    assert np.allclose(at_the_end.W_, model.W_, atol=1e-9) == (interval == 400)
+
+
+def test_traces_and_calls_do_not_move_the_projections(few_features: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = few_features
+
+    def new() -> OASIS:
+        return OASIS(0.5, 500, projection="psd", projection_interval=60, random_state=0)
+
+    traced = new().fit(X, y, trace=lambda model, step: {}, trace_steps=[1, 59, 60, 61, 130, 499])
+    np.testing.assert_array_equal(traced.W_, new().fit(X, y).W_)
+    triplets = TripletSampler(y, 0).draw(500)
+    np.testing.assert_array_equal(traced.W_, new().fit_triplets(X, triplets).W_)
+    # a call that ends on a multiple of the interval ends in a projection anyway
+    parts = new().partial_fit_triplets(X, triplets[:120]).partial_fit_triplets(X, triplets[120:])
+    np.testing.assert_allclose(parts.W_, traced.W_, atol=1e-5)
+    assert (traced.n_projections_, parts.n_projections_) == (9, 10)
+
+
+def test_early_stopping_projects_as_the_final_pass_does(few_features: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = few_features
+    asked: dict[int | None, Any] = {}
+    for interval in (None, 20):
+        model = OASIS(
+            1.0, 2000, projection="psd", projection_interval=interval, early_stopping=True, random_state=0
+        ).fit(X, y)
+        asked[interval] = model.validation_curve_["map"]
+        best = int(model.validation_curve_["step"][np.argmax(asked[interval])])
+        again = OASIS(1.0, best, projection="psd", projection_interval=interval, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(model.W_, again.W_)
+    assert not np.array_equal(asked[None], asked[20])
+    unprojected = OASIS(1.0, 2000, early_stopping=True, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(asked[None], unprojected.validation_curve_["map"])
+
+
+def test_overflow_is_named_before_a_projection() -> None:
+    X = np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]])
+    model = OASIS(dtype="float64", projection="psd", projection_interval=1)
+    with pytest.raises(ValueError, match="scale the rows"):
+        model.fit_triplets(X, [[0, 1, 2]] * 3)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"projection": "psd", "projection_interval": 0}, "at least 1"),
+        ({"projection": "psd", "projection_interval": 1.5}, "whole number"),
+        ({"projection_interval": 10}, "needs projection='psd'"),
+        ({"projection": "symmetric", "projection_interval": 10}, "needs projection='psd'"),
+    ],
+)
+def test_intervals_out_of_range_are_named(
+    few_features: tuple[np.ndarray, np.ndarray], parameters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        OASIS(**parameters).fit(*few_features)
