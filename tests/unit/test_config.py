@@ -78,6 +78,11 @@ def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
         ("category.nothing", {"representation": "words500", "methods": ["oasis"], "subsets": {"a": {"classes": "all"}}},
          ["'nothing'", "there are: caltech256, demo"]),
         ("datasets.mine", {"kind": "folder"}, ["datasets.mine", "`path`"]),
+        ("category.demo.variants", ["oasis-prj"], ["category.demo.variants", "did you mean 'oasis-proj'?"]),
+        ("category.demo.timed", ["oasis"], ["'oasis'", "more than once", "methods, variants, timed, projected"]),
+        ("category.demo.projected", ["rca"], ["'rca'", "needs a `trace`"]),
+        ("category.demo.ablation_methods", ["rca"], ["category.demo.ablation_methods", "there are: euclidean"]),
+        ("methods.mcml.time_limit", 0, ["methods.mcml.time_limit"]),
         ("representations.words500.descriptor", "sift", ["'sift'", "lbp59-rgb20"]),
     ],
 )  # fmt: skip

@@ -35,13 +35,26 @@ CONTRACT = [
     "metrics.parquet",
     "curves.parquet",
     "timing.parquet",
+    "comparison.csv",
+    "rankers.parquet",
+    "bounds.parquet",
     "exhibits/index.md",
     "exhibits/headline.txt",
-    *(f"exhibits/oasis-jmlr-2010/table4.{suffix}" for suffix in ("csv", "md", "tex", "json")),
-    *(f"exhibits/oasis-2009-draft/table1.{suffix}" for suffix in ("csv", "md", "tex", "json")),
     *(
         f"exhibits/{name}.{suffix}"
-        for name in ("oasis-jmlr-2010/fig5", "oasis-jmlr-2010/fig6", "oasis-2009-draft/fig3", "oasis-2009-draft/fig4")
+        for name in (
+            *("oasis-jmlr-2010/table4", "oasis-jmlr-2010/table5", "oasis-2009-draft/table1", "oasis-2009-draft/table2"),
+            *("learning/comparison", "learning/claims"),
+        )
+        for suffix in ("csv", "md", "tex", "json")
+    ),
+    *(
+        f"exhibits/{name}.{suffix}"
+        for name in (
+            *(f"oasis-jmlr-2010/fig{number}" for number in (5, 6, 7, 8, 9)),
+            *(f"oasis-2009-draft/fig{number}" for number in (3, 4, 5)),
+            *(f"learning/{name}" for name in ("mcml", "symmetry", "loss_bound")),
+        )
         for suffix in ("png", "svg", "pdf", "csv", "json")
     ),
     *(
@@ -93,7 +106,7 @@ def test_metrics_are_fractions_for_every_run(finished: Project) -> None:
     metrics = pd.read_parquet(finished.folder / "results" / "demo" / "metrics.parquet")
     assert metrics["value"].between(0, 1).all()
     runs = metrics.groupby(["subset", "method", "fold"]).size()
-    assert len(runs) == 2 * 2 * 2
+    assert len(runs) == 2 * 8 * 2, "five methods and three variants; what did not end in time has no metrics"
     assert set(metrics.columns) == {"dataset", "representation", "subset", "method", "fold", "metric", "value"}
 
 
@@ -103,6 +116,17 @@ def test_synthetic_numbers_say_so_and_are_compared_with_nothing(finished: Projec
         assert "synthetic" in json.loads(sidecar.read_text())["caption"].lower(), sidecar
     for comparison in exhibits.glob("oasis-*/*_compare.csv"):
         assert not pd.read_csv(comparison)["status"].isin(["agrees", "higher", "lower"]).any(), comparison
+
+
+def test_what_does_not_end_in_time_has_the_papers_star_and_a_reason(finished: Project) -> None:
+    results = finished.folder / "results" / "demo"
+    fits = pd.read_parquet(results / "timing.parquet")
+    assert fits.loc[fits["method"] == "lmnn-naive", "not_converged"].str.contains("of processor time").all()
+    assert (fits.loc[fits["method"] != "lmnn-naive", "not_converged"] == "").all()
+    table = (results / "exhibits/oasis-jmlr-2010/table5.md").read_text()
+    row = next(line for line in table.splitlines() if "ours" in line)
+    assert "*" in row
+    assert "processor time" in table
 
 
 def test_a_finished_workflow_does_nothing_again(finished: Project) -> None:
@@ -133,14 +157,18 @@ def test_an_edited_kernel_reruns_what_it_changes(finished: Project) -> None:
         os.utime(kernel, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert planned["run_fold_demo"] == 4
     assert planned["trace_fold_demo"] == 4
-    assert not {"describe_blocks", "learn_codebook", "scan_images", "run_subset_demo", "draw_splits"} & set(planned)
+    assert planned["run_subset_demo"] == 2 * 3, "the three variants on two subsets; MCML, LEGO and LMNN have their own"
+    assert planned["train_ranker"] == 2
+    assert planned["bound_mistakes"] == 1
+    assert not {"describe_blocks", "learn_codebook", "scan_images", "draw_splits"} & set(planned)
 
 
 def test_killed_runs_and_one_core_end_in_the_same_bytes(
     finished: Project, new_project: Callable[[str], Project]
 ) -> None:
     project = new_project("killed")
-    numbers = ("results/demo/metrics.parquet", "results/demo/curves.parquet")
+    names = ("metrics.parquet", "curves.parquet", "comparison.csv", "rankers.parquet", "bounds.parquet")
+    numbers = [f"results/demo/{name}" for name in names]
     for n_started in (3, 12):
         running = subprocess.Popen(
             project.command(*numbers, cores=1),
@@ -155,7 +183,7 @@ def test_killed_runs_and_one_core_end_in_the_same_bytes(
         assert not (project.folder / "results/demo/metrics.parquet").exists()
         project.snakemake("--unlock")
     project.snakemake(*numbers, cores=1)
-    for file in ("manifest.parquet", "features/words500/counts.npz", "metrics.parquet", "curves.parquet"):
+    for file in ("manifest.parquet", "features/words500/counts.npz", *names):
         assert (project.folder / "results/demo" / file).read_bytes() == (
             finished.folder / "results/demo" / file
         ).read_bytes(), file

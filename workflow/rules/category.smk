@@ -1,7 +1,8 @@
 """The category study (OASIS, JMLR 5.3): splits, one run per subset, method and fold, and their numbers in one table.
 
 Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, and the tables that exhibits are drawn
-from: metrics.parquet, timing.parquet, curves.parquet, comparison.csv, rankers.parquet, bounds.parquet.
+from: metrics.parquet, timing.parquet, curves.parquet, selections.parquet, comparison.csv,
+rankers.parquet, bounds.parquet.
 """
 
 
@@ -89,6 +90,19 @@ rule gather_metrics:
         f"{RESULTS}/metrics.parquet",
     log:
         f"{LOGS}/gather_metrics.log",
+    conda:
+        "../../envs/learning.yaml"
+    script:
+        "../scripts/gather_runs.py"
+
+
+rule gather_selections:
+    input:
+        lambda wildcards: own_runs(wildcards, "selection.parquet"),
+    output:
+        f"{RESULTS}/selections.parquet",
+    log:
+        f"{LOGS}/gather_selections.log",
     conda:
         "../../envs/learning.yaml"
     script:

@@ -1,6 +1,7 @@
 """Shared by all other files: checked settings, where files are, and which code a result depends on."""
 
 import os
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -117,6 +118,10 @@ def learner_file(method):
 
 
 def compiled(module):
-    """Marker of a module's compiled kernels; nothing for a module that has none to warm up."""
-    has_kernels = "def warm_up" in (SOURCE / "lookalike" / module).read_text(encoding="utf-8")
-    return [f"results/kernels/{Path(module).with_suffix('')}.compiled"] if has_kernels else []
+    """Markers of the compiled kernels that a module, or one that it imports, warms up; nothing if there are none."""
+    package = SOURCE / "lookalike"
+    return [
+        f"results/kernels/{Path(file).relative_to(package).with_suffix('')}.compiled"
+        for file in code(module)
+        if re.search(r"^def warm_up", Path(file).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    ]

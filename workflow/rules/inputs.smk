@@ -19,7 +19,7 @@ TABLES = {
     "oasis-2009-draft/table2": ["fits"],
     "representation/ablations": ["metrics", "fits"],
     "learning/comparison": ["comparison", "fits"],
-    "learning/claims": ["claims", "metrics", "fits", "curves", "comparison", "rankers", "bounds"],
+    "learning/claims": ["claims", "metrics", "fits", "curves", "comparison", "selections", "rankers", "bounds"],
 }
 FIGURES = {
     "oasis-jmlr-2010/fig5": ["metrics", "fits", "curves"],
@@ -45,6 +45,7 @@ NUMBER_FILES = {
     "curves": f"{RESULTS}/curves.parquet",
     "fits": f"{RESULTS}/timing.parquet",
     "comparison": f"{RESULTS}/comparison.csv",
+    "selections": f"{RESULTS}/selections.parquet",
     "rankers": f"{RESULTS}/rankers.parquet",
     "bounds": f"{RESULTS}/bounds.parquet",
     "manifest": f"{RESULTS}/manifest.parquet",
@@ -253,6 +254,7 @@ def available_numbers(dataset):
         "metrics": True,
         "fits": True,
         "manifest": True,
+        "selections": True,
         "curves": bool(drawn_curves(dataset)),
         "comparison": "oasis" in study["methods"] and len(run_methods(dataset)) > 1,
         "rankers": "rankers" in study,
@@ -363,6 +365,12 @@ def titles(methods):
     return {method: config["methods"][method].get("title", method) for method in methods}
 
 
+def notes(dataset):
+    """Method to what captions say of it."""
+    specs = {method: settings.method_spec(config, dataset, method) for method in run_methods(dataset)}
+    return {method: spec["note"] for method, spec in specs.items() if spec.get("note")}
+
+
 def exhibit_context(wildcards):
     """What an exhibit has to know about its study besides the numbers."""
     dataset = wildcards.dataset
@@ -381,5 +389,6 @@ def exhibit_context(wildcards):
         "methods": titles(study["methods"]),
         **{role: study[role] for role in ("variants", "timed", "projected")},
         "titles": titles([*study["variants"], *study["timed"], *study["projected"]]),
+        "notes": notes(dataset),
         "traced_aggressiveness": traced_aggressiveness(dataset),
     }

@@ -14,7 +14,7 @@ with logged(snakemake.log):
 
     tables = {
         name: read_table(snakemake.input[name]) if snakemake.input.get(name) else None
-        for name in ("metrics", "curves", "fits", "comparison", "rankers", "bounds", "claims", "manifest")
+        for name in ("metrics", "curves", "fits", "comparison", "selections", "rankers", "bounds", "claims", "manifest")
     }
     context = study_context(snakemake.params.context, tables["fits"])
     manifest = tables.pop("manifest")

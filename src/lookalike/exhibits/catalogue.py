@@ -11,12 +11,35 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lookalike.exhibits import compare as compared
+from lookalike.exhibits import comparison_table as against
+from lookalike.exhibits import runtime
 from lookalike.exhibits.ablations import ablations
+from lookalike.exhibits.bound_figure import bound_curves, notes_on_bounds
+from lookalike.exhibits.claims import claims_table, verdict_counts
 from lookalike.exhibits.context import Context
 from lookalike.exhibits.facts import subset_of_text
-from lookalike.exhibits.figures import Plot, precision_curves, shows_printed, stop_label, training_curves
+from lookalike.exhibits.figures import (
+    Plot,
+    methods_of_variants,
+    precision_curves,
+    shows_printed,
+    stop_label,
+    training_curves,
+    variant_curves,
+)
+from lookalike.exhibits.learning_figures import (
+    mcml_curves,
+    notes_on_mcml,
+    notes_on_projections,
+    notes_on_rankers,
+    notes_on_symmetry,
+    projection_curves,
+    ranker_curves,
+    symmetry_curves,
+)
+from lookalike.exhibits.panels import not_drawn_sentence
 from lookalike.exhibits.reference import PAPERS, PRINTED_TABLE
-from lookalike.exhibits.tables import STAR, Table, table1, table4
+from lookalike.exhibits.tables import STAR, Table, not_converged_sentence, table1, table4
 from lookalike.exhibits.text_numbers import compare_text, text_numbers
 
 if TYPE_CHECKING:
@@ -41,6 +64,10 @@ class Numbers:
     """Test mAP of single rankers and of their averages: ``subset, fold, series, n_rankers, ranker, step, map``."""
     bounds: pd.DataFrame | None = None
     """Mistakes of OASIS and Theorem 1's bound on them: ``subset, fold, comparator, step, mistakes, bound``."""
+    claims: pd.DataFrame | None = None
+    """The papers' claims, from claims.csv: ``id, paper, settings, place, claim, rule, note``."""
+    selections: pd.DataFrame | None = None
+    """Validation mAP of candidates: ``subset, method, fold``, what was chosen among, ``step, map``."""
 
 
 Draw = Callable[[Numbers, Context, "pd.DataFrame"], Table | Plot]
@@ -81,6 +108,14 @@ def _selection(context: Context) -> str:
     return context.selection_sentence
 
 
+def _no_selection(context: Context) -> str:
+    return ""
+
+
+def _no_notes(context: Context, drawn: Table | Plot) -> str:
+    return ""
+
+
 def _has_star(table: Table) -> bool:
     return "printed_cell" in table.frame and bool(table.frame["printed_cell"].eq(STAR).any())
 
@@ -118,11 +153,17 @@ class Exhibit:
     comparison the caption then tells; the rows of others tell for themselves."""
     selection: Callable[[Context], str] = _selection
     """The sentence of the caption about selections that ended at an end of what was tried."""
+    notes: Callable[[Context, Table | Plot], str] = _no_notes
+    """Sentences of the caption about what was drawn, told after what the error bars mean."""
+    prints_numbers: bool = True
+    """Whether its paper prints the numbers that it shows, so that they can stand beside ours; of some figures none."""
+    rule: str = compared.RULE
+    """How the status of a printed number is found, beneath the comparison."""
 
     @property
     def has_printed(self) -> bool:
-        """Whether a paper prints numbers of it; an exhibit of our own has none."""
-        return self.paper in PAPERS
+        """Whether a paper prints numbers of it; an exhibit of our own has none, and of some figures there are none."""
+        return self.paper in PAPERS and self.prints_numbers
 
     def caption(self, context: Context, drawn: Table | Plot | None = None) -> str:
         """What is shown, on which data, what the error bars mean, and which exhibit of which paper it follows.
@@ -139,23 +180,30 @@ class Exhibit:
             parts += ["Numbers shown are the paper's."] if self.has_printed else []
         else:
             parts += [self.data(context), self.errors.format(n_folds=context.n_folds)]
+        if drawn is not None and self.notes(context, drawn):
+            parts.append(self.notes(context, drawn))
         if isinstance(drawn, Table) and _has_star(drawn):
             parts.append(f"{STAR}: the paper prints no number, since the learner did not converge.")
+        if isinstance(drawn, Table):
+            parts.append(not_converged_sentence(drawn.frame, context))
         if self.of_own_representation and self.selection(context):
             parts.append(self.selection(context))
-        if self.kind == "figure" and any(shows_printed(context, subset) for subset in context.subsets):
+        beside = any(shows_printed(context, subset) for subset in context.subsets)
+        if self.kind == "figure" and self.has_printed and beside:
             table = PRINTED_TABLE[self.paper].replace("table", "Table ")
             parts.append(f"Hollow markers: {table} of the paper, with its standard deviations.")
         if self.of_own_representation and context.why_not_comparable and not context.not_run:
             parts.append(f"Not comparable with the printed numbers: {context.why_not_comparable}.")
-        if self.has_printed:
+        if self.paper in PAPERS:
             form = f"Form of {self.title}" if self.of_own_representation else "Printed"
             parts.append(f"{form} in {PAPERS[self.paper]}.")
-        return " ".join(parts)
+        return " ".join(filter(None, parts))
 
 
-def _table(make: Callable[[pd.DataFrame | None, Context, pd.DataFrame], Table]) -> Draw:
-    return lambda numbers, context, reference: make(numbers.metrics, context, reference)
+def _table(make: Callable[[pd.DataFrame | None, Context, pd.DataFrame], Table], paper: str) -> Draw:
+    return lambda numbers, context, reference: against.with_comparison(
+        make(numbers.metrics, context, reference), numbers.comparison, context, paper
+    )
 
 
 def _figure(
@@ -197,7 +245,7 @@ def _tables(paper: str, name: str, make: Callable[..., Table], unit: str) -> Exh
             "beneath ours. -: not run here."
         ),
         needs=frozenset({"metrics"}),
-        draw=_table(make),
+        draw=_table(make, paper),
         drawn_by="lookalike.exhibits.tables",
         compare=_compare_table(paper),
     )
@@ -234,6 +282,200 @@ def _precision(paper: str, name: str) -> Exhibit:
         draw=_figure(precision_curves, paper),
         drawn_by="lookalike.exhibits.figures",
         compare=_compare_table(paper, ("p@1", "p@10", "p@50")),
+        notes=lambda context, drawn: not_drawn_sentence(context, context.methods),
+    )
+
+
+def _variants(paper: str, name: str) -> Exhibit:
+    def notes(context: Context, drawn: Table | Plot) -> str:
+        none = "" if context.variants or context.not_run else "No symmetric variant was run."
+        return none or not_drawn_sentence(context, methods_of_variants(context))
+
+    return Exhibit(
+        paper=paper,
+        name=name,
+        kind="figure",
+        title=name.replace("fig", "Figure "),
+        shows=(
+            "Precision at top k of OASIS and of its symmetric variants as a function of the number of neighbours k; "
+            "dashed: chance."
+        ),
+        errors="Error bars: standard error of the mean over {n_folds} folds.",
+        needs=frozenset({"metrics"}),
+        draw=_figure(variant_curves, paper),
+        drawn_by="lookalike.exhibits.figures",
+        compare=_nothing_printed,
+        notes=notes,
+        prints_numbers=False,
+    )
+
+
+def _rankers(paper: str, name: str) -> Exhibit:
+    return Exhibit(
+        paper=paper,
+        name=name,
+        kind="figure",
+        title=name.replace("fig", "Figure "),
+        shows=(
+            "Mean average precision on the test images of single OASIS rankers, each trained on triplets of its own, "
+            "and of the averages of their W, as a function of the training steps of each ranker."
+        ),
+        errors="",
+        needs=frozenset({"rankers"}),
+        draw=lambda numbers, context, reference: ranker_curves(numbers.rankers, context, paper),
+        drawn_by="lookalike.exhibits.learning_figures",
+        compare=_nothing_printed,
+        selection=_no_selection,
+        notes=lambda context, drawn: notes_on_rankers(context, drawn) if isinstance(drawn, Plot) else "",
+        prints_numbers=False,
+    )
+
+
+def _projections(paper: str, name: str) -> Exhibit:
+    return Exhibit(
+        paper=paper,
+        name=name,
+        kind="figure",
+        title=name.replace("fig", "Figure "),
+        shows=(
+            "Mean average precision of OASIS on the test images as a function of the number of training steps, without "
+            "and with projections of W onto the positive semidefinite cone."
+        ),
+        errors="Error bars: standard error of the mean over {n_folds} folds.",
+        needs=frozenset({"curves"}),
+        draw=lambda numbers, context, reference: projection_curves(numbers.curves, context, paper),
+        drawn_by="lookalike.exhibits.learning_figures",
+        compare=_nothing_printed,
+        selection=_no_selection,
+        notes=lambda context, drawn: notes_on_projections(context, drawn) if isinstance(drawn, Plot) else "",
+        prints_numbers=False,
+    )
+
+
+def _mcml() -> Exhibit:
+    return Exhibit(
+        paper="learning",
+        name="mcml",
+        kind="figure",
+        title="MCML along its iterations",
+        shows=(
+            "Mean average precision of MCML over training and test images as a function of its iterations; dotted: "
+            "where it ended; dashed: Euclidean baseline on the test images."
+        ),
+        errors="Error bars: standard error of the mean over {n_folds} folds.",
+        needs=frozenset({"metrics", "curves"}),
+        draw=lambda numbers, context, reference: mcml_curves(numbers.metrics, numbers.curves, context),
+        drawn_by="lookalike.exhibits.learning_figures",
+        compare=_nothing_printed,
+        of_own_representation=False,
+        notes=lambda context, drawn: notes_on_mcml(context, drawn) if isinstance(drawn, Plot) else "",
+    )
+
+
+def _symmetry() -> Exhibit:
+    return Exhibit(
+        paper="learning",
+        name="symmetry",
+        kind="figure",
+        title="Symmetry of W along training",
+        shows=(
+            "Share of W that is symmetric, ||sym W|| / ||W||, as a function of the training steps of OASIS, which "
+            "starts from W = I."
+        ),
+        errors="Error bars: standard error of the mean over {n_folds} folds.",
+        needs=frozenset({"curves"}),
+        draw=lambda numbers, context, reference: symmetry_curves(numbers.curves, context, reference),
+        drawn_by="lookalike.exhibits.learning_figures",
+        compare=_nothing_printed,
+        of_own_representation=False,
+        notes=lambda context, drawn: notes_on_symmetry(context, drawn) if isinstance(drawn, Plot) else "",
+    )
+
+
+def _loss_bound() -> Exhibit:
+    return Exhibit(
+        paper="learning",
+        name="loss_bound",
+        kind="figure",
+        title="Mistakes of OASIS and the bound on them",
+        shows=(
+            "Triplets that OASIS ranks wrongly before it learns from them, counted from the first, and the bound on "
+            "their number of JMLR Theorem 1 for several matrices U; W: the matrix after the last triplet, I: the "
+            "identity; dotted: number of triplets seen."
+        ),
+        errors="Lines: means over {n_folds} folds; bands: from the least to the largest of them.",
+        needs=frozenset({"bounds"}),
+        draw=lambda numbers, context, reference: bound_curves(numbers.bounds, context),
+        drawn_by="lookalike.exhibits.bound_figure",
+        compare=_nothing_printed,
+        of_own_representation=False,
+        notes=lambda context, drawn: notes_on_bounds(context, drawn) if isinstance(drawn, Plot) else "",
+    )
+
+
+def _times(paper: str, name: str) -> Exhibit:
+    def notes(context: Context, drawn: Table | Plot) -> str:
+        return runtime.notes_on_times(context, drawn, paper) if isinstance(drawn, Table) else ""
+
+    return Exhibit(
+        paper=paper,
+        name=name,
+        kind="table",
+        title=name.replace("table", "Table "),
+        shows="Training time of the compared methods in minutes of CPU time, ours beside the paper's.",
+        errors=(
+            "Values are means over {n_folds} folds, ± the standard deviation across them; ratios are of means. -: not "
+            "run here."
+        ),
+        needs=frozenset({"fits"}),
+        draw=lambda numbers, context, reference: runtime.training_times(numbers.fits, context, reference, paper),
+        drawn_by="lookalike.exhibits.runtime",
+        compare=lambda numbers, context, reference: runtime.compare_times(
+            numbers.fits, context, reference, paper=paper
+        ),
+        notes=notes,
+        rule=runtime.RULE,
+    )
+
+
+def _nothing_printed(numbers: Numbers, context: Context, reference: pd.DataFrame) -> pd.DataFrame:
+    return compared.comparison_frame([])
+
+
+def _comparison() -> Exhibit:
+    return Exhibit(
+        paper="learning",
+        name="comparison",
+        kind="table",
+        title="Methods compared",
+        shows=f"{against.HEADING}, of every method that was run.",
+        errors=f"{against.RULE} -: not run here, or no fold in common.",
+        needs=frozenset({"comparison"}),
+        draw=lambda numbers, context, reference: against.comparison_table(numbers.comparison, context),
+        drawn_by="lookalike.exhibits.comparison_table",
+        compare=_nothing_printed,
+    )
+
+
+def _claims() -> Exhibit:
+    def notes(context: Context, drawn: Table | Plot) -> str:
+        return verdict_counts(drawn, context) if isinstance(drawn, Table) else ""
+
+    return Exhibit(
+        paper="learning",
+        name="claims",
+        kind="table",
+        title="Claims of the papers",
+        shows=(
+            "What the JMLR paper and its draft claim about Caltech-256, in our words, and whether it holds for the "
+            "numbers of this study."
+        ),
+        errors="",
+        needs=frozenset({"claims"}),
+        draw=lambda numbers, context, reference: claims_table(numbers, context),
+        drawn_by="lookalike.exhibits.claims",
+        compare=_nothing_printed,
+        notes=notes,
     )
 
 
@@ -286,6 +528,17 @@ _ALL = (
     _training("oasis-2009-draft", "fig3"),
     _precision("oasis-2009-draft", "fig4"),
     _ablations(),
+    _rankers("oasis-jmlr-2010", "fig7"),
+    _variants("oasis-jmlr-2010", "fig8"),
+    _projections("oasis-jmlr-2010", "fig9"),
+    _variants("oasis-2009-draft", "fig5"),
+    _mcml(),
+    _symmetry(),
+    _loss_bound(),
+    _times("oasis-jmlr-2010", "table5"),
+    _times("oasis-2009-draft", "table2"),
+    _comparison(),
+    _claims(),
 )
 
 EXHIBITS: dict[tuple[str, str], Exhibit] = {(exhibit.paper, exhibit.name): exhibit for exhibit in _ALL}

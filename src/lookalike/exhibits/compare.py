@@ -6,7 +6,7 @@ Higher than the paper is a difference too. Tables and figures print these rows b
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,12 @@ NOT_COMPARABLE = "not comparable"
 NO_PRINTED_VALUE = "no printed value"
 """The paper has a row or column for it, and no number (``*``: it did not converge)."""
 NO_RESULT = "no result"
-"""The paper has a number and this run has none, since the learner was not run."""
+"""The paper has a number and this run has none, since the learner was not run or did not converge."""
+RULE = (
+    "Agrees: |ours - printed| <= 2 sqrt(s_ours^2 + s_printed^2) + half the last printed digit; "
+    "s: standard deviation over folds. map and p@k in percent."
+)
+"""How a status is found, for a reader of the comparison."""
 
 COLUMNS = (
     "subset",
@@ -42,6 +47,14 @@ COLUMNS = (
 )
 TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
 """Methods that JMLR Table 4 and draft Table 1 compare, in their order."""
+PRINTED_TITLES = {
+    "oasis-matlab": "OASIS (Matlab)",
+    "oasis-matlab+c": "OASIS (Matlab+C)",
+    "dissim-oasis-matlab": "Dissim-OASIS (Matlab)",
+    "lmnn-naive": "LMNN (naive)",
+    "fast-lmnn": "LMNN (active set)",
+}
+"""Titles of methods that only the printed tables name so."""
 TABLE_METRICS = ("map", "p@1", "p@10", "p@50")
 """Their rows."""
 STOP_IS_NO_SATURATION = "the paper reads saturation off its test curve; ours is the validation stop"
@@ -155,14 +168,20 @@ NO_NUMBER = (math.nan, math.nan)
 
 
 def summary_of(metrics: pd.DataFrame | None, context: Context) -> dict[tuple[str, str, str], tuple[float, float]]:
-    """Mean and standard deviation over folds, in percent, by (subset, method, metric), of what the context owns."""
+    """Mean and standard deviation over folds, in percent, by (subset, method, metric), of what the context owns.
+
+    A method that did not converge in some fold of a subset has none: the folds that did end are the easier ones.
+    """
     own = context.own(metrics)
     if own is None:
         return {}
     wanted = own[own["metric"].isin(TABLE_METRICS)]
-    summary = summarise(wanted, by=("subset", "method", "metric"))
-    keys = zip(summary["subset"], summary["method"], summary["metric"], strict=True)
-    return dict(zip(keys, zip(100 * summary["mean"], 100 * summary["std"], strict=True), strict=True))
+    summary: Iterable[Any] = summarise(wanted, by=("subset", "method", "metric")).itertuples()
+    return {
+        (row.subset, row.method, row.metric): (100 * row.mean, 100 * row.std)
+        for row in summary
+        if (row.subset, row.method) not in context.not_converged
+    }
 
 
 def count_statuses(table: pd.DataFrame) -> dict[str, int]:
@@ -217,22 +236,44 @@ def comparison_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return table.astype({column: (np.float64 if column in numbers else str) for column in COLUMNS})
 
 
-def without_verdict(row: pd.Series, context: Context, ours: float) -> tuple[str, str] | None:
-    """Status and reason where a number is missing on either side; None where both are there."""
+def without_verdict(
+    row: pd.Series, context: Context, ours: float, *, subset: str = "", method: str | None = None
+) -> tuple[str, str] | None:
+    """Status and reason where a number is missing on either side; None where both are there.
+
+    Parameters
+    ----------
+    row : Series
+        The printed number.
+    context : Context
+    ours : float
+        NaN where this run has none.
+    subset : str
+        Subset that ours is of; "" for a number of the whole data set.
+    method : str, optional
+        Our id of the method, where the paper's differs.
+
+    Returns
+    -------
+    tuple of (status, reason), or None
+    """
     if context.not_run_sentence is not None:
         return context.not_run_sentence, "the images are not in place"
     if math.isnan(row["value"]):
         return NO_PRINTED_VALUE, row["note"] or "the paper prints no number"
     if math.isnan(ours):
-        if row["method"] and row["method"] not in context.methods:
-            return NO_RESULT, f"{title_of(row['method'], context.method_titles)} was not run"
+        method = method or row["method"]
+        if (subset, method) in context.not_converged:
+            return NO_RESULT, f"did not converge: {context.not_converged[subset, method]}"
+        if method and method not in (*context.methods, *context.variants, *context.timed):
+            return NO_RESULT, f"{title_of(method, {**PRINTED_TITLES, **context.method_titles})} was not run"
         return NO_RESULT, f"this run has no {row['metric']}"
     return None
 
 
 def _judged(row: pd.Series, context: Context, subset: SubsetInfo, ours: float, ours_std: float) -> tuple[str, str]:
     """Status and, where it is no verdict, the reason."""
-    missing = without_verdict(row, context, ours)
+    missing = without_verdict(row, context, ours, subset=subset.id)
     if missing is not None:
         return missing
     if not subset.comparable:

@@ -70,6 +70,8 @@ class Context:
     """(subset, method) to why it has no result, where a fit did not end within its time limit."""
     processors: tuple[str, ...] = ()
     """Models of the processors that the study's fits ran on."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """Method to what the study's settings want captions to say of it, such as a limit that the papers have not."""
     method_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of methods that differ from `lookalike.exhibits.style.METHOD_TITLES`."""
     traced_aggressiveness: float = 0.1
@@ -163,7 +165,8 @@ def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Contex
         ``validation``), ``methods`` (id to title) and ``subsets``: id to ``title``, ``printed`` settings, ``classes``
         ("published", a list or other words), ``n_classes`` asked for (0 where only a scan can tell) and
         ``published_classes`` (folders that the papers list under this id). ``variants``, ``timed`` and ``projected``
-        (lists of ids) and ``titles`` (id to title, of all methods) are empty and ``traced_aggressiveness`` is 0.1 if
+        (lists of ids), ``titles`` (id to title, of all methods) and ``notes`` (id to a sentence) are empty and
+        ``traced_aggressiveness`` is 0.1 if
         left out.
     fits : DataFrame or None
         What each fit recorded (timing.parquet): ``subset``, ``representation``, ``method``, ``fold``, ``n_classes``
@@ -204,6 +207,7 @@ def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Contex
         projected=tuple(study.get("projected", ())),
         not_converged=_not_converged(fits, representation),
         processors=() if fits is None or "processor" not in fits else tuple(sorted(set(fits["processor"]))),
+        notes=dict(study.get("notes", {})),
         method_titles={**dict(study["methods"]), **study.get("titles", {})},
         traced_aggressiveness=study.get("traced_aggressiveness", 0.1),
         selected_steps={subset: _selected_steps(rows) for subset, rows in oasis.items()},

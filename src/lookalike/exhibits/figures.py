@@ -1,30 +1,36 @@
-"""Curves in the papers' form: mAP along training (JMLR Figure 5, draft Figure 3), precision at top k (Figures 6, 4).
+"""Curves in the papers' form: mAP along training (JMLR Figure 5, draft Figure 3) and precision at top k.
 
-Every function returns the figure and the numbers that it plots. Numbers are fractions, error bars standard errors of
-the mean over folds, as in the papers. Where the images are not in place, the panels show the printed numbers and say
-what to do.
+Precision is drawn of all compared methods (JMLR Figure 6, draft Figure 4) and of OASIS beside its symmetric variants
+(JMLR Figure 8, draft Figure 5). Every function returns the figure and the numbers that it plots. Numbers are fractions,
+error bars standard errors of the mean over folds, as in the papers. Where the images are not in place, the panels show
+the printed numbers and say what to do.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lookalike.evaluation.statistics import summarise
+from lookalike.exhibits.compare import TABLE_METHODS
 from lookalike.exhibits.context import Context, SubsetInfo
 from lookalike.exhibits.panels import (
     CAP,
     MARKS,
+    NO_PRINTED,
     finish,
     legend_entry,
     line_with_bars,
     new_panels,
     places_to_mark,
     room_above,
+    starred_title,
     thousands,
+    why_empty,
 )
 from lookalike.exhibits.reference import PRINTED_TABLE, printed_number
 from lookalike.exhibits.style import (
@@ -37,12 +43,15 @@ from lookalike.exhibits.style import (
     paper_style,
     title_of,
 )
+from lookalike.exhibits.tables import STAR
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+CURVE_COLUMNS = ("subset", "series", "step", "map", "sem", "n_folds")
+"""Columns of the frames of curves of mAP."""
 K_MAX = 60
 """Neighbours that the precision curves show; the papers' text does not say how many they show."""
 
@@ -95,14 +104,14 @@ def training_curves(
             last = _draw_training(axis, own, subset, records)
             stop = _draw_stop(axis, context, subset, records)
             # the value stands at the end of the dashed line that is farther from the dotted one
-            _draw_euclidean(axis, own, own_metrics, subset, records, label_left=stop > last / 2)
+            draw_euclidean(axis, own, own_metrics, subset, "oasis", records, label_left=stop > last / 2)
             if shows_printed(context, subset):
                 _draw_printed_map(axis, reference, paper, subset, context, records)
             axis.set_xlim(0, 1.02 * last if last else 60_000)
-            room_above(axis, empty=not any(record["subset"] == subset.id for record in records))
+            empty = not any(record["subset"] == subset.id for record in records)
+            room_above(axis, empty, why_empty(context, subset, "oasis"))
         finish(figure, axes, context)
-    columns = ["subset", "series", "step", "map", "sem", "n_folds"]
-    return Plot(figure, pd.DataFrame(records, columns=columns).astype({"n_folds": np.int64}))
+    return Plot(figure, pd.DataFrame(records, columns=list(CURVE_COLUMNS)).astype({"n_folds": np.int64}))
 
 
 def precision_curves(
@@ -132,9 +141,39 @@ def precision_curves(
     Plot
         Frame columns: ``subset, series, k, precision, error, error_is, n_folds``.
     """
+    return _precision_figure(metrics, context, context.methods, paper, reference)
+
+
+def variant_curves(
+    metrics: pd.DataFrame | None,
+    curves: pd.DataFrame | None,
+    context: Context,
+    reference: pd.DataFrame,
+    paper: str,
+) -> Plot:
+    """Precision at top k of OASIS and of its symmetric variants, with chance (JMLR Figure 8, draft Figure 5).
+
+    Neither paper prints a number of it. Parameters and result as of `precision_curves`; the variants are the context's.
+    """
+    return _precision_figure(metrics, context, methods_of_variants(context), paper, None)
+
+
+def methods_of_variants(context: Context) -> tuple[str, ...]:
+    """Methods of the figure of symmetric variants: OASIS, then the variants that were run."""
+    return ("oasis", *context.variants)
+
+
+def _precision_figure(
+    metrics: pd.DataFrame | None,
+    context: Context,
+    methods: Sequence[str],
+    paper: str,
+    reference: pd.DataFrame | None,
+) -> Plot:
+    """Precision of the methods; with printed numbers of the paper's main table where `reference` is given."""
     import pandas as pd
 
-    own, looks = context.own(metrics), looks_of(context.methods)
+    own, looks = context.own(metrics), looks_of(methods)
     records: list[dict[str, Any]] = []
     with paper_style():
         figure, axes = new_panels(context, paper)
@@ -144,15 +183,17 @@ def precision_curves(
             n_gallery = subset.n_classes * context.n_test - 1
             k_max = max(2, min(K_MAX, n_gallery)) if subset.n_classes else K_MAX
             if own is not None:
-                for place, method in enumerate(context.methods):
-                    _draw_precision(axis, own, subset, method, place, looks[method], k_max, context, records)
-            if shows_printed(context, subset):
+                for place, method in enumerate(methods):
+                    shift = place / max(1, len(methods))
+                    _draw_precision(axis, own, subset, method, shift, looks[method], k_max, context, records)
+                _say_not_drawn(axis, subset, methods, context)
+            if reference is not None and shows_printed(context, subset):
                 _draw_printed_precision(axis, reference, paper, subset, context, records)
             empty = not any(record["subset"] == subset.id for record in records)
             if subset.n_classes:
                 _draw_chance(axis, (context.n_test - 1) / n_gallery, subset, records)
             axis.set_xlim(-2, k_max + 1)
-            room_above(axis, empty)
+            room_above(axis, empty, NO_PRINTED if context.not_run is not None else "not run here")
         finish(figure, axes, context)
     columns = ["subset", "series", "k", "precision", "error", "error_is", "n_folds"]
     return Plot(figure, pd.DataFrame(records, columns=columns).astype({"n_folds": np.int64}))
@@ -187,25 +228,28 @@ def _draw_training(axis: Axes, curves: pd.DataFrame | None, subset: SubsetInfo, 
         line_with_bars(axis, x, mean, sem, places, label, look)
         last = max(last, float(x[-1]))
         for row in summary.itertuples():
-            records.append(_point(subset, images, row.step, row.mean, row.sem, row.n_folds))
+            records.append(curve_point(subset, images, row.step, row.mean, row.sem, row.n_folds))
     return last
 
 
-def _draw_euclidean(
+def draw_euclidean(
     axis: Axes,
     curves: pd.DataFrame | None,
     metrics: pd.DataFrame | None,
     subset: SubsetInfo,
+    method: str,
     records: list[dict[str, Any]],
     *,
     label_left: bool,
 ) -> None:
+    """Dashed line of the Euclidean baseline on test images: its own mAP, else the method's before its first step."""
     values = None
     if metrics is not None:
         chosen = (metrics["subset"] == subset.id) & (metrics["method"] == "euclidean") & (metrics["metric"] == "map")
         values = metrics.loc[chosen, ["value"]]
     if (values is None or values.empty) and curves is not None:
-        start = (curves["subset"] == subset.id) & (curves["images"] == "test") & (curves["step"] == 0)
+        of_method = (curves["subset"] == subset.id) & (curves["method"] == method)
+        start = of_method & (curves["images"] == "test") & (curves["step"] == 0)
         values = curves.loc[start, ["map"]].rename(columns={"map": "value"})
     if values is None or values.empty:
         return
@@ -219,7 +263,7 @@ def _draw_euclidean(
         textcoords="offset points", ha=side, va="top", fontsize=6.5, zorder=1.6,
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
     )  # fmt: skip
-    records.append(_point(subset, "euclidean", math.nan, mean, sem, n))
+    records.append(curve_point(subset, "euclidean", math.nan, mean, sem, n))
 
 
 def _draw_stop(axis: Axes, context: Context, subset: SubsetInfo, records: list[dict[str, Any]]) -> float:
@@ -229,7 +273,7 @@ def _draw_stop(axis: Axes, context: Context, subset: SubsetInfo, records: list[d
         return 0.0
     mean = float(np.mean(steps))
     axis.axvline(mean, color=GREY, linestyle=":", linewidth=1.1, label=stop_label(context), zorder=1.2)
-    records.append(_point(subset, "validation stop", mean, math.nan, math.nan, len(steps)))
+    records.append(curve_point(subset, "validation stop", mean, math.nan, math.nan, len(steps)))
     return mean
 
 
@@ -245,13 +289,13 @@ def _draw_printed_map(
         if context.not_run is not None:
             axis.axhline(value, color=LOOKS[method].colour, linestyle=(0, (1, 2)), linewidth=1.0)
         axis.errorbar(
-            [1.03], [value], yerr=[std], transform=axis.get_yaxis_transform(), clip_on=False, **_hollow(method)
+            [1.03], [value], yerr=[std], transform=axis.get_yaxis_transform(), clip_on=False, **hollow(method)
         )
         _printed_entry(axis, method, paper, context, ", test images")
-        records.append(_point(subset, f"{method}, printed", math.nan, value, math.nan, 0))
+        records.append(curve_point(subset, f"{method}, printed", math.nan, value, math.nan, 0))
 
 
-def _hollow(method: str) -> dict[str, Any]:
+def hollow(method: str) -> dict[str, Any]:
     """Look of a printed number: the method's marker, hollow."""
     look = LOOKS[method]
     return {
@@ -268,13 +312,13 @@ def _hollow(method: str) -> dict[str, Any]:
 
 def _printed_entry(axis: Axes, method: str, paper: str, context: Context, what: str = "") -> None:
     """Legend: one entry for all hollow markers beside our curves, one a method where they stand alone."""
-    hollow = {key: value for key, value in _hollow(method).items() if key not in ("elinewidth", "capsize")}
-    hollow["markersize"] = 5.5
+    look = {key: value for key, value in hollow(method).items() if key not in ("elinewidth", "capsize")}
+    look["markersize"] = 5.5
     if context.not_run is not None:
         label = f"{title_of(method, context.method_titles)}{what}, printed ({_table_name(paper)})"
-        legend_entry(axis, label, **hollow)
+        legend_entry(axis, label, **look)
     else:
-        legend_entry(axis, f"hollow: printed ({_table_name(paper)})", **{**hollow, "marker": "o", "color": GREY})
+        legend_entry(axis, f"hollow: printed ({_table_name(paper)})", **{**look, "marker": "o", "color": GREY})
 
 
 def _draw_precision(
@@ -282,13 +326,19 @@ def _draw_precision(
     metrics: pd.DataFrame,
     subset: SubsetInfo,
     method: str,
-    place: int,
+    shift: float,
     look: Look,
     k_max: int,
     context: Context,
     records: list[dict[str, Any]],
 ) -> None:
-    rows = metrics[(metrics["subset"] == subset.id) & (metrics["method"] == method) & (metrics["metric"] != "map")]
+    """Curve of one method; none where some fold did not converge, since those that did are the easier ones."""
+    title = starred_title(method, context)
+    if (subset.id, method) in context.not_converged:
+        legend_entry(axis, title, color=look.colour, marker=look.marker, linestyle=look.line)
+        return
+    at_k = metrics["metric"].str.startswith("p@")
+    rows = metrics[(metrics["subset"] == subset.id) & (metrics["method"] == method) & at_k]
     rows = rows.assign(k=rows["metric"].str.removeprefix("p@").astype(int))
     summary = summarise(rows[rows["k"] <= k_max], by=("k",)).sort_values("k")
     if summary.empty:
@@ -296,8 +346,7 @@ def _draw_precision(
     k, mean, sem = (summary[column].to_numpy(dtype=float) for column in ("k", "mean", "sem"))
     spacing = max(1.0, k_max / (MARKS - 1))
     # each method's bars start a little further right, so that they do not cover each other
-    places = np.union1d([0], places_to_mark(k, 1 + spacing * (1 + place / max(1, len(context.methods))) / 2, spacing))
-    title = title_of(method, context.method_titles)
+    places = np.union1d([0], places_to_mark(k, 1 + spacing * (1 + shift) / 2, spacing))
     line_with_bars(axis, k, mean, sem, places.astype(int), title, look)
     for row in summary.itertuples():
         records.append(_precision_point(subset, method, row.k, row.mean, row.sem, "s.e.m.", row.n_folds))
@@ -307,7 +356,7 @@ def _draw_printed_precision(
     axis: Axes, reference: pd.DataFrame, paper: str, subset: SubsetInfo, context: Context, records: list[dict[str, Any]]
 ) -> None:
     """Printed precision at 1, 10 and 50 of every method as hollow markers with their standard deviations."""
-    shown = [method for method in LOOKS if context.not_run is not None or method in context.methods]
+    shown = [method for method in TABLE_METHODS if context.not_run is not None or method in context.methods]
     for place, method in enumerate(shown):
         points = []
         for k in (1, 10, 50):
@@ -320,10 +369,21 @@ def _draw_printed_precision(
             continue
         x, value, std = np.array(points).T
         # beside each other, so that none covers another; the frame has the true k
-        axis.errorbar(x + 0.9 * (place - (len(shown) - 1) / 2), value, yerr=std, **_hollow(method))
+        axis.errorbar(x + 0.9 * (place - (len(shown) - 1) / 2), value, yerr=std, **hollow(method))
         _printed_entry(axis, method, paper, context)
         for point in points:
             records.append(_precision_point(subset, f"{method}, printed", *point, "standard deviation", 0))
+
+
+def _say_not_drawn(axis: Axes, subset: SubsetInfo, methods: Sequence[str], context: Context) -> None:
+    titles = [
+        title_of(method, context.method_titles) for method in methods if (subset.id, method) in context.not_converged
+    ]
+    if titles:
+        axis.text(
+            0.99, 0.99, f"{STAR} not drawn: {', '.join(titles)}", transform=axis.transAxes, ha="right", va="top",
+            fontsize=6.5, color=GREY,
+        )  # fmt: skip
 
 
 def _draw_chance(axis: Axes, chance: float, subset: SubsetInfo, records: list[dict[str, Any]]) -> None:
@@ -335,7 +395,8 @@ def _table_name(paper: str) -> str:
     return PRINTED_TABLE[paper].replace("table", "Table ")
 
 
-def _point(subset: SubsetInfo, series: str, step: Any, value: Any, sem: Any, n_folds: Any) -> dict[str, Any]:
+def curve_point(subset: SubsetInfo, series: str, step: Any, value: Any, sem: Any, n_folds: Any) -> dict[str, Any]:
+    """One row of a frame with `CURVE_COLUMNS`."""
     return {"subset": subset.id, "series": series, "step": step, "map": value, "sem": sem, "n_folds": n_folds}
 
 

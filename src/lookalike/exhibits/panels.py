@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookalike.exhibits.context import Context
-from lookalike.exhibits.style import GREY, VERMILLION, Look, new_figure
-from lookalike.exhibits.tables import block_title
+from lookalike.exhibits.context import Context, SubsetInfo
+from lookalike.exhibits.style import GREY, VERMILLION, Look, new_figure, title_of
+from lookalike.exhibits.tables import STAR, block_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 MARKS = 9
 """About how many points of a curve carry a marker and an error bar; the line goes through all of them."""
+NO_PRINTED = "no printed numbers"
+"""What a panel says where nothing was run and the paper prints no numbers of it."""
+LEGEND_ROW = 0.16
+"""Height of a row of the legend, in inches."""
 MARKER, CAP = 2.4, 3.0
 """Size of these markers, and half the width of their error bars' caps, in points."""
 
@@ -51,6 +56,9 @@ def finish(figure: Figure, axes: list[Axes], context: Context) -> None:
             entries.setdefault(label, handle)
     if entries:
         columns = _legend_columns(list(entries), figure.get_figwidth())
+        rows = math.ceil(len(entries) / columns)
+        # a tall legend does not take its room from the panels
+        figure.set_figheight(figure.get_figheight() + LEGEND_ROW * max(0, rows - 2))
         figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
     if context.not_run_sentence:
         figure.suptitle(context.not_run_sentence, fontsize=8, color=VERMILLION)
@@ -59,22 +67,63 @@ def finish(figure: Figure, axes: list[Axes], context: Context) -> None:
 
 
 def _legend_columns(labels: list[str], inches: float) -> int:
-    """As many columns as fit: about 18 letters an inch, of which line and gaps take 8 in each column."""
+    """As few rows as fit, evenly filled: about 18 letters an inch, of which line and gaps take 8 in each column."""
     for columns in range(len(labels), 1, -1):
         # filled downwards, the first columns with one entry more where they do not come out even
         widths = [max(map(len, column)) + 8 for column in np.array_split(np.array(labels), columns)]
         if sum(widths) <= 18 * inches:
-            return columns
+            n_rows = math.ceil(len(labels) / columns)
+            return math.ceil(len(labels) / n_rows)
     return 1
 
 
-def room_above(axis: Axes, empty: bool) -> None:
-    """Let the axis start at 0; where a panel has nothing to show, say so."""
+def room_above(axis: Axes, empty: bool, why: str = NO_PRINTED) -> None:
+    """Let the axis start at 0; where a panel has nothing to show, say why."""
     _, top = axis.get_ylim()
     axis.set_ylim(0, min(1.0, top * 1.04))
     if empty:
-        axis.set_yticks([])
-        axis.text(0.5, 0.5, "no printed numbers", transform=axis.transAxes, ha="center", va="center", color=GREY)
+        say_empty(axis, why)
+
+
+def say_empty(axis: Axes, why: str) -> None:
+    """Say in a panel that has nothing to show why it is so."""
+    axis.set_yticks([])
+    axis.text(0.5, 0.5, why, transform=axis.transAxes, ha="center", va="center", color=GREY)
+
+
+def why_empty(context: Context, subset: SubsetInfo, method: str) -> str:
+    """Why a panel of one method has nothing to show: nothing was run, the method was not, or it did not end in time."""
+    if context.not_run is not None:
+        return NO_PRINTED
+    title = title_of(method, context.method_titles)
+    if (subset.id, method) in context.not_converged:
+        return f"{title} did not end within its time limit ({STAR})"
+    return f"{title} was not run here"
+
+
+def starred_title(method: str, context: Context) -> str:
+    """Title of a method in the legend, with a star where it has no result in some panel."""
+    star = f" ({STAR})" if any((subset.id, method) in context.not_converged for subset in context.subsets) else ""
+    return title_of(method, context.method_titles) + star
+
+
+def not_drawn_sentence(context: Context, methods: Sequence[str]) -> str:
+    """Explain each star of `starred_title`; "" where there is none.
+
+    Examples
+    --------
+    ``*: not drawn, since a fit did not end within its time limit: MCML on 50 classes: the final fit took more than
+    600 s of CPU time (5 of 5 folds).``
+    """
+    reasons = [
+        f"{title_of(method, context.method_titles)} on {subset.title}: {context.not_converged[subset.id, method]}"
+        for method in methods
+        for subset in context.subsets
+        if (subset.id, method) in context.not_converged
+    ]
+    if not reasons or context.not_run is not None:
+        return ""
+    return f"{STAR}: not drawn, since a fit did not end within its time limit: {'; '.join(reasons)}."
 
 
 def legend_entry(axis: Axes, label: str, **look: Any) -> None:

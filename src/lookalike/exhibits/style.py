@@ -23,6 +23,12 @@ METHOD_TITLES = {
     "mcml": "MCML",
     "lego": "LEGO",
     "lmnn": "LMNN",
+    "lmnn-naive": "LMNN (naive)",
+    "rca": "RCA",
+    "mmc": "Xing et al.",
+    "oasis-proj": "Proj-OASIS",
+    "oasis-online-proj": "Online-Proj-OASIS",
+    "oasis-dissim": "Dissim-OASIS",
     "euclidean": "Euclidean",
 }
 
@@ -55,8 +61,16 @@ LOOKS = {
     "lego": Look(GREEN, "^"),
     "lmnn": Look(PURPLE, "D"),
     "euclidean": Look(BLACK, "X"),
+    "lmnn-naive": Look(PURPLE, "d", "--"),
+    "rca": Look(SKY, "<", "--"),
+    "mmc": Look(ORANGE, "*", "--"),
+    "oasis-proj": Look(ORANGE, ">", "--"),
+    "oasis-online-proj": Look(SKY, "s"),
+    "oasis-dissim": Look(BLUE, "^", "-."),
 }
-OTHERS = (Look(SKY, "v", "--"), Look(ORANGE, "P", "--"), Look(GREY, "*", "--"), Look(YELLOW, "<", "--"))
+"""Looks of methods; those that stand in one figure of the papers differ in colour and in marker."""
+OTHERS = (Look(SKY, "v", "--"), Look(ORANGE, "P", "--"), Look(GREY, "*", "--"), Look(BLUE, "<", "--"))
+"""Looks of all other methods; yellow is too pale for lines on white."""
 
 RC: dict[str, Any] = {
     "figure.dpi": 100,

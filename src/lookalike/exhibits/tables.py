@@ -27,8 +27,10 @@ METRIC_TITLES = {
 MISSING = "-"
 """Cell of a learner that was not run here."""
 STAR = "*"
-"""Cell that the paper itself leaves without a number: the learner did not converge."""
+"""Cell of a learner that did not converge, in the paper or here."""
 NOT_RUN = "not run"
+PADDED = 60
+"""Cells of Markdown longer than this are written as they are, without lining up the others."""
 CSV_COLUMNS = (
     "subset",
     "n_classes",
@@ -120,6 +122,60 @@ def plus_minus(mean: float, std: float, form: str, std_form: str = "") -> str:
     return format(mean, form) + ("" if math.isnan(std) else f" ± {format(std, std_form or form)}")
 
 
+def without_number(subset: str, method: str, context: Context) -> str:
+    """Cell of ours that has no number: ``not run``, ``*`` where the learner did not converge, else ``-``."""
+    if context.not_run is not None:
+        return NOT_RUN
+    return STAR if (subset, method) in context.not_converged else MISSING
+
+
+def significant(value: float, std: float = math.nan) -> str:
+    """Return ``mean ± std`` to two significant digits of the mean, whole numbers in full; ``-`` for a NaN `value`.
+
+    A `std` has the decimals of the mean, or as many more as show its own first digit.
+
+    Examples
+    --------
+    >>> significant(0.00213, 0.00031), significant(0.12, 0.0004), significant(1835.2, 209.6), significant(42, 15)
+    ('0.0021 ± 0.0003', '0.12 ± 0.0004', '1,835 ± 210', '42 ± 15')
+    """
+    if math.isnan(value):
+        return MISSING
+    decimals = max(0, 1 - _magnitude(value))
+    std_decimals = max(decimals, -_magnitude(std))
+    return plus_minus(value, std, f",.{decimals}f", f",.{std_decimals}f")
+
+
+def _magnitude(value: float) -> int:
+    """Power of ten of the first digit once rounded to two; 0 for a number that has none."""
+    if value == 0 or not math.isfinite(value):
+        return 0
+    return math.floor(math.log10(abs(float(f"{value:.1e}"))))
+
+
+def not_converged_sentence(frame: pd.DataFrame, context: Context) -> str:
+    """Explain each ``*`` of ours in a table; "" where it has none.
+
+    Examples
+    --------
+    ``*: no number of ours, since a fit did not end within its time limit: MCML on 50 classes: the final fit took more
+    than 600 s of CPU time (5 of 5 folds).``
+    """
+    marked = next((column for column in ("ours_cell", "verdict") if column in frame), None)
+    if marked is None or not {"subset", "method"} <= set(frame.columns):
+        return ""
+    starred = frame.loc[frame[marked] == STAR, ["subset", "method"]].drop_duplicates()
+    titles = {subset.id: subset.title for subset in context.subsets}
+    reasons = [
+        f"{title_of(method, context.method_titles)} on {titles[subset]}: {context.not_converged[subset, method]}"
+        for subset, method in starred.itertuples(index=False, name=None)
+        if (subset, method) in context.not_converged
+    ]
+    if not reasons:
+        return ""
+    return f"{STAR}: no number of ours, since a fit did not end within its time limit: {'; '.join(reasons)}."
+
+
 def columns_of(context: Context) -> tuple[str, ...]:
     """Methods that have a column: the papers' five, then every further one that was run."""
     return (*compared.TABLE_METHODS, *(method for method in context.methods if method not in compared.TABLE_METHODS))
@@ -136,7 +192,7 @@ def _table(metrics: pd.DataFrame | None, context: Context, reference: pd.DataFra
     records, blocks = [], []
     for subset in context.subsets:
         block_records = [
-            _record(subset, metric, method, ours, printed, not_run=context.not_run is not None, fraction=fraction)
+            _record(subset, metric, method, ours, printed, context, fraction=fraction)
             for metric in METRIC_TITLES
             for method in methods
         ]
@@ -153,8 +209,8 @@ def _record(
     method: str,
     ours: Mapping[tuple[str, str, str], tuple[float, float]],
     printed: Mapping[Any, Any],
+    context: Context,
     *,
-    not_run: bool,
     fraction: bool,
 ) -> dict[str, Any]:
     """One cell, ours and the paper's, with `CSV_COLUMNS`."""
@@ -168,7 +224,9 @@ def _record(
         "method": method,
         "ours": mean,
         "ours_std": std,
-        "ours_cell": NOT_RUN if not_run else cell(mean, std, fraction=fraction),
+        "ours_cell": (
+            without_number(subset.id, method, context) if math.isnan(mean) else cell(mean, std, fraction=fraction)
+        ),
         "printed": math.nan if row is None else row.printed,
         "printed_std": math.nan if row is None else row.printed_std,
         "printed_cell": STAR if printed_cell == MISSING else printed_cell,
@@ -215,8 +273,12 @@ def block_title(subset: SubsetInfo, context: Context, paper: str) -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:
-    """Return a Markdown table; the columns in `right` are aligned right, the rest left; ``|`` is escaped."""
-    widths = [max(3, *(len(_escaped(row[i])) for row in [header, *rows])) for i in range(len(header))]
+    """Return a Markdown table; the columns in `right` are aligned right, the rest left; ``|`` is escaped.
+
+    Cells are padded to a common width, but for sentences, which would push all others out of sight.
+    """
+    lengths = [[len(_escaped(row[i])) for row in [header, *rows]] for i in range(len(header))]
+    widths = [max(3, *(length for length in column if length <= PADDED)) for column in lengths]
 
     def line(cells: Sequence[str]) -> str:
         padded = (
@@ -241,6 +303,8 @@ LATEX_SPECIAL = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
+    "<": "$<$",
+    ">": "$>$",
 }
 
 

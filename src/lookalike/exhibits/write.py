@@ -17,9 +17,10 @@ from lookalike.exhibits.catalogue import EXHIBITS, Exhibit, Numbers
 from lookalike.exhibits.context import Context
 from lookalike.exhibits.figures import Plot
 from lookalike.exhibits.reference import PAPERS
+from lookalike.exhibits.runtime import TRAIN_TIME
 from lookalike.exhibits.sidecar import write_sidecar
 from lookalike.exhibits.style import save_figure, title_of
-from lookalike.exhibits.tables import markdown_table, plus_minus
+from lookalike.exhibits.tables import STAR, markdown_table, plus_minus, significant, without_number
 from lookalike.files import read_json, replacing, write_table
 
 if TYPE_CHECKING:
@@ -114,12 +115,10 @@ def compare_markdown(comparison: pd.DataFrame, exhibit: Exhibit, context: Contex
     rows = [
         (
             row.subset,
-            title_of(str(row.method), context.method_titles),
+            title_of(str(row.method), {**compared.PRINTED_TITLES, **context.method_titles}),
             row.metric,
-            plus_minus(row.printed, row.printed_std, "g", ".1f"),
-            plus_minus(row.ours, row.ours_std, _form(row.metric)),
-            _number(row.difference, "+" + _form(row.metric)),
-            _number(row.difference_in_fold_std, "+.1f"),
+            *_printed_and_ours(row),
+            "" if row.metric == TRAIN_TIME else _number(row.difference_in_fold_std, "+.1f"),
             row.status,
             row.reason,
         )
@@ -129,11 +128,8 @@ def compare_markdown(comparison: pd.DataFrame, exhibit: Exhibit, context: Contex
     text = f"# {exhibit.title}, ours beside the paper's\n\n{summary}.\n"
     if not rows:
         return text
-    rule = (
-        "Agrees: |ours - printed| <= 2 sqrt(s_ours^2 + s_printed^2) + half the last printed digit; "
-        "s: standard deviation over folds. map and p@k in percent."
-    )
-    return f"{text}\n{markdown_table(header, [tuple(map(str, row)) for row in rows], right=range(3, 7))}\n{rule}\n"
+    body = markdown_table(header, [tuple(map(str, row)) for row in rows], right=range(3, 7))
+    return f"{text}\n{body}\n{exhibit.rule}\n"
 
 
 def write_index(
@@ -188,15 +184,19 @@ def headline(metrics: pd.DataFrame | None, context: Context) -> str:
         return f"{context.title}: {context.not_run_sentence}\n"
     summary = compared.summary_of(metrics, context)
     width = max((len(subset.id) for subset in context.subsets), default=0)
-    lines = []
+    lines, starred = [], False
     for subset in context.subsets:
         cells = []
         for method in context.methods:
             mean, std = summary.get((subset.id, method, "map"), compared.NO_NUMBER)
-            cells.append(f"{title_of(method, context.method_titles)} {plus_minus(mean, std, '.1f')} %")
+            has_none = math.isnan(mean)
+            value = without_number(subset.id, method, context) if has_none else plus_minus(mean, std, ".1f") + " %"
+            starred |= value == STAR
+            cells.append(f"{title_of(method, context.method_titles)} {value}")
         lines.append(f"{subset.id.ljust(width)}  mAP  " + "  ".join(cells))
     images = ", synthetic images" if context.synthetic else ""
-    lines.append(f"(mean ± standard deviation over {context.n_folds} folds{images})")
+    star = f"; {STAR}: did not end within its time limit" if starred else ""
+    lines.append(f"(mean ± standard deviation over {context.n_folds} folds{images}{star})")
     return "\n".join(lines) + "\n"
 
 
@@ -251,6 +251,18 @@ def _form(metric: Any) -> str:
     """Format of a metric: percentages and averages with one decimal, counts with none, indices with three."""
     return {"saturation_steps": ".0f", "images_kept": ".0f", "categories_kept": ".0f", "symmetry_index": ".3f"}.get(
         str(metric), ".1f"
+    )
+
+
+def _printed_and_ours(row: Any) -> tuple[str, str, str]:
+    """Both numbers and their difference; times, which span powers of ten, to two significant digits."""
+    if row.metric == TRAIN_TIME:
+        difference = "" if math.isnan(row.difference) else f"{'+' * (row.difference > 0)}{significant(row.difference)}"
+        return plus_minus(row.printed, row.printed_std, ",g"), significant(row.ours, row.ours_std), difference
+    return (
+        plus_minus(row.printed, row.printed_std, "g", ".1f"),
+        plus_minus(row.ours, row.ours_std, _form(row.metric)),
+        _number(row.difference, "+" + _form(row.metric)),
     )
 
 

@@ -317,8 +317,9 @@ def random_distances(X: Matrix, n_pairs: int, random: np.random.Generator) -> Ar
 
 
 def _squared_lengths(X: Matrix) -> Array:
+    # of a copy, because SciPy's power sorts the indices of its matrix
     with np.errstate(over="ignore"):
-        lengths: Array = np.asarray(sp.csr_array(X, dtype=np.float64).power(2).sum(axis=1)).ravel()
+        lengths: Array = np.asarray(sp.csr_array(X, dtype=np.float64, copy=True).power(2).sum(axis=1)).ravel()
     if not np.isfinite(lengths.sum()):
         raise ValueError("X has rows whose squared length overflows: scale its rows, for instance to length 1")
     return lengths

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from lookalike.learners._span import Span
-from lookalike.learners.base import SimilarityLearner
+from lookalike.learners.base import SimilarityLearner, _is_sparse
 
 Array = NDArray[np.float64]
 Trace = Callable[["MMC", int], "dict[str, float]"]
@@ -131,7 +131,8 @@ class MMC(SimilarityLearner):
         wanted = None if trace_steps is None else {0, *(int(step) for step in trace_steps)}
         if wanted and min(wanted) < 0:
             raise ValueError(f"trace_steps must not be negative: {sorted(wanted)}")
-        if abs(X).max() > LARGEST:
+        # not abs(X), which sorts the indices of the user's matrix
+        if np.abs(X.data if _is_sparse(X) else X).max(initial=0.0) > LARGEST:
             raise ValueError("X has values too large to be squared: scale its rows, for instance to length 1")
         span = Span(X)
         problem = SpreadingProblem(span.coordinates, y)

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from lookalike.learners._span import Span
-from lookalike.learners.base import SimilarityLearner
+from lookalike.learners.base import SimilarityLearner, _is_sparse
 
 Array = NDArray[np.float64]
 
@@ -90,7 +90,8 @@ class RCA(SimilarityLearner):
             raise ValueError(f"n_components must be a whole number that is at least 1, or None, not {n_components!r}")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
-        if abs(X).max() > LARGEST:
+        # not abs(X), which sorts the indices of the user's matrix
+        if np.abs(X.data if _is_sparse(X) else X).max(initial=0.0) > LARGEST:
             raise ValueError("X has values too large to be squared: scale its rows, for instance to length 1")
         span = Span(X)
         directions, variances = principal_directions(span.coordinates)

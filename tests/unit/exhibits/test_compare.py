@@ -102,6 +102,22 @@ def test_a_gallery_smaller_than_k_has_no_result(metrics, reference, context):
     assert (row["status"], row["reason"]) == ("no result", "this run has no p@50")
 
 
+def test_a_method_that_did_not_converge_says_why(metrics, reference, context):
+    failed = replace(context, not_converged={("var10", "oasis"): "more than 600 s (1 of 5 folds)"})
+    table = compare(metrics, reference, failed, paper=JMLR)
+    rows = rows_of(table, subset="var10", method="oasis")
+    assert set(rows["status"]) == {"no result"}
+    assert set(rows["reason"]) == {"did not converge: more than 600 s (1 of 5 folds)"}
+    assert rows["ours"].isna().all()
+    assert rows_of(table, subset="classes50", method="oasis")["ours"].notna().all()
+
+
+def test_a_method_of_the_study_without_a_number_was_run(metrics, reference, context):
+    for changes, reason in (({}, "LEGO was not run"), ({"timed": ("lego",)}, "this run has no map")):
+        table = compare(metrics, reference, replace(context, **changes), paper=JMLR)
+        assert rows_of(table, subset="var10", method="lego", metric="map")["reason"].tolist() == [reason]
+
+
 def test_synthetic_numbers_are_not_comparable(metrics, reference, synthetic):
     table = compare(metrics, reference, synthetic, paper=JMLR)
     ours = rows_of(table, method="oasis")

@@ -8,7 +8,15 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from lookalike.exhibits.tables import cell, latex_text, markdown_table, table1, table4
+from lookalike.exhibits.tables import (
+    cell,
+    latex_text,
+    markdown_table,
+    not_converged_sentence,
+    significant,
+    table1,
+    table4,
+)
 
 
 def cells(markdown_row):
@@ -91,6 +99,45 @@ def test_where_nothing_was_run_cells_say_so(reference, missing):
     assert set(table.frame["ours_cell"]) == {"not run"}
 
 
+def test_a_method_that_did_not_converge_has_stars_and_a_reason(metrics, reference, context):
+    reasons = {("classes50", "mcml"): "more than 600 s (5 of 5 folds)", ("var10", "oasis"): "too long (1 of 5 folds)"}
+    failed = replace(context, methods=("oasis", "mcml", "euclidean"), not_converged=reasons)
+    table = table4(metrics, failed, reference)
+    lines = table.markdown.splitlines()
+    # the four folds of OASIS that did end are no mean of five
+    assert cells(lines[2])[2:] == ["*", "-", "-", "-", "23 ± 1.0"]
+    assert cells(lines[11])[0] == "50 classes"
+    assert cells(lines[13])[2:] == ["13 ± 1.0", "*", "-", "-", "9 ± 1.0"]
+    row = table.frame.query("subset == 'var10' and method == 'oasis' and metric == 'map'").iloc[0]
+    assert (row["ours_cell"], row["status"], math.isnan(row["ours"])) == ("*", "no result", True)
+    assert not_converged_sentence(table.frame, failed) == (
+        "*: no number of ours, since a fit did not end within its time limit: OASIS on Var10: too long (1 of 5 folds); "
+        "MCML on 50 classes: more than 600 s (5 of 5 folds)."
+    )
+    # a paper's star is none of ours
+    assert not_converged_sentence(table4(metrics, context, reference).frame, context) == ""
+    not_run = replace(failed, not_run="put X at Y")
+    assert set(table4(metrics, not_run, reference).frame["ours_cell"]) == {"not run"}
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "text"),
+    [
+        (0.00213, 0.00031, "0.0021 ± 0.0003"),
+        (0.0999, 0.02, "0.10 ± 0.02"),
+        (0.12, 0.0004, "0.12 ± 0.0004"),
+        (1.55, math.nan, "1.6"),
+        (9.96, 0.2, "10 ± 0.2"),
+        (1835.2, 209.6, "1,835 ± 210"),
+        (0.0, 0.0, "0.0 ± 0.0"),
+        (-0.117, math.nan, "-0.12"),
+        (math.nan, math.nan, "-"),
+    ],
+)
+def test_numbers_of_any_size_have_two_significant_digits(mean, std, text):
+    assert significant(mean, std) == text
+
+
 def test_a_gallery_smaller_than_50_leaves_a_dash(metrics, reference, context):
     table = table4(metrics[metrics["metric"] != "p@50"], context, reference)
     row = next(line for line in table.markdown.splitlines() if "Top 50" in line)
@@ -113,8 +160,8 @@ def test_latex_is_a_booktabs_tabular(metrics, reference, context):
 
 
 def test_latex_escapes():
-    assert latex_text("a_b & 5% of {x} #1 $ ~ ^ \\ ±") == (
-        r"a\_b \& 5\% of \{x\} \#1 \$ \textasciitilde{} \textasciicircum{} \textbackslash{} $\pm$"
+    assert latex_text("a_b & 5% of {x} #1 $ ~ ^ \\ ± <") == (
+        r"a\_b \& 5\% of \{x\} \#1 \$ \textasciitilde{} \textasciicircum{} \textbackslash{} $\pm$ $<$"
     )
 
 
@@ -126,3 +173,10 @@ def test_markdown_escapes_and_aligns():
         "| x\\|y |   1 |",
         "| z    |  22 |",
     ]
+
+
+def test_a_sentence_does_not_widen_the_other_cells():
+    sentence = "word " * 20
+    lines = markdown_table(["a", "b"], [["x", sentence], ["y", "22"]]).splitlines()
+    assert lines[0] == "| a   | b   |"
+    assert sentence in lines[2]

@@ -1,0 +1,144 @@
+"""The papers' claims about Caltech-256, one row each, with the verdict of this study and the figures behind it.
+
+The claims are in ``workflow/resources/claims.csv``, in words of our own; the rule that decides each is a function of
+`lookalike.exhibits.claim_rules`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from lookalike.errors import LookalikeError
+from lookalike.exhibits.claim_evidence import FAILS, HOLDS, MARGIN, OPEN, Finding
+from lookalike.exhibits.claim_rules import RULES
+from lookalike.exhibits.context import Context
+from lookalike.exhibits.tables import NOT_RUN, Block, Table, make_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lookalike.exhibits.catalogue import Numbers
+
+CLAIM_COLUMNS = ("id", "paper", "settings", "place", "claim", "rule", "note")
+"""Columns of claims.csv. ``settings``: printed settings of the subsets that the claim is about, apart by ``;``, none
+where it is about no subset; ``note``: why no rule decides it, where none does."""
+COLUMNS = ("id", "paper", "place", "claim", "verdict", "evidence", "rule")
+SHORT_NAMES = {"oasis-jmlr-2010": "JMLR 2010", "oasis-2009-draft": "draft 2009"}
+VERDICTS = (HOLDS, FAILS, OPEN)
+
+
+def claims_table(numbers: Numbers, context: Context) -> Table:
+    """Every claim with its verdict.
+
+    Parameters
+    ----------
+    numbers : Numbers
+        ``claims`` are those to decide, the other tables what they are decided by; a claim whose tables are None is
+        `lookalike.exhibits.claim_evidence.OPEN`.
+    context : Context
+        A claim is decided on those of its subsets that the claim's paper prints under the claim's settings; a context
+        in which no subset has a printed setting is decided on all.
+
+    Returns
+    -------
+    Table
+        Frame columns `COLUMNS`, in the order of the claims.
+
+    Raises
+    ------
+    LookalikeError
+        When the claims lack a column, or name a rule that does not exist.
+    """
+    import pandas as pd
+
+    records = []
+    for claim in _checked(numbers.claims).itertuples():
+        finding = decide(claim, numbers, context)
+        records.append((claim.id, claim.paper, claim.place, claim.claim, finding.verdict, finding.evidence, claim.rule))
+    frame = pd.DataFrame(records, columns=list(COLUMNS))
+    rows = [
+        (SHORT_NAMES.get(row.paper, row.paper), row.place, row.claim, row.verdict, row.evidence) for row in _rows(frame)
+    ]
+    block = Block(("paper", "place", "claim", "verdict", "evidence"), tuple(rows))
+    made = make_table(frame, [block], numbers=range(0), notice=context.not_run_sentence)
+    # sentences have to break: columns of fixed width in a table that may go over pages
+    return replace(made, latex=_longtable(made.latex))
+
+
+def decide(claim: Any, numbers: Numbers, context: Context) -> Finding:
+    """Decide one claim.
+
+    Parameters
+    ----------
+    claim : named tuple
+        A row of the claims, with `CLAIM_COLUMNS`.
+    numbers : Numbers
+    context : Context
+
+    Returns
+    -------
+    Finding
+        ``not run`` where the study was not run.
+    """
+    if context.not_run_sentence is not None:
+        return Finding(NOT_RUN, context.not_run_sentence)
+    if not claim.rule:
+        return Finding(OPEN, claim.note)
+    about = _about(claim, context)
+    if not about.subsets:
+        return Finding(OPEN, "none of the subsets that it is about was run")
+    return RULES[claim.rule](numbers, about)
+
+
+def verdict_counts(table: Table, context: Context) -> str:
+    """Sentences of the caption: how many claims hold, and what verdicts mean."""
+    if context.not_run is not None:
+        return ""
+    counts = table.frame["verdict"].value_counts()
+    parts = [f"{verdict}: {int(counts.get(verdict, 0))}" for verdict in VERDICTS]
+    return (
+        f"Of {len(table.frame)} claims, {', '.join(parts)}. Differences of mAP are in points, with 95% intervals in "
+        f"brackets; up to {100 * MARGIN:g} point counts as equal. A claim about several subsets holds only if it holds "
+        "on all of those that were run; what did not converge or was not traced on a subset is left out. The rules "
+        "are in lookalike.exhibits.claim_rules."
+    )
+
+
+def _about(claim: Any, context: Context) -> Context:
+    """The context with the subsets alone that a claim is about."""
+    if not any(subset.printed for subset in context.subsets):
+        return context
+    settings = set(claim.settings.split(";"))
+    chosen = tuple(subset for subset in context.subsets if subset.printed.get(claim.paper) in settings)
+    return replace(context, subsets=chosen)
+
+
+def _checked(claims: pd.DataFrame | None) -> pd.DataFrame:
+    """The claims with text in every cell; none where there are none, as where nothing was run."""
+    import pandas as pd
+
+    if claims is None:
+        return pd.DataFrame(columns=list(CLAIM_COLUMNS))
+    missing = [column for column in CLAIM_COLUMNS if column not in claims]
+    if missing:
+        raise LookalikeError(f"the claims lack the columns {', '.join(missing)}: restore claims.csv")
+    text = claims[list(CLAIM_COLUMNS)].fillna("").astype(str)
+    unknown = sorted(set(text["rule"]) - set(RULES) - {""})
+    if unknown:
+        raise LookalikeError(f"no rule decides {', '.join(unknown)}: name one of lookalike.exhibits.claim_rules.RULES")
+    return text
+
+
+def _rows(frame: pd.DataFrame) -> Any:
+    return frame.itertuples()
+
+
+def _longtable(latex: str) -> str:
+    widths = (0.08, 0.12, 0.28, 0.1, 0.32)
+    columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{width}\linewidth}}" for width in widths)
+    return (
+        latex.replace(r"% needs \usepackage{booktabs}", r"% needs \usepackage{array,booktabs,longtable}")
+        .replace(r"\begin{tabular}{lllll}", rf"\begin{{longtable}}{{{columns}}}")
+        .replace(r"\end{tabular}", r"\end{longtable}")
+    )
