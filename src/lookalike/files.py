@@ -8,12 +8,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from lookalike.errors import LookalikeError
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 
@@ -92,6 +94,8 @@ def write_array(array: np.ndarray, path: str | os.PathLike[str]) -> None:
 
 def write_csr(matrix: sp.csr_array, path: str | os.PathLike[str]) -> None:
     """Write a CSR matrix as SciPy ``.npz`` with sorted indices and no explicit zeros."""
+    import scipy.sparse as sp
+
     matrix = sp.csr_array(matrix, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -102,6 +106,8 @@ def write_csr(matrix: sp.csr_array, path: str | os.PathLike[str]) -> None:
 
 def read_csr(path: str | os.PathLike[str]) -> sp.csr_array:
     """Read what `write_csr` wrote."""
+    import scipy.sparse as sp
+
     return sp.csr_array(sp.load_npz(path))
 
 

@@ -9,14 +9,16 @@ average precision that `lookalike.evaluation.ranking` computes per query; the me
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-from scipy import stats
+from scipy import special
 
 from lookalike.seeds import generator
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -104,8 +106,8 @@ def corrected_t_test(differences: npt.ArrayLike, n_train: float, n_test: float) 
         return CorrectedT(mean, 0.0, np.copysign(np.inf, mean) if mean else 0.0, 0.0 if mean else 1.0, mean, mean)
     mean, std = float(values.mean()), float(values.std(ddof=1))
     error = std * np.sqrt(1 / n_folds + n_test / n_train)
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n_folds - 1) * error)
-    p = float(2 * stats.t.sf(abs(mean / error), n_folds - 1))
+    reach = float(special.stdtrit(n_folds - 1, (1 + CONFIDENCE) / 2) * error)
+    p = float(2 * special.stdtr(n_folds - 1, -abs(mean / error)))
     return CorrectedT(mean, std, float(mean / error), p, mean - reach, mean + reach)
 
 
@@ -235,6 +237,8 @@ def compare_methods(
         When a column is missing, a query occurs twice, two methods have different queries in the same fold, or no
         subset has the reference method.
     """
+    import pandas as pd
+
     _check(average_precision, reference_method, metric)
     queries = average_precision[[*KEYS, metric]].dropna(subset=[metric])
     names = average_precision[["subset", "method"]].drop_duplicates().astype(object)
