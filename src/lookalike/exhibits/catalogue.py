@@ -39,6 +39,7 @@ from lookalike.exhibits.learning_figures import (
 )
 from lookalike.exhibits.panels import not_drawn_sentence
 from lookalike.exhibits.reference import PAPERS, PRINTED_TABLE
+from lookalike.exhibits.style import title_of
 from lookalike.exhibits.tables import STAR, Table, not_converged_sentence, table1, table4
 from lookalike.exhibits.text_numbers import compare_text, text_numbers
 
@@ -116,6 +117,13 @@ def _no_notes(context: Context, drawn: Table | Plot) -> str:
     return ""
 
 
+def _settings_of_methods(context: Context, drawn: Table | Plot) -> str:
+    """What the study's settings want to be said of the methods that are shown."""
+    shown = {str(name) for column in ("method", "series") if column in drawn.frame for name in drawn.frame[column]}
+    told = {title_of(method, context.method_titles): note for method, note in context.notes.items() if method in shown}
+    return " ".join(f"{title}: {note}." for title, note in told.items())
+
+
 def _has_star(table: Table) -> bool:
     return "printed_cell" in table.frame and bool(table.frame["printed_cell"].eq(STAR).any())
 
@@ -182,6 +190,8 @@ class Exhibit:
             parts += [self.data(context), self.errors.format(n_folds=context.n_folds)]
         if drawn is not None and self.notes(context, drawn):
             parts.append(self.notes(context, drawn))
+        if drawn is not None and not context.not_run_sentence:
+            parts.append(_settings_of_methods(context, drawn))
         if isinstance(drawn, Table) and _has_star(drawn):
             parts.append(f"{STAR}: the paper prints no number, since the learner did not converge.")
         if isinstance(drawn, Table):

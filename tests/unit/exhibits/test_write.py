@@ -261,3 +261,12 @@ def test_numbers_of_figures_are_in_their_csv(everything):
     frame = pd.read_csv(everything / JMLR / "fig6.csv")
     assert {"subset", "series", "k", "precision", "error", "error_is", "n_folds"} == set(frame.columns)
     assert np.isfinite(frame["precision"]).all()
+
+
+def test_a_caption_tells_the_settings_of_the_methods_that_it_shows(numbers, context, reference, tmp_path):
+    noted = replace(context, notes={"oasis": "at most 30 steps here", "rca": "not shown"})
+    for name in ("table4", "table5", "fig6"):
+        write_exhibit(JMLR, name, numbers=numbers, context=noted, reference=reference, folder=tmp_path)
+        caption = json.loads((tmp_path / f"{name}.json").read_text())["caption"]
+        assert "OASIS: at most 30 steps here." in caption
+        assert "not shown" not in caption
