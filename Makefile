@@ -26,9 +26,10 @@ lint: $(VENV)/.development ## run every check that is not a test
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
-benchmarks: $(VENV)/.runtime ## measure speed beside the named peers in one run; IMAGES=folder adds whole files
+benchmarks: $(VENV)/.runtime ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages
 	$(BIN)/python benchmarks/descriptors.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/descriptors.json
 	$(BIN)/python benchmarks/oasis_steps.py --output results/benchmarks/oasis_steps.json
+	$(BIN)/python benchmarks/competitors.py $(if $(PEERS),--peers $(PEERS)) --output results/benchmarks/competitors.json
 
 unlock: $(VENV)/.runtime ## free the work folder after a run was killed so hard that Snakemake could not
 	$(BIN)/snakemake --unlock

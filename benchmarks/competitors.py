@@ -194,7 +194,15 @@ class Clock:
 def fit_ours(X: np.ndarray, y: np.ndarray, job: dict[str, Any], clock: Clock) -> tuple[np.ndarray, int]:
     from lookalike.learners.registry import learner_class
 
-    options = {"MCML": {}, "LMNN": {"omega": OMEGA, "n_neighbors": NEIGHBOURS, "solver": job.get("solver")}}
+    options = {
+        "MCML": {},
+        "LMNN": {
+            "omega": OMEGA,
+            "n_neighbors": NEIGHBOURS,
+            "solver": job.get("solver"),
+            "accelerated": bool(job.get("accelerated")),
+        },
+    }
     model = learner_class(job["learner"])(max_iter=job["iterations"], tol=0.0, **options[job["learner"]])
     rows = sp.csr_matrix(X) if job["rows"] == "sparse" else X
     # kernels are compiled, or loaded from numba's cache, off the clock; peers come compiled
@@ -390,6 +398,7 @@ PAIRINGS = {
     ("MCML", "pyDML"): {"learner": "MCML", "fit": "pyDML MCML"},
     ("LMNN", "ours, active_set"): {"learner": "LMNN", "fit": "ours", "solver": "active_set"},
     ("LMNN", "ours, naive"): {"learner": "LMNN", "fit": "ours", "solver": "naive"},
+    ("LMNN", "ours, accelerated"): {"learner": "LMNN", "fit": "ours", "solver": "active_set", "accelerated": True},
     ("LMNN", "metric-learn"): {"learner": "LMNN", "fit": "metric-learn LMNN"},
     ("LMNN", "pyDML"): {"learner": "LMNN", "fit": "pyDML LMNN"},
 }

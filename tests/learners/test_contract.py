@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import pickle
 from typing import Any
@@ -30,6 +31,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"n_steps": 400, "dtype": "float64"},
         {"n_steps": 400, "projection": "symmetric"},
         {"n_steps": 400, "projection": "psd"},
+        {"n_steps": 400, "projection": "psd", "projection_interval": 100},
         {"n_steps": 400, "early_stopping": True, "trace_points": 5},
     ],
     "OnlineProjOASIS": [
@@ -251,6 +253,39 @@ def test_transform_gives_the_similarity(learner: SimilarityLearner, rows: tuple[
         np.testing.assert_allclose(plain, scores, atol=10 * tolerance(learner))
 
 
+# Curves -------------------------------------------------------------------------------------------------------------
+
+tracing = pytest.mark.parametrize(
+    "learner", [one for one in learners() if "trace" in inspect.signature(one.fit).parameters], ids=repr
+)
+
+
+@tracing
+def test_a_trace_starts_at_euclidean_ends_with_the_model_and_changes_nothing(
+    learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]
+) -> None:
+    X, y = rows
+    seen: dict[int, np.ndarray] = {}
+
+    def trace(model: Any, step: int) -> dict[str, float]:
+        assert model.n_steps_ == step
+        seen[step] = model.similarity(X, X)
+        return {"mean": float(seen[step].mean())}
+
+    steps = [3] if learner.get_params().get("max_iter", 400) < 100 else [3, 150, 400]
+    if learner.get_params().get("early_stopping"):
+        learner = clone(learner).set_params(early_stopping=False)
+    model = clone(learner).fit(X, y, trace=trace, trace_steps=steps)
+    assert model.curve_["step"].tolist() == sorted(seen)
+    np.testing.assert_array_equal(model.curve_["mean"], [seen[step].mean() for step in sorted(seen)])
+    euclidean = X @ X.T if model.metric_ == "inner_product" else -((X[:, None] - X[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(seen[0], euclidean, atol=1e-6)
+    np.testing.assert_array_equal(model.similarity(X, X), fitted(learner, rows).similarity(X, X))
+    assert max(seen) == model.n_steps_
+    if not learner.get_params().get("projection"):
+        np.testing.assert_array_equal(seen[max(seen)], model.similarity(X, X))
+
+
 # Mistakes -----------------------------------------------------------------------------------------------------------
 
 
@@ -367,8 +402,8 @@ def test_triplets_out_of_range_are_refused(learner: SimilarityLearner, rows: tup
 
 @accepting("triplets", "online")
 def test_going_on_is_the_same_as_one_pass(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    if learner.get_params().get("projection"):
-        learner = clone(learner).set_params(projection=None)
+    plain = {"projection": None, "projection_interval": None}
+    learner = clone(learner).set_params(**{name: plain[name] for name in plain if name in learner.get_params()})
     X, y = rows
     triplets = TripletSampler(y, 0).draw(300)
     whole = clone(learner).fit_triplets(X, triplets)
