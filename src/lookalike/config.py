@@ -169,5 +169,10 @@ def _cross_check_study(config: Config, dataset: str, study: Config) -> None:
     for exhibit, subsets in study.get("exhibits", {}).items():
         for subset in subsets:
             _refer(f"{place}.exhibits.{exhibit}", subset, study["subsets"])
+    rankers = study.get("rankers")
+    if rankers and max(rankers["averages"]) > rankers["count"]:
+        raise LookalikeError(f"config: {place}.rankers.averages must not be larger than its count, {rankers['count']}")
+    if rankers and rankers.get("folds", 1) > study["splits"]["folds"]:
+        raise LookalikeError(f"config: {place}.rankers.folds must not be larger than splits.folds")
     if study["splits"]["validation"] >= study["splits"]["train"]:
         raise LookalikeError(f"config: {place}.splits.validation must be smaller than splits.train")

@@ -28,7 +28,7 @@ rule draw_splits:
 
 
 # a slow method runs a job for every fold, a fast one all folds in one; nothing else differs. Fits are timed for a table:
-# with --resources exclusive=1 one runs at a time
+# with --resources exclusive=1 one job that learns runs at a time
 for studied_dataset in studied():
     for job_size in ("fold", "subset"):
 
@@ -75,6 +75,8 @@ for studied_dataset in studied():
                 method=methods_with_jobs(studied_dataset, job_size),
             conda:
                 "../../envs/learning.yaml"
+            resources:
+                exclusive=1,
             params:
                 spec=method_spec,
                 folds=folds_of_job,
@@ -137,8 +139,8 @@ rule gather_fits:
 
 rule compare_methods:
     input:
-        ranks=lambda wildcards: own_runs(wildcards, "ranks.npz"),
-        code=code("evaluation/comparison.py", "evaluation/traces.py"),
+        ranks=lambda wildcards: own_runs(wildcards, "ranks.npz", timed=False),
+        code=code("evaluation/comparison.py"),
     output:
         f"{RESULTS}/comparison.csv",
     log:
@@ -147,6 +149,7 @@ rule compare_methods:
         "../../envs/learning.yaml"
     params:
         splits=lambda wildcards: CATEGORY[wildcards.dataset]["splits"],
+        families=compared_families,
         seed=SEED,
     script:
         "../scripts/compare_methods.py"
@@ -157,13 +160,15 @@ rule train_ranker:
         counts=f"{FEATURES}/counts.npz",
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
         kernels=compiled("learners/oasis.py"),
-        code=code("evaluation/traces.py", "learners/oasis.py"),
+        code=code("evaluation/rankers.py"),
     output:
         temp(f"{RESULTS}/rankers/{{representation}}/{{subset}}/{{ranker}}.npz"),
     log:
         f"{LOGS}/train_ranker/{{representation}}/{{subset}}/{{ranker}}.log",
     conda:
         "../../envs/learning.yaml"
+    resources:
+        exclusive=1,
     params:
         settings=lambda wildcards: CATEGORY[wildcards.dataset]["rankers"],
         folds=lambda wildcards: ranker_folds(wildcards.dataset),
@@ -177,7 +182,7 @@ rule average_rankers:
         counts=f"{FEATURES}/counts.npz",
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
         matrices=ranker_matrices,
-        code=code("evaluation/traces.py", "learners/oasis.py"),
+        code=code("evaluation/rankers.py"),
     output:
         f"{RESULTS}/rankers/{{representation}}/{{subset}}/curves.parquet",
     log:
@@ -197,13 +202,15 @@ rule bound_mistakes:
         counts=f"{FEATURES}/counts.npz",
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
         kernels=compiled("learners/oasis.py"),
-        code=code("evaluation/traces.py", "evaluation/loss_bound.py", "learners/oasis.py"),
+        code=code("evaluation/loss_bound.py"),
     output:
         f"{RESULTS}/bounds/{{representation}}/{{subset}}.parquet",
     log:
         f"{LOGS}/bound_mistakes/{{representation}}/{{subset}}.log",
     conda:
         "../../envs/learning.yaml"
+    resources:
+        exclusive=1,
     params:
         settings=lambda wildcards: CATEGORY[wildcards.dataset]["loss_bound"],
         folds=lambda wildcards: list(folds(wildcards.dataset)),

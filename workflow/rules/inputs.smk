@@ -130,15 +130,16 @@ def folds_of_job(wildcards):
     return [int(wildcards.fold)] if "fold" in wildcards.keys() else list(folds(wildcards.dataset))
 
 
-def own_runs(wildcards, file):
+def own_runs(wildcards, file, timed=True):
     """One file of every run of a data set's category study in its own representation."""
     study = CATEGORY[wildcards.dataset]
+    left_out = [] if timed else study["timed"]
     return expand(
         f"{RUN}/{{fold}}/{file}",
         dataset=wildcards.dataset,
         representation=study["representation"],
         subset=study["subsets"],
-        method=run_methods(wildcards.dataset),
+        method=[method for method in run_methods(wildcards.dataset) if method not in left_out],
         fold=folds(wildcards.dataset),
     )
 
@@ -155,6 +156,13 @@ def study_runs(wildcards, file):
         fold=folds(wildcards.dataset),
     )
     return [*own_runs(wildcards, file), *ablations]
+
+
+def compared_families(wildcards):
+    """The methods that OASIS is compared with, by question: competitors, and its own variants."""
+    study = CATEGORY[wildcards.dataset]
+    families = {"compared": [method for method in study["methods"] if method != "oasis"], "variants": study["variants"]}
+    return {name: methods for name, methods in families.items() if methods}
 
 
 def learner_of(method):
@@ -390,5 +398,9 @@ def exhibit_context(wildcards):
         **{role: study[role] for role in ("variants", "timed", "projected")},
         "titles": titles([*study["variants"], *study["timed"], *study["projected"]]),
         "notes": notes(dataset),
+        "projection_intervals": {
+            method: settings.method_spec(config, dataset, method)["parameters"].get("projection_interval")
+            for method in study["projected"]
+        },
         "traced_aggressiveness": traced_aggressiveness(dataset),
     }

@@ -6,7 +6,7 @@ with logged(snakemake.log):
     import numpy as np
     import pandas as pd
 
-    from lookalike.evaluation.traces import average_rankers
+    from lookalike.evaluation.rankers import average_rankers
     from lookalike.files import read_csr, read_table, write_table
 
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)

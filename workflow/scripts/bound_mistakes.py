@@ -5,7 +5,7 @@ from lookalike.workflow_log import logged
 with logged(snakemake.log):
     import pandas as pd
 
-    from lookalike.evaluation.traces import bound_fold
+    from lookalike.evaluation.loss_bound import bound_fold
     from lookalike.files import read_csr, read_table, write_table
 
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)

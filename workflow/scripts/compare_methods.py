@@ -5,9 +5,8 @@ from lookalike.workflow_log import logged
 with logged(snakemake.log):
     from pathlib import Path
 
-    from lookalike.evaluation.comparison import compare_methods
+    from lookalike.evaluation.comparison import average_precisions, compare_methods
     from lookalike.evaluation.ranking import Rankings
-    from lookalike.evaluation.traces import average_precisions
     from lookalike.files import write_table
 
     def names_of(file):
@@ -22,5 +21,6 @@ with logged(snakemake.log):
         n_train=splits["train"],
         n_test=splits["test"],
         random_state=snakemake.params.seed,
+        families=snakemake.params.families,
     )
     write_table(compared, snakemake.output[0])

@@ -3,7 +3,7 @@
 from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
-    from lookalike.evaluation.traces import train_ranker
+    from lookalike.evaluation.rankers import train_ranker
     from lookalike.files import read_csr, read_table, replacing
 
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)

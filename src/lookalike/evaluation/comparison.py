@@ -9,6 +9,7 @@ average precision that `lookalike.evaluation.ranking` computes per query; the me
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from lookalike.seeds import generator
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lookalike.evaluation.ranking import Rankings
+
 FloatArray = npt.NDArray[np.float64]
 
 CONFIDENCE = 0.95
@@ -28,6 +31,7 @@ BETTER, WORSE, NOT_DECIDABLE = "better", "worse", "not decidable"
 KEYS = ("subset", "method", "fold", "image_id")
 COLUMNS = (
     "subset",
+    "family",
     "reference",
     "method",
     "difference",
@@ -190,12 +194,14 @@ def compare_methods(
     n_train: float,
     n_test: float,
     random_state: int,
+    families: Mapping[str, Sequence[str]] | None = None,
     n_draws: int = 2000,
     metric: str = "average_precision",
 ) -> pd.DataFrame:
-    """Compare a reference method with every other method of each subset, query by query.
+    """Compare a reference method with other methods on each subset, query by query.
 
-    Only folds that both methods have are compared. Methods of one subset are one family for Holm's adjustment. The
+    Only folds that both methods have are compared. Holm's adjustment is made within each family of methods of a
+    subset: those that are compared to answer one question, so that what is run for another one changes nothing. The
     draws of a pair of methods depend on the seed, the subset and the two names alone, so that neither other methods
     nor the order of rows change a row of the result.
 
@@ -210,6 +216,9 @@ def compare_methods(
         Training and test images of a partition, as in `corrected_t_test`; per class is enough (40 and 25).
     random_state : int
         Root seed of the bootstrap, non-negative.
+    families : mapping of str to sequence of str, optional
+        Name of each family to its methods, of which each gets a row on every subset, whether it has a result there or
+        not. One family ``"all"`` of the methods that a subset has, if left out.
     n_draws : int
         Draws of the bootstrap.
     metric : str
@@ -218,14 +227,14 @@ def compare_methods(
     Returns
     -------
     DataFrame
-        One row per subset and other method, sorted by both names:
+        One row per subset, family and method, in the order given, subsets and methods of ``"all"`` by name:
 
-        - ``subset``, ``reference``, ``method``: the names;
+        - ``subset``, ``family``, ``reference``, ``method``: the names;
         - ``difference``: reference minus method, mean over folds of each fold's mean, in the unit of `metric` (a
           fraction, not percent); NaN without a common fold;
         - ``std``: standard deviation (ddof = 1) of the folds' differences, NaN with fewer than two folds;
         - ``t_low``, ``t_high``, ``p``: 95% interval and p-value of `corrected_t_test`, NaN with fewer than two folds;
-        - ``p_holm``: `holm` over the methods of the subset;
+        - ``p_holm``: `holm` over the methods of the family;
         - ``bootstrap_low``, ``bootstrap_high``: 95% interval of `clustered_bootstrap`;
         - ``n_folds``, ``n_images`` (int): common folds, and different query images in them;
         - ``verdict``: ``better`` or ``worse`` (the reference is) where both intervals exclude 0 on the same side and
@@ -241,24 +250,47 @@ def compare_methods(
 
     _check(average_precision, reference_method, metric)
     queries = average_precision[[*KEYS, metric]].dropna(subset=[metric])
-    names = average_precision[["subset", "method"]].drop_duplicates().astype(object)
-    families = []
-    for subset in sorted(names["subset"].unique(), key=str):
+    tables = []
+    for subset in sorted(average_precision["subset"].unique(), key=str):
         part = queries[queries["subset"] == subset]
-        rows = []
-        for method in sorted(set(names.loc[names["subset"] == subset, "method"]) - {reference_method}, key=str):
-            paired = _paired(part, reference_method, method, metric)
-            # The pair is sorted so that exchanging the two only turns the sign of the interval.
-            pair = sorted([str(reference_method), str(method)])
-            stream = generator(random_state, "comparison", str(subset), *pair)
-            row = {"subset": subset, "reference": reference_method, "method": method}
-            rows.append(row | _evidence(paired, n_train, n_test, n_draws, stream))
-        family = pd.DataFrame(rows, columns=list(COLUMNS))
-        family["p_holm"] = holm(family["p"].to_numpy(dtype=np.float64))
-        family["verdict"] = [_verdict(row) for row in family.to_dict("records")]
-        families.append(family)
-    filled = [family for family in families if len(family)]
+        present = set(average_precision.loc[average_precision["subset"] == subset, "method"]) - {reference_method}
+        for name, methods in (families or {"all": sorted(present, key=str)}).items():
+            rows = []
+            for method in methods:
+                # The pair is sorted so that exchanging the two only turns the sign of the interval.
+                pair = sorted([str(reference_method), str(method)])
+                stream = generator(random_state, "comparison", str(subset), *pair)
+                row = {"subset": subset, "family": name, "reference": reference_method, "method": method}
+                paired = _paired(part, reference_method, method, metric)
+                rows.append(row | _evidence(paired, n_train, n_test, n_draws, stream))
+            family = pd.DataFrame(rows, columns=list(COLUMNS))
+            family["p_holm"] = holm(family["p"].to_numpy(dtype=np.float64))
+            family["verdict"] = [_verdict(row) for row in family.to_dict("records")]
+            tables.append(family)
+    filled = [family for family in tables if len(family)]
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(COLUMNS))
+
+
+def average_precisions(rankings: Iterable[tuple[Mapping[str, Any], Rankings]]) -> pd.DataFrame:
+    """Average precision of every query of many runs: what `compare_methods` reads.
+
+    Parameters
+    ----------
+    rankings : iterable of (names, Rankings)
+        ``names`` gives ``subset``, ``method`` and ``fold`` of a run.
+
+    Returns
+    -------
+    DataFrame
+        ``subset``, ``method``, ``fold``, ``image_id`` and ``average_precision`` (0..1).
+    """
+    import pandas as pd
+
+    tables = [
+        pd.DataFrame({"image_id": ranks.query_ids, "average_precision": ranks.average_precision()}).assign(**names)
+        for names, ranks in rankings
+    ]
+    return pd.concat(tables, ignore_index=True)[["subset", "method", "fold", "image_id", "average_precision"]]
 
 
 def _check(table: pd.DataFrame, reference_method: str, metric: str) -> None:

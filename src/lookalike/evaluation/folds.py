@@ -34,6 +34,7 @@ def images_of(split: pd.DataFrame, fold: int, seed: int, subset: str) -> dict[st
 
     Training rows ascend. Rows that are ranked stand in a random order: manifests are sorted by class, equal
     similarities keep the order of the rows, and those of images without a common visterm are many and equal.
+    ``ranked training`` are the training images in such an order.
     """
     table = split[split["fold"] == fold].sort_values("image_id", kind="stable")
     if table.empty:
@@ -45,11 +46,17 @@ def images_of(split: pd.DataFrame, fold: int, seed: int, subset: str) -> dict[st
         "learn": table[(table["role"] == "train") & ~table["validation"].astype(bool)],
         "validation": shuffled[(shuffled["role"] == "train") & shuffled["validation"].astype(bool)],
         "test": shuffled[shuffled["role"] == "test"],
+        "ranked training": shuffled[shuffled["role"] == "train"],
     }
     return {
         name: Images(rows=part["image_id"].to_numpy(dtype=np.int32), labels=part["label"].to_numpy(dtype=np.str_))
         for name, part in parts.items()
     }
+
+
+def ranking_order(images: Mapping[str, Images]) -> npt.NDArray[np.intp]:
+    """Return where each of ``ranked training`` stands among the training images."""
+    return np.searchsorted(images["train"].rows, images["ranked training"].rows)
 
 
 def tfidf_rows(counts: sp.csr_array, learn: npt.NDArray[np.int32], score: npt.NDArray[np.int32]) -> tuple[Any, Any]:

@@ -6,19 +6,72 @@ well any fixed matrix U does on the same triplets, with the identity as the matr
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.evaluation.folds import fold_seed, images_of, tfidf_rows
+from lookalike.evaluation.selection import log_spaced_steps
 from lookalike.learners._training_rows import TrainingRows
-from lookalike.learners.triplets import check_triplets
+from lookalike.learners.oasis import OASIS
+from lookalike.learners.triplets import TripletSampler, check_triplets
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BOUND_COLUMNS = ("subset", "fold", "comparator", "step", "mistakes", "bound")
 
 CHUNK = 16_384
 """Triplets at a time."""
 QUERY_BLOCK = 256
 """Query rows at a time that are multiplied by U: so many dense rows of length d are in memory."""
+
+
+def bound_fold(
+    counts: sp.csr_array,
+    split: pd.DataFrame,
+    fold: int,
+    settings: Mapping[str, Any],
+    *,
+    seed: int,
+    subset: str,
+) -> pd.DataFrame:
+    """Count the mistakes of OASIS along a sequence of triplets, and what Theorem 1 (JMLR section 2.2) allows.
+
+    The theorem holds for any matrix U in the place of a solution. Shown are the identity, the W that OASIS itself
+    ends with, and that W scaled by 1/2 and by 2.
+
+    Parameters
+    ----------
+    counts, split, fold, seed, subset
+        As in `lookalike.evaluation.traces.trace_fold`.
+    settings : mapping
+        ``steps``, ``points`` and ``aggressiveness``.
+
+    Returns
+    -------
+    DataFrame
+        `BOUND_COLUMNS`: ``mistakes`` (triplets with S(p, p+) <= S(p, p-) when OASIS met them) and ``bound`` up to
+        ``step``, for each ``comparator``.
+    """
+    import pandas as pd
+
+    train = images_of(split, fold, seed, subset)["train"]
+    X_train, _ = tfidf_rows(counts, train.rows, train.rows)
+    C = float(settings["aggressiveness"])
+    triplets = TripletSampler(train.labels, fold_seed(seed, subset, fold, "fit")).draw(settings["steps"])
+    mistakes, _ = mistakes_and_losses(X_train, triplets, C)
+    W = OASIS(C, dtype="float64").fit_triplets(X_train, triplets).W_
+    comparators = {"I": np.eye(len(W)), "W": W, "W / 2": W / 2, "2 W": 2 * W}
+    steps = log_spaced_steps(settings["steps"], settings["points"])
+    tables = [
+        pd.DataFrame({"comparator": name, "step": steps, "mistakes": mistakes[steps - 1], "bound": limit[steps - 1]})
+        for name, limit in ((name, bound(U, X_train, triplets, C)) for name, U in comparators.items())
+    ]
+    return pd.concat(tables, ignore_index=True).assign(subset=subset, fold=int(fold))[list(BOUND_COLUMNS)]
 
 
 def mistakes_and_losses(X: Any, triplets: Any, aggressiveness: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -9,16 +9,18 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from lookalike.evaluation.folds import Images, fold_seed, images_of, learner_maker, tfidf_rows
+from lookalike.evaluation.folds import Images, fold_seed, images_of, learner_maker, ranking_order, tfidf_rows
 from lookalike.evaluation.ranking import Rankings, rank_leave_one_out
 from lookalike.evaluation.selection import MEASURED, best_candidate, grid, log_spaced_steps, trace_candidates
 from lookalike.evaluation.time_limit import TimeLimitReachedError, cpu_time_limit
+from lookalike.learners.registry import learner_module
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +91,7 @@ def run_fold(
 
     images = images_of(split, fold, seed, subset)
     make = learner_maker(method_spec, seed, (subset, fold))
+    warm_up(method_spec["learner"])
     clock = _Clock()
     selection = pd.DataFrame({name: pd.Series(dtype=np.float64) for name in MEASURED})
     chosen: dict[str, Any] = {}
@@ -103,11 +106,13 @@ def run_fold(
         with clock("fit"), cpu_time_limit(method_spec.get("time_limit"), "the final fit"):
             model = make("fit")(chosen).fit(X_train, train.labels)
     except TimeLimitReachedError as error:
-        not_converged = str(error)
+        model, not_converged = None, str(error)
     if model is not None:
         with clock("rank"):
             rankings = rank_leave_one_out(model, X_test, test.labels, query_ids=test.rows, n_neighbours=n_neighbours)
-            train_map = rank_leave_one_out(model, X_train, train.labels, n_neighbours=0).mean_average_precision()
+            order = ranking_order(images)
+            seen = rank_leave_one_out(model, X_train[order], train.labels[order], n_neighbours=0)
+            train_map = seen.mean_average_precision()
 
     fit = {
         **_sizes(X_train, X_test, train.labels),
@@ -123,6 +128,7 @@ def run_fold(
         "converged": _number(getattr(model, "converged_", None)),
         "symmetry_index": symmetry_index(model),
         "not_converged": not_converged,
+        "selected": {name: value for name, value in chosen.items() if name in (method_spec.get("select") or {})},
         **_selection_record(selection, chosen, method_spec),
         "seeds": {purpose: fold_seed(seed, subset, fold, purpose) for purpose in ("selection", "fit")},
         "seconds": clock.seconds,
@@ -138,6 +144,13 @@ def symmetry_index(model: Any) -> float | None:
         return None
     symmetric = (model.W_ + model.W_.T) / 2
     return float(np.linalg.norm(symmetric) / np.linalg.norm(model.W_))
+
+
+def warm_up(learner: str) -> None:
+    """Load what a learner has compiled, so that no fit is timed with it."""
+    module = import_module("lookalike." + learner_module(learner).removesuffix(".py").replace("/", "."))
+    if hasattr(module, "warm_up"):
+        module.warm_up()
 
 
 def processor_name() -> str:
@@ -165,7 +178,7 @@ def _select(
     Raises
     ------
     TimeLimitReachedError
-        When no candidate ends within the time limit.
+        When a candidate does not end within the time limit.
     """
     trace = spec.get("trace") or {}
     stops = bool(trace) and trace.get("stop", True)
@@ -198,16 +211,18 @@ def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Map
         "at_grid_edge": False,
         "at_last_step": False,
     }
-    if selection.empty or not chosen or not trace or "aggressiveness" not in selection:
+    if selection.empty or not chosen:
         return record
     last_step = int(selection["step"].max())
-    at_traced = selection[np.isclose(selection["aggressiveness"], trace.get("aggressiveness", 0.1))]
-    if not at_traced.empty:
-        record["stop_at_traced_aggressiveness"] = best_candidate(at_traced)[1]
-        record["traced_stop_at_last_step"] = record["stop_at_traced_aggressiveness"] == last_step
-    values = list((spec.get("select") or {}).get("aggressiveness", []))
-    record["at_grid_edge"] = len(values) > 1 and chosen["aggressiveness"] in (min(values), max(values))
-    record["at_last_step"] = chosen["n_steps"] == last_step
+    if trace and "aggressiveness" in selection:
+        at_traced = selection[np.isclose(selection["aggressiveness"], trace.get("aggressiveness", 0.1))]
+        if not at_traced.empty:
+            record["stop_at_traced_aggressiveness"] = best_candidate(at_traced)[1]
+            record["traced_stop_at_last_step"] = record["stop_at_traced_aggressiveness"] == last_step
+    # of two values, both are ends
+    grids = {name: values for name, values in (spec.get("select") or {}).items() if len(values) > 2}
+    record["at_grid_edge"] = any(chosen[name] in (min(values), max(values)) for name, values in grids.items())
+    record["at_last_step"] = chosen.get("n_steps") == last_step
     return record
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.evaluation.ranking import Similarity, rank_leave_one_out
-from lookalike.evaluation.time_limit import TimeLimitReachedError, cpu_time_limit
+from lookalike.evaluation.time_limit import cpu_time_limit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +83,8 @@ def trace_candidates(
         Steps at which a learner that can be traced is scored. None for learners that run to their own end: one row
         a candidate, ``step`` being its ``n_steps_`` (0 if it has none).
     time_limit : float, optional
-        Seconds of processor time that a candidate may take; one that takes longer is not a candidate any more.
+        Seconds of processor time that a candidate may take. One that takes longer ends the selection: left out, it
+        would let the speed of the machine choose.
 
     Returns
     -------
@@ -95,7 +96,7 @@ def trace_candidates(
     Raises
     ------
     TimeLimitReachedError
-        When no candidate ends within the time limit.
+        When a candidate does not end within the time limit.
     """
     import pandas as pd
 
@@ -112,13 +113,9 @@ def trace_candidates(
 
     tables: list[pd.DataFrame] = []
     for candidate in candidates:
-        try:
-            with cpu_time_limit(time_limit, "every candidate of the selection"):
-                measured = measure(dict(candidate))
-        except TimeLimitReachedError:
-            if candidate is candidates[-1] and not tables:
-                raise
-            continue
+        named = ", ".join(f"{name}={value}" for name, value in candidate.items())
+        with cpu_time_limit(time_limit, f"the selection's fit with {named}" if named else "the selection's fit"):
+            measured = measure(dict(candidate))
         measured.setdefault("loss_rate", np.nan)
         table = pd.DataFrame({key: measured[key] for key in MEASURED})
         for position, (name, value) in enumerate(candidate.items()):

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lookalike.evaluation import comparison
-from lookalike.evaluation.comparison import COLUMNS, clustered_bootstrap, compare_methods, corrected_t_test, holm
+from lookalike.evaluation.comparison import (
+    COLUMNS,
+    average_precisions,
+    clustered_bootstrap,
+    compare_methods,
+    corrected_t_test,
+    holm,
+)
+from lookalike.evaluation.ranking import Rankings
 
 SIZES = {"n_train": 40, "n_test": 25}
 
@@ -264,6 +272,19 @@ def test_each_subset_is_a_family_of_its_own():
     assert table["p_holm"][1:].min() == pytest.approx(3 * table["p"][1:].min())
 
 
+def test_a_family_is_adjusted_by_itself_and_keeps_a_row_for_what_has_no_result():
+    methods = sorted(set(four_methods()["method"]) - {"oasis"})
+    families = {"compared": [methods[0], "mcml"], "variants": methods[1:]}
+    table = compare_methods(four_methods(), "oasis", **SIZES, random_state=0, families=families)
+    assert table["method"].tolist() == [methods[0], "mcml", *methods[1:]]
+    assert table["family"].tolist() == ["compared"] * 2 + ["variants"] * 2
+    assert table["p_holm"][0] == table["p"][0]
+    assert table["p_holm"][2:].to_numpy() == pytest.approx(holm(table["p"][2:]))
+    assert np.isnan(table["difference"][1])
+    assert table["n_folds"][1] == 0
+    assert table["verdict"][1] == "not decidable"
+
+
 def row_of(**columns):
     found = {"t_low": 0.1, "t_high": 0.2, "bootstrap_low": 0.1, "bootstrap_high": 0.2, "p_holm": 0.01}
     return found | columns
@@ -392,3 +413,14 @@ def test_errors_say_what_to_do():
         compare_methods(both, "Oasis", **SIZES, random_state=0)
     with pytest.raises(ValueError, match="different queries in the same fold"):
         compare_methods(both.iloc[1:], "oasis", **SIZES, random_state=0)
+
+
+def test_average_precisions_of_runs_stand_in_one_table():
+    ranks = Rankings(
+        offsets=np.array([0, 1, 2]), ranks=np.array([1, 2]), n_gallery=3, query_ids=np.array([7, 9], dtype=np.int32)
+    )
+    names = {"subset": "toy", "method": "oasis", "fold": 1}
+    table = average_precisions([(names, ranks), ({**names, "fold": 2}, ranks)])
+    assert table["average_precision"].tolist() == [1.0, 0.5, 1.0, 0.5]
+    assert table["image_id"].tolist() == [7, 9, 7, 9]
+    assert table["fold"].tolist() == [1, 1, 2, 2]

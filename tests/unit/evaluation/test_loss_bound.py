@@ -7,7 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.evaluation import loss_bound
-from lookalike.evaluation.loss_bound import bound, mistakes_and_losses, triplet_margins
+from lookalike.evaluation.loss_bound import (
+    BOUND_COLUMNS,
+    bound,
+    bound_fold,
+    mistakes_and_losses,
+    triplet_margins,
+)
 from lookalike.learners import OASIS, TripletSampler
 
 
@@ -125,3 +131,14 @@ def test_what_does_not_fit_is_named(sequence: tuple[np.ndarray, np.ndarray]) -> 
     for function in (mistakes_and_losses, lambda *given: bound(np.eye(25), *given)):
         with pytest.raises(ValueError, match="aggressiveness"):
             function(X, triplets, 0.0)
+
+
+def test_mistakes_stay_below_the_bound(study):
+    table = bound_fold(*study, 0, {"steps": 800, "points": 5, "aggressiveness": 0.1}, seed=5, subset="toy")
+    assert tuple(table.columns) == BOUND_COLUMNS
+    assert set(table["comparator"]) == {"I", "W", "W / 2", "2 W"}
+    assert (table["mistakes"] <= table["bound"]).all()
+    for _, rows in table.groupby("comparator"):
+        assert rows["step"].iloc[-1] == 800
+        assert (np.diff(rows["mistakes"]) >= 0).all()
+        assert rows["mistakes"].iloc[-1] > 0

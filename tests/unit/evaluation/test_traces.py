@@ -1,27 +1,15 @@
-"""Curves along training: where they start and end, rankers and their averages, and the bound on mistakes."""
+"""Curves along training: where they start, where they end, and what they are curves of."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from lookalike.evaluation.folds import fold_seed
 from lookalike.evaluation.protocol import run_fold
-from lookalike.evaluation.ranking import Rankings
-from lookalike.evaluation.traces import (
-    BOUND_COLUMNS,
-    CURVE_COLUMNS,
-    RANKER_COLUMNS,
-    average_precisions,
-    average_rankers,
-    bound_fold,
-    trace_fold,
-    train_ranker,
-)
+from lookalike.evaluation.traces import CURVE_COLUMNS, trace_fold
 
 OASIS_SPEC = {"learner": "OASIS", "trace": {"steps": 2000, "points": 5, "aggressiveness": 0.3}}
 EUCLIDEAN_SPEC = {"learner": "Euclidean"}
-RANKERS = {"steps": 600, "points": 4, "aggressiveness": 0.2, "averages": [2, 3]}
 
 
 def oasis_curve(study, **changes):
@@ -62,58 +50,30 @@ def test_a_projected_curve_is_that_of_models_that_stop_there(study):
     assert not np.allclose(plain.loc[plain["images"] == "test", "map"], test["map"], atol=1e-6)
 
 
-def test_a_learner_of_iterations_is_traced_to_its_own_end(study):
-    spec = {"learner": "MCML", "parameters": {"max_iter": 7}, "trace": {"steps": 50, "points": 9, "first": 1}}
+def test_a_learner_that_stops_by_itself_is_traced_past_its_stop(study):
+    spec = {"learner": "MCML", "parameters": {"max_iter": 4}, "trace": {"steps": 30, "points": 9, "first": 1}}
     curve = trace_fold(*study, 0, spec, seed=5, subset="toy", method="mcml")
     test = curve[curve["images"] == "test"]
     assert test["step"].iloc[0] == 0
-    assert test["step"].iloc[-1] <= 7
+    assert test["step"].iloc[-1] == 30
     assert test["aggressiveness"].isna().all()
     assert (np.diff(test["objective"]) <= 0).all()
-    final = run_fold(*study, 0, spec | {"trace": {**spec["trace"], "stop": False}}, seed=5, subset="toy", method="mcml")
-    assert test["map"].iloc[-1] == pytest.approx(final.rankings.mean_average_precision(), abs=1e-12)
+    own = run_fold(*study, 0, spec | {"trace": {**spec["trace"], "stop": False}}, seed=5, subset="toy", method="mcml")
+    assert own.fit["n_steps"] == 4
+    at_stop = test.loc[test["step"] == 4, "map"].item()
+    assert at_stop == pytest.approx(own.rankings.mean_average_precision(), abs=1e-12)
 
 
-def test_a_ranker_is_oasis_with_a_stream_of_its_own(study):
-    names = {"seed": 5, "subset": "toy"}
-    kept = [train_ranker(*study, 0, ranker, RANKERS, **names) for ranker in range(3)]
-    assert [sorted(one) for one in kept] == [sorted(kept[0])] * 3
-    assert max(kept[0]) == 600
-    assert 0 not in kept[0]
-    assert not np.array_equal(kept[0][600], kept[1][600])
-    assert fold_seed(5, "toy", 0, "ranker 0") != fold_seed(5, "toy", 0, "fit")
-    table = average_rankers(*study, 0, kept, RANKERS, **names)
-    assert tuple(table.columns) == RANKER_COLUMNS
-    assert set(table["series"]) == {"single", "average of 2", "average of 3"}
-    start = table.loc[table["step"] == 0, "map"]
-    assert start.nunique() == 1
-    last = table[table["step"] == 600]
-    alone = average_rankers(*study, 0, kept[1:2], {**RANKERS, "averages": []}, **names)
-    single = last[(last["series"] == "single") & (last["ranker"] == 1)]["map"].item()
-    assert alone.loc[alone["step"] == 600, "map"].item() == single
-    mean = {step: (kept[0][step].astype(float) + kept[1][step]) / 2 for step in kept[0]}
-    of_mean = average_rankers(*study, 0, [mean], {**RANKERS, "averages": []}, **names)
-    expected = of_mean.loc[of_mean["step"] == 600, "map"].item()
-    assert last.loc[last["series"] == "average of 2", "map"].item() == pytest.approx(expected, abs=1e-6)
+def test_a_trace_that_takes_too_long_has_no_rows(study):
+    curve = oasis_curve(study, trace={"steps": 2_000_000_000, "points": 3}, time_limit=0.2)
+    assert curve.empty
+    assert tuple(curve.columns) == CURVE_COLUMNS
 
 
-def test_mistakes_stay_below_the_bound(study):
-    table = bound_fold(*study, 0, {"steps": 800, "points": 5, "aggressiveness": 0.1}, seed=5, subset="toy")
-    assert tuple(table.columns) == BOUND_COLUMNS
-    assert set(table["comparator"]) == {"I", "W", "W / 2", "2 W"}
-    assert (table["mistakes"] <= table["bound"]).all()
-    for _, rows in table.groupby("comparator"):
-        assert rows["step"].iloc[-1] == 800
-        assert (np.diff(rows["mistakes"]) >= 0).all()
-        assert rows["mistakes"].iloc[-1] > 0
-
-
-def test_average_precisions_of_runs_stand_in_one_table():
-    ranks = Rankings(
-        offsets=np.array([0, 1, 2]), ranks=np.array([1, 2]), n_gallery=3, query_ids=np.array([7, 9], dtype=np.int32)
+def test_training_images_are_ranked_in_an_order_that_knows_no_classes(study):
+    curve = oasis_curve(study)
+    start = curve[(curve["images"] == "train") & (curve["step"] == 0)]["map"].item()
+    final = run_fold(
+        *study, 0, {"learner": "OASIS", "parameters": {"n_steps": 0}}, seed=5, subset="toy", method="oasis"
     )
-    names = {"subset": "toy", "method": "oasis", "fold": 1}
-    table = average_precisions([(names, ranks), ({**names, "fold": 2}, ranks)])
-    assert table["average_precision"].tolist() == [1.0, 0.5, 1.0, 0.5]
-    assert table["image_id"].tolist() == [7, 9, 7, 9]
-    assert table["fold"].tolist() == [1, 1, 2, 2]
+    assert final.train_map == start
