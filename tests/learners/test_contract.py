@@ -21,6 +21,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "LEGO": [
         {"n_steps": 400},
         {"n_steps": 400, "relative": False, "dtype": "float32"},
+        {"n_steps": 400, "percentiles": (10, 80)},
         {"n_steps": 400, "early_stopping": True, "trace_points": 5},
     ],
     "MMC": [{"max_iter": 5}],
@@ -46,7 +47,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "AveragedOASIS": [
         {"n_steps": 400, "n_rankers": 3},
-        {"n_steps": 400, "n_rankers": 2, "dtype": "float64", "projection": "psd", "n_jobs": 2},
+        {"n_steps": 400, "n_rankers": 2, "dtype": "float64", "projection": "psd"},
         {"n_steps": 400, "n_rankers": 2, "early_stopping": True, "trace_points": 5},
     ],
 }
@@ -286,6 +287,24 @@ def test_a_trace_starts_at_euclidean_ends_with_the_model_and_changes_nothing(
         np.testing.assert_array_equal(seen[max(seen)], model.similarity(X, X))
 
 
+@tracing
+def test_trace_steps_that_are_not_reached(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = rows
+    n_steps = learner.get_params().get("n_steps")
+    with pytest.raises(ValueError, match="trace_steps"):
+        clone(learner).fit(X, y, trace_steps=[-1, 2])
+    if n_steps is not None:
+        # an online learner takes as many steps as it is told to
+        with pytest.raises(ValueError, match="trace_steps"):
+            clone(learner).fit(X, y, trace_steps=[2, n_steps + 1])
+        model = clone(learner).fit(X, y, trace_steps=[2, n_steps])
+        assert model.curve_["step"].tolist() == [step for step in (0, 2, n_steps) if step <= model.n_steps_]
+        return
+    # a batch learner may stop by itself
+    model = clone(learner).fit(X, y, trace_steps=[2, 10**6])
+    assert model.curve_["step"].tolist() == [0, 2, model.n_steps_]
+
+
 # Mistakes -----------------------------------------------------------------------------------------------------------
 
 
@@ -328,13 +347,13 @@ supervised = pytest.mark.parametrize("learner", [one for one in learners() if le
 
 @supervised
 def test_one_class_is_refused(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    with pytest.raises(ValueError, match="class"):
+    with pytest.raises(ValueError, match="at least two classes"):
         clone(learner).fit(rows[0], np.zeros(60))
 
 
 @supervised
 def test_classes_of_one_image_are_refused(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    with pytest.raises(ValueError, match="class"):
+    with pytest.raises(ValueError, match="at least two rows of some class"):
         clone(learner).fit(rows[0][:6], np.arange(6))
 
 

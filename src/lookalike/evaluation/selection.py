@@ -15,40 +15,12 @@ import numpy.typing as npt
 
 from lookalike.evaluation.ranking import Similarity, rank_leave_one_out
 from lookalike.evaluation.time_limit import cpu_time_limit
+from lookalike.learners._steps import log_spaced_steps as log_spaced_steps
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MEASURED = ("step", "map", "loss_rate")
-
-
-def log_spaced_steps(n_max: int, n_points: int = 60, first: int = 100) -> npt.NDArray[np.int64]:
-    """Step numbers at which a run is scored, evenly spaced on a logarithmic scale.
-
-    Parameters
-    ----------
-    n_max : int
-        The last step, always in the result.
-    n_points : int
-        How many; fewer come back where rounding makes two the same.
-    first : int
-        The first step; `n_max` if that is smaller.
-
-    Returns
-    -------
-    ndarray of int64, shape (<= n_points,)
-        Unique, ascending, ending at `n_max`.
-
-    Raises
-    ------
-    ValueError
-        When a number is below 1.
-    """
-    if min(n_max, n_points, first) < 1:
-        raise ValueError(f"steps, points and the first step must be at least 1; got {n_max}, {n_points} and {first}")
-    steps = np.geomspace(min(first, n_max), n_max, n_points)
-    steps[-1] = n_max
-    return np.unique(np.rint(steps).astype(np.int64))
 
 
 def grid(choices: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

@@ -17,8 +17,8 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from lookalike.evaluation.ranking import rank_leave_one_out
-from lookalike.evaluation.selection import log_spaced_steps
+from lookalike.learners._progress import Progress
+from lookalike.learners._steps import log_spaced_steps
 from lookalike.learners.base import Matrix, SimilarityLearner
 from lookalike.learners.triplets import as_seed
 
@@ -91,10 +91,9 @@ class OnlineLearner(SimilarityLearner):
         """Within `_internal`: a block in which the model is as the user wants it, for a trace."""
         yield
 
-    def _for_selection(self, seed: int) -> Self:
-        """Return the unfitted model that early stopping trains on the rows that are not held out."""
-        model: Self = clone(self).set_params(early_stopping=False, random_state=seed)
-        return model
+    def as_stopped(self) -> Self:
+        """Return the model that a fit which stopped at this step would give, within a trace."""
+        return self
 
     # What they share ------------------------------------------------------------------------------------------------
 
@@ -114,7 +113,8 @@ class OnlineLearner(SimilarityLearner):
             returns becomes columns of ``curve_``. It must not change the model. The examples and the result are the
             same bits with and without it.
         trace_steps : iterable of int, optional
-            Default: `trace_points` steps, evenly spaced in the logarithm.
+            0 to `n_steps`. Default: `trace_points` steps, evenly spaced in the logarithm. With early stopping, those
+            after the chosen number of steps have no row.
 
         Returns
         -------
@@ -123,15 +123,20 @@ class OnlineLearner(SimilarityLearner):
         Raises
         ------
         ValueError
-            On NaN or infinity, a single class, no class with two rows, or a parameter out of its range.
+            On NaN or infinity, a single class, no class with two rows, a trace step beyond `n_steps`, or a parameter
+            out of its range.
         """
         self._check_parameters()
+        if trace_steps is not None:
+            trace_steps = curve_points(int(self.n_steps), trace_steps, self.trace_points)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
         seed = as_seed(self.random_state)
         draw = self._sampler(X, y, seed)
         self.__dict__.pop("validation_curve_", None)  # of an earlier fit
         n_steps = self._best_step(X, y, seed) if self.early_stopping else int(self.n_steps)
+        if trace_steps is not None:
+            trace_steps = [step for step in trace_steps if step <= n_steps]
         self._start(X.shape[1])
         return self._train(self._prepare(X), draw, n_steps, trace, trace_steps)
 
@@ -152,7 +157,7 @@ class OnlineLearner(SimilarityLearner):
         points = curve_points(n_steps, trace_steps, self.trace_points)
         curve: list[dict[str, float]] = []
         taken = 0
-        with self._internal(rows), _Progress(n_steps, self.verbose, type(self).__name__) as progress:
+        with self._internal(rows), Progress(n_steps, self.verbose, type(self).__name__, many=True) as progress:
             for point in [*points, n_steps]:
                 losses, before = 0.0, taken
                 while taken < point:
@@ -162,7 +167,7 @@ class OnlineLearner(SimilarityLearner):
                     taken += len(examples)
                     self.n_steps_ += len(examples)
                     self.n_updates_ += updates
-                    progress.advance(len(examples), new_losses)
+                    progress.advance(len(examples), loss_rate=new_losses / len(examples))
                 if len(curve) < len(points):
                     record = {"step": point, "loss_rate": losses / (point - before) if point > before else np.nan}
                     if trace is not None:
@@ -174,14 +179,22 @@ class OnlineLearner(SimilarityLearner):
         return self
 
     def _best_step(self, X: Matrix, y: NDArray[Any], seed: int) -> int:
-        """Choose the number of steps by mean average precision on held-out rows (JMLR section 5.3.2)."""
+        """Choose the number of steps by mean average precision on held-out rows (JMLR section 5.3.2).
+
+        Every number of steps is scored by the model that a fit of so many steps gives, its projection included.
+        """
+        # the ranking is asked for here only: its module is a reader of learners
+        from lookalike.evaluation.ranking import rank_leave_one_out
+
         held_out = held_out_rows(y, self.validation_fraction, np.random.default_rng([seed, 1]))
         seen, labels = X[held_out], y[held_out]
 
         def score(model: Self, step: int) -> dict[str, float]:
-            return {"map": rank_leave_one_out(model, seen, labels, n_neighbours=0).mean_average_precision()}
+            stopped = model.as_stopped()
+            return {"map": rank_leave_one_out(stopped, seen, labels, n_neighbours=0).mean_average_precision()}
 
-        model = self._for_selection(seed).fit(X[~held_out], y[~held_out], trace=score)
+        model = clone(self).set_params(early_stopping=False, random_state=seed)
+        model.fit(X[~held_out], y[~held_out], trace=score)
         self.validation_curve_ = model.curve_
         return int(model.curve_["step"][np.argmax(model.curve_["map"])])
 
@@ -192,7 +205,7 @@ def curve_points(n_steps: int, trace_steps: Iterable[int] | None, n_points: int)
     Raises
     ------
     ValueError
-        When a step lies outside 0..n_steps.
+        When a step lies outside 0..n_steps, as such a pass takes just so many.
     """
     if trace_steps is None:
         return [0, *log_spaced_steps(n_steps, n_points).tolist()] if n_steps else [0]
@@ -200,29 +213,6 @@ def curve_points(n_steps: int, trace_steps: Iterable[int] | None, n_points: int)
     if points[0] < 0 or points[-1] > n_steps:
         raise ValueError(f"trace_steps must be between 0 and the number of steps, {n_steps}: {points}")
     return points
-
-
-class _Progress:
-    """A progress bar with steps per second and the present loss rate, or nothing."""
-
-    def __init__(self, total: int, verbose: int, title: str) -> None:
-        self.bar = None
-        if verbose > 0:
-            from tqdm import tqdm
-
-            self.bar = tqdm(total=total, unit="step", unit_scale=True, desc=title)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self.bar is not None:
-            self.bar.close()
-
-    def advance(self, steps: int, losses: float) -> None:
-        if self.bar is not None:
-            self.bar.set_postfix(loss_rate=f"{losses / steps:.3f}", refresh=False)
-            self.bar.update(steps)
 
 
 def held_out_rows(y: NDArray[Any], fraction: float, random: np.random.Generator) -> NDArray[np.bool_]:

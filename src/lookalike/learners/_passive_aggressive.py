@@ -88,11 +88,6 @@ class PassiveAggressive(OnlineLearner):
             self.n_projections_ += 1
         setattr(self, self.matrix_name, matrix)
 
-    def _for_selection(self, seed: int) -> Self:
-        # held-out rows choose the number of steps along one pass, at the end of which no projection is needed
-        model: Self = super()._for_selection(seed).set_params(projection=None)
-        return model
-
     def _refuse_overflow(self) -> None:
         with np.errstate(invalid="ignore", over="ignore"):
             finite = bool(np.isfinite(self._matrix().sum(dtype=np.float64)))

@@ -36,7 +36,8 @@ class AveragedOASIS(PassiveAggressive):
     n_rankers : int, default=5
         Rankers to average; the paper shows 5 and 10. While they learn there are so many d x d matrices in memory.
     early_stopping : bool, default=False
-        Choose the number of steps by mean average precision of the averaged ranker on held-out rows, as `OASIS` does.
+        Choose the number of steps by mean average precision of the averaged ranker, projected where
+        `projection` says so, on held-out rows, as `OASIS` does.
     validation_fraction : float, default=0.2
         Share of every class that is held out.
     trace_points : int, default=60

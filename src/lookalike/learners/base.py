@@ -312,6 +312,8 @@ def psd_factor(matrix: NDArray[Any], name: str = "the learner") -> NDArray[np.fl
     if not np.allclose(matrix, matrix.T, rtol=0.0, atol=tolerance * scale):
         raise ValueError(f"transform needs a symmetric matrix, and that of {name} is not: {hint}, or use similarity")
     values, vectors = np.linalg.eigh(np.asarray(matrix, dtype=np.float64))
+    if not values.size:  # the span of rows of zeros has no dimension
+        return vectors
     largest = max(float(values[-1]), 0.0)
     if values[0] < -tolerance * len(values) * max(largest, scale):
         raise ValueError(

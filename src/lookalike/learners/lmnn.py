@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from lookalike.evaluation.selection import log_spaced_steps
+from lookalike.learners._labelled_rows import class_codes, refuse_overflow
 from lookalike.learners._lmnn_kernels import all_slacks, listed_slacks, pair_distances, possible_impostors
+from lookalike.learners._progress import Progress
+from lookalike.learners._projections import without_negative_part
 from lookalike.learners._span import Span
+from lookalike.learners._steps import log_spaced_steps, traced_steps
 from lookalike.learners.base import SimilarityLearner, psd_factor
 
 Array = NDArray[np.float64]
@@ -28,8 +30,8 @@ CANDIDATE_MARGIN = 2.0
 GROWTH, BACKTRACK, FIRST_GROWTH = 1.01, 0.5, 1.5
 """What a step size is multiplied by after a success, a failure, and a success before the first failure."""
 
-FIRST_STEP = 0.01
-"""Length of the first step as a share of the length of M, whatever the scale of the data."""
+FIRST_STEP = 0.1
+"""Share of M = I by which the first step changes it in the direction in which it changes most."""
 
 WIDEST, NARROWEST, NARROWING = 1.0, 1e-3, 0.3
 """Width over which the accelerated descent rounds the kink of the hinge: at first, at last, and the factor between."""
@@ -37,7 +39,7 @@ WIDEST, NARROWEST, NARROWING = 1.0, 1e-3, 0.3
 STAGE_TOLERANCE = 1e-4
 """Relative change of the objective at which the accelerated descent goes to the next width."""
 
-FEW = 12
+FEW = 1 / 12
 """Fewer negative eigenvalues than this share of all are few."""
 
 TRACE_POINTS = 60
@@ -72,12 +74,14 @@ class LMNN(SimilarityLearner):
         ``"active_set"`` keeps a list of the triplets within twice the margin (Weinberger & Saul 2008), renewed every
         `refresh` iterations and whenever the objective has fallen by a tenth, and changes the gradient by the triplets
         whose loss changed. Whenever the list is renewed, and before the end, all impostors are looked at; had the
-        list left some out and was the objective not lower for it, the descent goes back to where it last looked.
+        list left some out and was the objective not lower for it, the descent goes back to where it last looked. So
+        the objective over all triplets, which is in ``curve_``, may rise between two looks even when not accelerated;
+        from look to look it then does not, nor does it ever with ``"naive"`` or ``refresh=1``.
     accelerated : bool, default=False
         True goes on to the minimum of eq. 13, which the papers' descent stays above, since it gets stuck at kinks:
         Nesterov's momentum, dropped after a step that fails, on the objective with the kink of its hinges rounded
         off over a width that shrinks from 1 to 1e-3 as the descent settles. The last minimum is above that of eq. 13
-        by no more than (1 - omega) / 2 * 1e-3 for every triplet whose slack is so close to 0.
+        by no more than (1 - omega) / 2 * 1e-3 for every triplet whose rounded-off amount differs between the two.
     max_iter : int, default=1000
         Most iterations; one that fails counts.
     tol : float, default=1e-7
@@ -96,6 +100,9 @@ class LMNN(SimilarityLearner):
         L with LL' = M.
     objective_ : float
         Of eq. 13, at the end.
+    converged_ : bool
+        Whether the descent ended by its own rule, `tol`, and not by `max_iter`. Without acceleration that may be at a
+        kink above the minimum.
     n_steps_ : int
         Iterations taken, failed ones included; ``n_iter_`` is the same by scikit-learn's name.
     curve_ : dict of numpy.ndarray
@@ -154,8 +161,8 @@ class LMNN(SimilarityLearner):
             Called at step 0 and after the iterations `trace_steps`, with the model as it is then; what it returns
             becomes columns of ``curve_``. It must not change the model.
         trace_steps : iterable of int, optional
-            Default: 60 iterations, evenly spaced in the logarithm. Those that the descent does not reach have no
-            row; the last one that it takes always has.
+            Not negative. Default: 60 iterations from 1 to `max_iter`, evenly spaced in the logarithm. Those that the
+            descent does not reach have no row; the last one that it takes always has.
 
         Returns
         -------
@@ -170,9 +177,11 @@ class LMNN(SimilarityLearner):
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
-        classes = _class_numbers(y)
-        points = self._curve_points(trace_steps)
-        _check_lengths(X)
+        classes, _ = class_codes(y)
+        wanted = traced_steps(trace_steps)
+        if wanted is None:
+            wanted = set(log_spaced_steps(max(int(self.max_iter), 1), TRACE_POINTS, first=1).tolist())
+        refuse_overflow(X)
         span = Span(X)
         targets = target_neighbours(span.coordinates, classes, self.n_neighbors)
         triplets = _ActiveSet if self.solver == "active_set" else _AllTriplets
@@ -194,7 +203,8 @@ class LMNN(SimilarityLearner):
                 row |= trace(self, step)
             curve.append(row)
 
-        self._iterate(descent, points, record)
+        self._iterate(descent, wanted, record)
+        self.converged_ = descent.finished
         self.M_ = span.full_matrix(descent.point.matrix)
         self.components_ = _without_zero_columns(span.full_factor(psd_factor(descent.point.matrix)))
         self.objective_ = float(curve[-1]["objective"])
@@ -206,26 +216,20 @@ class LMNN(SimilarityLearner):
         tags.target_tags.required = True
         return tags
 
-    def _iterate(self, descent: _Descent, points: set[int], record: Callable[[int], None]) -> None:
-        """Descend until the end, with a row of the curve at each point and at the last step."""
-        progress = _progress_bar(int(self.max_iter)) if self.verbose > 0 else None
+    def _iterate(self, descent: _Descent, wanted: set[int], record: Callable[[int], None]) -> None:
+        """Descend until the end, with a row of the curve at each wanted step and at the last."""
         record(0)
         step = 0
-        try:
+        with Progress(int(self.max_iter), self.verbose, "LMNN") as progress:
             while step < self.max_iter and not descent.finished:
                 descent.iterate()
                 step += 1
                 if step == self.max_iter or descent.finished:
                     descent.verify()
                     record(step)
-                elif step in points:
+                elif step in wanted:
                     record(step)
-                if progress is not None:
-                    progress.set_postfix(objective=f"{descent.point.objective:.6g}", refresh=False)
-                    progress.update()
-        finally:
-            if progress is not None:
-                progress.close()
+                progress.advance(objective=descent.point.objective)
 
     def _check_parameters(self) -> None:
         if not 0 <= self.omega <= 1:
@@ -238,14 +242,6 @@ class LMNN(SimilarityLearner):
             raise ValueError(f"tol must be a number that is not negative, not {self.tol!r}")
         if self.solver not in ("active_set", "naive"):
             raise ValueError(f"solver must be 'active_set' or 'naive', not {self.solver!r}")
-
-    def _curve_points(self, trace_steps: Iterable[int] | None) -> set[int]:
-        if trace_steps is None:
-            return set(log_spaced_steps(self.max_iter, TRACE_POINTS).tolist()) if self.max_iter else set()
-        points = {int(step) for step in trace_steps}
-        if points and (min(points) < 0 or max(points) > self.max_iter):
-            raise ValueError(f"trace_steps must be between 0 and max_iter, {self.max_iter}: {sorted(points)}")
-        return points
 
 
 def target_neighbours(rows: Array, classes: NDArray[np.int64], k: int) -> NDArray[np.int64]:
@@ -312,15 +308,16 @@ class _Descent:
         self._failed_before = False
         self._n_negative = 0
         self._look()
-        slope = float(np.linalg.norm(self._gradient))
-        self.finished = slope == 0.0
-        self._step = 0.0 if self.finished else FIRST_STEP * float(np.linalg.norm(identity)) / slope
+        # the spectral norm, as it is the same whether M is of the span or of the whole space
+        slope = float(np.abs(np.linalg.eigvalsh(self._gradient)).max(initial=0.0))
+        self.finished: bool = slope == 0.0
+        self._step = 0.0 if self.finished else FIRST_STEP / slope
 
     def iterate(self) -> None:
         """Try one step, keep it or take it back, and see whether that was the last."""
         start = self._start()
         moved = start - self._step * self._gradient
-        nearest, self._n_negative = _nearest_psd(moved, self._n_negative < len(moved) / FEW)
+        nearest, self._n_negative = without_negative_part(moved, self._n_negative < FEW * len(moved))
         trial = self._point(nearest)
         self._measure(trial)
         self._since_verified += 1
@@ -566,51 +563,8 @@ def _all_distances(X: Array, products: Array) -> Array:
     return np.asarray(distances)
 
 
-def _nearest_psd(matrix: Array, few_negative: bool) -> tuple[Array, int]:
-    """Return the nearest positive semidefinite matrix, and how many eigenvalues were negative.
-
-    Where few are, these and their vectors cost a third of all; where many are, twice as much.
-    """
-    if few_negative:
-        values, vectors = scipy.linalg.eigh(matrix, subset_by_value=(-np.inf, 0.0), check_finite=False)
-    else:
-        values, vectors = np.linalg.eigh(matrix)
-    n_negative = int(np.count_nonzero(values < 0))
-    if n_negative == 0:
-        return matrix, 0
-    if n_negative <= len(matrix) / 2:
-        values, vectors = values[:n_negative], vectors[:, :n_negative]
-        nearest = matrix - (vectors * values) @ vectors.T
-    else:
-        factor = vectors[:, n_negative:] * np.sqrt(values[n_negative:])
-        nearest = factor @ factor.T
-    return np.asarray((nearest + nearest.T) / 2), n_negative
-
-
 def _without_zero_columns(matrix: Array) -> Array:
     return np.ascontiguousarray(matrix[:, matrix.any(axis=0)])
-
-
-def _class_numbers(y: NDArray[Any]) -> NDArray[np.int64]:
-    labels, classes, sizes = np.unique(y, return_inverse=True, return_counts=True)
-    if len(labels) < 2:
-        raise ValueError("LMNN needs rows of at least two classes, y has one class: add rows of another class")
-    if sizes.max() < 2:
-        raise ValueError("LMNN needs a class with at least two rows, every class of y has one: add a row to some class")
-    return np.asarray(classes, dtype=np.int64)
-
-
-def _check_lengths(X: Any) -> None:
-    largest = float(abs(X).max())
-    # far from where products of squared lengths with n, or with L, could overflow
-    if largest > 1e100:
-        raise ValueError("X has values whose squares overflow in sums: scale the rows of X, for instance to length 1")
-
-
-def _progress_bar(total: int) -> Any:
-    from tqdm import tqdm
-
-    return tqdm(total=total, unit="iteration", desc="LMNN")
 
 
 def warm_up() -> None:

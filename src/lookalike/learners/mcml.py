@@ -14,7 +14,11 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from lookalike.learners._labelled_rows import class_codes
+from lookalike.learners._progress import Progress
+from lookalike.learners._projections import project_psd
 from lookalike.learners._span import Span
+from lookalike.learners._steps import traced_steps
 from lookalike.learners.base import SimilarityLearner
 
 Array = NDArray[np.float64]
@@ -50,7 +54,8 @@ class MCML(SimilarityLearner):
     doubled on success and halved on failure four to six times as many steps to get as low.
 
     Learning stops after `max_iter` steps, when the last three steps together lowered the objective by no more than
-    `tol` times its value at M = I, or when no step lowers it.
+    `tol` times its value at M = I, or when no step lowers it. That is early: with the default `tol` the objective may
+    still be far above its minimum, which takes a small `tol` and many steps.
 
     It over-fits: mean average precision on unseen rows is at its best after a few steps and falls while the objective
     does. The curve (`trace`) shows it; `max_iter` is then the parameter to choose.
@@ -77,7 +82,8 @@ class MCML(SimilarityLearner):
     objective_ : float
         Mean divergence at M, in nats.
     converged_ : bool
-        Whether learning stopped before `max_iter` steps, by `tol` or as no step lowered the objective.
+        True where learning stopped before `max_iter` steps: the last three together lowered the objective by no more
+        than `tol` times its value at M = I, or no step lowered it. It does not say that M is near the optimum.
     curve_ : dict of numpy.ndarray
         ``step``, ``objective`` and whatever the trace gave.
     metric_ : str
@@ -131,7 +137,7 @@ class MCML(SimilarityLearner):
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
-        wanted = _wanted_steps(trace_steps)
+        wanted = traced_steps(trace_steps)
         span = Span(X)
         self.metric_ = "sqeuclidean"
         self.__dict__.pop("components_", None)  # of an earlier fit, which must not serve the trace
@@ -175,7 +181,7 @@ class MCML(SimilarityLearner):
         """Yield the points of the descent up to where the stopping rule ends it, and whether each is the last."""
         steps = descend(objective)
         point, values = next(steps), []
-        with _Progress(int(self.max_iter), self.verbose) as progress:
+        with Progress(int(self.max_iter), self.verbose, "MCML") as progress:
             while point.step < self.max_iter:
                 values.append(point.objective)
                 recent = values[-1 - STEPS_COMPARED :]
@@ -186,7 +192,7 @@ class MCML(SimilarityLearner):
                     break
                 yield point, False
                 point = following
-                progress.advance(point.objective)
+                progress.advance(objective=point.objective)
         yield point, True
 
 
@@ -216,18 +222,14 @@ class CollapsingObjective:
     """
 
     def __init__(self, coordinates: Array, y: NDArray[Any]) -> None:
-        classes, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has a single class ({classes[0]!r}): give rows of at least two classes")
-        if sizes.max() < 2:
-            raise ValueError("no class has two rows: give at least one class two rows, so that there is a positive")
+        codes, sizes = class_codes(y)
         others = np.maximum(sizes - 1, 1)[codes]
         has_target = (sizes > 1)[codes]
         self.weights: Array = has_target / has_target.sum()
         self.constant = float(self.weights @ np.log(others))
         self.rows = _centred(coordinates)
         # sum over the pairs of a class of z z' is 2 (class size) times its scatter around its own mean
-        means = np.zeros((len(classes), coordinates.shape[1]))
+        means = np.zeros((len(sizes), coordinates.shape[1]))
         np.add.at(means, codes, self.rows)
         means /= sizes[:, None]
         within = (self.rows - means[codes]) * np.sqrt(2 * self.weights * sizes[codes] / others)[:, None]
@@ -286,7 +288,7 @@ def descend(objective: CollapsingObjective) -> Iterator[Point]:
     length = 1 / float(np.abs(np.linalg.eigvalsh(gradient)).max())
     step, halvings = 0, 0
     while halvings < MOST_HALVINGS:
-        new_matrix, new_factor = nearest_psd(matrix - length * gradient)
+        new_matrix, new_factor = project_psd(matrix - length * gradient)
         new_value, new_gradient = objective.value_and_gradient(new_factor)
         moved = new_matrix - matrix
         if not new_value < value + SUFFICIENT_DECREASE * float(np.vdot(gradient, moved)):
@@ -296,14 +298,6 @@ def descend(objective: CollapsingObjective) -> Iterator[Point]:
         length = _next_length(length, moved, new_gradient - gradient, step)
         matrix, factor, value, gradient = new_matrix, new_factor, new_value, new_gradient
         yield Point(step, matrix, factor, value)
-
-
-def nearest_psd(matrix: Array) -> tuple[Array, Array]:
-    """Return the positive semidefinite matrix nearest to a symmetric one, symmetric to the bit, and L with LL' = it."""
-    values, vectors = np.linalg.eigh(matrix)
-    positive = values > 0
-    factor = np.ascontiguousarray(vectors[:, positive] * np.sqrt(values[positive]))
-    return factor @ factor.T, factor
 
 
 def _next_length(length: float, moved: Array, bent: Array, step: int) -> float:
@@ -339,35 +333,3 @@ def _centred(coordinates: Array) -> Array:
     if np.linalg.norm(centred) < 1e-12 * np.linalg.norm(coordinates):
         centred[:] = 0
     return centred
-
-
-def _wanted_steps(trace_steps: Iterable[int] | None) -> set[int] | None:
-    if trace_steps is None:
-        return None
-    steps = {0, *(int(step) for step in trace_steps)}
-    if min(steps) < 0:
-        raise ValueError(f"trace_steps must not be negative: {sorted(steps)}")
-    return steps
-
-
-class _Progress:
-    """A progress bar with the present objective, or nothing."""
-
-    def __init__(self, total: int, verbose: int) -> None:
-        self.bar = None
-        if verbose > 0:
-            from tqdm import tqdm
-
-            self.bar = tqdm(total=total, unit="step", desc="MCML")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self.bar is not None:
-            self.bar.close()
-
-    def advance(self, objective: float) -> None:
-        if self.bar is not None:
-            self.bar.set_postfix(objective=f"{objective:.4f}", refresh=False)
-            self.bar.update()

@@ -15,14 +15,16 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from lookalike.learners._labelled_rows import class_codes, refuse_overflow
+from lookalike.learners._progress import Progress
+from lookalike.learners._projections import project_psd
 from lookalike.learners._span import Span
-from lookalike.learners.base import SimilarityLearner, _is_sparse
+from lookalike.learners._steps import traced_steps
+from lookalike.learners.base import SimilarityLearner
 
 Array = NDArray[np.float64]
 Trace = Callable[["MMC", int], "dict[str, float]"]
 
-LARGEST = 1e70
-"""Its fourth power, of which there are sums, is still a number."""
 RANK_TOLERANCE = 1e-10
 """Directions with less than this share of the largest variance within classes have none."""
 FIRST_STEP = 0.1
@@ -128,12 +130,8 @@ class MMC(SimilarityLearner):
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
-        wanted = None if trace_steps is None else {0, *(int(step) for step in trace_steps)}
-        if wanted and min(wanted) < 0:
-            raise ValueError(f"trace_steps must not be negative: {sorted(wanted)}")
-        # not abs(X), which sorts the indices of the user's matrix
-        if np.abs(X.data if _is_sparse(X) else X).max(initial=0.0) > LARGEST:
-            raise ValueError("X has values too large to be squared: scale its rows, for instance to length 1")
+        wanted = traced_steps(trace_steps)
+        refuse_overflow(X)
         span = Span(X)
         problem = SpreadingProblem(span.coordinates, y)
         self.metric_ = "sqeuclidean"
@@ -175,20 +173,11 @@ class MMC(SimilarityLearner):
         self.objective_ = point.objective
 
     def _points(self, problem: SpreadingProblem) -> Iterator[Point]:
-        progress = None
-        if self.verbose > 0:
-            from tqdm import tqdm
-
-            progress = tqdm(total=int(self.max_iter), unit="step", desc="MMC")
-        try:
+        with Progress(int(self.max_iter), self.verbose, "MMC") as progress:
             for point in ascend(problem, int(self.max_iter), self.tol):
-                if progress is not None and point.step:
-                    progress.set_postfix(objective=f"{point.objective:.4f}", refresh=False)
-                    progress.update()
+                if point.step:
+                    progress.advance(objective=point.objective)
                 yield point
-        finally:
-            if progress is not None:
-                progress.close()
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,11 +215,7 @@ class SpreadingProblem:
     """
 
     def __init__(self, coordinates: Array, y: NDArray[Any]) -> None:
-        classes, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has a single class ({classes[0]!r}): give rows of at least two classes")
-        if sizes.max() < 2:
-            raise ValueError("no class has two rows: give at least one class two rows")
+        codes, sizes = class_codes(y)
         similar = _mean_of_similar_pairs(coordinates, codes, sizes)
         variances, vectors = np.linalg.eigh(similar)
         squared_scale = float(np.vdot(coordinates, coordinates)) / len(coordinates)
@@ -277,7 +262,7 @@ class SpreadingProblem:
             excess = float(np.vdot(matrix, self.similar)) - self.bound
             if excess > 0:
                 matrix = matrix - (excess / size) * self.similar
-            matrix = _nearest_psd(matrix)
+            matrix = project_psd(matrix)[0]
             used = float(np.vdot(matrix, self.similar))
             if used <= (1 + EXCESS) * self.bound:
                 break
@@ -350,16 +335,6 @@ def _squared_distances(rows: Array) -> Array:
     products = rows @ rows.T
     own = np.diag(products)
     return np.maximum(own[:, None] + own - 2 * products, 0.0)
-
-
-def _nearest_psd(matrix: Array) -> Array:
-    values, vectors = np.linalg.eigh(matrix)
-    if values[0] >= 0:
-        return matrix
-    positive = values > 0
-    factor = vectors[:, positive] * np.sqrt(values[positive])
-    product = factor @ factor.T
-    return np.asarray(product + product.T) / 2
 
 
 def _square_root(matrix: Array) -> Array:

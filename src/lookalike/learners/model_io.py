@@ -20,8 +20,8 @@ def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | Non
     """Write a fitted learner as `path` (``.npz``) and ``path`` with suffix ``.json``; the same model, the same bytes.
 
     What is kept: the parameters and the fitted attributes (those that end in an underscore). Arrays, and dictionaries
-    of arrays, go to the ``.npz`` bit for bit. A parameter that JSON cannot hold (a random generator) is not kept: the
-    sidecar names it and the loaded model has its default.
+    of arrays, go to the ``.npz`` bit for bit. A parameter is kept where it is None, a number, a string, or a tuple or
+    list of such; any other (a random generator) is not: the sidecar names it and the loaded model has its default.
 
     Raises
     ------
@@ -87,7 +87,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     arrays = _read_arrays(path, sidecar["arrays"])
     try:
-        model = learner_class(sidecar["learner"])(**sidecar["parameters"])
+        parameters = {name: _as_parameter(value) for name, value in sidecar["parameters"].items()}
+        model = learner_class(sidecar["learner"])(**parameters)
     except TypeError as error:
         raise LookalikeError(
             f"{path.with_suffix('.json')} has parameters that {sidecar['learner']} does not take ({error}): "
@@ -151,8 +152,21 @@ def _read_arrays(path: Path, expected: dict[str, dict[str, Any]]) -> dict[str, n
 
 
 def _is_plain(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(_is_plain(item) for item in value)
     return value is None or isinstance(value, (bool, int, float, str, np.integer, np.floating, np.bool_))
 
 
 def _plain(value: Any) -> Any:
+    """Return a plain value as JSON holds it; JSON has no tuples, so one becomes ``{"tuple": [...]}``."""
+    if isinstance(value, (tuple, list)):
+        items = [_plain(item) for item in value]
+        return {"tuple": items} if isinstance(value, tuple) else items
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _as_parameter(value: Any) -> Any:
+    """Undo `_plain`."""
+    if isinstance(value, dict):
+        return tuple(_as_parameter(item) for item in value["tuple"])
+    return [_as_parameter(item) for item in value] if isinstance(value, list) else value

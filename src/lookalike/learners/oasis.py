@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,7 +30,8 @@ class OASIS(TripletLearner):
     early_stopping : bool, default=False
         Choose the number of steps by mean average precision on held-out rows (JMLR section 5.3.2): train on the rest,
         score the held-out rows against each other along the way, take the best number of steps (the smallest among
-        equals), then train on all rows for so many steps.
+        equals), then train on all rows for so many steps. With a `projection`, what is scored is W as a fit of so many
+        steps would project it, one projection for every point of the curve.
     validation_fraction : float, default=0.2
         Share of every class that is held out.
     trace_points : int, default=60
@@ -138,11 +139,6 @@ class OASIS(TripletLearner):
             self.W_[:] = project_psd(self.W_)[0]
             self.n_projections_ += 1
         return losses, updates
-
-    def _for_selection(self, seed: int) -> Self:
-        # with an interval, the pass that chooses the number of steps must project as the final one will
-        unprojected: Self = super()._for_selection(seed)
-        return unprojected if self.projection_interval is None else unprojected.set_params(projection="psd")
 
 
 def warm_up() -> None:

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from lookalike.learners._labelled_rows import class_codes, refuse_overflow
 from lookalike.learners._span import Span
-from lookalike.learners.base import SimilarityLearner, _is_sparse
+from lookalike.learners.base import SimilarityLearner
 
 Array = NDArray[np.float64]
 
-LARGEST = 1e140
-"""Its square, of which there are sums, is still a number."""
 LEAST_SHARE = 1e-8
 """A principal direction whose variance within classes, beside the directions before it, is less than this share of its
 variance has none that could be told from rounding."""
@@ -90,9 +89,7 @@ class RCA(SimilarityLearner):
             raise ValueError(f"n_components must be a whole number that is at least 1, or None, not {n_components!r}")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
-        # not abs(X), which sorts the indices of the user's matrix
-        if np.abs(X.data if _is_sparse(X) else X).max(initial=0.0) > LARGEST:
-            raise ValueError("X has values too large to be squared: scale its rows, for instance to length 1")
+        refuse_overflow(X)
         span = Span(X)
         directions, variances = principal_directions(span.coordinates)
         deviations = class_deviations(span.coordinates, y) @ directions
@@ -137,12 +134,8 @@ def class_deviations(coordinates: Array, y: NDArray[Any]) -> Array:
     ValueError
         When there is one class only, or none of two rows.
     """
-    classes, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
-    if len(classes) < 2:
-        raise ValueError(f"y has a single class ({classes[0]!r}): give rows of at least two classes")
-    if sizes.max() < 2:
-        raise ValueError("no class has two rows: give at least one class two rows that differ")
-    means = np.zeros((len(classes), coordinates.shape[1]))
+    codes, sizes = class_codes(y)
+    means = np.zeros((len(sizes), coordinates.shape[1]))
     np.add.at(means, codes, coordinates)
     deviations: Array = coordinates - (means / sizes[:, None])[codes]
     return deviations

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.learners._labelled_rows import class_codes
+
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -58,17 +60,7 @@ class TripletSampler:
         labels = np.asarray(y)
         if labels.ndim != 1:
             raise ValueError(f"y must be one label per image, a 1-D array, not one of shape {labels.shape}")
-        classes, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"triplets need images of at least two classes, y has {len(classes)} class: "
-                "add images of another class to take negatives from"
-            )
-        if sizes.max() < 2:
-            raise ValueError(
-                "triplets need a class with at least two images, and every class of y has one: "
-                "add a second image to some class"
-            )
+        codes, sizes = class_codes(labels)
         starts = np.cumsum(sizes) - sizes
         self._by_class = np.argsort(codes, kind="stable").astype(np.int32)
         place = np.empty(len(codes), dtype=np.int32)

@@ -46,7 +46,7 @@ def test_rankers_have_triplets_of_their_own(rows: tuple[np.ndarray, np.ndarray])
 
 
 def test_seeds_do_not_depend_on_how_many_there_are() -> None:
-    assert ranker_seeds(3, 10)[:5] == ranker_seeds(3, 5)
+    assert all(ranker_seeds(3, 10)[:n] == ranker_seeds(3, n) for n in range(11))
     assert len(set(ranker_seeds(3, 10) + ranker_seeds(4, 10))) == 20
     assert ranker_seeds(0, 0) == []
     assert ranker_seeds(np.random.default_rng(1), 2) == ranker_seeds(np.random.default_rng(1), 2)
@@ -119,6 +119,15 @@ def test_the_mean_is_projected(rows: tuple[np.ndarray, np.ndarray]) -> None:
     values, vectors = np.linalg.eigh(symmetric.W_)
     np.testing.assert_allclose(psd.W_, (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-10)
     np.testing.assert_allclose(psd.components_ @ psd.components_.T, psd.W_, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_mean_is_summed_in_double_precision_and_has_the_dtype_of_the_matrices(dtype: str) -> None:
+    # in single precision 2^24 + 1 is 2^24, and the two ones are lost
+    values = [2.0**24, 1.0, 1.0, -(2.0**24)]
+    mean = average_matrices(np.full((2, 2), value, dtype=dtype) for value in values)
+    assert mean.dtype == dtype
+    np.testing.assert_array_equal(mean, np.full((2, 2), 0.5))
 
 
 def test_matrices_to_average_are_checked() -> None:

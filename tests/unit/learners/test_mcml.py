@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from lookalike.evaluation.ranking import rank_leave_one_out
 from lookalike.learners import MCML, Euclidean
 from lookalike.learners import mcml as module
-from lookalike.learners.mcml import CollapsingObjective, Point, descend, nearest_psd
+from lookalike.learners._projections import project_psd
+from lookalike.learners.mcml import CollapsingObjective, Point, descend
 
 
 def clusters(n: int, d: int, classes: int = 4, seed: int = 0, signal: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
@@ -133,9 +134,9 @@ def test_the_objective_is_convex_along_a_line() -> None:
 # The descent --------------------------------------------------------------------------------------------------------
 
 
-def test_nearest_psd_sets_negative_eigenvalues_to_zero() -> None:
+def test_project_psd_sets_negative_eigenvalues_to_zero() -> None:
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
-    matrix, factor = nearest_psd((turn * [3.0, 0.5, -1.0, -2.0]) @ turn.T)
+    matrix, factor = project_psd((turn * [3.0, 0.5, -1.0, -2.0]) @ turn.T)
     np.testing.assert_allclose(matrix, (turn * [3.0, 0.5, 0, 0]) @ turn.T, atol=1e-14)
     np.testing.assert_array_equal(matrix, matrix.T)
     np.testing.assert_allclose(factor @ factor.T, matrix, atol=1e-14)
@@ -183,7 +184,7 @@ def test_the_end_is_the_optimum() -> None:
     random = np.random.default_rng(0)
     for _ in range(20):
         change = random.standard_normal((3, 3)) * 0.05
-        nearby = nearest_psd(point.matrix + change + change.T)[1]
+        nearby = project_psd(point.matrix + change + change.T)[1]
         assert objective.value_and_gradient(nearby)[0] >= point.objective - 1e-10
 
 

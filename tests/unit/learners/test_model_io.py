@@ -12,7 +12,7 @@ import pytest
 
 import lookalike
 from lookalike.errors import LookalikeError
-from lookalike.learners import OASIS
+from lookalike.learners import LEGO, OASIS
 
 X = np.array([[1.0, 0.0, 0.5], [0.9, 0.1, 0.5], [0.0, 1.0, 0.0], [0.1, 0.9, 0.0]])
 Y = [0, 0, 1, 1]
@@ -44,6 +44,16 @@ def test_what_is_not_known_is_refused(saved: Path, values: dict[str, object], me
     change(saved, **values)
     with pytest.raises(LookalikeError, match=message):
         lookalike.load(saved)
+
+
+@pytest.mark.parametrize("percentiles", [(10, 80.0), [10, 80], (np.int64(10), 80)])
+def test_pairs_of_numbers_stay_what_they_are(tmp_path: Path, percentiles: object) -> None:
+    model = LEGO(n_steps=20, percentiles=percentiles, random_state=0).fit(X, Y)
+    model.save(tmp_path / "model.npz")
+    loaded = lookalike.load(tmp_path / "model.npz").percentiles
+    assert loaded == percentiles
+    assert type(loaded) is type(percentiles)
+    assert all(type(number) in (int, float) for number in loaded)
 
 
 def test_missing_and_damaged_files_are_named(saved: Path, tmp_path: Path) -> None:

@@ -10,8 +10,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.learners import OASIS, DissimOASIS, Euclidean, OnlineProjOASIS, TripletSampler
+from lookalike.evaluation.ranking import rank_leave_one_out
+from lookalike.evaluation.selection import trace_candidates
+from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, Euclidean, OnlineProjOASIS, TripletSampler
 from lookalike.learners._oasis_kernels import HEAD_BYTES
+from lookalike.learners._online import held_out_rows
 from lookalike.learners._projections import project_psd
 
 
@@ -278,7 +281,29 @@ def test_traces_and_calls_do_not_move_the_projections(few_features: tuple[np.nda
     assert (traced.n_projections_, parts.n_projections_) == (9, 10)
 
 
-def test_early_stopping_projects_as_the_final_pass_does(few_features: tuple[np.ndarray, np.ndarray]) -> None:
+@pytest.mark.parametrize("learner", [OASIS, OnlineProjOASIS, DissimOASIS, AveragedOASIS])
+def test_early_stopping_scores_the_models_that_fits_of_so_many_steps_give(
+    few_features: tuple[np.ndarray, np.ndarray], learner: Any
+) -> None:
+    X, y = few_features
+    settings: dict[str, Any] = {"aggressiveness": 1.0, "projection": "psd", "random_state": 4}
+    model = learner(n_steps=1000, early_stopping=True, trace_points=6, **settings).fit(X, y)
+    curve = model.validation_curve_
+    held_out = held_out_rows(y, 0.2, np.random.default_rng([4, 1]))
+    X_train, y_train, X_val, y_val = X[~held_out], y[~held_out], X[held_out], y[held_out]
+    for step, found in zip(curve["step"], curve["map"], strict=True):
+        stopped = learner(n_steps=int(step), **settings).fit(X_train, y_train)
+        assert rank_leave_one_out(stopped, X_val, y_val, n_neighbours=0).mean_average_precision() == found
+    # the selection of the protocol sees the same
+    table = trace_candidates(
+        lambda chosen: learner(**settings, **chosen), [{}], X_train, y_train, X_val, y_val, curve["step"]
+    )
+    np.testing.assert_array_equal(table["map"], curve["map"])
+    unprojected = learner(n_steps=1000, early_stopping=True, trace_points=6, **settings | {"projection": None})
+    assert not np.array_equal(curve["map"], unprojected.fit(X, y).validation_curve_["map"])
+
+
+def test_early_stopping_projects_at_the_interval_of_the_final_pass(few_features: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = few_features
     asked: dict[int | None, Any] = {}
     for interval in (None, 20):
@@ -290,8 +315,6 @@ def test_early_stopping_projects_as_the_final_pass_does(few_features: tuple[np.n
         again = OASIS(1.0, best, projection="psd", projection_interval=interval, random_state=0).fit(X, y)
         np.testing.assert_array_equal(model.W_, again.W_)
     assert not np.array_equal(asked[None], asked[20])
-    unprojected = OASIS(1.0, 2000, early_stopping=True, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(asked[None], unprojected.validation_curve_["map"])
 
 
 def test_overflow_is_named_before_a_projection() -> None:

@@ -46,7 +46,7 @@ def test_a_generator_gives_one_seed() -> None:
 def test_one_class_and_classes_of_one_image_are_refused() -> None:
     with pytest.raises(ValueError, match="two classes"):
         PairSampler([1, 1, 1])
-    with pytest.raises(ValueError, match="at least two images"):
+    with pytest.raises(ValueError, match="at least two rows"):
         PairSampler([1, 2, 3])
     with pytest.raises(ValueError, match="not negative"):
         PairSampler([1, 1, 2]).draw(-1)
