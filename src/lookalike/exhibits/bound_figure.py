@@ -18,6 +18,7 @@ from lookalike.exhibits.panels import (
     MARKS,
     NO_PRINTED,
     finish,
+    folds_phrase,
     legend_entry,
     new_panels,
     places_to_mark,
@@ -96,8 +97,10 @@ def notes_on_bounds(context: Context, plot: Plot) -> str:
         for subset in context.subsets
         if (bounds["subset"] == subset.id).any()
     ]
+    over = folds_phrase(bounds, context)
+    lines = f"Lines: means over {over}; bands: from the least to the largest of them." if n_folds > 1 else ""
     tightest = f"After the last triplet the tightest is {'; '.join(ends)}."
-    return f"All bounds must lie above the mistakes, and {holds}. {tightest}"
+    return f"{lines} All bounds must lie above the mistakes, and {holds}. {tightest}".strip()
 
 
 def _end_sentence(bounds: pd.DataFrame, subset: SubsetInfo) -> str:

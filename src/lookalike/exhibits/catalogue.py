@@ -6,7 +6,7 @@ workflow makes; `lookalike.exhibits.write` needs no change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -69,25 +69,36 @@ class Numbers:
     """The papers' claims, from claims.csv: ``id, paper, settings, place, claim, rule, note``."""
     selections: pd.DataFrame | None = None
     """Validation mAP of candidates: ``subset, method, fold``, what was chosen among, ``step, map``."""
+    reference: pd.DataFrame | None = None
+    """Printed numbers, which some rules about claims are anchored to."""
 
 
 Draw = Callable[[Numbers, Context, "pd.DataFrame"], Table | Plot]
 Compare = Callable[[Numbers, Context, "pd.DataFrame"], "pd.DataFrame"]
 
 
-def _study_sentence(context: Context) -> str:
-    classes = ", ".join(
+def _classes(context: Context) -> str:
+    return ", ".join(
         subset.title + ("" if str(subset.n_classes) in subset.title.split() else f" ({subset.n_classes} classes)")
         for subset in context.subsets
     )
+
+
+def _study_sentence(context: Context) -> str:
     return (
-        f"{classes}; {context.n_folds} random partitions with {context.n_train} training and {context.n_test} test "
-        "images per class; each test image queries all others."
+        f"{_classes(context)}; {context.n_folds} random partitions with {context.n_train} training and "
+        f"{context.n_test} test images per class; each test image queries all others."
     )
 
 
 def _own_representation(context: Context) -> str:
     return f"{_images(context)}, representation {context.representation}: {_study_sentence(context)}"
+
+
+def _of_training(context: Context) -> str:
+    """About the data of what no test image is ranked for."""
+    partitions = f"{context.n_folds} random partitions with {context.n_train} training images per class"
+    return f"{_images(context)}, representation {context.representation}: {_classes(context)}; {partitions}."
 
 
 def _all_representations(context: Context) -> str:
@@ -109,6 +120,14 @@ def _selection(context: Context) -> str:
     return context.selection_sentence
 
 
+def _selection_of_variants(context: Context) -> str:
+    return context.selection_of(methods_of_variants(context))
+
+
+def _selection_of_all(context: Context) -> str:
+    return context.selection_of((*context.methods, *context.variants))
+
+
 def _no_selection(context: Context) -> str:
     return ""
 
@@ -120,8 +139,15 @@ def _no_notes(context: Context, drawn: Table | Plot) -> str:
 def _settings_of_methods(context: Context, drawn: Table | Plot) -> str:
     """What the study's settings want to be said of the methods that are shown."""
     shown = {str(name) for column in ("method", "series") if column in drawn.frame for name in drawn.frame[column]}
-    told = {title_of(method, context.method_titles): note for method, note in context.notes.items() if method in shown}
-    return " ".join(f"{title}: {note}." for title, note in told.items())
+    return _notes_of(context, shown)
+
+
+def _notes_of(context: Context, methods: Collection[str]) -> str:
+    """The study's notes on methods, each under its title."""
+    told = {
+        title_of(method, context.method_titles): note for method, note in context.notes.items() if method in methods
+    }
+    return " ".join(f"{title}: {note.rstrip('.')}." for title, note in told.items())
 
 
 def _has_star(table: Table) -> bool:
@@ -167,6 +193,8 @@ class Exhibit:
     """Whether its paper prints the numbers that it shows, so that they can stand beside ours; of some figures none."""
     rule: str = compared.RULE
     """How the status of a printed number is found, beneath the comparison."""
+    rows_in_sidecar: bool = False
+    """Whether the sidecar has the table's rows too, which are sentences rather than numbers."""
 
     @property
     def has_printed(self) -> bool:
@@ -258,6 +286,7 @@ def _tables(paper: str, name: str, make: Callable[..., Table], unit: str) -> Exh
         draw=_table(make, paper),
         drawn_by="lookalike.exhibits.tables",
         compare=_compare_table(paper),
+        notes=lambda context, drawn: context.stopped_sentence(context.methods),
     )
 
 
@@ -315,6 +344,7 @@ def _variants(paper: str, name: str) -> Exhibit:
         draw=_figure(variant_curves, paper),
         drawn_by="lookalike.exhibits.figures",
         compare=_nothing_printed,
+        selection=_selection_of_variants,
         notes=notes,
         prints_numbers=False,
     )
@@ -351,7 +381,7 @@ def _projections(paper: str, name: str) -> Exhibit:
             "Mean average precision of OASIS on the test images as a function of the number of training steps, without "
             "and with projections of W onto the positive semidefinite cone."
         ),
-        errors="Error bars: standard error of the mean over {n_folds} folds.",
+        errors="",
         needs=frozenset({"curves"}),
         draw=lambda numbers, context, reference: projection_curves(numbers.curves, context, paper),
         drawn_by="lookalike.exhibits.learning_figures",
@@ -372,7 +402,7 @@ def _mcml() -> Exhibit:
             "Mean average precision of MCML over training and test images as a function of its iterations; dotted: "
             "where it ended; dashed: Euclidean baseline on the test images."
         ),
-        errors="Error bars: standard error of the mean over {n_folds} folds.",
+        errors="",
         needs=frozenset({"metrics", "curves"}),
         draw=lambda numbers, context, reference: mcml_curves(numbers.metrics, numbers.curves, context),
         drawn_by="lookalike.exhibits.learning_figures",
@@ -392,11 +422,12 @@ def _symmetry() -> Exhibit:
             "Share of W that is symmetric, ||sym W|| / ||W||, as a function of the training steps of OASIS, which "
             "starts from W = I."
         ),
-        errors="Error bars: standard error of the mean over {n_folds} folds.",
+        errors="",
         needs=frozenset({"curves"}),
         draw=lambda numbers, context, reference: symmetry_curves(numbers.curves, context, reference),
         drawn_by="lookalike.exhibits.learning_figures",
         compare=_nothing_printed,
+        data=_of_training,
         of_own_representation=False,
         notes=lambda context, drawn: notes_on_symmetry(context, drawn) if isinstance(drawn, Plot) else "",
     )
@@ -413,11 +444,12 @@ def _loss_bound() -> Exhibit:
             "their number of JMLR Theorem 1 for several matrices U; W: the matrix after the last triplet, I: the "
             "identity; dotted: number of triplets seen."
         ),
-        errors="Lines: means over {n_folds} folds; bands: from the least to the largest of them.",
+        errors="",
         needs=frozenset({"bounds"}),
         draw=lambda numbers, context, reference: bound_curves(numbers.bounds, context),
         drawn_by="lookalike.exhibits.bound_figure",
         compare=_nothing_printed,
+        data=_of_training,
         of_own_representation=False,
         notes=lambda context, drawn: notes_on_bounds(context, drawn) if isinstance(drawn, Plot) else "",
     )
@@ -425,7 +457,10 @@ def _loss_bound() -> Exhibit:
 
 def _times(paper: str, name: str) -> Exhibit:
     def notes(context: Context, drawn: Table | Plot) -> str:
-        return runtime.notes_on_times(context, drawn, paper) if isinstance(drawn, Table) else ""
+        if not isinstance(drawn, Table):
+            return ""
+        stopped = context.stopped_sentence(runtime.methods_of_times(paper))
+        return " ".join(filter(None, (runtime.notes_on_times(context, drawn, paper), stopped)))
 
     return Exhibit(
         paper=paper,
@@ -443,6 +478,8 @@ def _times(paper: str, name: str) -> Exhibit:
         compare=lambda numbers, context, reference: runtime.compare_times(
             numbers.fits, context, reference, paper=paper
         ),
+        data=_of_training,
+        selection=lambda context: context.selection_of(runtime.methods_of_times(paper)),
         notes=notes,
         rule=runtime.RULE,
     )
@@ -458,18 +495,24 @@ def _comparison() -> Exhibit:
         name="comparison",
         kind="table",
         title="Methods compared",
-        shows=f"{against.HEADING}, of every method that was run.",
+        shows=f"{against.HEADING}, of every compared method and symmetric variant that was run.",
         errors=f"{against.RULE} -: not run here, or no fold in common.",
         needs=frozenset({"comparison"}),
         draw=lambda numbers, context, reference: against.comparison_table(numbers.comparison, context),
         drawn_by="lookalike.exhibits.comparison_table",
         compare=_nothing_printed,
+        selection=_selection_of_all,
+        notes=lambda context, drawn: against.notes_on_families(drawn, context) if isinstance(drawn, Table) else "",
     )
 
 
 def _claims() -> Exhibit:
     def notes(context: Context, drawn: Table | Plot) -> str:
-        return verdict_counts(drawn, context) if isinstance(drawn, Table) else ""
+        if not isinstance(drawn, Table) or context.not_run is not None:
+            return ""
+        run = (*context.methods, *context.variants, *context.timed, *context.projected)
+        told = (verdict_counts(drawn, context), _notes_of(context, run), context.stopped_sentence(run))
+        return " ".join(filter(None, told))
 
     return Exhibit(
         paper="learning",
@@ -482,9 +525,11 @@ def _claims() -> Exhibit:
         ),
         errors="",
         needs=frozenset({"claims"}),
-        draw=lambda numbers, context, reference: claims_table(numbers, context),
+        draw=lambda numbers, context, reference: claims_table(numbers, context, reference),
         drawn_by="lookalike.exhibits.claims",
+        rows_in_sidecar=True,
         compare=_nothing_printed,
+        selection=_selection_of_all,
         notes=notes,
     )
 

@@ -6,16 +6,19 @@ Everything here belongs to `lookalike.exhibits.claim_rules`, which says what eac
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lookalike.evaluation.comparison import CorrectedT, corrected_t_test, holm
+from lookalike.exhibits.compare import K_MAX
 from lookalike.exhibits.context import Context, SubsetInfo
+from lookalike.exhibits.facts import PAPER_OF_TEXT
+from lookalike.exhibits.reference import printed_number
 from lookalike.exhibits.runtime import minutes_of, times_over
 from lookalike.exhibits.style import title_of
-from lookalike.exhibits.tables import significant
+from lookalike.exhibits.tables import p_value, significant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +32,9 @@ MARGIN = 0.01
 """Differences of mAP up to this are none in practice: one point, the last digit that the papers print."""
 SATURATED = 0.95
 """A curve has saturated where it has made this share of its rise."""
-K_MAX = 60
-"""Precision at top k counts up to here, as far as figures draw it."""
+BY_T = " (t)"
+"""Marks evidence that one interval alone decides, that of the corrected resampled t-test: only OASIS against a method
+has the bootstrap's beside it."""
 TITLES = {
     "rca": "RCA",
     "mmc": "MMC",
@@ -40,6 +44,9 @@ TITLES = {
     "oasis-dissim": "Dissim-OASIS",
 }
 """Titles of methods that a study which does not run them does not name."""
+
+
+NOT_TRACED = "the curves of the schemes of projection were not traced"
 
 
 class Finding(NamedTuple):
@@ -133,7 +140,8 @@ def oasis_superior(numbers: Numbers, context: Context, subset: SubsetInfo, metho
     decided = {"better": HOLDS, "worse": FAILS}.get(row.verdict)
     if decided is None:
         decided = FAILS if within(_intervals_of(row), -MARGIN, MARGIN) else OPEN
-    return Finding(decided, f"OASIS minus {name_of(method, context)} {_both_intervals(row)}")
+    # the verdict needs the p-value too, so it is part of what decides
+    return Finding(decided, f"OASIS minus {name_of(method, context)} {_both_intervals(row)}, p {p_value(row.p_holm)}")
 
 
 def oasis_minus(
@@ -158,8 +166,16 @@ def _both_intervals(row: Any) -> str:
 
 
 def in_points(test: CorrectedT) -> str:
-    """``+4.0 [+2.1, +5.9]``: a mean difference and its 95% interval, in points."""
-    return f"{100 * test.mean:+.1f} [{100 * test.low:+.1f}, {100 * test.high:+.1f}]"
+    """``+4.0 [+2.1, +5.9] (t)``: a mean difference and its 95% interval by the corrected t-test alone, in points."""
+    return f"{100 * test.mean:+.1f} [{100 * test.low:+.1f}, {100 * test.high:+.1f}]{BY_T}"
+
+
+def printed(numbers: Numbers, metric: str) -> float | None:
+    """Number of OASIS that the running text of JMLR prints; None where the printed numbers are not at hand."""
+    if numbers.reference is None:
+        return None
+    row = printed_number(numbers.reference, PAPER_OF_TEXT, "text", "", "oasis", metric)
+    return None if row is None or math.isnan(row["value"]) else float(row["value"])
 
 
 def name_of(method: str, context: Context) -> str:
@@ -234,6 +250,10 @@ def best_at_every_k(numbers: Numbers, context: Context, subset: SubsetInfo, meth
     lower_for_sure = any(test.mean < 0 and p < 0.05 for test, p in zip(tests, adjusted, strict=True))
     where = f"at {len(tests) - n_lower} of {len(tests)} k, on average {in_points(average)}"
     figures = f"OASIS above {name_of(method, context)} {where}"
+    if n_lower:
+        # the k at which OASIS is lower are decided by their p-values
+        least = min(p for test, p in zip(tests, adjusted, strict=True) if test.mean <= 0)
+        figures += f", p {p_value(float(least))} where it is not"
     if average.high < 0 or lower_for_sure:
         return Finding(FAILS, figures)
     return Finding(HOLDS if not n_lower and average.low > 0 else OPEN, figures)
@@ -263,14 +283,46 @@ def slower(numbers: Numbers, context: Context, fast: str, slow: Sequence[str], f
     times = minutes_of(numbers.fits, context)
 
     def decide(subset: SubsetInfo, method: str) -> Finding:
-        pair = [times.get((subset.id, of), (math.nan, math.nan))[0] for of in (method, fast)]
-        if not (pair[0] >= 0 and pair[1] > 0):
+        ratio = _time_ratio(times, subset, method, fast)
+        if ratio is None:
             return missing(context, subset, (method, fast), "times")
-        ratio = pair[0] / pair[1]
-        figures = f"{name_of(method, context)} {times_over(ratio)} the time of {name_of(fast, context)}"
-        return Finding(HOLDS if ratio >= factor and ratio != 1 else FAILS, figures)
+        return Finding(HOLDS if ratio >= factor and ratio != 1 else FAILS, _ratio_figures(ratio, method, fast, context))
 
     return of_pairs(context, slow, decide)
+
+
+def slower_on_average(numbers: Numbers, context: Context, fast: str, slow: str, factor: float) -> Finding:
+    """The geometric mean over subsets of the slow method's CPU time over that of the fast one is at least the factor.
+
+    A subset on which a method did not converge is left out; one without times leaves it open.
+    """
+    times = minutes_of(numbers.fits, context)
+    ratios: list[float] = []
+
+    def decide(subset: SubsetInfo, method: str) -> Finding:
+        ratio = _time_ratio(times, subset, method, fast)
+        if ratio is None:
+            return missing(context, subset, (method, fast), "times")
+        ratios.append(ratio)
+        return Finding(HOLDS, _ratio_figures(ratio, method, fast, context))
+
+    found = of_pairs(context, [slow], decide)
+    if found.verdict != HOLDS:
+        return found
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    figures = f"; geometric mean {times_over(mean)}" if len(ratios) > 1 else ""
+    return Finding(HOLDS if mean >= factor else FAILS, found.evidence + figures)
+
+
+def _time_ratio(
+    times: Mapping[tuple[str, str], tuple[float, float]], subset: SubsetInfo, slow: str, fast: str
+) -> float | None:
+    over, under = (times.get((subset.id, of), (math.nan, math.nan))[0] for of in (slow, fast))
+    return over / under if over > 0 and under > 0 else None
+
+
+def _ratio_figures(ratio: float, slow: str, fast: str, context: Context) -> str:
+    return f"{name_of(slow, context)} {times_over(ratio)} the time of {name_of(fast, context)}"
 
 
 def mean_curve(
@@ -284,10 +336,23 @@ def mean_curve(
     return mean if len(mean) > 1 else None
 
 
-def saturation_of(numbers: Numbers, context: Context, subset: SubsetInfo) -> tuple[int | None, int] | None:
-    """Step at which the test mAP of OASIS saturates (None: it never rises) and the last traced one; None untraced."""
+class Saturation(NamedTuple):
+    """Where the mean test curve of OASIS saturates."""
+
+    step: int | None
+    """First step at which the curve has made `SATURATED` of its rise so far; None where it never rises."""
+    rising: bool
+    """Whether the peak is the last traced step: then it saturates at this step or later."""
+    last: int
+    """The last traced step."""
+
+
+def saturation_of(numbers: Numbers, context: Context, subset: SubsetInfo) -> Saturation | None:
+    """Where the test mAP of OASIS saturates; None untraced."""
     curve = mean_curve(numbers, context, subset, "oasis")
-    return None if curve is None else (saturation(curve), int(curve.index[-1]))
+    if curve is None:
+        return None
+    return Saturation(saturation(curve), int(curve.argmax()) == len(curve) - 1, int(curve.index[-1]))
 
 
 def curves_of_folds(
@@ -339,13 +404,50 @@ def symmetry_between(numbers: Numbers, context: Context, subset: SubsetInfo, low
 
 def end_scheme(context: Context) -> str:
     """The scheme that projects once, after learning; "" where there is none."""
-    return next((scheme for scheme in context.projected if scheme.endswith("end")), "")
+    at_end = (scheme for scheme in context.projected if context.projection_intervals.get(scheme, 0) is None)
+    return next(at_end, "")
 
 
 def schemes(context: Context) -> tuple[str, str]:
     """The schemes that project most and least often during training; "" where there are not two."""
-    during = [scheme for scheme in context.projected if scheme != end_scheme(context)]
-    return (during[0], during[-1]) if len(during) > 1 else ("", "")
+    intervals = {scheme: context.projection_intervals.get(scheme) for scheme in context.projected}
+    during = sorted((steps, scheme) for scheme, steps in intervals.items() if steps is not None)
+    return (during[0][1], during[-1][1]) if len(during) > 1 else ("", "")
+
+
+def traced_schemes(numbers: Numbers, context: Context, subset: SubsetInfo) -> list[str]:
+    """The schemes of projection whose test curves a subset has."""
+    return [of for of in context.projected if curves_of_folds(numbers, context, subset, of) is not None]
+
+
+def at_validation_stop(
+    numbers: Numbers, context: Context, subset: SubsetInfo, first: str, second: str
+) -> tuple[CorrectedT | None, str]:
+    """Test mAP of a traced method minus that of another, both as OASIS's validation stop would end them.
+
+    Both are read at the step nearest to the mean stop over folds at which both were traced; no test image chose it.
+
+    Returns
+    -------
+    tuple of (CorrectedT or None, str)
+        None with the reason, or the test with what is to be said of the step.
+    """
+    stops = context.selected_steps.get(subset.id, ())
+    if not stops:
+        return None, "no validation stop of OASIS at the traced C is known"
+    curves = [curves_of_folds(numbers, context, subset, method) for method in (first, second)]
+    if curves[0] is None or curves[1] is None:
+        return None, NOT_TRACED
+    steps = curves[0].index.intersection(curves[1].index).to_numpy(dtype=np.int64)
+    if not len(steps):
+        return None, "the curves have no traced step in common"
+    stop = float(np.mean(stops))
+    nearest = int(steps[np.abs(steps - stop).argmin()])
+    values = [of[of.index == nearest].iloc[0] for of in curves if of is not None]
+    test = t_test(values[0] - values[1], context)
+    if test is None:
+        return None, "fewer than two folds have both curves"
+    return test, f"at step {nearest:,} (validation stop of OASIS: {stop:,.0f})"
 
 
 def peaks(curves: pd.DataFrame) -> pd.Series:
@@ -360,6 +462,12 @@ def lost_shares(curves: pd.DataFrame) -> pd.Series:
     return lost
 
 
+def to_common_end(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both sets of curves on their own steps, up to the smaller of the two last steps."""
+    end = min(first.index.max(), second.index.max())
+    return first[first.index <= end], second[second.index <= end]
+
+
 def superior_curve(
     first: pd.DataFrame | None,
     second: pd.DataFrame | None,
@@ -369,11 +477,14 @@ def superior_curve(
     other: str,
     what: str,
 ) -> Finding:
-    """A number of two sets of curves, first minus second, over folds; superiority of the first decides."""
+    """A number of two sets of curves up to their common end, first minus second, over folds; the first's superiority.
+
+    Each curve is read on its own steps: on common ones alone, a peak between them would be lost.
+    """
     if first is None or second is None:
-        return Finding(LEFT_OUT, "the curves of the schemes of projection were not traced")
-    common = first.index.intersection(second.index)
-    test = t_test(number(first.loc[common]) - number(second.loc[common]), context) if len(common) else None
+        return Finding(LEFT_OUT, NOT_TRACED)
+    first, second = to_common_end(first, second)
+    test = t_test(number(first) - number(second), context)
     if test is None:
         return Finding(OPEN, "fewer than two folds have both curves")
     names = f"{name_of(name, context)} minus {name_of(other, context)}"

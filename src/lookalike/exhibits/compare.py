@@ -13,7 +13,7 @@ import numpy as np
 
 from lookalike.evaluation.statistics import summarise
 from lookalike.exhibits.context import Context, SubsetInfo
-from lookalike.exhibits.reference import PRINTED_TABLE, printed_number
+from lookalike.exhibits.reference import PRINTED_TABLE, printed_number, reason_in_print
 from lookalike.exhibits.style import title_of
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ PRINTED_TITLES = {
     "fast-lmnn": "LMNN (active set)",
 }
 """Titles of methods that only the printed tables name so."""
+K_MAX = 60
+"""Neighbours that precision curves show and rules count; the papers' text does not say how many they show."""
 TABLE_METRICS = ("map", "p@1", "p@10", "p@50")
 """Their rows."""
 STOP_IS_NO_SATURATION = "the paper reads saturation off its test curve; ours is the validation stop"
@@ -260,7 +262,7 @@ def without_verdict(
     if context.not_run_sentence is not None:
         return context.not_run_sentence, "the images are not in place"
     if math.isnan(row["value"]):
-        return NO_PRINTED_VALUE, row["note"] or "the paper prints no number"
+        return NO_PRINTED_VALUE, reason_in_print(row) or "the paper prints no number"
     if math.isnan(ours):
         method = method or row["method"]
         if (subset, method) in context.not_converged:

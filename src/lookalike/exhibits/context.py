@@ -6,9 +6,11 @@ may be held against print, and if not, why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from lookalike.exhibits.style import title_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,8 +68,12 @@ class Context:
     """Further methods that are run for their training times only (JMLR Table 5)."""
     projected: tuple[str, ...] = ()
     """Ways of projecting OASIS onto the positive semidefinite cone whose curves are traced (JMLR Figure 9)."""
+    projection_intervals: Mapping[str, int | None] = field(default_factory=dict)
+    """Way of projecting to the steps from one projection to the next; None where it projects only at the end."""
     not_converged: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(subset, method) to why it has no result, where a fit did not end within its time limit."""
+    stopped_at_limit: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    """(subset, method) to in how many folds, and of how many, its learner stopped at its limit of iterations."""
     processors: tuple[str, ...] = ()
     """Models of the processors that the study's fits ran on."""
     notes: Mapping[str, str] = field(default_factory=dict)
@@ -80,10 +86,10 @@ class Context:
     """Subset to the step at which validation stops OASIS at the traced C, a number for each fold that has one."""
     traced_stop_at_last_step: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     """Subset to whether each of these stops is the last traced step."""
-    at_grid_edge: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
-    """Subset to whether each fold's selection of OASIS chose a C at an end of its grid."""
-    at_last_step: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
-    """Subset to whether each fold's selection of OASIS chose the last traced step."""
+    at_grid_edge: Mapping[tuple[str, str], tuple[bool, ...]] = field(default_factory=dict)
+    """(subset, method) to whether each fold's selection chose an end of the method's grid."""
+    at_last_step: Mapping[tuple[str, str], tuple[bool, ...]] = field(default_factory=dict)
+    """(subset, method) to whether each fold's selection chose the last traced step."""
 
     @property
     def synthetic(self) -> bool:
@@ -115,34 +121,63 @@ class Context:
 
     @property
     def selection_sentence(self) -> str:
-        """How many folds' selection of OASIS ended where the grid or the trace ends; "" where none did.
+        """`selection_of` the compared methods."""
+        return self.selection_of(self.methods)
+
+    def selection_of(self, methods: Sequence[str]) -> str:
+        """In how many folds the selection of each method ended where its grid or the trace ends; "" where none did.
 
         Examples
         --------
-        ``In 3 of 10 folds selection chose the end of the grid of C, in 2 the last traced step.``
+        ``Selection ended at an end of what was tried: OASIS: in 2 of 10 folds the end of the grid, in 3 the last traced
+        step; LEGO: in 1 of 10 folds the end of the grid.``
         """
-        at_grid_edge, at_last_step = self._of_all_folds(self.at_grid_edge), self._of_all_folds(self.at_last_step)
-        ends = ((at_grid_edge, "the end of the grid of C"), (at_last_step, "the last traced step"))
-        parts = [(sum(folds), len(folds), end) for folds, end in ends if any(folds)]
-        if not parts:
+        told = []
+        for method in dict.fromkeys(methods):
+            ends = ((self.at_grid_edge, "the end of the grid"), (self.at_last_step, "the last traced step"))
+            folds = [(self._of_all_folds(flags, method), end) for flags, end in ends]
+            parts = [(sum(of_all), len(of_all), end) for of_all, end in folds if any(of_all)]
+            if parts:
+                n, n_folds, end = parts[0]
+                others = "".join(f", in {n} {end}" for n, _, end in parts[1:])
+                title = title_of(method, self.method_titles)
+                told.append(f"{title}: in {n} of {n_folds} folds {end}{others}")
+        return f"Selection ended at an end of what was tried: {'; '.join(told)}." if told else ""
+
+    def stopped_sentence(self, methods: Sequence[str]) -> str:
+        """In how many folds learners stopped at their limit of iterations; "" where none did.
+
+        Examples
+        --------
+        ``Stopped at the limit of iterations: LMNN in 5 of 5 folds (Var10), in 2 of 5 (Var20).``
+        """
+        told = []
+        for method in dict.fromkeys(methods):
+            counts = [(subset, self.stopped_at_limit.get((subset.id, method), (0, 0))) for subset in self.subsets]
+            parts = [
+                f"in {n} of {n_folds} {'folds ' if not place else ''}({subset.title})"
+                for place, (subset, (n, n_folds)) in enumerate((of, count) for of, count in counts if count[0])
+            ]
+            if parts:
+                told.append(f"{title_of(method, self.method_titles)} {', '.join(parts)}")
+        if not told or self.not_run is not None:
             return ""
-        n, n_folds, end = parts[0]
-        others = "".join(f", in {n} {end}" for n, _, end in parts[1:])
-        return f"In {n} of {n_folds} folds selection chose {end}{others}."
+        return f"Stopped at the limit of iterations: {'; '.join(told)}."
 
     @property
     def traced_stop_sentence(self) -> str:
         """How many folds' validation stop at the traced C is the last traced step; "" where none is."""
-        folds = self._of_all_folds(self.traced_stop_at_last_step)
+        subsets = () if self.not_run is not None else self.subsets
+        folds = [flag for subset in subsets for flag in self.traced_stop_at_last_step.get(subset.id, ())]
         if not any(folds):
             return ""
         stop = f"the validation stop at C = {self.traced_aggressiveness:g}"
         return f"In {sum(folds)} of {len(folds)} folds {stop} is the last traced step."
 
-    def _of_all_folds(self, flags: Mapping[str, tuple[bool, ...]]) -> list[bool]:
-        """Flags of all folds of the subsets drawn; none where nothing was run."""
+    def _of_all_folds(self, flags: Mapping[tuple[str, str], tuple[bool, ...]], method: str) -> list[bool]:
+        """Flags of a method in all folds of the subsets drawn; none where nothing was run."""
         subsets = () if self.not_run is not None else self.subsets
-        return [flag for subset in subsets for flag in flags.get(subset.id, ())]
+        return [flag for subset in subsets for flag in flags.get((subset.id, method), ())]
 
     def own(self, table: pd.DataFrame | None) -> pd.DataFrame | None:
         """Rows of a metrics or curve table that belong here; None when there are none."""
@@ -165,14 +200,14 @@ def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Contex
         ``validation``), ``methods`` (id to title) and ``subsets``: id to ``title``, ``printed`` settings, ``classes``
         ("published", a list or other words), ``n_classes`` asked for (0 where only a scan can tell) and
         ``published_classes`` (folders that the papers list under this id). ``variants``, ``timed`` and ``projected``
-        (lists of ids), ``titles`` (id to title, of all methods) and ``notes`` (id to a sentence) are empty and
-        ``traced_aggressiveness`` is 0.1 if
+        (lists of ids), ``projection_intervals`` (id to steps, None for a projection at the end alone), ``titles`` (id
+        to title, of all methods) and ``notes`` (id to a sentence) are empty and ``traced_aggressiveness`` is 0.1 if
         left out.
     fits : DataFrame or None
         What each fit recorded (timing.parquet): ``subset``, ``representation``, ``method``, ``fold``, ``n_classes``
-        ``not_converged`` ("" or a reason), ``processor`` and, of OASIS,
-        ``stop_at_traced_aggressiveness``, ``traced_stop_at_last_step``, ``at_grid_edge`` and
-        ``at_last_step``. None where nothing was run.
+        ``not_converged`` ("" or a reason), ``converged`` (False where the learner stopped at its limit of iterations),
+        ``processor``, ``at_grid_edge``, ``at_last_step`` and, of OASIS, ``stop_at_traced_aggressiveness`` and
+        ``traced_stop_at_last_step``. None where nothing was run.
 
     Returns
     -------
@@ -205,7 +240,9 @@ def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Contex
         variants=tuple(study.get("variants", ())),
         timed=tuple(study.get("timed", ())),
         projected=tuple(study.get("projected", ())),
+        projection_intervals=dict(study.get("projection_intervals", {})),
         not_converged=_not_converged(fits, representation),
+        stopped_at_limit=_stopped_at_limit(fits, representation),
         processors=() if fits is None or "processor" not in fits else tuple(sorted(set(fits["processor"]))),
         notes=dict(study.get("notes", {})),
         method_titles={**dict(study["methods"]), **study.get("titles", {})},
@@ -214,8 +251,8 @@ def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Contex
         traced_stop_at_last_step={
             subset: _flags(_with_stop(rows), "traced_stop_at_last_step") for subset, rows in oasis.items()
         },
-        at_grid_edge={subset: _flags(rows, "at_grid_edge") for subset, rows in oasis.items()},
-        at_last_step={subset: _flags(rows, "at_last_step") for subset, rows in oasis.items()},
+        at_grid_edge=_flags_of_methods(fits, representation, "at_grid_edge"),
+        at_last_step=_flags_of_methods(fits, representation, "at_last_step"),
     )
 
 
@@ -278,6 +315,28 @@ def _not_converged(fits: pd.DataFrame | None, representation: str) -> dict[tuple
     return reasons
 
 
+def _stopped_at_limit(fits: pd.DataFrame | None, representation: str) -> dict[tuple[str, str], tuple[int, int]]:
+    """(subset, method) to the number of folds whose learner did not end by its own rule, and of all folds."""
+    stopped = _flags_of_methods(fits, representation, "converged", value=False)
+    return {key: (sum(folds), len(folds)) for key, folds in stopped.items() if any(folds)}
+
+
+def _flags_of_methods(
+    fits: pd.DataFrame | None, representation: str, column: str, *, value: bool = True
+) -> dict[tuple[str, str], tuple[bool, ...]]:
+    """(subset, method) to whether the column has the value in each fold, in the order of folds."""
+    if fits is None or column not in fits:
+        return {}
+    own = fits[fits["representation"] == representation].sort_values("fold")
+    groups = own.groupby(["subset", "method"], sort=False)[column]
+    return {(str(subset), str(method)): _are(flags, value) for (subset, method), flags in groups}
+
+
+def _are(column: pd.Series, value: bool) -> tuple[bool, ...]:
+    """Whether each element is the value; neither None nor NaN is."""
+    return tuple(bool(flag) for flag in column.eq(value))
+
+
 def _oasis_fits(subset: str, representation: str, fits: pd.DataFrame | None) -> pd.DataFrame | None:
     if fits is None:
         return None
@@ -300,4 +359,4 @@ def _with_stop(rows: pd.DataFrame | None) -> pd.DataFrame | None:
 def _flags(rows: pd.DataFrame | None, column: str) -> tuple[bool, ...]:
     if rows is None or column not in rows:
         return ()
-    return tuple(bool(flag) for flag in rows[column].eq(True))
+    return _are(rows[column], True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lookalike.evaluation.statistics import summarise
-from lookalike.exhibits.compare import TABLE_METHODS
+from lookalike.exhibits.compare import K_MAX, TABLE_METHODS
 from lookalike.exhibits.context import Context, SubsetInfo
 from lookalike.exhibits.panels import (
     CAP,
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
 CURVE_COLUMNS = ("subset", "series", "step", "map", "sem", "n_folds")
 """Columns of the frames of curves of mAP."""
-K_MAX = 60
-"""Neighbours that the precision curves show; the papers' text does not say how many they show."""
 
 
 @dataclass(frozen=True)

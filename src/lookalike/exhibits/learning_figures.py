@@ -20,6 +20,7 @@ from lookalike.exhibits.figures import CURVE_COLUMNS, Plot, curve_point, draw_eu
 from lookalike.exhibits.panels import (
     MARKS,
     NO_PRINTED,
+    error_bars_sentence,
     finish,
     legend_entry,
     line_with_bars,
@@ -221,15 +222,12 @@ def notes_on_rankers(context: Context, plot: Plot) -> str:
     """Sentences of the caption: over how many folds the curves are, and that steps are those of each ranker."""
     if plot.frame.empty:
         return ""
-    n_folds = int(plot.frame["n_folds"].max())
     single = plot.frame[plot.frame["series"] == "single"]
     n_single = int(single["ranker"].nunique())
-    bars = f"error bars: standard error of the mean over {n_folds} folds" if n_folds > 1 else "no error bars"
-    of = f"the first {n_folds} of these partitions" if n_folds > 1 else "the first of these partitions"
-    fewer = f", of {of}" if n_folds < context.n_folds else ""
-    means = " A thin line is the mean of one ranker over the folds." if n_folds > 1 else ""
+    means = " A thin line is the mean of one ranker over the folds." if plot.frame["n_folds"].max() > 1 else ""
     C = f"C = {plot.frame['aggressiveness'].iloc[0]:g}"
-    return f"{n_single} rankers a fold{fewer}, {C}; {bars}.{means} {NOT_FROM_ZERO}"
+    bars = error_bars_sentence(plot.frame, context)
+    return f"{n_single} rankers a fold, {C}. {bars}{means} {NOT_FROM_ZERO}"
 
 
 def notes_on_mcml(context: Context, plot: Plot) -> str:
@@ -240,7 +238,7 @@ def notes_on_mcml(context: Context, plot: Plot) -> str:
         f"{step:,.0f} ({titles[subset]})"
         for subset, step in ends[["subset", "step"]].itertuples(index=False, name=None)
     ]
-    sentences = []
+    sentences = [error_bars_sentence(plot.frame[plot.frame["series"].isin(tuple(_NAMES))], context)]
     if means:
         iterations = f"Iterations after which it ended, mean over folds: {', '.join(means)}"
         sentences.append(f"{iterations}; a fold that ended keeps its value.")
@@ -255,13 +253,15 @@ def notes_on_projections(context: Context, plot: Plot) -> str:
         return ""
     none = "" if context.projected else "No way of projecting was run. "
     each = "each point is the test mAP of the model that a fit of so many steps gives"
-    return f"C = {context.traced_aggressiveness:g}; {each}. {none}{NOT_FROM_ZERO}"
+    bars = error_bars_sentence(plot.frame, context)
+    return f"{bars} C = {context.traced_aggressiveness:g}; {each}. {none}{NOT_FROM_ZERO}"
 
 
 def notes_on_symmetry(context: Context, plot: Plot) -> str:
     """Sentences of the caption: at which C, and what is printed, where it is drawn."""
     sentences = []
     if (plot.frame["series"] == "oasis").any():
+        sentences.append(error_bars_sentence(plot.frame, context))
         sentences.append(f"C = {context.traced_aggressiveness:g}. {NOT_FROM_ZERO}")
     printed = plot.frame.loc[plot.frame["series"] == "oasis, printed", "symmetry_index"]
     if len(printed):

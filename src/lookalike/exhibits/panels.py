@@ -13,6 +13,7 @@ from lookalike.exhibits.style import GREY, VERMILLION, Look, new_figure, title_o
 from lookalike.exhibits.tables import STAR, block_title
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -124,6 +125,33 @@ def not_drawn_sentence(context: Context, methods: Sequence[str]) -> str:
     if not reasons or context.not_run is not None:
         return ""
     return f"{STAR}: not drawn, since a fit did not end within its time limit: {'; '.join(reasons)}."
+
+
+def error_bars_sentence(frame: pd.DataFrame, context: Context, bars: str = "standard error of the mean") -> str:
+    """What error bars of means over folds are, and over how many of the study's partitions; "" without a mean.
+
+    Examples
+    --------
+    ``Error bars: standard error of the mean over 3 of these partitions.``
+    """
+    over = folds_phrase(frame, context)
+    if not over:
+        return ""
+    n_folds = frame.loc[frame["n_folds"] > 0, "n_folds"]
+    return f"Error bars: {bars} over {over}." if int(n_folds.max()) > 1 else "One fold; no error bars."
+
+
+def folds_phrase(frame: pd.DataFrame, context: Context) -> str:
+    """``5 folds``, ``3 of these partitions`` or ``2 to 5 folds``, by the means in a frame; "" without one."""
+    counts = sorted({int(n) for n in frame["n_folds"] if n > 0})
+    if not counts:
+        return ""
+    least, most = counts[0], counts[-1]
+    if least < most:
+        return f"{least} to {most} folds"
+    if most < context.n_folds:
+        return f"{most} of these partitions" if most > 1 else "one of these partitions"
+    return f"{most} folds"
 
 
 def legend_entry(axis: Axes, label: str, **look: Any) -> None:

@@ -104,3 +104,8 @@ def printed_number(
         & (reference["metric"] == metric)
     ]
     return None if rows.empty else rows.iloc[0]
+
+
+def reason_in_print(row: pd.Series) -> str:
+    """Why a printed cell has no number, without remarks on how we read it; "" where no reason is known."""
+    return str(row["note"]).partition(" (our reading")[0]

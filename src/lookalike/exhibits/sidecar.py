@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from lookalike.files import write_json
 
@@ -26,6 +27,7 @@ def write_sidecar(
     status: str = "",
     not_run: str | None = None,
     sources: Sequence[str] = (),
+    rows: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
     """Write ``{name}.json``.
 
@@ -53,6 +55,8 @@ def write_sidecar(
         ``not run: put X at Y``; None where it was run.
     sources : sequence of str
         Files that it is drawn from.
+    rows : sequence of mapping, optional
+        Rows of a table that are told here too; without them there is no such entry.
 
     Returns
     -------
@@ -74,6 +78,7 @@ def write_sidecar(
         "files": sorted(file.name for file in files),
         "sources": list(sources),
         "drawn_by": drawn_by,
+        **({"rows": [dict(row) for row in rows]} if rows else {}),
     }
     write_json(sidecar, path)
     return path

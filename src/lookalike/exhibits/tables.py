@@ -146,6 +146,13 @@ def significant(value: float, std: float = math.nan) -> str:
     return plus_minus(value, std, f",.{decimals}f", f",.{std_decimals}f")
 
 
+def p_value(p: float) -> str:
+    """Return a p-value as tables and claims print it: ``0.012``, ``< 0.001``, ``-`` for a NaN."""
+    if math.isnan(p):
+        return MISSING
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def _magnitude(value: float) -> int:
     """Power of ten of the first digit once rounded to two; 0 for a number that has none."""
     if value == 0 or not math.isfinite(value):

@@ -83,6 +83,7 @@ def write_exhibit(
     written.append(folder / f"{name}_compare.csv")
     write_table(comparison, written[-1])
     written.append(_write_text(compare_markdown(comparison, exhibit, context), folder / f"{name}_compare.md"))
+    rows: Any = drawn.frame.to_dict("records") if exhibit.rows_in_sidecar else ()
     sidecar = write_sidecar(
         folder,
         paper=paper,
@@ -99,6 +100,7 @@ def write_exhibit(
         status=compared.summary_line(statuses) if exhibit.has_printed else "",
         not_run=context.not_run_sentence,
         sources=sources,
+        rows=rows,
     )
     return [*written, sidecar]
 
@@ -141,6 +143,8 @@ def write_index(
 ) -> Path:
     """Write ``index.md``: every exhibit below a folder with caption and status, by paper, and classes left out.
 
+    Papers come first, then what is drawn of learning and of the representation; claims stand after what they rest on.
+
     Parameters
     ----------
     folder : path-like
@@ -162,8 +166,8 @@ def write_index(
     parts = [f"# {title}: exhibits\n"]
     if headline:
         parts.append("```\n" + headline.rstrip("\n") + "\n```\n")
-    for paper_folder in sorted(path for path in folder.iterdir() if path.is_dir()):
-        sidecars = [read_json(path) for path in sorted(paper_folder.glob("*.json"))]
+    for paper_folder in sorted((path for path in folder.iterdir() if path.is_dir()), key=_place_of_paper):
+        sidecars = [read_json(path) for path in sorted(paper_folder.glob("*.json"), key=_place_of_exhibit)]
         if sidecars:
             parts.append(f"## {PAPERS.get(paper_folder.name, paper_folder.name.capitalize())}\n")
             parts += [_entry(sidecar, paper_folder.name) for sidecar in sidecars]
@@ -198,6 +202,16 @@ def headline(metrics: pd.DataFrame | None, context: Context) -> str:
     star = f"; {STAR}: did not end within its time limit" if starred else ""
     lines.append(f"(mean ± standard deviation over {context.n_folds} folds{images}{star})")
     return "\n".join(lines) + "\n"
+
+
+def _place_of_paper(folder: Path) -> tuple[int, str]:
+    """The papers in the order of `PAPERS`, then learning, then the representation, then any other."""
+    order = [*PAPERS, "learning", "representation"]
+    return (order.index(folder.name) if folder.name in order else len(order), folder.name)
+
+
+def _place_of_exhibit(sidecar: Path) -> tuple[bool, str]:
+    return sidecar.stem == "claims", sidecar.name
 
 
 def _left_out_line(subset: str, dropped: pd.DataFrame) -> str:
@@ -237,7 +251,8 @@ def _check_data(exhibit: Exhibit, numbers: Numbers, context: Context) -> None:
         return
     for need in sorted(exhibit.needs):
         table = getattr(numbers, need)
-        if table is None or table.empty:
+        # with no method to compare OASIS with there is no row, and the table says so
+        if table is None or (table.empty and need != "comparison"):
             raise LookalikeError(f"{where} needs {need} and there are none: run the study's jobs first")
 
 

@@ -140,6 +140,7 @@ def compared(subset, method, difference, low, high, p=0.01, verdict="not decidab
         "n_folds": 5,
         "n_images": 250,
         "verdict": verdict,
+        "family": "compared",
     }
 
 

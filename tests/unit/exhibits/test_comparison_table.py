@@ -10,6 +10,7 @@ import pytest
 from lookalike.exhibits.catalogue import EXHIBITS, Numbers
 from lookalike.exhibits.comparison_table import HEADING, RULE, comparison_table, with_comparison
 from lookalike.exhibits.tables import table1, table4
+from lookalike.exhibits.write import write_exhibit
 
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
 
@@ -49,8 +50,33 @@ def test_every_method_of_the_study_has_a_row_in_every_block(comparison, context)
     more = replace(context, methods=("oasis", "mcml", "euclidean"), variants=("oasis-proj",), timed=("lmnn-naive",))
     frame = comparison_table(comparison, more).frame
     # those that only the comparison knows come last
-    expected = ["mcml", "euclidean", "oasis-proj", "lmnn-naive", "lego", "lmnn"]
+    expected = ["mcml", "euclidean", "lego", "lmnn", "oasis-proj"]
     assert frame["method"].tolist() == expected * 2
+    assert frame["family"].tolist() == (["compared"] * 4 + ["variants"]) * 2
+
+
+def test_families_of_p_values_have_blocks_and_sizes_of_their_own(comparison, context):
+    more = replace(context, methods=("oasis", "lego", "lmnn", "euclidean"), variants=("oasis-proj",))
+    variant = comparison.iloc[:1].assign(method="oasis-proj", family="variants")
+    table = comparison_table(pd.concat([comparison, variant]), more)
+    assert "| Var10, compared methods " in table.markdown
+    assert "| Var10, symmetric variants " in table.markdown
+    assert "| 50 classes, symmetric variants " in table.markdown
+    caption = EXHIBITS["learning", "comparison"].caption(more, table)
+    assert "p is adjusted over: compared methods 2 (Var10), 3 (50 classes); symmetric variants 1." in caption
+
+
+def test_nothing_to_compare_is_no_error(comparison, context, reference, tmp_path):
+    numbers = comparison.select_dtypes("number").columns.difference(["n_folds", "n_images"])
+    nothing = comparison.assign(**dict.fromkeys(numbers, float("nan")), n_folds=0, n_images=0, verdict="not decidable")
+    for table in (nothing, comparison.iloc[:0]):
+        write_exhibit(
+            "learning", "comparison", numbers=Numbers(comparison=table), context=context, reference=reference,
+            folder=tmp_path,
+        )  # fmt: skip
+        text = (tmp_path / "comparison.md").read_text()
+        assert row_of(text, "Var10", "Euclidean")[1] == "-"
+        assert "adjusted over" not in text
 
 
 def test_rows_without_a_difference_say_why(comparison, context, missing):
@@ -77,12 +103,12 @@ def test_a_single_fold_has_no_interval(comparison, context):
 
 def test_it_stands_under_the_papers_tables_with_its_rule(metrics, comparison, context, reference):
     more = replace(context, methods=("oasis", "euclidean"), variants=("oasis-proj",))
-    with_variant = pd.concat([comparison, comparison.assign(method="oasis-proj").iloc[:1]])
+    with_variant = pd.concat([comparison, comparison.assign(method="oasis-proj", family="variants").iloc[:1]])
     for paper, make, block in ((JMLR, table4, "10 classes"), (DRAFT, table1, "Var10")):
         table = make(metrics, more, reference)
         both = with_comparison(table, with_variant, more, paper)
         assert both.markdown.startswith(table.markdown)
-        assert both.markdown.endswith(f"{RULE}\n")
+        assert f"{RULE} Number of methods that p is adjusted over: 2 (Var10), 3 (50 classes).\n" in both.markdown
         assert f"**{HEADING}**" in both.markdown
         # the four rivals of the table and no variant
         assert row_of(both.markdown, block, "MCML")[1] == "-"

@@ -59,8 +59,8 @@ def test_after_a_run_classes_and_stops_come_from_the_fits(study: dict[str, Any],
     context = study_context(study, fits)
     assert [subset.n_classes for subset in context.subsets] == [10, 3]
     assert context.selected_steps == {"ten": (100, 101), "rest": (100, 101)}
-    assert context.at_grid_edge == {"ten": (False, True), "rest": (False, True)}
-    assert context.at_last_step == {"ten": (True, False), "rest": (True, False)}
+    assert {context.at_grid_edge[subset, "oasis"] for subset in ("ten", "rest")} == {(False, True)}
+    assert {context.at_last_step[subset, "oasis"] for subset in ("ten", "rest")} == {(True, False)}
     assert context.traced_stop_at_last_step == {"ten": (True, True), "rest": (True, True)}
     assert [subset.title for subset in context.subsets] == ["Ten", "rest"]
     assert context.methods == ("euclidean", "oasis")
@@ -78,7 +78,7 @@ def test_a_fold_without_a_stop_at_the_traced_aggressiveness_counts_not(
 
 
 def test_a_study_without_oasis_has_no_stops(study: dict[str, Any], fits: pd.DataFrame) -> None:
-    alone = fits[fits["method"] == "euclidean"]
+    alone = fits[fits["method"] == "euclidean"].assign(at_grid_edge=False, at_last_step=False)
     for table in (alone, alone.drop(columns=["stop_at_traced_aggressiveness", *FLAGS])):
         context = study_context(study | {"methods": {"euclidean": "Euclidean"}}, table)
         assert context.selected_steps == {"ten": (), "rest": ()}
@@ -88,17 +88,56 @@ def test_a_study_without_oasis_has_no_stops(study: dict[str, Any], fits: pd.Data
 def test_the_sentence_about_selections_has_only_parts_that_are_not_zero(
     study: dict[str, Any], fits: pd.DataFrame
 ) -> None:
-    grid, last = "the end of the grid of C", "the last traced step"
+    study = study | {"methods": {"oasis": "OASIS"}}
+    begin, grid, last = (
+        "Selection ended at an end of what was tried: OASIS: ",
+        "the end of the grid",
+        "the last traced step",
+    )
     for changes, sentence in (
-        ({}, f"In 2 of 4 folds selection chose {grid}, in 2 {last}."),
-        ({"at_last_step": False}, f"In 2 of 4 folds selection chose {grid}."),
-        ({"at_grid_edge": False, "at_last_step": True}, f"In 4 of 4 folds selection chose {last}."),
+        ({}, f"{begin}in 2 of 4 folds {grid}, in 2 {last}."),
+        ({"at_last_step": False}, f"{begin}in 2 of 4 folds {grid}."),
+        ({"at_grid_edge": False, "at_last_step": True}, f"{begin}in 4 of 4 folds {last}."),
         ({"at_grid_edge": False, "at_last_step": False}, ""),
     ):
         assert study_context(study, fits.assign(**changes)).selection_sentence == sentence
     none = fits.assign(traced_stop_at_last_step=False)
     assert study_context(study, none).traced_stop_sentence == ""
     assert study_context(study | {"not_run": "put X at Y"}, fits).selection_sentence == ""
+
+
+def test_the_sentence_about_selections_names_every_method(study: dict[str, Any], fits: pd.DataFrame) -> None:
+    fits = fits.assign(at_last_step=False)
+    fits.loc[(fits["method"] == "euclidean") & (fits["subset"] == "ten"), "at_grid_edge"] = False
+    sentence = study_context(study, fits).selection_sentence
+    assert sentence == (
+        "Selection ended at an end of what was tried: Euclidean: in 1 of 4 folds the end of the grid; "
+        "OASIS: in 2 of 4 folds the end of the grid."
+    )
+    assert "OASIS" not in study_context(study, fits).selection_of(["euclidean"])
+
+
+def test_learners_that_stopped_at_their_limit_are_counted(study: dict[str, Any], fits: pd.DataFrame) -> None:
+    # of `ten` fold 0 stopped at its limit, of `rest` both did
+    ended = (fits["subset"] == "ten") & (fits["fold"] == 1)
+    told = ended.astype(object).where(fits["method"] == "oasis", None)
+    fits = pd.concat([fits.assign(converged=told), fits.query("fold == 1").assign(fold=2, converged=True)])
+    context = study_context(study, fits)
+    assert context.stopped_at_limit == {("ten", "oasis"): (1, 3), ("rest", "oasis"): (2, 3)}
+    assert context.stopped_sentence(context.methods) == (
+        "Stopped at the limit of iterations: OASIS in 1 of 3 folds (Ten), in 2 of 3 (rest)."
+    )
+    assert context.stopped_sentence(["euclidean"]) == ""
+    # one column of numbers, as a table of all learners that tell may have
+    as_numbers = study_context(study, fits.assign(converged=fits["converged"].astype(float)))
+    assert as_numbers.stopped_at_limit == context.stopped_at_limit
+    assert study_context(study, fits.drop(columns="converged")).stopped_at_limit == {}
+
+
+def test_intervals_of_projections_come_from_the_study(study: dict[str, Any]) -> None:
+    intervals = {"often": 100, "end": None}
+    assert study_context(study | {"projection_intervals": intervals}, None).projection_intervals == intervals
+    assert study_context(study, None).projection_intervals == {}
 
 
 def test_before_a_run_they_are_what_was_asked_for(study: dict[str, Any]) -> None:

@@ -110,13 +110,24 @@ def test_the_caption_of_rankers_tells_folds_and_whose_steps(rankers, context):
     exhibit = EXHIBITS[JMLR, "fig7"]
     caption = exhibit.caption(context, ranker_curves(rankers, context, JMLR))
     assert "training steps of each ranker" in caption
-    assert "10 rankers a fold, C = 0.1; error bars: standard error of the mean over 5 folds." in caption
+    assert "10 rankers a fold, C = 0.1. Error bars: standard error of the mean over 5 folds." in caption
     assert "does not start at 0" in caption
     fewer = exhibit.caption(context, ranker_curves(rankers[rankers["fold"] < 2], context, JMLR))
-    assert "of the first 2 of these partitions, C = 0.1; error bars: standard error of the mean over 2" in fewer
+    assert "Error bars: standard error of the mean over 2 of these partitions." in fewer
     one = exhibit.caption(context, ranker_curves(rankers[rankers["fold"] < 1], context, JMLR))
-    assert "of the first of these partitions, C = 0.1; no error bars." in one
+    assert "One fold; no error bars." in one
     assert "mean of one ranker" not in one
+
+
+def test_the_caption_of_projections_tells_the_folds_that_were_traced(projections, projected):
+    exhibit = EXHIBITS[JMLR, "fig9"]
+    for n_folds, told in ((5, "over 5 folds."), (3, "over 3 of these partitions.")):
+        rows = projections[projections["fold"] < n_folds]
+        caption = exhibit.caption(projected, projection_curves(rows, projected, JMLR))
+        assert f"Error bars: standard error of the mean {told}" in caption
+    one = projections[(projections["fold"] < 2) | (projections["method"] == "oasis")]
+    mixed = exhibit.caption(projected, projection_curves(one, projected, JMLR))
+    assert "Error bars: standard error of the mean over 2 to 5 folds." in mixed
 
 
 def test_projections_are_drawn_beside_oasis_over_test_images(projections, projected):

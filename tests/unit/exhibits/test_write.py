@@ -13,6 +13,7 @@ import pytest
 from lookalike.errors import LookalikeError
 from lookalike.exhibits.catalogue import EXHIBITS, Numbers
 from lookalike.exhibits.compare import COLUMNS
+from lookalike.exhibits.reference import PAPERS
 from lookalike.exhibits.write import headline, write_exhibit, write_index
 
 JMLR = "oasis-jmlr-2010"
@@ -77,7 +78,11 @@ def test_the_sidecar_tells_what_is_shown(everything, paper, name):
     caption = sidecar["caption"]
     if exhibit.paper != "learning":
         assert (exhibit.title in caption) == exhibit.of_own_representation
-    facts = ("Var10 (10 classes)", "50 classes", "5 random partitions", "40 training", "25 test")
+    facts = ["Var10 (10 classes)", "50 classes", "5 random partitions", "40 training"]
+    # what no test image is ranked for does not speak of queries
+    of_training = name in ("symmetry", "loss_bound", "table5", "table2", "text")
+    assert ("each test image queries all others" in caption) is not of_training
+    facts += [] if of_training else ["25 test"]
     for fact in ("Caltech-256", *(facts if name != "text" else ())):
         assert fact in caption
     assert "Not comparable" not in caption
@@ -188,9 +193,10 @@ def test_captions_tell_selections_at_an_edge_and_reasons_by_subset(context):
     assert "validation stop at C = 0.1, mean over folds" in caption(context)
     assert "dotted" not in caption(replace(context, selected_steps={}))
     ends = {"var10": (True, False, True, False, False), "classes50": (False,) * 5}
-    selection = "In 2 of 10 folds selection chose the end of the grid of C."
+    of_oasis = {(subset, "oasis"): flags for subset, flags in ends.items()}
+    selection = "Selection ended at an end of what was tried: OASIS: in 2 of 10 folds the end of the grid."
     stop = "In 2 of 10 folds the validation stop at C = 0.1 is the last traced step."
-    at_ends = replace(context, at_grid_edge=ends, traced_stop_at_last_step=ends)
+    at_ends = replace(context, at_grid_edge=of_oasis, traced_stop_at_last_step=ends)
     for name, told, other in (("fig5", stop, selection), ("fig6", selection, stop), ("table4", selection, stop)):
         tell = EXHIBITS[JMLR, name].caption
         assert told in tell(at_ends)
@@ -201,6 +207,36 @@ def test_captions_tell_selections_at_an_edge_and_reasons_by_subset(context):
     mixed = caption(replace(context, subsets=(context.subsets[0], short)))
     assert "Not comparable with the printed numbers: 49 of the paper's 50 classes (50 classes)." in mixed
     assert "Hollow markers" in mixed
+
+
+def test_index_has_papers_first_and_claims_after_what_they_rest_on(everything):
+    text = write_index(everything, title="Caltech-256").read_text()
+    headings = [line[3:] for line in text.splitlines() if line.startswith("## ")]
+    assert headings == [*PAPERS.values(), "Learning", "Representation"]
+    assert text.index("### Methods compared") < text.index("### Claims of the papers") < text.index("## Representation")
+
+
+def test_the_sidecar_of_claims_has_its_rows(everything):
+    sidecar = json.loads((everything / "learning" / "claims.json").read_text())
+    table = pd.read_csv(everything / "learning" / "claims.csv", keep_default_na=False)
+    assert sidecar["rows"] == table.to_dict("records")
+    assert {"verdict", "evidence", "decided_by"} <= set(sidecar["rows"][0])
+    assert "rows" not in json.loads((everything / JMLR / "table4.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("paper", "name", "told"),
+    [
+        (JMLR, "table4", "OASIS in 3 of 5 folds (Var10)"),
+        (JMLR, "table5", "OASIS in 3 of 5 folds (Var10); LMNN in 1 of 5 folds (50 classes)"),
+    ],
+)
+def test_captions_tell_what_stopped_at_its_limit(numbers, context, reference, paper, name, told):
+    exhibit = EXHIBITS[paper, name]
+    stopped = replace(context, stopped_at_limit={("var10", "oasis"): (3, 5), ("classes50", "lmnn"): (1, 5)})
+    sentence = f"Stopped at the limit of iterations: {told}."
+    assert sentence in exhibit.caption(stopped, exhibit.draw(numbers, stopped, reference))
+    assert "Stopped at" not in exhibit.caption(context, exhibit.draw(numbers, context, reference))
 
 
 def test_index_lists_classes_left_out(tmp_path):
