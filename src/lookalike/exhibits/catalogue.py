@@ -400,7 +400,7 @@ def _mcml() -> Exhibit:
         title="MCML along its iterations",
         shows=(
             "Mean average precision of MCML over training and test images as a function of its iterations; dotted: "
-            "where it ended; dashed: Euclidean baseline on the test images."
+            "where it ends by itself; dashed: Euclidean baseline on the test images."
         ),
         errors="",
         needs=frozenset({"metrics", "curves"}),

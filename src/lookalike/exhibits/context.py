@@ -72,6 +72,8 @@ class Context:
     """Way of projecting to the steps from one projection to the next; None where it projects only at the end."""
     not_converged: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(subset, method) to why it has no result, where a fit did not end within its time limit."""
+    ended_after: Mapping[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
+    """(subset, method) to the steps after which the final fit of each fold ended."""
     stopped_at_limit: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     """(subset, method) to in how many folds, and of how many, its learner stopped at its limit of iterations."""
     processors: tuple[str, ...] = ()
@@ -242,6 +244,7 @@ def study_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Contex
         projected=tuple(study.get("projected", ())),
         projection_intervals=dict(study.get("projection_intervals", {})),
         not_converged=_not_converged(fits, representation),
+        ended_after=_ended_after(fits, representation),
         stopped_at_limit=_stopped_at_limit(fits, representation),
         processors=() if fits is None or "processor" not in fits else tuple(sorted(set(fits["processor"]))),
         notes=dict(study.get("notes", {})),
@@ -313,6 +316,14 @@ def _not_converged(fits: pd.DataFrame | None, representation: str) -> dict[tuple
         if len(failed):
             reasons[str(subset), str(method)] = f"{failed.iloc[0]} ({len(failed)} of {len(rows)} folds)"
     return reasons
+
+
+def _ended_after(fits: pd.DataFrame | None, representation: str) -> dict[tuple[str, str], tuple[int, ...]]:
+    if fits is None or "n_steps" not in fits:
+        return {}
+    own = fits[(fits["representation"] == representation) & fits["n_steps"].notna()]
+    groups = own.groupby(["subset", "method"], sort=False)["n_steps"]
+    return {(str(subset), str(method)): tuple(map(int, steps)) for (subset, method), steps in groups}
 
 
 def _stopped_at_limit(fits: pd.DataFrame | None, representation: str) -> dict[tuple[str, str], tuple[int, int]]:

@@ -137,8 +137,8 @@ def projection_curves(curves: pd.DataFrame | None, context: Context, paper: str)
 def mcml_curves(metrics: pd.DataFrame | None, curves: pd.DataFrame | None, context: Context) -> Plot:
     """Mean average precision of MCML over training and test images along its iterations.
 
-    No paper shows it. A fold in which MCML ended before others keeps its last value, so that the mean is always over
-    the same folds.
+    No paper shows it. The curve goes on past the iteration after which MCML ends by itself. A fold in which no step
+    lowers the objective any more keeps its last value, so that the mean is always over the same folds.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def mcml_curves(metrics: pd.DataFrame | None, curves: pd.DataFrame | None, conte
         for axis, subset in zip(axes, context.subsets, strict=True):
             axis.set_xlabel("Iterations")
             axis.set_ylabel("Mean average precision")
-            last = 0.0 if own is None else _draw_mcml(axis, own, subset, records)
+            last = 0.0 if own is None else _draw_mcml(axis, own, subset, context, records)
             if last:
                 draw_euclidean(axis, own, own_metrics, subset, "mcml", records, label_left=True)
             _iteration_axis(axis, last)
@@ -231,7 +231,7 @@ def notes_on_rankers(context: Context, plot: Plot) -> str:
 
 
 def notes_on_mcml(context: Context, plot: Plot) -> str:
-    """Sentences of the caption: after how many iterations MCML ended, and why a panel has no curve."""
+    """Sentences of the caption: after how many iterations MCML ends, and why a panel has no curve."""
     ends = plot.frame[plot.frame["series"] == "end"]
     titles = {subset.id: subset.title for subset in context.subsets}
     means = [
@@ -240,9 +240,9 @@ def notes_on_mcml(context: Context, plot: Plot) -> str:
     ]
     sentences = [error_bars_sentence(plot.frame[plot.frame["series"].isin(tuple(_NAMES))], context)]
     if means:
-        iterations = f"Iterations after which it ended, mean over folds: {', '.join(means)}"
-        sentences.append(f"{iterations}; a fold that ended keeps its value.")
-    empty = tuple(subset for subset in context.subsets if subset.id not in set(ends["subset"]))
+        sentences.append(f"Iterations after which it ends by itself, mean over folds: {', '.join(means)}.")
+    drawn = set(plot.frame.loc[plot.frame["series"].isin(tuple(_NAMES)), "subset"])
+    empty = tuple(subset for subset in context.subsets if subset.id not in drawn)
     sentences.append(not_drawn_sentence(replace(context, subsets=empty), ("mcml",)))
     return " ".join(filter(None, sentences))
 
@@ -327,7 +327,9 @@ def _places(x: np.ndarray, shift: float) -> np.ndarray:
     return places_to_mark(x, spacing * (0.5 + shift), spacing)
 
 
-def _draw_mcml(axis: Axes, curves: pd.DataFrame, subset: SubsetInfo, records: list[dict[str, Any]]) -> float:
+def _draw_mcml(
+    axis: Axes, curves: pd.DataFrame, subset: SubsetInfo, context: Context, records: list[dict[str, Any]]
+) -> float:
     """Training and test curve and the line where MCML ended; returns the last iteration, 0 where there is no curve."""
     last = 0.0
     for images, look, shift in (("train", Look(ORANGE, "^"), 0.0), ("test", LOOKS["mcml"], 0.5)):
@@ -342,13 +344,13 @@ def _draw_mcml(axis: Axes, curves: pd.DataFrame, subset: SubsetInfo, records: li
         last = max(last, float(x[-1]))
         for point in zip(x.astype(int), mean, sem, strict=True):
             records.append(curve_point(subset, images, *point, values.shape[1]))
-    chosen = (curves["subset"] == subset.id) & (curves["method"] == "mcml")
-    ends = curves[chosen].groupby("fold")["step"].max()
-    if last:
+    ends = context.ended_after.get((subset.id, "mcml"), ())
+    if last and ends:
+        end = float(np.mean(ends))
         axis.axvline(
-            ends.mean(), color=GREY, linestyle=":", linewidth=1.1, label="MCML ended, mean over folds", zorder=1.2
+            end, color=GREY, linestyle=":", linewidth=1.1, label="MCML ends by itself, mean over folds", zorder=1.2
         )
-        records.append(curve_point(subset, "end", float(ends.mean()), math.nan, math.nan, len(ends)))
+        records.append(curve_point(subset, "end", end, math.nan, math.nan, len(ends)))
     return last
 
 

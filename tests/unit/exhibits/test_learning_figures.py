@@ -147,6 +147,7 @@ def test_projections_are_drawn_beside_oasis_over_test_images(projections, projec
 
 
 def test_a_fold_in_which_mcml_ended_keeps_its_value(mcml, metrics, context):
+    context = replace(context, ended_after={("var10", "mcml"): (2, 3, 5), ("var10", "oasis"): (35_000,)})
     plot = mcml_curves(metrics, mcml, context)
     test = plot.frame[(plot.frame["subset"] == "var10") & (plot.frame["series"] == "test")].set_index("step")
     # 3 is missing: the other folds have no number there; 5 too, where the third has none
@@ -156,10 +157,10 @@ def test_a_fold_in_which_mcml_ended_keeps_its_value(mcml, metrics, context):
     assert test.loc[8, "map"] == pytest.approx((0.03 + 0.05 + 0.08) / 3 + 0.1)
     assert test.loc[0, "sem"] == pytest.approx(0.1 / np.sqrt(3))
     assert (test["n_folds"] == 3).all()
-    assert plot.frame[plot.frame["series"] == "end"]["step"].item() == pytest.approx(16 / 3)
+    assert plot.frame[plot.frame["series"] == "end"]["step"].item() == pytest.approx(10 / 3)
     assert plot.frame[plot.frame["series"] == "euclidean"]["map"].item() == pytest.approx(0.23)
     caption = EXHIBITS["learning", "mcml"].caption(context, plot)
-    assert "Iterations after which it ended, mean over folds: 5 (Var10); a fold that ended keeps its value." in caption
+    assert "Iterations after which it ends by itself, mean over folds: 3 (Var10)." in caption
 
 
 def test_without_metrics_the_baseline_is_the_start_of_mcml(mcml, context):
