@@ -61,14 +61,6 @@ def learners() -> list[SimilarityLearner]:
     ]
 
 
-def one_of_each() -> list[SimilarityLearner]:
-    """Return the first variant of every learner: what scikit-learn asks is asked of a class, not of its options."""
-    firsts: dict[type[SimilarityLearner], SimilarityLearner] = {}
-    for learner in learners():
-        firsts.setdefault(type(learner), learner)
-    return list(firsts.values())
-
-
 def accepting(*what: str) -> Any:
     chosen = [learner for learner in learners() if set(what) <= learner.accepts]
     return pytest.mark.parametrize("learner", chosen, ids=repr)
@@ -96,7 +88,7 @@ def fitted(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> S
     return clone(learner).fit(*rows)
 
 
-@parametrize_with_checks(one_of_each())
+@parametrize_with_checks(learners())
 def test_scikit_learn_contract(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -167,8 +167,19 @@ def test_killed_runs_and_one_core_end_in_the_same_bytes(
     finished: Project, new_project: Callable[[str], Project]
 ) -> None:
     project = new_project("killed")
-    runs = [f"runs/words500/demo10/{method}/1/metrics.parquet" for method in ("oasis", "mcml", "lego", "lmnn")]
-    names = (*runs, "runs/words500/demo10/oasis/1/curve.parquet", "rankers.parquet", "bounds.parquet")
+    every = [f"runs/words500/{subset}" for subset in ("demo10", "demo20")]
+    names = (
+        *(
+            f"{run}/{method}/{fold}/metrics.parquet"
+            for run in every
+            for method in ("euclidean", "oasis")
+            for fold in (0, 1)
+        ),
+        *(f"{run}/oasis/{fold}/curve.parquet" for run in every for fold in (0, 1)),
+        *(f"runs/words500/demo10/{method}/1/metrics.parquet" for method in ("mcml", "lego", "lmnn", "oasis-dissim")),
+        "rankers.parquet",
+        "bounds.parquet",
+    )
     numbers = [f"results/demo/{name}" for name in names]
     for n_started in (3, 12):
         running = subprocess.Popen(
