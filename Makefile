@@ -53,7 +53,9 @@ $(VENV)/.created:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# uv installs the locks faster than pip; where it cannot be had or fails, pip installs the same files
+# uv installs the locks faster than pip; where it cannot be had or fails, pip installs the same files. Compiling what is
+# installed, as pip does, pays at once: a workflow starts a process for every job, and where Python may not write
+# bytecode (PYTHONDONTWRITEBYTECODE, common in containers) each of them would compile its imports anew
 $(VENV)/.installer: envs/requirements-bootstrap.txt | $(VENV)/.created
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $< \
 	|| echo "uv could not be installed; pip alone installs the dependencies, which takes a few minutes"
@@ -61,7 +63,7 @@ $(VENV)/.installer: envs/requirements-bootstrap.txt | $(VENV)/.created
 
 define install
 	@echo "installing the locked dependencies of $< into $(VENV)"
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $< \
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r $< \
 	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 	@touch $@
