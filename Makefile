@@ -14,7 +14,7 @@ demo: $(VENV)/.runtime ## run the whole workflow on synthetic images made by cod
 	@$(BIN)/snakemake --cores $(CORES) demo || { \
 	echo "the demo did not finish; what is done stays: start it again with make demo"; \
 	echo "(if Snakemake says that the folder is locked and no other run is under way: make unlock)"; exit 1; }
-	@cat results/demo/exhibits/headline.txt
+	@cat results/demo/exhibits/headline.txt results/demo_landmarks/exhibits/headline.txt
 
 test: $(VENV)/.development ## run the whole test-suite
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile

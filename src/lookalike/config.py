@@ -25,6 +25,15 @@ Config = dict[str, Any]
 METHOD_ROLES = ("methods", "variants", "timed", "projected")
 """Keys of a study that list methods; a method has one role in it."""
 
+STUDIES = ("category", "landmark")
+"""Sections of studies; a data set belongs to one of them, because its results have one place."""
+
+SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks")
+"""Kinds of data sets whose images are made by code."""
+
+LANDMARK_KINDS = ("oxford5k", "landmarks", "synthetic_landmarks")
+"""Kinds of data sets that have ground truth for queries instead of classes."""
+
 
 def checked(config: Mapping[str, Any], schema_path: str | os.PathLike[str]) -> Config:
     """Return a completed copy of `config`, or say in one sentence what is wrong with it.
@@ -59,15 +68,33 @@ def checked(config: Mapping[str, Any], schema_path: str | os.PathLike[str]) -> C
     return completed
 
 
-def method_spec(config: Mapping[str, Any], dataset: str, method: str) -> Config:
-    """Return the settings of a method with the overrides that the category study of `dataset` makes."""
+def method_spec(config: Mapping[str, Any], dataset: str, method: str, codebook: str | None = None) -> Config:
+    """Return the settings of a method with the overrides that the study of `dataset` makes.
+
+    Parameters
+    ----------
+    config : mapping
+        As `checked` returns it.
+    dataset, method : str
+        Ids.
+    codebook : str, optional
+        Id of a codebook, whose own overrides in a landmark study come last.
+    """
     spec: Config = copy.deepcopy(config["methods"][method])
-    for key, value in config["category"][dataset]["overrides"].get(method, {}).items():
-        if isinstance(value, Mapping) and isinstance(spec.get(key), dict):
-            spec[key].update(value)
-        else:
-            spec[key] = value
+    study = config[study_of(config, dataset)][dataset]
+    of_codebook = study.get("codebook_overrides", {}).get(codebook, {})
+    for overrides in (study["overrides"], of_codebook):
+        for key, value in overrides.get(method, {}).items():
+            if isinstance(value, Mapping) and isinstance(spec.get(key), dict):
+                spec[key].update(value)
+            else:
+                spec[key] = value
     return spec
+
+
+def study_of(config: Mapping[str, Any], dataset: str) -> str:
+    """Return the section of the study that a data set belongs to."""
+    return next(study for study in STUDIES if dataset in config[study])
 
 
 def _fill(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> None:
@@ -134,16 +161,71 @@ def _refer(place: str, name: str, known: Iterable[str]) -> None:
 
 def _cross_check(config: Config) -> None:
     for dataset, settings in config["datasets"].items():
-        if settings["kind"] != "synthetic" and not settings.get("path"):
+        if settings["kind"] not in SYNTHETIC_KINDS and not settings.get("path"):
             raise LookalikeError(
                 f"config: datasets.{dataset} needs a `path`: the folder of its images, relative to the work folder"
+            )
+        if settings["kind"] == "landmarks" and not settings.get("ground_truth"):
+            raise LookalikeError(
+                f"config: datasets.{dataset} needs a `ground_truth`: the folder of its ground-truth files "
+                "(<landmark>_<n>_query.txt and the lists good, ok and junk), relative to the work folder"
             )
     for representation, settings in config["representations"].items():
         _refer(f"representations.{representation}.descriptor", settings["descriptor"], config["descriptors"])
     for method, settings in config["methods"].items():
         _refer(f"methods.{method}.learner", settings["learner"], MODULES)
+    for codebook, settings in config["codebooks"].items():
+        _cross_check_codebook(config, codebook, settings)
+    for dataset in config["category"].keys() & config["landmark"].keys():
+        raise LookalikeError(f"config: category and landmark both list {dataset!r}: name it in one of them")
     for dataset, study in config["category"].items():
         _cross_check_study(config, dataset, study)
+    for dataset, study in config["landmark"].items():
+        _cross_check_landmarks(config, dataset, study)
+
+
+def _cross_check_codebook(config: Config, codebook: str, settings: Config) -> None:
+    place = f"codebooks.{codebook}"
+    if codebook in config["representations"]:
+        raise LookalikeError(f"config: {place} has the id of a representation: give it another one")
+    if settings["published"]:
+        return
+    if "keypoints" not in settings:
+        raise LookalikeError(f"config: {place} needs `keypoints`: the id of those it is learned from")
+    _refer(f"{place}.keypoints", settings["keypoints"], config["keypoints"])
+
+
+def _cross_check_landmarks(config: Config, dataset: str, study: Config) -> None:
+    place = f"landmark.{dataset}"
+    _refer("landmark", dataset, config["datasets"])
+    kind = config["datasets"][dataset]["kind"]
+    if kind not in LANDMARK_KINDS:
+        raise LookalikeError(
+            f"config: {place} needs a data set with ground truth, of kind {', '.join(LANDMARK_KINDS)}, not {kind}"
+        )
+    for codebook in study["codebooks"]:
+        _refer(f"{place}.codebooks", codebook, config["codebooks"])
+        if config["codebooks"][codebook]["published"] and kind != "oxford5k":
+            raise LookalikeError(
+                f"config: {place}.codebooks names {codebook!r}, whose words are those of Oxford5K only"
+            )
+    sizes = [config["codebooks"][codebook]["words"] for codebook in study["codebooks"]]
+    if sizes != sorted(set(sizes)):
+        raise LookalikeError(f"config: {place}.codebooks must go from small to large, not {sizes} words")
+    listed = {role: study[role] for role in ("methods", "variants")}
+    parts = {part: study[part]["methods"] for part in ("sweep", "dimensions") if part in study}
+    for key, methods in (listed | parts | {"overrides": study["overrides"]}).items():
+        for method in methods:
+            _refer(f"{place}.{key}", method, config["methods"])
+    twice = [method for method, n in Counter(m for methods in listed.values() for m in methods).items() if n > 1]
+    if twice:
+        raise LookalikeError(
+            f"config: {place} lists {twice[0]!r} more than once under {', '.join(listed)}: name it once"
+        )
+    for codebook, overrides in study["codebook_overrides"].items():
+        _refer(f"{place}.codebook_overrides", codebook, study["codebooks"])
+        for method in overrides:
+            _refer(f"{place}.codebook_overrides.{codebook}", method, config["methods"])
 
 
 def _cross_check_study(config: Config, dataset: str, study: Config) -> None:
@@ -151,6 +233,9 @@ def _cross_check_study(config: Config, dataset: str, study: Config) -> None:
     _refer("category", dataset, config["datasets"])
     for representation in [study["representation"], *study["ablations"]]:
         _refer(f"{place}: a representation", representation, config["representations"])
+    kind = config["datasets"][dataset]["kind"]
+    if kind in LANDMARK_KINDS:
+        raise LookalikeError(f"config: {place} needs a data set of classes, not of kind {kind}: list it under landmark")
     for role in METHOD_ROLES:
         for method in study[role]:
             _refer(f"{place}.{role}", method, config["methods"])

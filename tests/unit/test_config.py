@@ -50,6 +50,22 @@ def test_the_example_of_the_documentation_is_valid(settings: dict[str, Any]) -> 
     assert "some-classes" in checked(settings, SCHEMA)["category"]
 
 
+def test_the_example_of_own_landmarks_is_valid(settings: dict[str, Any]) -> None:
+    example = yaml.safe_load((ROOT / "examples/some-landmarks.yaml").read_text())
+    for part, entries in example.items():
+        settings[part].update(entries)
+    assert checked(settings, SCHEMA)["landmark"]["some-landmarks"]["learning"]["negatives"] == 500
+
+
+def test_a_codebook_overrides_what_its_study_does(settings: dict[str, Any]) -> None:
+    config = checked(settings, SCHEMA)
+    blocks = {
+        codebook: method_spec(config, "oxford5k", "qpao", codebook)["parameters"]["n_blocks"]
+        for codebook in config["landmark"]["oxford5k"]["codebooks"]
+    }
+    assert blocks == {"sift-10k": 50, "sift-100k": 50, "sift-1m": 500}, "the paper's numbers of subsets"
+
+
 def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
     config = checked(settings, SCHEMA)
     demo, papers = method_spec(config, "demo", "oasis"), method_spec(config, "caltech256", "oasis")
@@ -78,7 +94,7 @@ def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
         ("category.demo.rankers", {"count": 4, "averages": [2], "folds": 6}, ["rankers.folds", "splits.folds"]),
         ("category.demo.splits", {"train": 8, "validation": 8}, ["validation must be smaller"]),
         ("category.nothing", {"representation": "words500", "methods": ["oasis"], "subsets": {"a": {"classes": "all"}}},
-         ["'nothing'", "there are: caltech256, demo"]),
+         ["'nothing'", "caltech256, demo"]),
         ("datasets.mine", {"kind": "folder"}, ["datasets.mine", "`path`"]),
         ("category.demo.variants", ["oasis-prj"], ["category.demo.variants", "did you mean 'oasis-proj'?"]),
         ("category.demo.timed", ["oasis"], ["'oasis'", "more than once", "methods, variants, timed, projected"]),
@@ -86,6 +102,21 @@ def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
         ("category.demo.ablation_methods", ["rca"], ["category.demo.ablation_methods", "there are: euclidean"]),
         ("methods.mcml.time_limit", 0, ["methods.mcml.time_limit"]),
         ("representations.words500.descriptor", "sift", ["'sift'", "lbp59-rgb20"]),
+        ("datasets.mine", {"kind": "landmarks", "path": "x"}, ["datasets.mine", "`ground_truth`", "_query.txt"]),
+        ("codebooks.words500", {"words": 5, "keypoints": "sift"}, ["codebooks.words500", "id of a representation"]),
+        ("codebooks.more", {"words": 5}, ["codebooks.more", "needs `keypoints`"]),
+        ("codebooks.sift-10k.keypoints", "surf", ["'surf'", "there are: sift, sift-small"]),
+        ("landmark.demo_landmarks.codebooks", ["sift-demo-10k", "sift-demo-1k"], ["small to large", "[10000, 1000]"]),
+        ("landmark.demo_landmarks.codebooks", ["oxford-words"], ["'oxford-words'", "Oxford5K only"]),
+        ("landmark.demo_landmarks.methods", ["soml"], ["landmark.demo_landmarks.methods", "'soml'"]),
+        ("landmark.demo_landmarks.variants", ["soml-da"], ["'soml-da'", "more than once"]),
+        ("landmark.demo_landmarks.sweep.methods", ["soml-dd"], ["sweep", "did you mean 'soml-da'?"]),
+        ("landmark.demo_landmarks.overrides.qpoa", {}, ["'qpoa'", "did you mean 'qpao'?"]),
+        ("landmark.oxford5k.codebook_overrides", {"sift-2k": {}}, ["'sift-2k'", "sift-10k"]),
+        ("landmark.demo", {"codebooks": ["sift-10k"], "methods": ["tfidf"]}, ["category and landmark", "'demo'"]),
+        ("landmark.demo_landmarks.landmarks", "some", ["landmark.demo_landmarks.landmarks"]),
+        ("category.oxford5k", {"representation": "words500", "methods": ["oasis"], "subsets": {"a": {"classes": "all"}}},
+         ["'oxford5k'"]),
     ],
 )  # fmt: skip
 def test_each_mistake_is_one_sentence_with_a_way_out(

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 
 import pytest
-from project import COPIED, ROOT, Project
+from project import CATEGORY, COPIED, ROOT, Project
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +29,7 @@ def new_project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pro
 
 @pytest.fixture(scope="session")
 def finished(new_project: Callable[[str], Project]) -> Project:
-    """The project after `snakemake demo` on the tiny configuration; tests must leave its results as they are."""
+    """The project after the tiny category study; tests must leave its results as they are."""
     project = new_project("finished")
-    project.snakemake("demo")
+    project.snakemake(CATEGORY)
     return project

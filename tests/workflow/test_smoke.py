@@ -1,4 +1,4 @@
-"""The whole workflow on the tiny configuration: what it makes, and that it makes nothing twice."""
+"""The category study on the tiny configuration: what it makes, and that it makes nothing twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from project import Project
+from project import CATEGORY, Project
 
 from lookalike.datasets.synthetic import SyntheticCategories
 from lookalike.seeds import integer_seed
@@ -130,19 +130,19 @@ def test_what_does_not_end_in_time_has_the_papers_star_and_a_reason(finished: Pr
 
 
 def test_a_finished_workflow_does_nothing_again(finished: Project) -> None:
-    assert finished.planned("demo") == {}
+    assert finished.planned(CATEGORY) == {}
 
 
 def test_a_deleted_figure_redraws_one_figure(finished: Project) -> None:
     figure = finished.folder / "results/demo/exhibits/oasis-jmlr-2010/fig6.png"
     before = figure.read_bytes()
     figure.unlink()
-    planned = finished.planned("demo")
+    planned = finished.planned(CATEGORY)
     assert planned.pop("draw_figure") == 1
-    assert set(planned) <= {"list_exhibits", "demo"}
-    finished.snakemake("demo")
+    assert set(planned) <= {"list_exhibits"}
+    finished.snakemake(CATEGORY)
     assert figure.read_bytes() == before
-    assert finished.planned("demo") == {}
+    assert finished.planned(CATEGORY) == {}
 
 
 def test_an_edited_kernel_reruns_what_it_changes(finished: Project) -> None:
@@ -151,7 +151,7 @@ def test_an_edited_kernel_reruns_what_it_changes(finished: Project) -> None:
     times = kernel.stat()
     try:
         kernel.write_bytes(original + b"\n# edited\n")
-        planned = finished.planned("demo")
+        planned = finished.planned(CATEGORY)
     finally:
         kernel.write_bytes(original)
         os.utime(kernel, ns=(times.st_atime_ns, times.st_mtime_ns))

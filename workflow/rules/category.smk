@@ -29,7 +29,7 @@ rule draw_splits:
 
 # a slow method runs a job for every fold, a fast one all folds in one; nothing else differs. Fits are timed for a table:
 # with --resources exclusive=1 one job that learns runs at a time
-for studied_dataset in studied():
+for studied_dataset in CATEGORY:
     for job_size in ("fold", "subset"):
 
         rule:

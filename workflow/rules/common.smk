@@ -21,10 +21,12 @@ os.environ.update(
 sys.path.insert(0, str(SOURCE))
 
 from lookalike import config as settings
-from lookalike.datasets import sources, subsets
-from lookalike.datasets.locate import listing_fingerprint, why_not_obtainable
+from lookalike.datasets import ground_truth, sources, subsets
+from lookalike.datasets.locate import listing_fingerprint, why_landmarks_not_obtainable, why_not_obtainable
 from lookalike.datasets.synthetic import SyntheticCategories
+from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
 from lookalike.errors import LookalikeError
+from lookalike.exhibits import landmark_catalogue
 from lookalike.learners.registry import learner_module
 from lookalike.seeds import integer_seed
 from lookalike.workflow_code import code_dependencies
@@ -37,6 +39,7 @@ except LookalikeError as error:
 SEED = config["seed"]
 DATASETS = config["datasets"]
 CATEGORY = config["category"]
+LANDMARK = config["landmark"]
 
 RESULTS = "results/{dataset}"
 DESCRIPTOR = f"{RESULTS}/descriptors/{{descriptor}}"
@@ -48,7 +51,8 @@ LOGS = "logs/{dataset}"
 wildcard_constraints:
     dataset="|".join(DATASETS),
     descriptor="|".join(config["descriptors"]),
-    representation="|".join(config["representations"]),
+    keypoints="|".join(config["keypoints"]),
+    representation="|".join([*config["representations"], *config["codebooks"]]),
     method="|".join(config["methods"]),
     subset="[A-Za-z0-9._-]+",
     fold="[0-9]+",
@@ -57,10 +61,18 @@ wildcard_constraints:
     module="[a-z_/]+",
 
 
+def one_of(names):
+    """A wildcard constraint that lets some names pass, and none if there are none."""
+    return "|".join(names) or "(?!)"
+
+
 def studied(synthetic=None):
-    """Data sets of the category study; only the synthetic or only the other ones if told so."""
+    """Data sets of all studies; only the synthetic or only the other ones if told so."""
     return [
-        dataset for dataset in CATEGORY if synthetic is None or (DATASETS[dataset]["kind"] == "synthetic") == synthetic
+        dataset
+        for study in settings.STUDIES
+        for dataset in config[study]
+        if synthetic is None or (DATASETS[dataset]["kind"] in settings.SYNTHETIC_KINDS) == synthetic
     ]
 
 
@@ -73,13 +85,16 @@ def has_results(dataset):
 def not_run(dataset):
     """Why a data set cannot be run now, as the sentence its exhibits show and the terminal once; empty if it can."""
     data = DATASETS[dataset]
-    if has_results(dataset) or data["kind"] == "synthetic":
+    archives = sources.load_archives(RESOURCES / "archives.yaml")
+    if has_results(dataset) or data["kind"] in settings.SYNTHETIC_KINDS:
         return ""
     if data["kind"] == "folder":
         why = "" if Path(data["path"]).is_dir() else f"not run: put a folder of class folders at {data['path']}"
+    elif data["kind"] in settings.LANDMARK_KINDS:
+        why = why_landmarks_not_obtainable(data, archives)
     else:
-        archive = sources.load_archives(RESOURCES / "archives.yaml")["caltech256"]
-        why = why_not_obtainable(archive, data["path"], RESOURCES / "caltech256-class-counts.csv", data["fetch"])
+        class_counts = RESOURCES / "caltech256-class-counts.csv"
+        why = why_not_obtainable(archives["caltech256"], data["path"], class_counts, data["fetch"])
     if why:
         logger.warning(f"{dataset}: {why}")
     return why
@@ -103,7 +118,7 @@ def folds(dataset):
 
 def method_spec(wildcards):
     """Settings of a method on a data set."""
-    return settings.method_spec(config, wildcards.dataset, wildcards.method)
+    return settings.method_spec(config, wildcards.dataset, wildcards.method, wildcards.get("representation"))
 
 
 def code(*modules):

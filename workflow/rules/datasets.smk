@@ -12,6 +12,8 @@ rule draw_images:
         f"{RESULTS}/drawn/{{shard}}.json",
     log:
         f"{LOGS}/draw_images/{{shard}}.log",
+    wildcard_constraints:
+        dataset=one_of(CATEGORY),
     conda:
         "../../envs/images.yaml"
     params:
@@ -40,6 +42,8 @@ rule locate_images:
         f"{RESULTS}/images.json",
     log:
         f"{LOGS}/locate_images.log",
+    wildcard_constraints:
+        dataset=one_of(CATEGORY),
     conda:
         "../../envs/images.yaml"
     params:
@@ -60,6 +64,8 @@ rule scan_images:
         listing=f"{RESULTS}/listing.txt",
     log:
         f"{LOGS}/scan_images.log",
+    wildcard_constraints:
+        dataset=one_of(CATEGORY),
     conda:
         "../../envs/images.yaml"
     threads: 8

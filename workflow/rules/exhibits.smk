@@ -21,6 +21,8 @@ rule draw_table:
         multiext(f"{EXHIBITS}/{{paper}}/{{table}}", *TABLE_FILES),
     log:
         f"{LOGS}/exhibits/{{paper}}/{{table}}.log",
+    wildcard_constraints:
+        dataset=one_of(CATEGORY),
     conda:
         "../../envs/exhibits.yaml"
     params:
@@ -38,6 +40,8 @@ rule draw_figure:
         multiext(f"{EXHIBITS}/{{paper}}/{{figure}}", *FIGURE_FILES),
     log:
         f"{LOGS}/exhibits/{{paper}}/{{figure}}.log",
+    wildcard_constraints:
+        dataset=one_of(CATEGORY),
     conda:
         "../../envs/exhibits.yaml"
     params:
@@ -61,6 +65,8 @@ rule draw_picture:
         multiext(f"{EXHIBITS}/{{paper}}/{{picture}}", *PICTURE_FILES),
     log:
         f"{LOGS}/exhibits/{{paper}}/{{picture}}.log",
+    wildcard_constraints:
+        dataset=one_of(CATEGORY),
     conda:
         "../../envs/exhibits.yaml"
     params:
@@ -88,6 +94,8 @@ rule list_exhibits:
         headline=f"{EXHIBITS}/headline.txt",
     log:
         f"{LOGS}/exhibits/index.log",
+    wildcard_constraints:
+        dataset=one_of(CATEGORY),
     conda:
         "../../envs/exhibits.yaml"
     params:

@@ -65,6 +65,8 @@ rule learn_codebook:
         f"{FEATURES}/codebook.npy",
     log:
         f"{LOGS}/learn_codebook/{{representation}}.log",
+    wildcard_constraints:
+        representation=one_of(config["representations"]),
     conda:
         "../../envs/images.yaml"
     params:
@@ -84,6 +86,8 @@ rule count_visterms:
         f"{FEATURES}/counts.npz",
     log:
         f"{LOGS}/count_visterms/{{representation}}.log",
+    wildcard_constraints:
+        representation=one_of(config["representations"]),
     conda:
         "../../envs/images.yaml"
     params:

@@ -61,10 +61,16 @@ def drawing_seed(dataset):
     return integer_seed(SEED, "datasets", dataset)
 
 
+def synthetic_spec(dataset):
+    """What the images of a synthetic data set are like."""
+    data = DATASETS[dataset]
+    recipe = SyntheticLandmarks if data["kind"] == "synthetic_landmarks" else SyntheticCategories
+    return recipe.from_settings(data[data["kind"]], drawing_seed(dataset))
+
+
 def drawn_folder(dataset):
     """Folder of a synthetic data set's images; other settings draw into another one."""
-    spec = SyntheticCategories.from_settings(DATASETS[dataset]["synthetic"], drawing_seed(dataset))
-    return f"results/{dataset}/images/{spec.fingerprint()}"
+    return f"results/{dataset}/images/{synthetic_spec(dataset).fingerprint()}"
 
 
 def folder_listing(wildcards):
@@ -145,7 +151,9 @@ def own_runs(wildcards, file, timed=True):
 
 
 def study_runs(wildcards, file):
-    """One file of every run of a data set's category study, those in further representations included."""
+    """One file of every run of a data set's study; in the category study also those in further representations."""
+    if wildcards.dataset in LANDMARK:
+        return landmark_runs(wildcards.dataset, file)
     study = CATEGORY[wildcards.dataset]
     ablations = expand(
         f"{RUN}/{{fold}}/{file}",
@@ -305,6 +313,8 @@ def exhibit_files(dataset, paper=""):
 
     Pictures of images need the images, figures the methods that they show.
     """
+    if dataset in LANDMARK:
+        return landmark_exhibit_files(dataset, paper)
     kinds = [
         (drawn_tables(dataset), TABLE_FILES),
         (drawn_figures(dataset), FIGURE_FILES),

@@ -149,9 +149,10 @@ def put_in_place(archive: Archive, folder: str | os.PathLike[str]) -> str:
     str
         ``put ... into ...``, with the file's name, address, size and MD5, and the folder that would do as well.
     """
+    size = "" if archive.size is None else f"{archive.size:,} bytes, "
     return (
-        f"put {archive.filename} from {archive.url} ({archive.size:,} bytes, md5 {archive.md5}) or the folder "
-        f"{archive.top_folder} into {os.fspath(folder)}"
+        f"put {archive.filename} from {archive.url} ({size}md5 {archive.md5}) or the folder {archive.top_folder} "
+        f"into {os.fspath(folder)}"
     )
 
 
@@ -187,7 +188,7 @@ def _attempt(archive: Archive, part: Path, *, timeout: float, progress: bool | T
     """Ask once for what is missing and append it to the part file."""
     import requests
 
-    if _size(part) > archive.size:
+    if _size(part) > _most_bytes(archive):
         part.unlink()
     have = _size(part)
     if have == archive.size:
@@ -200,10 +201,13 @@ def _attempt(archive: Archive, part: Path, *, timeout: float, progress: bool | T
             headers["If-Range"] = tag
     try:
         with requests.get(archive.url, headers=headers, stream=True, timeout=timeout) as response:
+            if archive.size is None and _is_whole(response, have):
+                return
             start = _agreed_start(archive, part, response, have)
             _write_tag(part, response.headers.get("ETag", ""))
-            with _progress_bar(archive, start, progress) as bar:
-                _append(response, part, start, archive, bar)
+            size = _whole_size(archive, response, start)
+            with _progress_bar(archive, size, start, progress) as bar:
+                _append(response, part, start, archive, size, bar)
     except requests.RequestException as error:
         raise _TryAgain(_cause(error)) from error
 
@@ -214,7 +218,7 @@ def _agreed_start(archive: Archive, part: Path, response: requests.Response, hav
     if code == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
         return have
     if code == 200:  # no ranges here, or the file has changed since: from the start
-        if length.isdigit() and int(length) != archive.size:
+        if archive.size is not None and length.isdigit() and int(length) != archive.size:
             raise _give_up(archive, part.parent, f"it offers {int(length):,} bytes instead of {archive.size:,}")
         return 0
     if code in (206, 416):
@@ -225,14 +229,32 @@ def _agreed_start(archive: Archive, part: Path, response: requests.Response, hav
     raise _give_up(archive, part.parent, f"the server answered {code} {response.reason}")
 
 
-def _progress_bar(archive: Archive, start: int, progress: bool | TextIO) -> Any:
+def _most_bytes(archive: Archive) -> int:
+    """Most bytes that the file can have: its size, or where that is not stated what its files may take unpacked."""
+    return archive.max_bytes if archive.size is None else archive.size
+
+
+def _is_whole(response: requests.Response, have: int) -> bool:
+    """Whether the server says that nothing comes after the `have` bytes that are there."""
+    return response.status_code == 416 and response.headers.get("Content-Range", "") == f"bytes */{have}"
+
+
+def _whole_size(archive: Archive, response: requests.Response, start: int) -> int | None:
+    """Size that the finished file has: the published one, else what the server says of it, else unknown."""
+    length = response.headers.get("Content-Length", "")
+    if archive.size is None and length.isdigit():
+        return start + int(length)
+    return archive.size
+
+
+def _progress_bar(archive: Archive, size: int | None, start: int, progress: bool | TextIO) -> Any:
     """Bar of a download that begins at `start`; standard error that is no terminal may be a log, and gets none."""
     from tqdm import tqdm
 
     stream = sys.stderr if isinstance(progress, bool) else progress
     on_terminal = stream.isatty()
     return tqdm(
-        total=archive.size,
+        total=size,
         initial=start,
         unit="B",
         unit_scale=True,
@@ -243,21 +265,22 @@ def _progress_bar(archive: Archive, start: int, progress: bool | TextIO) -> Any:
     )
 
 
-def _append(response: requests.Response, part: Path, start: int, archive: Archive, bar: Any) -> None:
+def _append(response: requests.Response, part: Path, start: int, archive: Archive, size: int | None, bar: Any) -> None:
     """Write the body to the part file from `start` on, never past the archive's size."""
+    most = _most_bytes(archive) if size is None else size
     with part.open("ab" if start else "wb") as stream:
         for chunk in response.iter_content(_CHUNK):
             stream.write(chunk)
             bar.update(len(chunk))
-            if stream.tell() > archive.size:
+            if stream.tell() > most:
                 break
     have = _size(part)
-    if have > archive.size:
+    if have > most:
         part.unlink()
         _tag_file(part).unlink(missing_ok=True)
-        raise _give_up(archive, part.parent, f"it sends more than the {archive.size:,} bytes that it should have")
-    if have < archive.size:
-        raise _TryAgain(f"the connection ended after {have:,} of {archive.size:,} bytes")
+        raise _give_up(archive, part.parent, f"it sends more than the {most:,} bytes that it should have")
+    if size is not None and have < size:
+        raise _TryAgain(f"the connection ended after {have:,} of {size:,} bytes")
 
 
 def _verified_download(archive: Archive, part: Path) -> str:
@@ -275,7 +298,7 @@ def _verified_sha256(archive: Archive, file: Path, what_now: str) -> str:
     if not file.is_file():
         raise LookalikeError(f"{file} is not a file: move it away, or {put_in_place(archive, file.parent)}")
     size = _size(file)
-    if size != archive.size:
+    if archive.size is not None and size != archive.size:
         raise LookalikeError(f"{file} has {size:,} bytes instead of {archive.size:,}; {what_now}")
     md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
     try:
@@ -292,7 +315,7 @@ def _verified_sha256(archive: Archive, file: Path, what_now: str) -> str:
 
 def _record(archive: Archive, target: Path, sha256: str) -> None:
     """Write what was accepted beside the file; a user's read-only folder stays as it is."""
-    facts = {"url": archive.url, "size": archive.size, "md5": archive.md5, "sha256": sha256}
+    facts = {"url": archive.url, "size": _size(target), "md5": archive.md5, "sha256": sha256}
     sidecar = target.with_name(target.name + ".json")
     try:
         if sidecar.is_file() and read_json(sidecar) == facts:

@@ -6,10 +6,12 @@ import csv
 import hashlib
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 from lookalike.datasets.fetch import fetch_archive, is_reachable, not_run_reason, put_in_place, unpacked_folder
+from lookalike.datasets.ground_truth import landmarks_of
 from lookalike.datasets.sources import Archive
 from lookalike.errors import LookalikeError
 
@@ -58,6 +60,7 @@ def obtain_archive(
     if root is not None:
         if class_counts is not None:
             _check_complete(root, archive, _read_class_counts(class_counts))
+        _check_number(root, archive)
         return {"root": root.as_posix()}
     file = os.path.join(folder, archive.filename)
     if not may_download and not os.path.exists(file):
@@ -68,15 +71,19 @@ def obtain_archive(
     root = unpack_tar(
         path,
         os.path.join(folder, archive.top_folder),
-        max_bytes=2 * archive.size,
+        max_bytes=archive.max_bytes,
         max_members=MAX_MEMBERS,
-        top_folder=archive.top_folder,
+        top_folder=None if archive.flat else archive.top_folder,
+        flat=archive.flat,
     )
     return {"root": root.as_posix(), "archive": archive.filename, "md5": archive.md5}
 
 
 def why_not_obtainable(
-    archive: Archive, folder: str | os.PathLike[str], class_counts: str | os.PathLike[str], may_download: bool
+    archive: Archive,
+    folder: str | os.PathLike[str],
+    class_counts: str | os.PathLike[str] | None,
+    may_download: bool,
 ) -> str:
     """Return why an archive's images cannot be had now, as a ``not run: ...`` sentence; empty where they can.
 
@@ -90,15 +97,132 @@ def why_not_obtainable(
     root, file = unpacked_folder(archive, folder), Path(folder) / archive.filename
     if root is not None:
         try:
-            _check_complete(root, archive, _read_class_counts(class_counts))
+            if class_counts is not None:
+                _check_complete(root, archive, _read_class_counts(class_counts))
+            _check_number(root, archive)
         except LookalikeError as error:
             return f"not run: {error}"
         return ""
     if file.is_file():
         size = file.stat().st_size
-        wrong = f"not run: {file} has {size:,} bytes instead of {archive.size:,}; {put_in_place(archive, folder)}"
-        return "" if size == archive.size else wrong
+        if archive.size is None or size == archive.size:
+            return ""
+        return f"not run: {file} has {size:,} bytes instead of {archive.size:,}; {put_in_place(archive, folder)}"
     return "" if may_download and is_reachable(archive) else not_run_reason(archive, folder)
+
+
+def obtain_landmarks(
+    archives: Mapping[str, Archive],
+    folder: str | os.PathLike[str],
+    *,
+    may_download: bool = True,
+    fetch_words: bool = False,
+    progress: bool | TextIO = True,
+) -> dict[str, Any]:
+    """Return where the Oxford Buildings are, after fetching, verifying and unpacking whatever is missing.
+
+    Parameters
+    ----------
+    archives : mapping of str to Archive
+        With the keys ``oxford5k_images``, ``oxford5k_ground_truth`` and ``oxford5k_words``.
+    folder : str or path-like
+        Where the user puts the archives or their unpacked folders, and where downloads go.
+    may_download : bool
+        Whether to use the network for what is not there.
+    fetch_words : bool
+        Whether to download the published visual words too; if they are in place they are used anyway.
+    progress : bool or TextIO
+        As for `obtain_archive`.
+
+    Returns
+    -------
+    dict
+        ``root``, the folder of photographs; ``ground_truth``, the folder of its text files; ``words``, the folder of
+        the published visual words, only if they are there; and ``archives``, the MD5 of each archive that was unpacked
+        just now.
+
+    Raises
+    ------
+    LookalikeError
+        As for `obtain_archive`.
+    """
+    wanted = {"root": archives["oxford5k_images"], "ground_truth": archives["oxford5k_ground_truth"]}
+    if (fetch_words and may_download) or _is_in_place(archives["oxford5k_words"], folder):
+        wanted["words"] = archives["oxford5k_words"]
+    # the ground truth comes first: if it is wrong, that shows before two gigabytes are fetched
+    found = {
+        what: obtain_archive(wanted[what], folder, may_download=may_download, progress=progress)
+        for what in sorted(wanted)
+    }
+    record: dict[str, Any] = {what: facts["root"] for what, facts in found.items()}
+    record["archives"] = {facts["archive"]: facts["md5"] for facts in found.values() if "archive" in facts}
+    return record
+
+
+def own_landmarks(path: str | os.PathLike[str], ground_truth: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return where a user's own photographs and their ground truth are, after checking that they are there.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Folder of photographs.
+    ground_truth : str or path-like
+        Folder of text files; see `lookalike.datasets.ground_truth`.
+
+    Returns
+    -------
+    dict
+        ``root`` and ``ground_truth``.
+
+    Raises
+    ------
+    LookalikeError
+        When one of the two is missing, or the second holds no query.
+    """
+    missing = _what_is_missing(path, ground_truth)
+    if missing:
+        raise LookalikeError(f"the landmarks' data is not in place: {missing}")
+    return {"root": Path(path).as_posix(), "ground_truth": Path(ground_truth).as_posix()}
+
+
+def why_landmarks_not_obtainable(data: Mapping[str, Any], archives: Mapping[str, Archive]) -> str:
+    """Return why a landmark data set cannot be had now, as a ``not run: ...`` sentence; empty where it can.
+
+    Cheap enough for planning: files are counted and sizes compared, nothing is read or verified.
+
+    Parameters
+    ----------
+    data : mapping
+        Settings of the data set: ``kind`` and, for the kind ``landmarks``, ``path`` and ``ground_truth``; for the kind
+        ``oxford5k``, ``path`` and ``fetch``. Any other kind is made by code and can always be had.
+    archives : mapping of str to Archive
+        As for `obtain_landmarks`.
+    """
+    if data["kind"] == "landmarks":
+        missing = _what_is_missing(data["path"], data["ground_truth"])
+        return f"not run: {missing}" if missing else ""
+    if data["kind"] != "oxford5k":
+        return ""
+    needed = [archives["oxford5k_ground_truth"], archives["oxford5k_images"]]
+    if _is_in_place(archives["oxford5k_words"], data["path"]):
+        needed.append(archives["oxford5k_words"])
+    reasons = [why_not_obtainable(archive, data["path"], None, data["fetch"]) for archive in needed]
+    reasons = [reason.removeprefix("not run: ") for reason in reasons if reason]
+    return f"not run: {', and '.join(reasons)}" if reasons else ""
+
+
+def _is_in_place(archive: Archive, folder: str | os.PathLike[str]) -> bool:
+    """Whether the user has an archive, as a file or unpacked."""
+    return unpacked_folder(archive, folder) is not None or (Path(folder) / archive.filename).is_file()
+
+
+def _what_is_missing(path: str | os.PathLike[str], ground_truth: str | os.PathLike[str]) -> str:
+    """What of a user's own landmark data is not there, as the rest of a sentence; empty if all is."""
+    if not Path(path).is_dir():
+        return f"put a folder of photographs at {path}"
+    if not landmarks_of(ground_truth):
+        return f"put a folder of ground-truth files (<landmark>_<n>_query.txt, _good, _ok, _junk) at {ground_truth}"
+    return ""
 
 
 def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
@@ -190,9 +314,22 @@ def _check_complete(root: Path, archive: Archive, published: dict[str, int]) -> 
     )
 
 
-def _count_files(folder: Path) -> int:
-    """Files at any depth that are not hidden; links are not followed, because the scan follows none."""
-    if folder.is_symlink() or not folder.is_dir():
+def _check_number(root: Path, archive: Archive) -> None:
+    """Refuse a folder of an archive without classes that holds fewer files than were published."""
+    found = _count_files(root, follow=True) if archive.files else 0
+    if found < archive.files:
+        raise LookalikeError(
+            f"{root} holds {found:,} of {archive.name}'s {archive.files:,} files: complete it, or move it away and "
+            f"{put_in_place(archive, root.parent)}"
+        )
+
+
+def _count_files(folder: Path, *, follow: bool = False) -> int:
+    """Files at any depth that are not hidden; links inside are not followed, because the scan follows none.
+
+    `folder` itself may be a link if `follow` says so.
+    """
+    if (folder.is_symlink() and not follow) or not folder.is_dir():
         return 0
     count, waiting = 0, [os.fspath(folder)]
     while waiting:

@@ -1,7 +1,8 @@
-"""From a folder of class folders to the manifest: one row for every file, usable or not, with the reason why not.
+"""From a folder of images to the manifest: one row for every file, usable or not, with the reason why not.
 
-Later rules depend on the manifest, never on the folder. Every image is decoded whole here, so that a file that is cut
-short is found now and not in the middle of the descriptors.
+`scan_folder` reads one folder per class; `scan_photographs` reads images that lie anywhere and have no class, since a
+ground truth says what they show. Later rules depend on the manifest, never on the folder. Every image
+is decoded whole here, so that a file that is cut short is found now and not in the middle of the descriptors.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 STATUSES = ("ok", "too_small", "unreadable", "not_an_image", "clutter")
 """What a row of the manifest can be. Only ``ok`` images are trained on and tested with."""
+
+MIN_SIDE = 32
+"""Pixels that a photograph without a class must have a side; less holds no local descriptor worth the name."""
 
 _EMPTY = "an empty class folder"
 _LINK = "a link, and links inside the data set's folder are not followed: copy or move here what it leads to"
@@ -92,18 +96,48 @@ def scan_folder(
     root = Path(root)
     folders = _class_folders(root)
     files = list(_files(root, folders))
-    rows = _empty_folders(folders, files)
-    look = partial(_look_at, root, frozenset(clutter_labels))
-    with warnings.catch_warnings(), ThreadPoolExecutor(max(1, n_threads)) as pool:
-        warnings.filterwarnings("ignore", module="PIL")  # what matters about a file stands in its row
-        for done, row in enumerate(pool.map(look, files), start=1):
-            rows.append(row)
-            if progress is not None:
-                progress(done, len(files))
+    look = partial(_look_at, root, partial(_look_for_class, frozenset(clutter_labels)))
+    rows = _empty_folders(folders, files) + _look_at_all(look, files, n_threads, progress)
     if not any(row.status in ("ok", "too_small", "clutter") for row in rows):
         raise LookalikeError(
             f"{root} holds no image that can be read: give a folder that holds one folder of images per class"
         )
+    return _table(rows)
+
+
+def scan_photographs(
+    root: str | os.PathLike[str], *, n_threads: int = 1, progress: Callable[[int, int], None] | None = None
+) -> pd.DataFrame:
+    """Make the manifest of a folder of photographs without classes, flat or of any depth.
+
+    Parameters
+    ----------
+    root : str or path-like
+        The folder; it may be a link. Links inside are not followed.
+    n_threads, progress
+        As for `scan_folder`.
+
+    Returns
+    -------
+    DataFrame
+        As of `scan_folder`, but ``label`` is the folder that holds the file, relative to `root` ("" for `root` itself),
+        and an image of any size from `MIN_SIDE` pixels a side is ``ok``.
+
+    Raises
+    ------
+    LookalikeError
+        When `root` is missing or holds no image that can be read, or two images have the same name without the suffix,
+        by which a ground truth calls them.
+    """
+    root = Path(root)
+    _check_folder(root, "give the folder that holds the photographs")
+    top = [entry.name for entry in _entries(root) if entry.is_dir(follow_symlinks=False)]
+    files = list(_files(root, top))
+    rows = _look_at_all(partial(_look_at, root, _look_for_photograph), files, n_threads, progress)
+    rows = [row._replace(label=_folder_of(row.path)) for row in rows]
+    if not any(row.status == "ok" for row in rows):
+        raise LookalikeError(f"{root} holds no photograph that can be read: put the photographs there")
+    _check_stems(root, rows)
     return _table(rows)
 
 
@@ -129,10 +163,7 @@ def summary(manifest: pd.DataFrame) -> pd.DataFrame:
 
 def _class_folders(root: Path) -> list[str]:
     """Names of the class folders, after the checks that catch a wrong path."""
-    if not root.exists():
-        raise LookalikeError(f"there is no folder {root}: give the folder that holds one folder of images per class")
-    if not root.is_dir():
-        raise LookalikeError(f"{root} is a file: give the folder that holds one folder of images per class")
+    _check_folder(root, "give the folder that holds one folder of images per class")
     entries = _entries(root)
     if not entries:
         raise LookalikeError(f"{root} is empty: put one folder of images per class into it")
@@ -152,6 +183,13 @@ def _class_folders(root: Path) -> list[str]:
                 f"{root} holds only {visible[0]}, which holds folders: give {root / visible[0]} instead"
             )
     return folders
+
+
+def _check_folder(root: Path, what_now: str) -> None:
+    if not root.exists():
+        raise LookalikeError(f"there is no folder {root}: {what_now}")
+    if not root.is_dir():
+        raise LookalikeError(f"{root} is a file: {what_now}")
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
@@ -186,8 +224,22 @@ def _empty_folders(folders: Collection[str], files: Collection[str]) -> list[_Ro
     return [_Row(name, name, 0, 0, 0, "", "not_an_image", _EMPTY) for name in names]
 
 
-def _look_at(root: Path, clutter_labels: frozenset[str], path: str) -> _Row:
-    """Make the row of one file, whatever is wrong with it."""
+def _look_at_all(
+    look: Callable[[str], _Row], files: list[str], n_threads: int, progress: Callable[[int, int], None] | None
+) -> list[_Row]:
+    """Make the rows of all files, several at the same time, in the order of `files`."""
+    rows = []
+    with warnings.catch_warnings(), ThreadPoolExecutor(max(1, n_threads)) as pool:
+        warnings.filterwarnings("ignore", module="PIL")  # what matters about a file stands in its row
+        for done, row in enumerate(pool.map(look, files), start=1):
+            rows.append(row)
+            if progress is not None:
+                progress(done, len(files))
+    return rows
+
+
+def _look_at(root: Path, look_inside: Callable[[Path, _Row], _Row], path: str) -> _Row:
+    """Make the row of one file, whatever is wrong with it; `look_inside` completes that of a regular file."""
     label = path.split("/")[0] if "/" in path else ""
     row = _Row(path, label, 0, 0, 0, "", "not_an_image", "")
     if not _is_text(path):  # cannot be stored in a table: the row shows the name with its odd bytes escaped
@@ -203,15 +255,34 @@ def _look_at(root: Path, clutter_labels: frozenset[str], path: str) -> _Row:
         row = row._replace(bytes=facts.st_size, sha256=_sha256(file))
     except OSError as error:
         return row._replace(status="unreadable", reason=f"cannot be read: {error.strerror}")
-    return _look_inside(file, row, clutter_labels)
+    return look_inside(file, row)
 
 
-def _look_inside(file: Path, row: _Row, clutter_labels: frozenset[str]) -> _Row:
-    """Complete the row of a regular file by decoding it."""
+def _look_for_class(clutter_labels: frozenset[str], file: Path, row: _Row) -> _Row:
+    """Complete the row of a regular file in or beside a class folder."""
     from lookalike.features.pyramid import is_large_enough
 
     if not row.label:
         return row._replace(reason="beside the class folders, in none of them")
+    row = _decode(file, row)
+    if row.status != "ok":
+        return row
+    if not is_large_enough(row.width, row.height):
+        return row._replace(status="too_small", reason=f"{row.width} x {row.height} pixels hold too few blocks")
+    return row._replace(status="clutter" if row.label in clutter_labels else "ok")
+
+
+def _look_for_photograph(file: Path, row: _Row) -> _Row:
+    """Complete the row of a regular file that may lie anywhere."""
+    row = _decode(file, row)
+    if row.status == "ok" and min(row.width, row.height) < MIN_SIDE:
+        too_small = f"{row.width} x {row.height} pixels, and a photograph has {MIN_SIDE} or more a side"
+        return row._replace(status="too_small", reason=too_small)
+    return row
+
+
+def _decode(file: Path, row: _Row) -> _Row:
+    """Complete the row of a regular file by decoding it: ``ok`` with its size, or why not."""
     if any(part.startswith(".") for part in PurePosixPath(row.path).parts):
         return row._replace(reason="hidden")
     if file.name in ("Thumbs.db", "desktop.ini"):
@@ -222,10 +293,25 @@ def _look_inside(file: Path, row: _Row, clutter_labels: frozenset[str]) -> _Row:
         return row._replace(reason=str(error))
     except UnreadableImage as error:
         return row._replace(status="unreadable", reason=str(error))
-    row = row._replace(width=width, height=height)
-    if not is_large_enough(width, height):
-        return row._replace(status="too_small", reason=f"{width} x {height} pixels hold too few blocks")
-    return row._replace(status="clutter" if row.label in clutter_labels else "ok")
+    return row._replace(width=width, height=height, status="ok")
+
+
+def _folder_of(path: str) -> str:
+    """Folder of a file relative to the root, "" for the root itself."""
+    return path.rpartition("/")[0]
+
+
+def _check_stems(root: Path, rows: list[_Row]) -> None:
+    """Refuse two images that a ground truth could not tell apart."""
+    found: dict[str, str] = {}
+    for row in sorted(rows):
+        if row.status != "not_an_image":
+            stem = PurePosixPath(row.path).stem
+            other = found.setdefault(stem, row.path)
+            if other != row.path:
+                raise LookalikeError(
+                    f"{root} holds {other} and {row.path}, both called {stem} in ground truth: rename one of them"
+                )
 
 
 def _sha256(file: Path) -> str:

@@ -25,14 +25,20 @@ class Archive:
         Address of the file.
     filename : str
         Name of the file on disk.
-    size : int
-        Its size in bytes.
+    size : int or None
+        Its size in bytes; None where the publisher does not state it.
     md5 : str
         MD5 of the file in lower-case hexadecimal, as its publisher states it.
     top_folder : str
         The folder that the archive unpacks to.
     page : str
         Address of the page that describes it.
+    flat : bool
+        Whether the archive's files have no folder around them, so that `top_folder` is made for them.
+    files : int
+        Least number of files in the unpacked folder; 0 where this is not known.
+    unpacked_limit : int or None
+        Most bytes that its files may take together; twice `size` where None.
     licence, doi : str
         Its terms and its identifier, empty where unknown.
     """
@@ -40,12 +46,20 @@ class Archive:
     name: str
     url: str
     filename: str
-    size: int
+    size: int | None
     md5: str
     top_folder: str
     page: str
+    flat: bool = False
+    files: int = 0
+    unpacked_limit: int | None = None
     licence: str = ""
     doi: str = ""
+
+    @property
+    def max_bytes(self) -> int:
+        """Most bytes that its files may take together."""
+        return self.unpacked_limit or 2 * (self.size or 0)
 
 
 def load_archives(path: str | os.PathLike[str]) -> dict[str, Archive]:
@@ -83,14 +97,16 @@ def _archive(name: str, facts: Any, path: str | os.PathLike[str]) -> Archive:
     if not isinstance(facts, dict):
         raise LookalikeError(f"{path}: {name} must map facts to values")
     known = {field.name for field in fields(Archive)} - {"name"}
-    required = known - {"licence", "doi"}
+    required = known - {"size", "flat", "files", "unpacked_limit", "licence", "doi"}
+    if "unpacked_limit" not in facts:
+        required |= {"size"}  # one of the two bounds what a damaged or foreign archive may write
     wrong = sorted(str(key) for key in set(facts) - known) + sorted(required - set(facts))
     if wrong:
         raise LookalikeError(
             f"{path}: {name} lacks, or has in excess, {', '.join(wrong)}; its facts are {', '.join(sorted(known))}"
         )
     for key, value in facts.items():
-        expected = int if key == "size" else str
-        if not isinstance(value, expected):
+        expected = {"size": int, "files": int, "unpacked_limit": int, "flat": bool}.get(key, str)
+        if type(value) is not expected:
             raise LookalikeError(f"{path}: {key} of {name} must be of type {expected.__name__}, not {value!r}")
-    return Archive(name=name, **facts)
+    return Archive(name=name, size=facts.get("size"), **{key: facts[key] for key in facts if key != "size"})

@@ -21,6 +21,7 @@ def unpack_tar(
     max_bytes: int,
     max_members: int,
     top_folder: str | None = None,
+    flat: bool = False,
 ) -> Path:
     """Unpack a tar archive (plain or compressed) to a new folder.
 
@@ -40,6 +41,9 @@ def unpack_tar(
     top_folder : str, optional
         The one folder that the archive unpacks to; it becomes `target` itself. By default everything goes into
         `target`.
+    flat : bool
+        Everything goes into `target`, unless the archive does have one folder around it all, of any name: that becomes
+        `target` itself. Not together with `top_folder`.
 
     Returns
     -------
@@ -63,11 +67,19 @@ def unpack_tar(
             ) from error
         except OSError as error:
             raise LookalikeError(f"cannot unpack {archive_path} to {target}: {error.strerror or error}") from error
+        if flat:
+            top_folder = _lone_folder(staging)
         whole = staging if top_folder is None else staging / top_folder
         if not whole.is_dir() or (top_folder is not None and os.listdir(staging) != [top_folder]):
             raise LookalikeError(f"{archive_path} does not hold the one folder {top_folder}; get a good copy of it")
         os.rename(whole, target)
     return target
+
+
+def _lone_folder(folder: Path) -> str | None:
+    """Name of the one folder that holds everything in `folder`, or None."""
+    names = os.listdir(folder)
+    return names[0] if len(names) == 1 and (folder / names[0]).is_dir() else None
 
 
 @contextmanager

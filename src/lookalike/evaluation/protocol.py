@@ -92,7 +92,7 @@ def run_fold(
     images = images_of(split, fold, seed, subset)
     make = learner_maker(method_spec, seed, (subset, fold))
     warm_up(method_spec["learner"])
-    clock = _Clock()
+    clock = Clock()
     selection = pd.DataFrame({name: pd.Series(dtype=np.float64) for name in MEASURED})
     chosen: dict[str, Any] = {}
     model, rankings, train_map, not_converged = None, None, float("nan"), ""
@@ -121,11 +121,11 @@ def run_fold(
         "subset": subset,
         "fold": int(fold),
         "parameters": {**(method_spec.get("parameters") or {}), **chosen},
-        "aggressiveness": _number(getattr(model, "aggressiveness", None)),
-        "n_steps": _number(getattr(model, "n_steps_", chosen.get("n_steps"))),
-        "n_updates": _number(getattr(model, "n_updates_", None)),
-        "objective": _number(getattr(model, "objective_", None)),
-        "converged": _number(getattr(model, "converged_", None)),
+        "aggressiveness": plain_number(getattr(model, "aggressiveness", None)),
+        "n_steps": plain_number(getattr(model, "n_steps_", chosen.get("n_steps"))),
+        "n_updates": plain_number(getattr(model, "n_updates_", None)),
+        "objective": plain_number(getattr(model, "objective_", None)),
+        "converged": plain_number(getattr(model, "converged_", None)),
         "symmetry_index": symmetry_index(model),
         "not_converged": not_converged,
         "selected": {name: value for name, value in chosen.items() if name in (method_spec.get("select") or {})},
@@ -236,13 +236,13 @@ def _sizes(X_train: Any, X_test: Any, labels: npt.NDArray[np.str_]) -> dict[str,
     }
 
 
-def _number(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
     """Plain Python number for JSON."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 @dataclass
-class _Clock:
+class Clock:
     """Seconds of the clock and of the processor that each named part took."""
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -250,6 +250,7 @@ class _Clock:
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
+        """Add the time that the block takes to a part."""
         start, cpu_start = time.perf_counter(), time.process_time()
         try:
             yield

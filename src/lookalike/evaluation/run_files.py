@@ -49,7 +49,7 @@ def write_fold(
         "method": method,
         "fold": int(fold),
     }
-    _write_model(result, folder / "model.npz", names)
+    write_model(result.model, result.fit, folder / "model.npz", names)
     write_json({**result.fit, **names}, folder / "fit.json")
     for name, table in (("selection", result.selection), ("metrics", metrics_of(result))):
         named = table.copy()
@@ -87,12 +87,22 @@ _NO_RANKINGS = Rankings(
 )
 
 
-def _write_model(result: FoldResult, path: Path, names: dict[str, Any]) -> None:
-    if result.model is not None:
-        result.model.save(path, made_by=names)
+def write_model(model: Any, fit: dict[str, Any], path: Path, names: dict[str, Any]) -> None:
+    """Write a fitted learner, or in its place an empty archive and a sidecar with the reason why there is none.
+
+    Parameters
+    ----------
+    model : estimator or None
+    fit : dict
+        How it was made, with the reason under ``not_converged``.
+    path : Path
+        ``model.npz``.
+    names : dict
+        What the sidecar says it was made by.
+    """
+    if model is not None:
+        model.save(path, made_by=names)
         return
     with replacing(path) as part, part.open("wb") as stream:
         np.savez(stream, allow_pickle=False)
-    write_json(
-        {"format": "no model", "reason": result.fit["not_converged"], "made_by": names}, path.with_suffix(".json")
-    )
+    write_json({"format": "no model", "reason": fit["not_converged"], "made_by": names}, path.with_suffix(".json"))

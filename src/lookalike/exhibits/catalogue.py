@@ -6,8 +6,8 @@ workflow makes; `lookalike.exhibits.write` needs no change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lookalike.exhibits import compare as compared
@@ -195,6 +195,10 @@ class Exhibit:
     """How the status of a printed number is found, beneath the comparison."""
     rows_in_sidecar: bool = False
     """Whether the sidecar has the table's rows too, which are sentences rather than numbers."""
+    header: tuple[str, str] = ("subset", "fold")
+    """What a subset and a fold are called above the columns of the comparison."""
+    forms: Mapping[str, str] = field(default_factory=dict)
+    """Formats of metrics in the comparison that differ from the usual ones."""
 
     @property
     def has_printed(self) -> bool:

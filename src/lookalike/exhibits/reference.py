@@ -23,7 +23,9 @@ PAPERS = {
     "oasis-jmlr-2010": "Chechik, Sharma, Shalit and Bengio, JMLR 11 (2010)",
     "oasis-2009-draft": "Chechik, Sharma, Shalit and Bengio, draft of 2009",
 }
-"""How captions name the source of an exhibit."""
+"""How captions name the source of an exhibit of the category study."""
+ALL_PAPERS = {**PAPERS, "soml-aaai-2014": "Gao, Hoi, Zhang, Wan and Li, AAAI 2014"}
+"""The same for all studies, in the order in which an index lists the papers."""
 
 PRINTED_TABLE = {"oasis-jmlr-2010": "table4", "oasis-2009-draft": "table1"}
 """The table that prints the numbers which the curves of the same paper show."""

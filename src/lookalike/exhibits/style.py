@@ -30,6 +30,11 @@ METHOD_TITLES = {
     "oasis-online-proj": "Online-Proj-OASIS",
     "oasis-dissim": "Dissim-OASIS",
     "euclidean": "Euclidean",
+    "tfidf": "TF-IDF",
+    "qpao": "QPAO",
+    "oasis-diagonal": "OASIS",
+    "soml-tg": "S-TG",
+    "soml-da": "S-DA",
 }
 
 FORMATS = ("png", "svg", "pdf")
@@ -67,6 +72,11 @@ LOOKS = {
     "oasis-proj": Look(ORANGE, ">", "--"),
     "oasis-online-proj": Look(SKY, "s"),
     "oasis-dissim": Look(BLUE, "^", "-."),
+    "tfidf": Look(BLACK, "X"),
+    "qpao": Look(PURPLE, "D"),
+    "oasis-diagonal": Look(VERMILLION, "o"),
+    "soml-tg": Look(GREEN, "^"),
+    "soml-da": Look(BLUE, "s"),
 }
 """Looks of methods; those that stand in one figure of the papers differ in colour and in marker."""
 OTHERS = (Look(SKY, "v", "--"), Look(ORANGE, "P", "--"), Look(GREY, "*", "--"), Look(BLUE, "<", "--"))

@@ -1,6 +1,7 @@
 """Writing exhibits: the files of one table or figure, and the index of all of them.
 
-This is what the workflow's scripts call. What is drawn, and how it is compared, is in `lookalike.exhibits.catalogue`.
+This is what the workflow's scripts call. What is drawn, and how it is compared, is in `lookalike.exhibits.catalogue`
+for the category study and in `lookalike.exhibits.landmark_catalogue` for the landmark study; both are written here.
 """
 
 from __future__ import annotations
@@ -9,22 +10,105 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lookalike.errors import LookalikeError
 from lookalike.exhibits import compare as compared
 from lookalike.exhibits.catalogue import EXHIBITS, Exhibit, Numbers
 from lookalike.exhibits.context import Context
 from lookalike.exhibits.figures import Plot
-from lookalike.exhibits.reference import PAPERS
+from lookalike.exhibits.reference import ALL_PAPERS
 from lookalike.exhibits.runtime import TRAIN_TIME
 from lookalike.exhibits.sidecar import write_sidecar
 from lookalike.exhibits.style import save_figure, title_of
-from lookalike.exhibits.tables import STAR, markdown_table, plus_minus, significant, without_number
+from lookalike.exhibits.tables import STAR, Table, markdown_table, plus_minus, significant, without_number
 from lookalike.files import read_json, replacing, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Data(Protocol):
+    """What the files of an exhibit say about its data, whichever study it is of."""
+
+    @property
+    def dataset(self) -> str:
+        """Id of the data set."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Its title."""
+        ...
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether its images are made by code."""
+        ...
+
+    @property
+    def not_run_sentence(self) -> str | None:
+        """``not run: put X at Y``; None where it was run."""
+        ...
+
+    @property
+    def method_titles(self) -> Mapping[str, str]:
+        """Titles of methods that differ from the usual ones."""
+        ...
+
+
+class Described(Protocol):
+    """What the files of an exhibit say about it, whichever catalogue it is in."""
+
+    @property
+    def paper(self) -> str:
+        """Id of the paper, or of a group of our own."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Name of its files."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """``table`` or ``figure``."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What the paper calls it, or we do."""
+        ...
+
+    @property
+    def drawn_by(self) -> str:
+        """Dotted name of the module that draws it."""
+        ...
+
+    @property
+    def rule(self) -> str:
+        """How the status of a printed number is found."""
+        ...
+
+    @property
+    def rows_in_sidecar(self) -> bool:
+        """Whether the sidecar has the table's rows too."""
+        ...
+
+    @property
+    def has_printed(self) -> bool:
+        """Whether a paper prints numbers of it."""
+        ...
+
+    @property
+    def header(self) -> tuple[str, str]:
+        """What a subset and a fold are called above the columns of the comparison."""
+        ...
+
+    @property
+    def forms(self) -> Mapping[str, str]:
+        """Formats of metrics that differ from the usual ones."""
+        ...
 
 
 def write_exhibit(
@@ -67,10 +151,50 @@ def write_exhibit(
     """
     exhibit = _known(paper, name)
     _check_data(exhibit, numbers, context)
-    folder = Path(folder)
     drawn = exhibit.draw(numbers, context, reference)
-    caption = exhibit.caption(context, drawn)
-    comparison = exhibit.compare(numbers, context, reference)
+    return write_files(
+        exhibit,
+        drawn,
+        caption=exhibit.caption(context, drawn),
+        comparison=exhibit.compare(numbers, context, reference),
+        context=context,
+        folder=folder,
+        sources=sources,
+    )
+
+
+def write_files(
+    exhibit: Described,
+    drawn: Table | Plot,
+    *,
+    caption: str,
+    comparison: pd.DataFrame,
+    context: Data,
+    folder: str | os.PathLike[str],
+    sources: Sequence[str] = (),
+) -> list[Path]:
+    """Write all files of one exhibit that is drawn.
+
+    Parameters
+    ----------
+    exhibit : Described
+        Its entry in a catalogue.
+    drawn : Table or Plot
+    caption : str
+    comparison : DataFrame
+        Columns `lookalike.exhibits.compare.COLUMNS`; no row where no paper prints a number.
+    context : Data
+    folder : path-like
+        Where to write.
+    sources : sequence of str
+        Files that the numbers come from, kept in the sidecar.
+
+    Returns
+    -------
+    list of Path
+        As of `write_exhibit`.
+    """
+    folder, name = Path(folder), exhibit.name
     statuses = compared.count_statuses(comparison)
 
     written = [folder / f"{name}.csv"]
@@ -86,7 +210,7 @@ def write_exhibit(
     rows: Any = drawn.frame.to_dict("records") if exhibit.rows_in_sidecar else ()
     sidecar = write_sidecar(
         folder,
-        paper=paper,
+        paper=exhibit.paper,
         name=name,
         kind=exhibit.kind,
         title=exhibit.title,
@@ -105,21 +229,22 @@ def write_exhibit(
     return [*written, sidecar]
 
 
-def compare_markdown(comparison: pd.DataFrame, exhibit: Exhibit, context: Context) -> str:
+def compare_markdown(comparison: pd.DataFrame, exhibit: Described, context: Data) -> str:
     """Return the comparison as Markdown: a line that sums it up, then one row a printed number.
 
     Of an exhibit that no paper prints there is nothing to compare, and the text says this alone.
     """
     if not exhibit.has_printed:
         return "No paper prints these numbers.\n"
-    header = ("subset", "method", "metric", "printed", "ours", "difference", "in fold std", "status", "reason")
+    subset, fold = exhibit.header
+    header = (subset, "method", "metric", "printed", "ours", "difference", f"in {fold} std", "status", "reason")
     printed_rows: Iterable[Any] = comparison.itertuples()
     rows = [
         (
             row.subset,
             title_of(str(row.method), {**compared.PRINTED_TITLES, **context.method_titles}),
             row.metric,
-            *_printed_and_ours(row),
+            *_printed_and_ours(row, exhibit.forms),
             "" if row.metric == TRAIN_TIME else _number(row.difference_in_fold_std, "+.1f"),
             row.status,
             row.reason,
@@ -169,7 +294,7 @@ def write_index(
     for paper_folder in sorted((path for path in folder.iterdir() if path.is_dir()), key=_place_of_paper):
         sidecars = [read_json(path) for path in sorted(paper_folder.glob("*.json"), key=_place_of_exhibit)]
         if sidecars:
-            parts.append(f"## {PAPERS.get(paper_folder.name, paper_folder.name.capitalize())}\n")
+            parts.append(f"## {ALL_PAPERS.get(paper_folder.name, paper_folder.name.capitalize())}\n")
             parts += [_entry(sidecar, paper_folder.name) for sidecar in sidecars]
     lines = [_left_out_line(subset, dropped) for subset, dropped in (left_out or {}).items() if len(dropped)]
     if lines:
@@ -205,8 +330,8 @@ def headline(metrics: pd.DataFrame | None, context: Context) -> str:
 
 
 def _place_of_paper(folder: Path) -> tuple[int, str]:
-    """The papers in the order of `PAPERS`, then learning, then the representation, then any other."""
-    order = [*PAPERS, "learning", "representation"]
+    """The papers in the order of `ALL_PAPERS`, then learning, then the representation, then any other."""
+    order = [*ALL_PAPERS, "learning", "representation"]
     return (order.index(folder.name) if folder.name in order else len(order), folder.name)
 
 
@@ -262,22 +387,20 @@ def _write_text(text: str, path: Path) -> Path:
     return path
 
 
-def _form(metric: Any) -> str:
-    """Format of a metric: percentages and averages with one decimal, counts with none, indices with three."""
-    return {"saturation_steps": ".0f", "images_kept": ".0f", "categories_kept": ".0f", "symmetry_index": ".3f"}.get(
-        str(metric), ".1f"
-    )
+FORMS = {"saturation_steps": ".0f", "images_kept": ".0f", "categories_kept": ".0f", "symmetry_index": ".3f"}
+"""Format of a metric in comparisons: counts with no decimal, indices with three; all others with one."""
 
 
-def _printed_and_ours(row: Any) -> tuple[str, str, str]:
+def _printed_and_ours(row: Any, forms: Mapping[str, str]) -> tuple[str, str, str]:
     """Both numbers and their difference; times, which span powers of ten, to two significant digits."""
+    form = {**FORMS, **forms}.get(str(row.metric), ".1f")
     if row.metric == TRAIN_TIME:
         difference = "" if math.isnan(row.difference) else f"{'+' * (row.difference > 0)}{significant(row.difference)}"
         return plus_minus(row.printed, row.printed_std, ",g"), significant(row.ours, row.ours_std), difference
     return (
         plus_minus(row.printed, row.printed_std, "g", ".1f"),
-        plus_minus(row.ours, row.ours_std, _form(row.metric)),
-        _number(row.difference, "+" + _form(row.metric)),
+        plus_minus(row.ours, row.ours_std, form),
+        _number(row.difference, "+" + form),
     )
 
 

@@ -14,6 +14,7 @@ from lookalike.learners.registry import MODULES, learner_class
 if TYPE_CHECKING:
     from lookalike.learners.averaged_oasis import AveragedOASIS as AveragedOASIS
     from lookalike.learners.base import SimilarityLearner as SimilarityLearner
+    from lookalike.learners.diagonal_oasis import DiagonalOASIS as DiagonalOASIS
     from lookalike.learners.dissim_oasis import DissimOASIS as DissimOASIS
     from lookalike.learners.euclidean import Euclidean as Euclidean
     from lookalike.learners.lego import LEGO as LEGO
@@ -24,12 +25,23 @@ if TYPE_CHECKING:
     from lookalike.learners.oasis import OASIS as OASIS
     from lookalike.learners.online_proj_oasis import OnlineProjOASIS as OnlineProjOASIS
     from lookalike.learners.pairs import PairSampler as PairSampler
+    from lookalike.learners.qpao import QPAO as QPAO
     from lookalike.learners.rca import RCA as RCA
+    from lookalike.learners.soml_da import SOMLDA as SOMLDA
+    from lookalike.learners.soml_tg import SOMLTG as SOMLTG
+    from lookalike.learners.tfidf import TFIDF as TFIDF
+    from lookalike.learners.triplet_products import TripletProducts as TripletProducts
     from lookalike.learners.triplets import TripletSampler as TripletSampler
 
     LEARNERS: dict[str, type[SimilarityLearner]]
 
-_PARTS = {"SimilarityLearner": "base", "PairSampler": "pairs", "TripletSampler": "triplets", "load": "model_io"}
+_PARTS = {
+    "SimilarityLearner": "base",
+    "PairSampler": "pairs",
+    "TripletProducts": "triplet_products",
+    "TripletSampler": "triplets",
+    "load": "model_io",
+}
 
 __all__ = [
     "LEARNERS",
@@ -38,13 +50,19 @@ __all__ = [
     "MCML",
     "MMC",
     "OASIS",
+    "QPAO",
     "RCA",
+    "SOMLDA",
+    "SOMLTG",
+    "TFIDF",
     "AveragedOASIS",
+    "DiagonalOASIS",
     "DissimOASIS",
     "Euclidean",
     "OnlineProjOASIS",
     "PairSampler",
     "SimilarityLearner",
+    "TripletProducts",
     "TripletSampler",
     "load",
     "warm_up",
@@ -57,6 +75,9 @@ def warm_up() -> None:
     import_module("lookalike.learners.online_proj_oasis").warm_up()
     import_module("lookalike.learners.lmnn").warm_up()
     import_module("lookalike.learners.lego").warm_up()
+    import_module("lookalike.learners.soml_tg").warm_up()
+    import_module("lookalike.learners.soml_da").warm_up()
+    import_module("lookalike.learners.diagonal_oasis").warm_up()
 
 
 def __getattr__(name: str) -> Any:

@@ -25,6 +25,11 @@ MODULES = {
     "LEGO": "lego",
     "RCA": "rca",
     "MMC": "mmc",
+    "TFIDF": "tfidf",
+    "SOMLTG": "soml_tg",
+    "SOMLDA": "soml_da",
+    "DiagonalOASIS": "diagonal_oasis",
+    "QPAO": "qpao",
 }
 """Class name to module of `lookalike.learners`."""
 

@@ -1,0 +1,150 @@
+"""Ways to find the nearest word of a SIFT descriptor: time and recall of four, in one run on one core.
+
+- exact: all words by matrix products (`features.codebook.assign`);
+- ivf: faiss' inverted file, `IndexIVFFlat`, which searches descriptor by descriptor;
+- hnsw: faiss' graph, `IndexHNSWFlat` with 16 neighbours, likewise; the usual choice for a large index;
+- ours: the same inverted file searched list by list (`features._word_index`), which is what the package uses.
+
+Words are SIFT descriptors of photographs after one iteration of k-means (none for a million), queries are other
+descriptors of the same images, 65,536 at a time as in a run; exact, ivf and hnsw, whose time does not depend on the
+batch, get fewer. Recall is the share of queries whose word is the nearest. Without images, descriptors are random
+bytes: the times then mean something, the recall does not.
+
+    python benchmarks/approximate_words.py [--images FOLDER] [--words N ...] [--million] [--cache FILE.npy] [--output J]
+"""
+
+from __future__ import annotations
+
+import os
+
+# before NumPy is imported: libraries read them once
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+
+import argparse
+import json
+import platform
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import faiss
+import numpy as np
+
+from lookalike.datasets.images import load_rgb
+from lookalike.features._word_index import BATCH, IndexSettings, WordIndex
+from lookalike.features.approximate_kmeans import train_words
+from lookalike.features.codebook import assign
+from lookalike.features.keypoints import Keypoints, SiftSettings, extract_keypoints, join_keypoints, save_keypoints
+
+SUFFIXES = {".jpg", ".jpeg", ".png"}
+SETTINGS = SiftSettings(contrast_threshold=0.015, max_side=480)  # faint keypoints too: a million words need many
+N_CHECKED = 2_000
+PER_WORD = 8  # descriptors that words are learned from
+PROBES = (8, 16, 32)
+BEAMS = (16, 32, 64, 128)
+
+
+def read_descriptors(folder: Path | None, cache: Path | None, n_needed: int) -> np.ndarray:
+    """Shuffled SIFT descriptors of the images of a folder, or random bytes."""
+    if cache is not None and cache.exists():
+        return np.load(cache, mmap_mode="r")
+    rng = np.random.default_rng(0)
+    files = [] if folder is None else sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+    if not files:
+        print("no images: random bytes instead, whose recall means nothing")
+        return rng.integers(0, 256, (n_needed, 128), dtype=np.uint8)
+    start = time.process_time()
+    parts = [extract_keypoints(load_rgb(path), SETTINGS).descriptors for path in files]
+    descriptors = np.concatenate(parts)[rng.permutation(sum(map(len, parts)))]
+    spent = time.process_time() - start
+    print(f"{len(files)} images, {len(descriptors)} descriptors, {1e3 * spent / len(files):.0f} ms an image")
+    if cache is not None:
+        np.save(cache, descriptors)
+    return descriptors
+
+
+def make_words(descriptors: np.ndarray, n_words: int) -> np.ndarray:
+    """Words: means of descriptors where there are enough, descriptors otherwise."""
+    n_train = min(PER_WORD * n_words, len(descriptors) - BATCH)
+    if n_train < 2 * n_words:
+        return descriptors[:n_words].astype(np.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "keypoints.npz"
+        image = Keypoints(descriptors[:n_train], np.zeros((n_train, 2), np.float32), np.zeros(n_train, np.float32))
+        save_keypoints(join_keypoints(np.zeros(1, np.int32), [image]), path)
+        return train_words([path], n_words, seed=0, iterations=1, checkpoint=Path(folder) / "state")
+
+
+def timed(function: Callable[[], object]) -> tuple[float, object]:
+    start = time.process_time()
+    result = function()
+    return time.process_time() - start, result
+
+
+def measure(words: np.ndarray, queries: np.ndarray) -> Iterator[dict[str, object]]:
+    """Yield a row for each way and setting."""
+    assign(queries[:10], words[:10])  # compile
+    few = queries[:N_CHECKED]
+    spent, truth = timed(lambda: assign(few, words))
+
+    def row(way: str, setting: int, build: float, spent: float, found: np.ndarray) -> dict[str, object]:
+        recall = float((found[:N_CHECKED].ravel() == truth).mean())
+        microseconds = 1e6 * spent / len(found)
+        return {"way": way, "setting": setting, "build_s": build, "us": microseconds, "recall": recall}
+
+    yield row("exact", 0, 0.0, spent, truth)
+    n_lists = round(len(words) ** 0.5)
+    for n_probes in PROBES:
+        settings = IndexSettings(exact_up_to=0, n_probes=n_probes)
+        build, ours = timed(lambda settings=settings: WordIndex(words, settings))
+        spent, found = timed(lambda ours=ours: ours.nearest(queries))
+        yield row("ours", n_probes, build, spent, found)
+    centres = faiss.IndexFlatL2(words.shape[1])
+    ivf = faiss.IndexIVFFlat(centres, words.shape[1], n_lists)
+    ivf.cp.min_points_per_centroid = 1
+    build, _ = timed(lambda: (ivf.train(words), ivf.add(words)))
+    for n_probes in PROBES:
+        ivf.nprobe = n_probes
+        spent, found = timed(lambda: ivf.search(few, 1)[1])
+        yield row("ivf", n_probes, build, spent, found)
+    graph = faiss.IndexHNSWFlat(words.shape[1], 16)
+    build, _ = timed(lambda: graph.add(words))
+    for beam in BEAMS:
+        graph.hnsw.efSearch = beam
+        spent, found = timed(lambda: graph.search(few, 1)[1])
+        yield row("hnsw", beam, build, spent, found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--images", type=Path, help="folder of photographs; random bytes without")
+    parser.add_argument("--words", type=int, nargs="+", default=[1_000, 10_000, 100_000])
+    parser.add_argument("--million", action="store_true", help="a million words too")
+    parser.add_argument("--cache", type=Path, help="file to keep the descriptors in for the next run")
+    parser.add_argument("--output", type=Path, help="JSON file for the results")
+    arguments = parser.parse_args()
+    faiss.omp_set_num_threads(1)
+    sizes = arguments.words + [1_000_000] * arguments.million
+    descriptors = read_descriptors(arguments.images, arguments.cache, 2 * max(sizes) + BATCH)
+    queries = descriptors[-BATCH:].astype(np.float32)
+    rows = []
+    print(f"{platform.processor() or platform.machine()}, faiss {faiss.__version__}, one thread")
+    print(f"{'words':>9} {'way':>6} {'probes/beam':>11} {'build s':>8} {'us':>8} {'recall':>7}")
+    for n_words in sizes:
+        if len(descriptors) < n_words + BATCH:
+            print(f"{n_words:>9} left out: only {len(descriptors)} descriptors")
+            continue
+        for row in measure(make_words(descriptors, n_words), queries):
+            rows.append({"words": n_words} | row)
+            print(
+                f"{n_words:>9} {row['way']:>6} {row['setting']:>11} {row['build_s']:>8.2f} {row['us']:>8.1f} "
+                f"{row['recall']:>7.3f}",
+                flush=True,
+            )
+    if arguments.output:
+        arguments.output.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

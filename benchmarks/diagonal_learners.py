@@ -1,0 +1,242 @@
+"""Seconds of the diagonal learners at 10,000 to a million visual words: ours, the paper's, and a dense recursion's.
+
+The triplets are those of one landmark of the SOML paper: 7 positives and 500 negatives, 7 x 6 x 500 = 21,000 triplets,
+once each; OASIS takes 100,000 steps over them, as the paper does. The rows are simulated: about 2,000 words of each
+image, drawn by Zipf's law (lookalike.evaluation.dimensions), in tf-idf weights of L2 length 1. Positives have no more
+in common than negatives, so that most steps have a loss and change w: the most work that a step can be. The peers are
+the same two algorithms written out in NumPy with a dense w, which is what their pseudocode says; where they are too
+slow, the first steps are timed and scaled to all. Every peer must learn the weights that ours learns.
+
+Learners take turns, and seconds are those of the processor that the one thread had, so that what else runs on the
+machine weighs little. The paper's seconds (Tables 7-9) are means over its 7 landmarks, on a machine of its time.
+
+    python benchmarks/diagonal_learners.py --output diagonal_learners.json
+"""
+
+from __future__ import annotations
+
+import os
+
+# before numpy is imported
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["MKL_NUM_THREADS"] = "1"
+
+import argparse
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lookalike.evaluation.dimensions import simulated_rows
+from lookalike.evaluation.landmarks import landmark_triplets
+from lookalike.exhibits.reference import load
+from lookalike.learners import SOMLDA, SOMLTG, TFIDF, DiagonalOASIS, TripletProducts, warm_up
+
+REFERENCE = Path(__file__).resolve().parents[1] / "workflow" / "resources" / "reference-values.csv"
+POSITIVES, NEGATIVES = 7, 500
+OASIS_STEPS = 100_000
+CODEBOOKS = {10_000: "10k", 100_000: "100k", 1_000_000: "1m"}
+PAPER_NAMES = {"SOMLTG": "soml-tg", "SOMLDA": "soml-da", "DiagonalOASIS": "oasis", "QPAO": "qpao"}
+BLOCK = 50
+"""Steps of a peer between two looks at the clock."""
+
+
+def printed_seconds() -> dict[tuple[str, int], float]:
+    """Return the paper's mean over landmarks (Tables 7-9) of every learner and number of words."""
+    table = load(REFERENCE)
+    table = table[(table["paper"] == "soml-aaai-2014") & (table["metric"] == "train_time")]
+    return {
+        (learner, d): float(rows["value"].mean())
+        for learner, name in PAPER_NAMES.items()
+        for d, codebook in CODEBOOKS.items()
+        if len(rows := table[(table["method"] == name) & table["setting"].str.startswith(f"codebook={codebook};")])
+    }
+
+
+# The peers -----------------------------------------------------------------------------------------------------------
+
+
+def sparse_gradients(X: sp.csr_array, triplets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield places and values of x * (x+ - x-) of every triplet (a place may come twice: add, do not assign)."""
+    dense = np.zeros(X.shape[1])
+    rows = [(X.indices[a:b], X.data[a:b]) for a, b in zip(X.indptr, X.indptr[1:], strict=False)]
+    for query, positive, negative in triplets:
+        dense[rows[query][0]] = rows[query][1]
+        (plus, plus_values), (minus, minus_values) = rows[positive], rows[negative]
+        places = np.concatenate([plus, minus])
+        yield places, dense[places] * np.concatenate([plus_values, -minus_values])
+        dense[rows[query][0]] = 0
+
+
+def dense_truncated_gradient(X: sp.csr_array, triplets: np.ndarray, w: np.ndarray) -> Iterator[int]:
+    """Algorithm 1 with a dense w, which is changed in place; yield after every step."""
+    eta, alpha = 1.0, 1e-5
+    for step, (places, values) in enumerate(sparse_gradients(X, triplets), start=1):
+        if 1 - w[places] @ values > 0:
+            np.add.at(w, places, eta * values)
+            w[:] = np.where(w >= 0, np.maximum(0, w - alpha), np.minimum(0, w + alpha))
+        yield step
+
+
+def dense_dual_averaging(X: sp.csr_array, triplets: np.ndarray, w: np.ndarray) -> Iterator[int]:
+    """Algorithm 2 with a dense w, changed in place, and a dense mean of true subgradients; yield after every step."""
+    gamma, rho, regularization = 1e-4, 1.0, 1e-6
+    mean = np.zeros_like(w)
+    for t, (places, values) in enumerate(sparse_gradients(X, triplets), start=1):
+        loss = 1 - w[places] @ values
+        mean *= (t - 1) / t
+        if loss > 0:
+            np.add.at(mean, places, -values / t)
+            threshold = regularization + gamma * rho / np.sqrt(t)
+            w[:] = np.where(abs(mean) <= threshold, 0, -np.sqrt(t) / gamma * (mean - threshold * np.sign(mean)))
+        yield t
+
+
+PEERS: dict[str, tuple[Callable[[sp.csr_array, np.ndarray, np.ndarray], Iterator[int]], type[Any]]] = {
+    "dense recursion of SOML-TG": (dense_truncated_gradient, SOMLTG),
+    "dense recursion of SOML-DA": (dense_dual_averaging, SOMLDA),
+}
+
+
+def measure_peer(name: str, X: sp.csr_array, triplets: np.ndarray, limit: float) -> dict[str, Any]:
+    """Run a peer for at most so many seconds, check its weights, and scale its seconds to all triplets."""
+    recursion, learner = PEERS[name]
+    w = np.zeros(X.shape[1])
+    step, start = 0, time.process_time()
+    for step in recursion(X, triplets, w):
+        if step % BLOCK == 0 and time.process_time() - start > limit:
+            break
+    seconds = time.process_time() - start
+    expected = learner().fit_triplets(X, triplets[:step]).w_
+    if not np.allclose(w, expected, rtol=0, atol=1e-9 * max(1.0, np.abs(expected).max())):
+        raise SystemExit(f"the {name} learns other weights than lookalike: its speed means nothing")
+    return {"seconds": seconds * len(triplets) / step, "steps_timed": step, "seconds_timed": seconds}
+
+
+# Ours ----------------------------------------------------------------------------------------------------------------
+
+
+def fit(learner: Any, X: sp.csr_array, triplets: np.ndarray) -> tuple[float, float | None]:
+    """Fit as `fit_triplets` does; return the seconds, and those of them after the products of pairs are there."""
+    start = time.process_time()
+    if not hasattr(learner, "fit_products"):
+        learner.fit_triplets(X, triplets)
+        return time.process_time() - start, None
+    products = TripletProducts(X, triplets)
+    ready = time.process_time()
+    learner.fit_products(products)
+    end = time.process_time()
+    return end - start, end - ready
+
+
+def benchmark(d: int, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Measure all learners at d words."""
+    n_rows = POSITIVES + arguments.negatives
+    X = simulated_rows(d, n_rows, min(arguments.nonzeros, d // 2), 0)
+    triplets = landmark_triplets(POSITIVES, arguments.negatives, 0)
+    drawn = triplets[np.random.default_rng(0).integers(len(triplets), size=OASIS_STEPS * arguments.negatives // 500)]
+    learners: dict[str, tuple[Any, np.ndarray]] = {
+        "TFIDF": (TFIDF(), triplets),
+        "SOMLTG": (SOMLTG(), triplets),
+        "SOMLDA": (SOMLDA(), triplets),
+        "SOMLDA, average_every_step": (SOMLDA(average_every_step=True), triplets),
+        "DiagonalOASIS": (DiagonalOASIS(), drawn),
+    }
+    seconds: dict[str, list[tuple[float, float | None]]] = {name: [] for name in learners}
+    for _ in range(arguments.repeat):
+        for name, (learner, steps) in learners.items():
+            seconds[name].append(fit(learner, X, steps))
+    if arguments.qpao:
+        from lookalike.learners import QPAO
+
+        seconds["QPAO"] = [fit(QPAO(), X, triplets)]
+    result: dict[str, Any] = {}
+    for name, values in seconds.items():
+        after = [value for _, value in values if value is not None]
+        result[name] = {
+            "seconds": median(value for value, _ in values),
+            "seconds_after_products": median(after) if after else None,
+            "all": values,
+            "updates": getattr(learners[name][0], "n_updates_", None) if name in learners else None,
+            "sparsity": learners[name][0].sparsity() if name in learners else None,
+        }
+    result |= {name: measure_peer(name, X, triplets, arguments.peer_seconds) for name in PEERS}
+    return {
+        "dimensions": d,
+        "rows": n_rows,
+        "mean_non_zeros": X.nnz / n_rows,
+        "triplets": len(triplets),
+        "data": "simulated",
+        "learners": result,
+    }
+
+
+def say(result: dict[str, Any], printed: dict[tuple[str, int], float]) -> None:
+    """Print one number of words."""
+    print(
+        f"\nd = {result['dimensions']:,}: {result['triplets']:,} triplets of {result['rows']} simulated rows of "
+        f"{result['mean_non_zeros']:.0f} non-zeros, seconds of one core"
+    )
+    print(f"{'':30}{'seconds':>10}{'after products':>16}{'paper':>12}{'updates':>10}{'sparsity':>10}")
+    for name, figures in result["learners"].items():
+        after, paper = figures.get("seconds_after_products"), printed.get((name, result["dimensions"]))
+        cells = [f"{figures['seconds']:10.3f}", f"{after:16.3f}" if after is not None else " " * 16]
+        cells.append(f"{paper:12,.2f}" if paper is not None else " " * 12)
+        if figures.get("updates") is not None:
+            cells.append(f"{figures['updates']:10,}{figures['sparsity']:10.1%}")
+        if figures.get("steps_timed", result["triplets"]) < result["triplets"]:
+            cells.append(f"  scaled from {figures['steps_timed']:,} steps")
+        print(f"{name:30}{''.join(cells)}")
+
+
+def growth(results: list[dict[str, Any]]) -> dict[str, float]:
+    """Return how many times as long SOML takes at the most words as at the fewest."""
+    few, many = results[0]["learners"], results[-1]["learners"]
+    return {name: many[name]["seconds"] / few[name]["seconds"] for name in ("SOMLTG", "SOMLDA")}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dimensions", type=int, nargs="+", default=sorted(CODEBOOKS), help="words d (1e4 1e5 1e6)")
+    parser.add_argument("--nonzeros", type=int, default=2_000, help="different words of a row, about (2000)")
+    parser.add_argument("--negatives", type=int, default=NEGATIVES, help="negatives; 42 triplets each (500)")
+    parser.add_argument("--repeat", type=int, default=5, help="fits of each learner (5)")
+    parser.add_argument("--peer-seconds", type=float, default=15.0, help="seconds for each peer, then scaled (15)")
+    parser.add_argument("--qpao", action="store_true", help="also QPAO, once, which takes minutes")
+    parser.add_argument("--output", type=Path, help="also write everything as JSON to this file")
+    arguments = parser.parse_args()
+    if min(arguments.dimensions) < 2 or min(arguments.nonzeros, arguments.negatives, arguments.repeat) < 1:
+        parser.error("--dimensions must be at least 2; --nonzeros, --negatives and --repeat at least 1")
+
+    warm_up()
+    printed = printed_seconds()
+    results = [benchmark(d, arguments) for d in sorted(arguments.dimensions)]
+    for result in results:
+        say(result, printed)
+    if len(results) > 1:
+        print(f"\nseconds at d = {results[-1]['dimensions']:,} over those at d = {results[0]['dimensions']:,}:")
+        print("".join(f"  {name} {ratio:.2f}" for name, ratio in growth(results).items()))
+    if arguments.output:
+        machine: dict[str, Any] = {"load_average": os.getloadavg(), "cores": os.cpu_count()}
+        machine |= {
+            "processor": platform.processor() or platform.machine(),
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+        }
+        paper = [{"learner": name, "dimensions": d, "seconds": value} for (name, d), value in printed.items()]
+        whole = {"machine": machine, "results": results, "paper": paper}
+        if len(results) > 1:
+            whole["seconds_at_most_over_fewest_words"] = growth(results)
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        arguments.output.write_text(json.dumps(whole, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""Large codebooks of visual words: approximate k-means over the descriptors of many files, resumable.
+
+k-means compares every descriptor with every word, which a million words forbid. Approximate k-means (Philbin et al.
+2007, section 3.1) looks the nearest word up in an index of the words that is rebuilt in every iteration; SOML learns
+its codebooks so (AAAI 2014, Experiments). Philbin's index is a forest of randomised k-d trees, ours an inverted file
+(`_word_index`); codebooks of at most 2,000 words are searched exactly, which is ordinary k-means.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.errors import LookalikeError
+from lookalike.features._word_index import BATCH, IndexSettings, WordIndex
+from lookalike.features.keypoints import N_FEATURES, as_vectors, load_descriptors, load_keypoint_index
+from lookalike.files import replacing
+from lookalike.seeds import generator
+
+__all__ = ["IndexSettings", "clear_checkpoint", "train_words"]
+
+Floats = npt.NDArray[np.float32]
+PathLike = str | os.PathLike[str]
+
+_STATE = "state.npz"
+_NUDGE = 1 / 1024  # how far, relatively, the two halves of a split word are moved apart
+
+
+class _State(NamedTuple):
+    """Where training is: descriptors of the first `shard` files are summed up in iteration `iteration`."""
+
+    iteration: int
+    shard: int
+    centroids: Floats
+    sums: Floats
+    counts: npt.NDArray[np.int64]
+
+
+class _Sample(NamedTuple):
+    """The descriptors to train on: the chosen rows of each file, all of them where there is no choice (None)."""
+
+    files: Sequence[PathLike]
+    rows: Sequence[npt.NDArray[np.int64] | None]
+    sizes: Sequence[int]
+
+    def vectors(self, number: int, root: bool) -> Iterator[Floats]:
+        """Yield the vectors of one file, a batch at a time."""
+        descriptors = load_descriptors(self.files[number])
+        rows = self.rows[number]
+        for start in range(0, self.sizes[number], BATCH):
+            part = slice(start, start + BATCH)
+            yield as_vectors(descriptors[part] if rows is None else descriptors[rows[part]], root)
+
+
+def train_words(
+    shard_files: Iterable[PathLike],
+    n_words: int,
+    *,
+    seed: int,
+    iterations: int,
+    max_descriptors: int = 0,
+    root: bool = False,
+    checkpoint: PathLike,
+    checkpoint_seconds: float = 300,
+    index: IndexSettings | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Floats:
+    """Cluster descriptors into words by approximate k-means, in one thread, going on where a killed run was.
+
+    The first words are descriptors drawn without replacement. An iteration gives every descriptor to its nearest word
+    as the index finds it, and moves every word to the mean of its descriptors. A word without a descriptor is put
+    beside a large one: the i-th such word, in the order of words, takes the i-th largest word's place moved by 1/1024
+    of it, up in even and down in odd dimensions, and the large one is moved the opposite way; words of a single
+    descriptor are not split, and an empty word that finds none to split stays where it was.
+
+    Memory, for a million words: words 0.5 GB, their copy in the order of the index 0.5 GB, sums 0.5 GB, 0.1 GB for a
+    batch, and the descriptors of a file (128 bytes each): 1.6 GB plus the largest file. Sums are in single precision:
+    exact for SIFT up to 65,000 descriptors a word, whatever the order. A draw of `max_descriptors` takes another 8
+    bytes for every descriptor there is.
+
+    Parameters
+    ----------
+    shard_files : iterable of paths
+        What `keypoints.save_keypoints` wrote; one is in memory at a time.
+    n_words : int
+    seed : int
+        Root of the streams that draw the descriptors and the first words.
+    iterations : int
+    max_descriptors : int
+        The most descriptors to train on, drawn uniformly without replacement; 0 takes all. What is drawn depends on the
+        images, not on how they are split into files.
+    root : bool
+        Train on RootSIFT (`keypoints.root_sift`).
+    checkpoint : path
+        Folder for the state of a run, one file of 1 GB for a million words, written whole or not at all. A call with
+        the same inputs and settings goes on from there and returns the same bits as one that was never interrupted;
+        with others it begins anew. `clear_checkpoint` deletes it.
+    checkpoint_seconds : float
+        The state is written after a file when the last time was so many seconds ago.
+    index : IndexSettings, optional
+    progress : callable, optional
+        Called after each batch with the number of descriptors done and the number of all, over all iterations.
+
+    Returns
+    -------
+    ndarray of shape (n_words, 128), float32
+
+    Raises
+    ------
+    LookalikeError
+        When there are fewer descriptors than words, or the state cannot be read or written.
+    """
+    index = IndexSettings() if index is None else index
+    sample = _draw(list(shard_files), n_words, max_descriptors, seed)
+    settings = {"words": n_words, "seed": seed, "iterations": iterations, "most": max_descriptors, "root": root}
+    fingerprint = _fingerprint(sample.files, settings | asdict(index))
+    place = Path(checkpoint) / _STATE
+    state = _load_state(place, fingerprint) or _start(sample, n_words, root, seed)
+    total, written = sum(sample.sizes), time.monotonic()
+    while state.iteration < iterations:
+        words = WordIndex(state.centroids, index)
+        for number in range(state.shard, len(sample.files)):
+            done = state.iteration * total + sum(sample.sizes[:number])
+            for vectors in sample.vectors(number, root):
+                _add(state, words.nearest(vectors), vectors)
+                done += len(vectors)
+                if progress is not None:
+                    progress(done, iterations * total)
+            state = state._replace(shard=number + 1)
+            if time.monotonic() - written >= checkpoint_seconds:
+                _save_state(state, place, fingerprint)
+                written = time.monotonic()
+        del words
+        _move(state)
+        state.sums[:], state.counts[:] = 0, 0
+        state = state._replace(iteration=state.iteration + 1, shard=0)
+    return state.centroids
+
+
+def clear_checkpoint(folder: PathLike) -> None:
+    """Delete what `train_words` keeps in its checkpoint folder, once its words are written."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _draw(files: Sequence[PathLike], n_words: int, n_max: int, seed: int) -> _Sample:
+    """Choose the descriptors to train on."""
+    table = _index_images(files)
+    total = int(table["n"].sum())
+    if n_max and n_max < n_words <= total:
+        raise LookalikeError(
+            f"a codebook of {n_words} words cannot be learned from {n_max} descriptors: raise `max_descriptors`"
+        )
+    if total < n_words:
+        raise LookalikeError(
+            f"a codebook of {n_words} words cannot be learned from {total} descriptors: "
+            f"give more images or ask for at most {total} words"
+        )
+    if n_max == 0 or total <= n_max:
+        sizes = [int(table["n"][table["file"] == number].sum()) for number in range(len(files))]
+        return _Sample(files, [None] * len(files), sizes)
+    chosen = np.sort(generator(seed, "descriptors").choice(total, size=n_max, replace=False, shuffle=False))
+    ends = np.cumsum(table["n"])
+    image = np.searchsorted(ends, chosen, side="right")
+    row = table["start"][image] + chosen - (ends - table["n"])[image]
+    rows = [row[table["file"][image] == number] for number in range(len(files))]
+    return _Sample(files, rows, [len(part) for part in rows])
+
+
+def _index_images(files: Sequence[PathLike]) -> npt.NDArray[np.void]:
+    """Return a record per image, in the order of ids: its file, its first descriptor there, its number of them."""
+    if not files:
+        raise LookalikeError("there are no keypoint files to learn words from: extract the data set's keypoints first")
+    records = []
+    for number, path in enumerate(files):
+        ids, offsets = load_keypoint_index(path)
+        table = np.empty(len(ids), [("id", "i8"), ("file", "i8"), ("start", "i8"), ("n", "i8")])
+        table["id"], table["file"], table["start"], table["n"] = ids, number, offsets[:-1], np.diff(offsets)
+        records.append(table)
+    joined = np.concatenate(records)
+    return joined[np.argsort(joined["id"], kind="stable")]
+
+
+def _start(sample: _Sample, n_words: int, root: bool, seed: int) -> _State:
+    """Return the state before the first iteration: words are descriptors of the sample."""
+    ends = np.cumsum(sample.sizes)
+    chosen = np.sort(generator(seed, "first words").choice(int(ends[-1]), size=n_words, replace=False, shuffle=False))
+    centroids = np.empty((n_words, N_FEATURES), np.float32)
+    begin = 0
+    for number, stop in enumerate(np.searchsorted(chosen, ends)):
+        rows = chosen[begin:stop] - (ends[number] - sample.sizes[number])
+        if len(rows):
+            kept = sample.rows[number]
+            descriptors = load_descriptors(sample.files[number])
+            centroids[begin:stop] = as_vectors(descriptors[rows if kept is None else kept[rows]], root)
+        begin = stop
+    return _State(0, 0, centroids, np.zeros_like(centroids), np.zeros(n_words, np.int64))
+
+
+def _add(state: _State, words: npt.NDArray[np.int32], vectors: Floats) -> None:
+    """Add vectors to the sums of their words."""
+    import scipy.sparse as sp
+
+    found, place = np.unique(words, return_inverse=True)
+    shape = (len(found), len(vectors))
+    members = sp.csr_array((np.ones(len(vectors), np.float32), (place, np.arange(len(vectors)))), shape=shape)
+    state.sums[found] += members @ vectors
+    state.counts[found] += np.diff(members.indptr)
+
+
+def _move(state: _State) -> None:
+    """Move every word to the mean of its descriptors, and empty ones beside the largest."""
+    centroids, counts = state.centroids, state.counts
+    np.divide(state.sums, counts[:, None], out=centroids, where=counts[:, None] > 0, casting="same_kind")
+    empty = np.flatnonzero(counts == 0)
+    large = np.argsort(-counts, kind="stable")[: len(empty)]
+    large = large[counts[large] > 1]
+    empty = empty[: len(large)]
+    nudge = np.where(np.arange(centroids.shape[1]) % 2, -_NUDGE, _NUDGE).astype(np.float32)
+    centroids[empty] = centroids[large] * (1 + nudge)
+    centroids[large] *= 1 - nudge
+
+
+def _fingerprint(files: Sequence[PathLike], settings: dict[str, object]) -> str:
+    """Return a digest of what decides the words: the files' checksums, the settings and the libraries."""
+    import faiss
+
+    sums = []
+    for path in files:
+        with zipfile.ZipFile(path) as archive:  # a ZIP file holds the CRC-32 of each member
+            sums.append(sorted((member.filename, member.CRC, member.file_size) for member in archive.infolist()))
+    libraries = {"numpy": np.__version__, "faiss": faiss.__version__}
+    return hashlib.sha256(json.dumps([sums, settings, libraries], sort_keys=True).encode()).hexdigest()
+
+
+def _save_state(state: _State, path: Path, fingerprint: str) -> None:
+    """Write the state, whole or not at all."""
+    with replacing(path) as part:
+        np.savez(part, fingerprint=np.array(fingerprint), **state._asdict())
+
+
+def _load_state(path: Path, fingerprint: str) -> _State | None:
+    """Read the state of a run with the same inputs and settings; None where there is none."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if str(file["fingerprint"]) != fingerprint:
+                return None
+            position = int(file["iteration"]), int(file["shard"])
+            return _State(*position, file["centroids"], file["sums"], file["counts"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise LookalikeError(f"{path} is damaged: delete it and run the same command again") from error

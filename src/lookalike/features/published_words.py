@@ -1,0 +1,209 @@
+"""The published visual words of the Oxford buildings, read as if this package had assigned them.
+
+The Visual Geometry Group offers, beside the images, the words of 16.3 million Hessian-affine SIFT descriptors from a
+vocabulary of one million: the representation of the paper's largest setting (AAAI 2014, Experiments). There is a text
+file for each image: two header lines, then ``word_id x y a b c`` for each descriptor, with x and y its place in the
+image and a, b, c the ellipse a (u - x)^2 + 2 b (u - x)(v - y) + c (v - y)^2 = 1 around it, which is not used here.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.errors import LookalikeError
+from lookalike.features.descriptors import shard_of
+from lookalike.features.words import WordShard
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+N_WORDS = 1_000_000
+"""Words of the published vocabulary."""
+
+PathLike = str | os.PathLike[str]
+
+_PREFIX = "oxc1_"
+_HEADER_LINES = 2
+_COLUMNS = ("word", "x", "y", "a", "b", "c")
+_MISSING = 0.01  # share of images that may have no file: the archives hold one image more than their description says
+
+_Table = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
+
+
+def read_published_words(
+    folder: PathLike,
+    manifest: pd.DataFrame,
+    shard: int,
+    n_shards: int,
+    *,
+    n_words: int = N_WORDS,
+    first_id: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> WordShard:
+    """Read the published words of one shard of a manifest.
+
+    Parameters
+    ----------
+    folder : path
+        Where the archive of words was unpacked; its text files may lie in folders within.
+    manifest : pandas.DataFrame
+        Columns `image_id`, `path`, `status`. The file of an image is named like the image, with or without the prefix
+        ``oxc1_``.
+    shard, n_shards : int
+        Which of how many, from 0, as `descriptors.shard_of` splits them.
+    n_words : int
+        Words of the vocabulary.
+    first_id : {0, 1}, optional
+        The number of the first word. The format does not say, so by default the files decide (`find_first_id`).
+    progress : callable, optional
+        Called after each image with the number done and the number of all.
+
+    Returns
+    -------
+    WordShard
+        Words from 0. An image without a file is left out, with a warning.
+
+    Raises
+    ------
+    LookalikeError
+        When more than 1 of 100 images have no file or one has two, or a line is malformed or its word outside the
+        vocabulary; the message names file and line.
+    """
+    files = _find_files(folder, shard_of(manifest, 0, 1)["path"])
+    if first_id is None:
+        first_id = find_first_id(files.values(), n_words)
+    rows = shard_of(manifest, shard, n_shards)
+    rows = rows[rows["path"].isin(files)]
+    words, positions = [np.empty(0, np.int32)], [np.empty((0, 2), np.float32)]
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    for row, path in enumerate(rows["path"]):
+        ids, places = _read_table(files[path])
+        outside = np.flatnonzero((ids < first_id) | (ids >= first_id + n_words))
+        if len(outside):
+            line, word = _line_of(files[path], int(outside[0]))
+            raise LookalikeError(
+                f"{files[path]}, line {line}: word {word} is outside {first_id} to {first_id + n_words - 1}: "
+                "unpack the archive of words anew, or give the size of its vocabulary"
+            )
+        words.append((ids - first_id).astype(np.int32))
+        positions.append(places.astype(np.float32))
+        offsets[row + 1] = offsets[row] + len(ids)
+        if progress is not None:
+            progress(row + 1, len(rows))
+    return WordShard(rows["image_id"].to_numpy(np.int32), offsets, np.concatenate(words), np.concatenate(positions))
+
+
+def find_first_id(files: Iterable[PathLike], n_words: int = N_WORDS) -> int:
+    """Return whether words are numbered from 0 or from 1.
+
+    Files are read until one holds word 0, or word `n_words`. With 16 descriptors a word that is after about a sixteenth
+    of the files. Where neither occurs, 0 is as good as 1: one word is then never used.
+
+    Parameters
+    ----------
+    files : iterable of paths
+        Word files, of all images.
+    n_words : int
+        Words of the vocabulary.
+
+    Returns
+    -------
+    int
+        0 or 1.
+    """
+    for path in files:
+        ids, _ = _read_table(Path(path))
+        if (ids == 0).any():
+            return 0
+        if (ids == n_words).any():
+            return 1
+    return 0
+
+
+def _find_files(folder: PathLike, paths: Iterable[str]) -> dict[str, Path]:
+    """Return the word file of each image."""
+    wanted = {PurePosixPath(path).stem: path for path in paths}
+    files: dict[str, Path] = {}
+    for file in sorted(Path(folder).rglob("*.txt")):
+        path = wanted.get(file.stem, wanted.get(file.stem.removeprefix(_PREFIX)))
+        if path is None:
+            continue
+        if path in files:
+            raise LookalikeError(f"{files[path]} and {file} are words of the same image: delete one of them")
+        files[path] = file
+    missing = [path for path in wanted.values() if path not in files]
+    if len(missing) > _MISSING * len(wanted):
+        raise LookalikeError(
+            f"{len(missing)} of {len(wanted)} images have no word file in {folder}, {missing[0]} for one: "
+            "unpack the whole archive of words there"
+        )
+    if missing:
+        warnings.warn(f"no words are published for {', '.join(missing)}: left without a word", stacklevel=3)
+    return files
+
+
+def _read_table(path: Path) -> _Table:
+    """Return words and places of a file: by Arrow where all is as it should be, otherwise line by line."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    try:
+        table = csv.read_csv(
+            path,
+            read_options=csv.ReadOptions(use_threads=False, skip_rows=_HEADER_LINES, column_names=_COLUMNS),
+            parse_options=csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(_COLUMNS, pa.float64()) | {"word": pa.int64()}, null_values=[]
+            ),
+        )
+    except pa.ArrowInvalid:
+        return _read_lines(path)
+    columns = [table[name].to_numpy() for name in _COLUMNS]
+    if not np.isfinite(np.column_stack(columns[1:])).all():
+        return _read_lines(path)
+    return columns[0], np.column_stack(columns[1:3])
+
+
+def _read_lines(path: Path) -> _Table:
+    """Return words and places of a file with any white space between its numbers, or say which line is malformed."""
+    lines = path.read_text(encoding="latin-1").splitlines()
+    if len(lines) < _HEADER_LINES:
+        raise LookalikeError(
+            f"{path}, line {len(lines) + 1}: the file ends within its header: unpack the archive of words anew"
+        )
+    words, places = [], []
+    for number, line in enumerate(lines[_HEADER_LINES:], start=_HEADER_LINES + 1):
+        fields = line.split()
+        if not fields:
+            continue
+        try:
+            word, values = int(fields[0]), [float(field) for field in fields[1:]]
+        except ValueError:
+            values = []
+        if len(values) != len(_COLUMNS) - 1 or not np.isfinite(values).all():
+            raise LookalikeError(
+                f'{path}, line {number}: expected "{" ".join(_COLUMNS)}", six numbers, and found "{line[:80]}": '
+                "unpack the archive of words anew"
+            )
+        words.append(word)
+        places.append(values[:2])
+    return np.array(words, np.int64), np.array(places, np.float64).reshape(-1, 2)
+
+
+def _line_of(path: Path, entry: int) -> tuple[int, str]:
+    """Return the line number of the i-th descriptor of a file, and its word as it is written there."""
+    with path.open(encoding="latin-1") as lines:
+        filled = (
+            (number, line) for number, line in enumerate(lines, start=1) if number > _HEADER_LINES and line.strip()
+        )
+        for index, (number, line) in enumerate(filled):
+            if index == entry:
+                return number, line.split()[0]
+    raise AssertionError("the file has changed while it was read")

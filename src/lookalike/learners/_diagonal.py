@@ -1,0 +1,82 @@
+"""What the learners of one weight per feature share: S_w(a, b) = sum_j w_j a_j b_j, at any number of features.
+
+The metric is the diagonal matrix of w (SOML, eq. 7), which is never written out: at a million visual words it is a
+million numbers. A subclass only learns w.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from lookalike.learners.base import Matrix, SimilarityLearner, _is_sparse, _WithReason
+
+ZERO = 1e-10
+"""A weight of at most this size counts as none (SOML, the threshold of Tables 4-6)."""
+
+
+class DiagonalLearner(SimilarityLearner):
+    """Base of the learners of one weight per feature.
+
+    A subclass sets ``w_`` and ``metric_ = "inner_product"`` in `fit`. One with a parameter ``projection`` ends a fit
+    with `_project_weights` where that is "psd"; one without never has a weight below 0.
+
+    Attributes
+    ----------
+    w_ : numpy.ndarray of shape (d,), float64
+        Weight of every feature.
+    metric_ : str
+        ``"inner_product"``.
+    """
+
+    w_: NDArray[np.float64]
+
+    def sparsity(self) -> float:
+        """Return the share of the weights that are at most 1e-10 in size (SOML, Tables 4-6), 0 to 1."""
+        check_is_fitted(self)
+        return float(np.mean(np.abs(self.w_) <= ZERO))
+
+    @_WithReason
+    def transform(self, X: Any) -> Any:
+        """Multiply every feature by the root of its weight: inner products of the results are the learned similarity.
+
+        A learner with ``projection="psd"`` always has this method, any other once it is fitted with no weight below 0.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+
+        Returns
+        -------
+        numpy.ndarray or CSR matrix of shape (n, d)
+            Sparse where X is, in its dtype.
+        """
+        check_is_fitted(self)
+        X = self._check_rows(X)
+        return _scale_columns(X, np.sqrt(self.w_).astype(X.dtype, copy=False))
+
+    def _why_no_transform(self) -> str | None:
+        if getattr(self, "projection", "psd") == "psd" or (hasattr(self, "w_") and bool((self.w_ >= 0).all())):
+            return None
+        return (
+            f"{type(self).__name__} has no transform unless its weights are known not to be negative: "
+            "learn with projection='psd', or use similarity and rank, which take any weights"
+        )
+
+    def _project_weights(self) -> None:
+        """Set weights below 0 to 0: the nearest diagonal matrix that is positive semidefinite."""
+        self.w_ = np.maximum(self.w_, 0.0)
+
+    def _project(self, rows: Matrix) -> Matrix:
+        return _scale_columns(rows, self.w_)
+
+
+def _scale_columns(rows: Matrix, weights: NDArray[Any]) -> Matrix:
+    """Multiply every column by its weight; sparse rows stay sparse, and those given are not changed."""
+    if not _is_sparse(rows):
+        return rows * weights
+    return sp.csr_array((rows.data * weights[rows.indices], rows.indices, rows.indptr), shape=rows.shape)

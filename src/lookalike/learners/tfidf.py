@@ -1,0 +1,61 @@
+"""The baseline of the landmark tables: inner products of tf-idf rows, which nothing is learned for."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from lookalike.learners._diagonal import DiagonalLearner
+from lookalike.learners.triplets import check_triplets
+
+
+class TFIDF(DiagonalLearner):
+    """Similarity = the plain inner product of rows: every weight is 1 (SOML, "Experiments", the TF-IDF row).
+
+    The tf-idf weights themselves belong to the rows that are given. Of rows of length 1 this is the cosine.
+
+    Attributes
+    ----------
+    w_ : numpy.ndarray of shape (d,), float64
+        Ones.
+    metric_ : str
+        ``"inner_product"``.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    Examples
+    --------
+    >>> TFIDF().fit([[0.0, 1.0], [2.0, 0.0]]).similarity([[3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]]).tolist()
+    [[3.0, 4.0]]
+    """
+
+    accepts = frozenset({"labels", "triplets", "online"})
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check X and remember its number of features; there is nothing to learn.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        self.metric_ = "inner_product"
+        self.w_ = np.ones(self.n_features_in_)
+        return self
+
+    def fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Check X and the triplets, which are not used."""
+        self.fit(X)
+        check_triplets(triplets, self._check_rows(X).shape[0])
+        return self
+
+    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Check X and the triplets, which are not used."""
+        return self.fit_triplets(X, triplets)

@@ -1,0 +1,167 @@
+"""Products x * x+ and x * x- of triplets of rows: all that an online diagonal learner sees of the rows.
+
+A landmark's 21,000 triplets have only 42 + 3,500 different pairs of rows (SOML, "Experimental Testbed and Setup"), so
+each product is formed once, on the visual words that occur in a query, and no step knows how large the codebook is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+from lookalike.learners._diagonal_kernels import mark_columns, pair_products, restrict_rows
+from lookalike.learners._labelled_rows import refuse_overflow
+from lookalike.learners.triplets import check_triplets
+
+PRODUCT_BYTES = 256 * 2**20
+"""Memory that the products of all distinct pairs may take; past it they are formed block by block of triplets."""
+BLOCK_BYTES = 4 * 2**20
+"""Memory of a block's products."""
+ENTRY_BYTES = 12
+"""Of an entry of a product: a float64 value, a uint32 place."""
+
+
+class Products(NamedTuple):
+    """Products of pairs of rows: number k is in ``starts[k]:starts[k + 1]`` of places and values."""
+
+    starts: NDArray[np.int64]
+    places: NDArray[np.uint32]
+    values: NDArray[np.float64]
+
+
+class TripletProducts:
+    """Rows and triplets, ready for any number of fits of diagonal learners: ``model.fit_products(products)``.
+
+    Where a pair of rows (query and positive, or query and negative) occurs in two triplets or more on the average, and
+    the products of all pairs fit into 256 MiB, they are formed here, once. Otherwise they are formed on the way, each
+    time, in blocks of at most 4 MiB (or one triplet). No bit of what is learned depends on which.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n, d)
+        Not changed.
+    triplets : array-like of shape (m, 3), optional
+        Row numbers (query, positive, negative) of X. Default: none yet, `blocks` will be given them.
+
+    Attributes
+    ----------
+    n_features : int
+        d.
+    n_triplets : int
+        m.
+    n_pairs : int
+        Distinct pairs (query, positive) and (query, negative) of the triplets.
+    columns : numpy.ndarray of shape (c,), int64
+        The features of the queries, ascending: a learner's weights can change nowhere else. Places in products are
+        numbers of these.
+    examples : numpy.ndarray of int32
+        What `blocks` takes: the triplets; or, of shape (m, 2), the numbers of their products where those are ready.
+
+    Raises
+    ------
+    ValueError
+        On NaN or infinity, values too large to be multiplied, or row numbers that X does not have.
+
+    Examples
+    --------
+    >>> products = TripletProducts([[1.0, 0.0, 2.0], [3.0, 1.0, 0.0], [0.0, 1.0, 1.0]], [[0, 1, 2], [0, 1, 2]])
+    >>> products.columns.tolist(), products.n_pairs
+    ([0, 2], 2)
+    """
+
+    def __init__(self, X: Any, triplets: Any = None) -> None:
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        refuse_overflow(X)
+        X = sp.csr_array(X)
+        if not X.has_canonical_format:  # of a copy, because the rows are the user's
+            X = X.copy()
+            X.sum_duplicates()
+        self.n_features = int(X.shape[1])
+        if triplets is None:
+            every = np.arange(X.shape[0])
+            self._restrict(X, every, every)
+            self.examples: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
+        else:
+            triplets = check_triplets(triplets, X.shape[0])
+            rows, places = np.unique(triplets, return_inverse=True)
+            self.examples = places.reshape(triplets.shape).astype(np.int32)
+            self._restrict(X, rows.astype(np.int64), np.unique(triplets[:, 0]).astype(np.int64))
+        self.n_triplets = len(self.examples)
+        pairs, numbers = distinct_pairs(self.examples, len(self._lengths))
+        self.n_pairs = len(pairs)
+        self._ready: Products | None = None
+        repeats = triplets is not None and self.n_pairs <= self.n_triplets
+        if repeats and self._room(pairs) * ENTRY_BYTES <= PRODUCT_BYTES:
+            self._ready = self._multiply(pairs)
+            self.examples = numbers
+
+    def blocks(self, examples: NDArray[np.int32]) -> Iterator[tuple[Products, NDArray[np.int32]]]:
+        """Give the products of a run of `examples` (or of triplets, where none were given at first), in order.
+
+        Yields
+        ------
+        products : Products
+        triplets : numpy.ndarray of shape (k, 2), int32
+            Numbers of the two products of every triplet.
+        """
+        if self._ready is not None:
+            yield self._ready, examples
+            return
+        longest = int(self._lengths.max(initial=0))
+        size = max(1, BLOCK_BYTES // (2 * ENTRY_BYTES * max(1, longest)))
+        for first in range(0, len(examples), size):
+            pairs, numbers = distinct_pairs(examples[first : first + size], len(self._lengths))
+            yield self._multiply(pairs), numbers
+
+    def _restrict(self, X: sp.csr_array, rows: NDArray[np.int64], queries: NDArray[np.int64]) -> None:
+        """Keep these rows, at the columns of the queries only."""
+        marked = np.zeros(self.n_features, dtype=bool)
+        mark_columns(X.indptr, X.indices, queries, marked)
+        self.columns = np.flatnonzero(marked)
+        place = np.full(self.n_features, -1, dtype=np.int32)
+        place[self.columns] = np.arange(len(self.columns), dtype=np.int32)
+        room = int(np.diff(X.indptr)[rows].sum()) + 1
+        indptr = np.empty(len(rows) + 1, dtype=np.int64)
+        indices, data = np.empty(room, dtype=np.uint32), np.empty(room)
+        restrict_rows(X.indptr, X.indices, X.data, rows, place, indptr, indices, data)
+        self._rows = (indptr, indices, data)
+        self._lengths = np.diff(indptr)
+        self._dense = np.zeros(len(self.columns))
+
+    def _room(self, pairs: NDArray[np.int64]) -> int:
+        """Return what the products of these pairs have as entries at most."""
+        return int(np.minimum(self._lengths[pairs[:, 0]], self._lengths[pairs[:, 1]]).sum())
+
+    def _multiply(self, pairs: NDArray[np.int64]) -> Products:
+        # pages of the arrays that are not written to take no memory
+        room = self._room(pairs) + 1
+        starts = np.empty(len(pairs) + 1, dtype=np.int64)
+        products = Products(starts, np.empty(room, dtype=np.uint32), np.empty(room))
+        pair_products(*self._rows, pairs, self._dense, *products)
+        return products
+
+
+def distinct_pairs(triplets: NDArray[np.int32], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the distinct pairs (query, other) of triplets, and the numbers of every triplet's two pairs.
+
+    Parameters
+    ----------
+    triplets : numpy.ndarray of shape (m, 3)
+        Row numbers below `n_rows`.
+    n_rows : int
+
+    Returns
+    -------
+    pairs : numpy.ndarray of shape (p, 2), int64
+        Sorted.
+    numbers : numpy.ndarray of shape (m, 2), int32
+    """
+    codes = triplets[:, :1].astype(np.int64) * n_rows + triplets[:, 1:]
+    distinct, numbers = np.unique(codes, return_inverse=True)
+    pairs = np.stack(np.divmod(distinct, max(1, n_rows)), axis=1)
+    return pairs, numbers.reshape(codes.shape).astype(np.int32)

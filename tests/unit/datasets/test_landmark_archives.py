@@ -1,0 +1,294 @@
+"""The Oxford Buildings and a user's own landmarks: in place as archives, in place as folders, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import socket
+import tarfile
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from lookalike.datasets import locate
+from lookalike.datasets.fetch import fetch_archive, put_in_place
+from lookalike.datasets.locate import obtain_landmarks, own_landmarks, why_landmarks_not_obtainable
+from lookalike.datasets.sources import Archive, load_archives
+from lookalike.datasets.unpack import unpack_tar
+from lookalike.errors import LookalikeError
+from lookalike.files import read_json
+
+RESOURCES = Path(__file__).resolve().parents[3] / "workflow" / "resources"
+FILES = {
+    "oxford5k_images": {"hall_000001.jpg": b"one", "hall_000002.jpg": b"two"},
+    "oxford5k_ground_truth": {f"hall_1_{kind}.txt": b"" for kind in ("query", "good", "ok", "junk")},
+    "oxford5k_words": {"hall_000001.txt": b"1\n2\n"},
+}
+
+
+def make_tgz(path: Path, files: dict[str, bytes], top: str = "") -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w:gz") as tar:
+        for name, content in files.items():
+            info = tarfile.TarInfo(top + name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return path.read_bytes()
+
+
+@pytest.fixture
+def archives(tmp_path: Path) -> dict[str, Archive]:
+    """Small archives with the facts that the published ones have, at an address where nothing answers."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    small = {}
+    for name, files in FILES.items():
+        published = load_archives(RESOURCES / "archives.yaml")[name]
+        content = make_tgz(tmp_path / "made" / published.filename, files)
+        small[name] = replace(
+            published,
+            url=f"http://127.0.0.1:{port}/{published.filename}",
+            md5=hashlib.md5(content).hexdigest(),
+            size=None if published.size is None else len(content),
+            files=len(files) if published.files else 0,
+        )
+    return small
+
+
+def put(archives: dict[str, Archive], tmp_path: Path, *names: str) -> Path:
+    """Put archives in place, as a user does."""
+    folder = tmp_path / "data"
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        content = (tmp_path / "made" / archives[name].filename).read_bytes()
+        (folder / archives[name].filename).write_bytes(content)
+    return folder
+
+
+def oxford(folder: Path, fetch: bool = False) -> dict[str, object]:
+    return {"kind": "oxford5k", "path": str(folder), "fetch": fetch}
+
+
+def test_the_published_facts() -> None:
+    archives = load_archives(RESOURCES / "archives.yaml")
+    images, truth, words = (archives[f"oxford5k_{name}"] for name in ("images", "ground_truth", "words"))
+    assert (images.md5, images.size) == ("8f0017cc5d671f35011d6968269fbf47", None)
+    assert (truth.md5, truth.size, truth.files) == ("06c4dee0ad954f6ee122c82390548537", 8_174, 220)
+    assert (words.md5, words.size) == ("0734e6023f6bf2140b9531af22ce7953", 304_646_902)
+    for archive in (images, truth, words):
+        assert archive.url == f"{archive.page}/{archive.filename}"
+        assert archive.filename == f"{archive.top_folder}.tgz"
+        assert archive.flat
+        assert archive.max_bytes == archive.unpacked_limit
+    assert archives["caltech256"].max_bytes == 2 * 1_183_006_720
+    assert not archives["caltech256"].flat
+
+
+def test_an_archive_without_size_needs_another_bound(tmp_path: Path) -> None:
+    path = tmp_path / "archives.yaml"
+    path.write_text("x: {url: u, filename: f, md5: m, top_folder: t, page: p}\n")
+    with pytest.raises(LookalikeError, match="size"):
+        load_archives(path)
+    path.write_text("x: {url: u, filename: f, md5: m, top_folder: t, page: p, unpacked_limit: 3, flat: 1}\n")
+    with pytest.raises(LookalikeError, match="flat of x must be of type bool"):
+        load_archives(path)
+
+
+def test_archives_in_place_are_verified_and_unpacked_once(tmp_path: Path, archives: dict[str, Archive]) -> None:
+    folder = put(archives, tmp_path, "oxford5k_images", "oxford5k_ground_truth")
+    assert why_landmarks_not_obtainable(oxford(folder), archives) == ""
+    record = obtain_landmarks(archives, folder, may_download=False, progress=False)
+    assert record == {
+        "root": (folder / "oxbuild_images-v1").as_posix(),
+        "ground_truth": (folder / "gt_files_170407").as_posix(),
+        "archives": {
+            archives[name].filename: archives[name].md5 for name in ("oxford5k_images", "oxford5k_ground_truth")
+        },
+    }
+    assert {path.name for path in Path(record["root"]).iterdir()} == set(FILES["oxford5k_images"])
+    assert read_json(folder / "oxbuild_images-v1.tgz.json")["md5"] == archives["oxford5k_images"].md5
+    again = obtain_landmarks(archives, folder, may_download=False, progress=False)
+    assert again == record | {"archives": {}}
+
+
+def test_unpacked_folders_are_used_as_they_are(tmp_path: Path, archives: dict[str, Archive]) -> None:
+    folder = put(archives, tmp_path)
+    for name, files in FILES.items():
+        root = folder / archives[name].top_folder
+        root.mkdir()
+        for file, content in files.items():
+            (root / file).write_bytes(content)
+    assert why_landmarks_not_obtainable(oxford(folder), archives) == ""
+    record = obtain_landmarks(archives, folder, may_download=False)
+    assert set(record) == {"root", "ground_truth", "words", "archives"}
+    assert record["archives"] == {}
+    (folder / "gt_files_170407" / "hall_1_ok.txt").unlink()
+    with pytest.raises(LookalikeError, match="3 of oxford5k_ground_truth's 4 files"):
+        obtain_landmarks(archives, folder, may_download=False)
+    assert "3 of oxford5k_ground_truth's 4 files" in why_landmarks_not_obtainable(oxford(folder), archives)
+
+
+def test_words_are_used_where_they_are_and_never_asked_for(
+    tmp_path: Path, archives: dict[str, Archive], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = put(archives, tmp_path, "oxford5k_images", "oxford5k_ground_truth")
+    asked: list[str] = []
+
+    def fetch(archive: Archive, folder: Path, *, progress: object) -> Path:
+        asked.append(archive.name)
+        if not (Path(folder) / archive.filename).exists():
+            put(archives, tmp_path, archive.name)
+        return Path(folder) / archive.filename
+
+    monkeypatch.setattr(locate, "fetch_archive", fetch)
+    assert "words" not in obtain_landmarks(archives, folder)
+    assert sorted(asked) == ["oxford5k_ground_truth", "oxford5k_images"]
+    assert "words" in obtain_landmarks(archives, folder, fetch_words=True)
+    assert asked[2:] == ["oxford5k_words"]
+    assert "words" in obtain_landmarks(archives, folder)
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda content: content[:-9] + b"123456789", "has md5"),
+        (lambda content: content[: len(content) // 2], "has md5"),
+    ],
+)
+def test_wrong_or_truncated_images_are_refused(
+    tmp_path: Path, archives: dict[str, Archive], damage: object, words: str
+) -> None:
+    folder = put(archives, tmp_path, "oxford5k_images", "oxford5k_ground_truth")
+    file = folder / "oxbuild_images-v1.tgz"
+    file.write_bytes(damage(file.read_bytes()))  # type: ignore[operator]
+    with pytest.raises(LookalikeError, match=words) as caught:
+        obtain_landmarks(archives, folder, may_download=False)
+    assert str(file) in str(caught.value)
+    assert not (folder / "oxbuild_images-v1").exists()
+
+
+def test_a_truncated_ground_truth_shows_when_the_run_is_planned(tmp_path: Path, archives: dict[str, Archive]) -> None:
+    folder = put(archives, tmp_path, "oxford5k_images", "oxford5k_ground_truth")
+    file = folder / "gt_files_170407.tgz"
+    file.write_bytes(file.read_bytes()[:-5])
+    reason = why_landmarks_not_obtainable(oxford(folder), archives)
+    assert reason.startswith("not run: ")
+    assert str(file) in reason
+    with pytest.raises(LookalikeError, match="bytes instead of"):
+        obtain_landmarks(archives, folder, may_download=False)
+
+
+@pytest.mark.parametrize("fetch", [False, True])
+def test_what_is_missing_is_one_sentence(tmp_path: Path, archives: dict[str, Archive], fetch: bool) -> None:
+    folder = put(archives, tmp_path, "oxford5k_ground_truth")
+    reason = why_landmarks_not_obtainable(oxford(folder, fetch), archives)
+    assert reason == f"not run: {put_in_place(archives['oxford5k_images'], str(folder))}"
+    assert "None" not in reason
+    (folder / "gt_files_170407.tgz").unlink()
+    both = why_landmarks_not_obtainable(oxford(folder, fetch), archives)
+    assert both.count("put ") == 2
+    assert "\n" not in both
+
+
+def test_own_photographs(tmp_path: Path, archives: dict[str, Archive]) -> None:
+    images, truth = tmp_path / "images", tmp_path / "truth"
+    data = {"kind": "landmarks", "path": str(images), "ground_truth": str(truth)}
+    why = partial(why_landmarks_not_obtainable, data, archives)
+    assert why() == f"not run: put a folder of photographs at {images}"
+    images.mkdir()
+    assert why().startswith("not run: put a folder of ground-truth files (<landmark>")
+    with pytest.raises(LookalikeError, match="ground-truth files"):
+        own_landmarks(images, truth)
+    truth.mkdir()
+    assert str(truth) in why()
+    (truth / "hall_1_query.txt").write_text("a 1 2 3 4\n")
+    assert why() == ""
+    assert own_landmarks(images, truth) == {"root": images.as_posix(), "ground_truth": truth.as_posix()}
+    assert why_landmarks_not_obtainable({"kind": "synthetic_landmarks"}, archives) == ""
+
+
+@pytest.mark.parametrize("top", ["", "./", "any_name/"])
+def test_flat_archives_and_those_with_one_folder_give_the_same(tmp_path: Path, top: str) -> None:
+    make_tgz(tmp_path / "x.tgz", FILES["oxford5k_images"], top)
+    unpack_tar(tmp_path / "x.tgz", tmp_path / "x", max_bytes=100, max_members=10, flat=True)
+    assert {path.name for path in (tmp_path / "x").iterdir()} == set(FILES["oxford5k_images"])
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/../../evil"])
+def test_flat_archives_are_guarded_too(tmp_path: Path, name: str) -> None:
+    make_tgz(tmp_path / "x.tgz", {"a.jpg": b"a", name: b"b"})
+    with pytest.raises(LookalikeError, match="leads out of the folder"):
+        unpack_tar(tmp_path / "x.tgz", tmp_path / "x", max_bytes=100, max_members=10, flat=True)
+    assert not (tmp_path / "x").exists()
+
+
+CONTENT = bytes(range(256)) * 8_000
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Serves `CONTENT`, with ranges; the first answer ends early, and one path does not say how long it is."""
+
+    answers = 0
+
+    def do_GET(self) -> None:
+        start = int(self.headers.get("Range", "bytes=0-")[6:-1])
+        if start >= len(CONTENT):
+            self.send_response(416)
+            self.send_header("Content-Range", f"bytes */{len(CONTENT)}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self.send_response(206 if start else 200)
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
+        silent = self.path == "/silent"
+        if not silent:
+            self.send_header("Content-Length", str(len(CONTENT) - start))
+        self.end_headers()
+        Handler.answers += 1
+        early = Handler.answers == 1 and not silent
+        self.wfile.write(CONTENT[start : start + 500_000] if early else CONTENT[start:])
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    Handler.answers = 0
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def unsized(url: str, limit: int = 10_000_000) -> Archive:
+    md5 = hashlib.md5(CONTENT).hexdigest()
+    return Archive("x", url, "x.tgz", None, md5, "x", url, flat=True, unpacked_limit=limit)
+
+
+@pytest.mark.parametrize("path", ["/x.tgz", "/silent"])
+def test_a_download_of_unknown_size_resumes_and_is_verified(tmp_path: Path, address: str, path: str) -> None:
+    file = fetch_archive(unsized(address + path), tmp_path, progress=False)
+    assert file.read_bytes() == CONTENT
+    assert read_json(tmp_path / "x.tgz.json")["size"] == len(CONTENT)
+    assert Handler.answers == (1 if path == "/silent" else 2)
+
+
+def test_a_download_of_unknown_size_that_was_whole_already(tmp_path: Path, address: str) -> None:
+    (tmp_path / "x.tgz.part").write_bytes(CONTENT)
+    assert fetch_archive(unsized(address + "/x.tgz"), tmp_path, progress=False).read_bytes() == CONTENT
+    assert Handler.answers == 0
+
+
+def test_a_download_of_unknown_size_does_not_fill_the_disk(tmp_path: Path, address: str) -> None:
+    with pytest.raises(LookalikeError, match="it sends more than the 1,000 bytes"):
+        fetch_archive(unsized(address + "/silent", limit=1_000), tmp_path, progress=False)
+    assert not list(tmp_path.glob("x.tgz*"))

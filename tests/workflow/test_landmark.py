@@ -1,0 +1,172 @@
+"""The landmark study on the tiny configuration: what it makes, that it makes nothing twice, and what stops it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import yaml
+from project import LANDMARK, ROOT, Project
+
+pytestmark = pytest.mark.workflow
+
+METHODS = ("tfidf", "qpao", "oasis-diagonal", "soml-tg", "soml-da")
+CODEBOOKS = ("sift-demo-1k", "sift-demo-10k")
+CONTRACT = [
+    *(f"{table}.parquet" for table in ("manifest", "queries", "relevance", "learning_images", "metrics", "timing")),
+    "lambda_sweep.parquet",
+    "dimensions.parquet",
+    "keypoints/sift-small/keypoints-000.npz",
+    *(f"features/{codebook}/{file}" for codebook in CODEBOOKS for file in ("codebook.npy", "words-001.npz")),
+    *(f"features/{codebook}/{file}" for codebook in CODEBOOKS for file in ("counts.npz", "query_counts.npz")),
+    "exhibits/index.md",
+    "exhibits/headline.txt",
+    *(
+        f"exhibits/{name}.{suffix}"
+        for name in (
+            *(f"soml-aaai-2014/table{number}" for number in (1, 2, 4, 5, 7, 8)),
+            *("landmark/query_region", "landmark/literal", "landmark/claims"),
+        )
+        for suffix in ("csv", "md", "tex", "json")
+    ),
+    *(
+        f"exhibits/landmark/{name}.{suffix}"
+        for name in ("time", "sparsity", "montage")
+        for suffix in ("png", "svg", "pdf", "csv", "json")
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def studied(new_project: Callable[[str], Project]) -> Project:
+    """The project after the tiny landmark study; tests must leave its results as they are."""
+    project = new_project("landmarks")
+    project.snakemake("demo_landmarks")
+    return project
+
+
+def table_of(project: Project, name: str) -> pd.DataFrame:
+    return pd.read_parquet(project.folder / f"results/demo_landmarks/{name}.parquet")
+
+
+@pytest.mark.parametrize("file", CONTRACT)
+def test_every_file_of_the_contract_is_there_and_not_empty(studied: Project, file: str) -> None:
+    assert (studied.folder / "results/demo_landmarks" / file).stat().st_size > 0
+
+
+def test_counts_have_a_row_for_every_file_and_query_counts_one_for_every_query(studied: Project) -> None:
+    features = studied.folder / "results/demo_landmarks/features/sift-demo-10k"
+    counts, inside = (sp.load_npz(features / name) for name in ("counts.npz", "query_counts.npz"))
+    manifest, queries = table_of(studied, "manifest"), table_of(studied, "queries")
+    assert counts.shape == (len(manifest), 400)
+    assert inside.shape == (len(queries), 400) == (10, 400)
+    whole = counts[queries["image_id"].to_numpy()]
+    assert (whole - inside).min() >= 0, "a rectangle holds no more than its image"
+    assert 0 < inside.sum() < whole.sum()
+
+
+def test_metrics_are_fractions_for_every_method_codebook_landmark_and_draw(studied: Project) -> None:
+    metrics = table_of(studied, "metrics")
+    assert metrics["value"].between(0, 1).all()
+    own = metrics[(metrics["metric"] == "map") & metrics["method"].isin(METHODS)]
+    assert len(own) == len(METHODS) * len(CODEBOOKS) * 2 * 2
+    sparsity = metrics[metrics["metric"] == "sparsity"].groupby("method")["value"].mean()
+    assert sparsity["oasis-diagonal"] == 0 < sparsity["soml-da"]
+    chance = 0.2
+    assert own.groupby("method")["value"].mean().min() > chance, "no better than chance"
+
+
+def test_what_does_not_end_in_time_has_the_papers_star_and_a_reason(studied: Project) -> None:
+    literal = (studied.folder / "results/demo_landmarks/exhibits/landmark/literal.md").read_text()
+    assert "processor time" in literal
+    metrics = table_of(studied, "metrics")
+    assert "soml-da-literal" not in set(metrics["method"])
+    fits = table_of(studied, "timing").set_index("method")
+    assert fits.loc["soml-da-literal", "not_converged"].str.contains("processor time").all()
+    assert (fits.loc["soml-tg", "not_converged"] == "").all()
+
+
+def test_synthetic_numbers_say_so_and_are_compared_with_nothing(studied: Project) -> None:
+    exhibits = studied.folder / "results/demo_landmarks/exhibits"
+    for table in ("table1", "table5", "table8"):
+        assert "ynthetic" in (exhibits / f"soml-aaai-2014/{table}.md").read_text()
+    compared = pd.read_csv(exhibits / "soml-aaai-2014/table1_compare.csv")
+    assert not set(compared["status"]) & {"agrees", "higher", "lower"}
+
+
+def test_a_finished_study_does_nothing_again_and_a_deleted_figure_is_redrawn(studied: Project) -> None:
+    assert studied.planned(LANDMARK) == {}
+    figure = studied.folder / "results/demo_landmarks/exhibits/landmark/sparsity.png"
+    before = figure.read_bytes()
+    figure.unlink()
+    assert set(studied.planned(LANDMARK)) == {"draw_figures_demo_landmarks", "list_landmark_exhibits"}
+    studied.snakemake(LANDMARK)
+    assert figure.read_bytes() == before
+
+
+def test_an_edited_learner_reruns_what_it_changes(studied: Project) -> None:
+    learner = studied.folder / "src/lookalike/learners/soml_da.py"
+    original = learner.read_bytes()
+    try:
+        learner.write_bytes(original + b"\n# edited\n")
+        planned = studied.planned(LANDMARK)
+    finally:
+        learner.write_bytes(original)
+    assert planned["run_landmarks_demo_landmarks"] == len(CODEBOOKS) * 3, "soml-da and its two variants as printed"
+    assert planned["sweep_lambdas"] == planned["time_dimensions"] == 1
+    assert not {"extract_keypoints", "train_words", "run_landmark_demo_landmarks"} & set(planned)
+
+
+def test_a_users_own_images_run_through_the_same_rules_on_one_core(studied: Project) -> None:
+    """Images and ground truth of the synthetic set, as a user would give them: the same numbers come of them."""
+    drawn = studied.folder / "results/demo_landmarks"
+    located = yaml.safe_load((drawn / "images.json").read_text())
+    for name, part in (("photographs", "root"), ("ground_truth", "ground_truth")):
+        shutil.copytree(studied.folder / located[part], studied.folder / "own" / name)
+    data = {"kind": "landmarks", "path": "own/photographs", "ground_truth": "own/ground_truth", "shards": 2}
+    base = yaml.safe_load((ROOT / "tests/workflow/tiny.yaml").read_text())
+    base["datasets"]["own"] = data
+    base["landmark"]["own"] = {
+        "codebooks": ["sift-demo-1k"],
+        "methods": ["tfidf", "soml-da"],
+        "learning": {"positives": 4, "negatives": 12, "draws": 2},
+    }
+    (studied.folder / "own.yaml").write_text(yaml.safe_dump(base))
+    studied.snakemake("results/own/metrics.parquet", config="own.yaml", cores=1)
+    features = "features/sift-demo-1k/counts.npz"
+    ours, theirs = (
+        sp.load_npz(studied.folder / "results" / data_set / features) for data_set in ("own", "demo_landmarks")
+    )
+    assert np.array_equal(ours.sum(axis=1), theirs.sum(axis=1)), "the same keypoints in every image"
+    metrics = pd.read_parquet(studied.folder / "results/own/metrics.parquet")
+    assert set(metrics["method"]) == {"tfidf", "soml-da"}
+    (studied.folder / "own/ground_truth" / "broken_1_query.txt").write_text("oxc1_nothing 1 2 three 4\n")
+    done = studied.attempt("results/own/metrics.parquet", config="own.yaml")
+    assert done.returncode != 0
+    assert "broken_1" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_without_the_archives_the_exhibits_say_what_to_put_where(studied: Project) -> None:
+    assert "oxford5k: not run: put" in studied.snakemake("aaai2014")
+    exhibits = studied.folder / "results/oxford5k/exhibits"
+    table = (exhibits / "soml-aaai-2014/table3.md").read_text()
+    assert "not run: put" in table
+    assert "oxbuild_images-v1.tgz" in table
+    compared = pd.read_csv(exhibits / "soml-aaai-2014/table9_compare.csv")
+    assert compared["printed"].notna().all()
+
+
+def test_the_papers_study_plans_well_under_a_thousand_jobs(studied: Project) -> None:
+    for folder in ("oxbuild_images-v1", "gt_files_170407"):
+        (studied.folder / "data/oxford5k" / folder).mkdir(parents=True)
+    planned = studied.planned("oxford5k")
+    assert planned["extract_keypoints"] == 32, "the codebooks share their keypoints"
+    assert planned["assign_words"] == 3 * 32
+    assert planned["run_landmark_oxford5k"] == 3 * 7, "QPAO, by landmark"
+    assert planned["run_landmarks_oxford5k"] == 3 * 7, "seven fast methods, all landmarks at once"
+    assert sum(planned.values()) < 250

@@ -1,0 +1,364 @@
+"""The landmark study (SOML, AAAI 2014): from images with ground truth to a metric for every landmark, and its numbers.
+
+Needs: the archives or folders of a data set in place, the network, or nothing (synthetic). Makes: manifest.parquet,
+queries.parquet, relevance.parquet, keypoints/, features/ (codebooks, words, counts), learning_images.parquet, runs/, and
+the tables that exhibits are drawn from: lambda_sweep.parquet and dimensions.parquet here, metrics.parquet and
+timing.parquet by the rules of category.smk that gather them.
+"""
+
+
+rule draw_landmarks:
+    input:
+        code=code("datasets/synthetic_landmarks.py"),
+    output:
+        f"{RESULTS}/drawn/{{shard}}.json",
+    log:
+        f"{LOGS}/draw_landmarks/{{shard}}.log",
+    wildcard_constraints:
+        dataset=one_of(LANDMARK),
+    conda:
+        "../../envs/images.yaml"
+    params:
+        settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic_landmarks"],
+        folder=lambda wildcards: drawn_folder(wildcards.dataset),
+        ground_truth=lambda wildcards: ground_truth_folder(wildcards.dataset),
+        n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
+        seed=lambda wildcards: drawing_seed(wildcards.dataset),
+    script:
+        "../scripts/draw_landmarks.py"
+
+
+rule locate_landmarks:
+    input:
+        drawn=lambda wildcards: (
+            expand(f"{RESULTS}/drawn/{{shard}}.json", dataset=wildcards.dataset, shard=shards(wildcards.dataset))
+            if DATASETS[wildcards.dataset]["kind"] == "synthetic_landmarks"
+            else []
+        ),
+        archives=RESOURCES / "archives.yaml",
+    output:
+        f"{RESULTS}/images.json",
+    log:
+        f"{LOGS}/locate_landmarks.log",
+    wildcard_constraints:
+        dataset=one_of(LANDMARK),
+    conda:
+        "../../envs/images.yaml"
+    params:
+        data=lambda wildcards: DATASETS[wildcards.dataset],
+        drawn_folder=lambda wildcards: drawn_folder(wildcards.dataset) if wildcards.dataset in studied(True) else "",
+        ground_truth=lambda wildcards: ground_truth_folder(wildcards.dataset),
+        fetch_words=lambda wildcards: bool(set(LANDMARK[wildcards.dataset]["codebooks"]) & set(published_codebooks())),
+    script:
+        "../scripts/locate_landmarks.py"
+
+
+rule scan_landmarks:
+    input:
+        images=f"{RESULTS}/images.json",
+        code=code("datasets/scan.py", "datasets/ground_truth.py"),
+    output:
+        manifest=f"{RESULTS}/manifest.parquet",
+        queries=f"{RESULTS}/queries.parquet",
+        relevance=f"{RESULTS}/relevance.parquet",
+        listing=f"{RESULTS}/listing.txt",
+    log:
+        f"{LOGS}/scan_landmarks.log",
+    wildcard_constraints:
+        dataset=one_of(LANDMARK),
+    conda:
+        "../../envs/images.yaml"
+    threads: 8
+    params:
+        listing=truth_listing,
+    script:
+        "../scripts/scan_landmarks.py"
+
+
+rule extract_keypoints:
+    input:
+        images=f"{RESULTS}/images.json",
+        manifest=f"{RESULTS}/manifest.parquet",
+        code=code("features/keypoints.py"),
+    output:
+        f"{RESULTS}/keypoints/{{keypoints}}/keypoints-{{shard}}.npz",
+    log:
+        f"{LOGS}/extract_keypoints/{{keypoints}}/{{shard}}.log",
+    conda:
+        "../../envs/images.yaml"
+    params:
+        settings=lambda wildcards: config["keypoints"][wildcards.keypoints],
+        n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
+    script:
+        "../scripts/extract_keypoints.py"
+
+
+# a run that was killed goes on from its checkpoint, which stands beside the codebook until that is there
+rule train_words:
+    input:
+        keypoints=keypoint_shards,
+        code=code("features/approximate_kmeans.py"),
+    output:
+        f"{FEATURES}/codebook.npy",
+    log:
+        f"{LOGS}/train_words/{{representation}}.log",
+    wildcard_constraints:
+        representation=one_of(learned_codebooks()),
+    conda:
+        "../../envs/images.yaml"
+    params:
+        codebook=lambda wildcards: config["codebooks"][wildcards.representation],
+        seed=SEED,
+    script:
+        "../scripts/train_words.py"
+
+
+rule assign_words:
+    input:
+        keypoints=lambda wildcards: (
+            f"results/{wildcards.dataset}/keypoints/{config['codebooks'][wildcards.representation]['keypoints']}"
+            f"/keypoints-{wildcards.shard}.npz"
+        ),
+        codebook=f"{FEATURES}/codebook.npy",
+        code=code("features/words.py"),
+    output:
+        f"{FEATURES}/words-{{shard}}.npz",
+    log:
+        f"{LOGS}/assign_words/{{representation}}/{{shard}}.log",
+    wildcard_constraints:
+        representation=one_of(learned_codebooks()),
+    conda:
+        "../../envs/images.yaml"
+    params:
+        root=lambda wildcards: config["codebooks"][wildcards.representation]["root"],
+    script:
+        "../scripts/assign_words.py"
+
+
+rule read_published_words:
+    input:
+        images=f"{RESULTS}/images.json",
+        manifest=f"{RESULTS}/manifest.parquet",
+        code=code("features/published_words.py"),
+    output:
+        f"{FEATURES}/words-{{shard}}.npz",
+    log:
+        f"{LOGS}/read_published_words/{{representation}}/{{shard}}.log",
+    wildcard_constraints:
+        representation=one_of(published_codebooks()),
+    conda:
+        "../../envs/images.yaml"
+    params:
+        words=lambda wildcards: config["codebooks"][wildcards.representation]["words"],
+        n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
+    script:
+        "../scripts/read_published_words.py"
+
+
+rule count_words:
+    input:
+        manifest=f"{RESULTS}/manifest.parquet",
+        queries=f"{RESULTS}/queries.parquet",
+        words=word_shards,
+        code=code("features/words.py"),
+    output:
+        counts=f"{FEATURES}/counts.npz",
+        query_counts=f"{FEATURES}/query_counts.npz",
+    log:
+        f"{LOGS}/count_words/{{representation}}.log",
+    wildcard_constraints:
+        representation=one_of(config["codebooks"]),
+    conda:
+        "../../envs/images.yaml"
+    params:
+        words=lambda wildcards: config["codebooks"][wildcards.representation]["words"],
+    script:
+        "../scripts/count_words.py"
+
+
+rule draw_learning_images:
+    input:
+        TRUTH,
+        queries=f"{RESULTS}/queries.parquet",
+        relevance=f"{RESULTS}/relevance.parquet",
+        manifest=f"{RESULTS}/manifest.parquet",
+        code=code("evaluation/landmarks.py"),
+    output:
+        f"{RESULTS}/learning_images.parquet",
+    log:
+        f"{LOGS}/draw_learning_images.log",
+    conda:
+        "../../envs/learning.yaml"
+    params:
+        landmarks=lambda wildcards: landmarks_of(wildcards.dataset),
+        learning=lambda wildcards: LANDMARK[wildcards.dataset]["learning"],
+        seed=SEED,
+    script:
+        "../scripts/draw_learning_images.py"
+
+
+# a slow method runs a job for every landmark, a fast one all landmarks in one; the draws are always together. Fits are
+# timed for a table: with --resources exclusive=1 one job that learns runs at a time
+for studied_dataset in LANDMARK:
+    for job_size in ("fold", "subset"):
+
+        rule:
+            name:
+                f"run_landmark{'' if job_size == 'fold' else 's'}_{studied_dataset}"
+            input:
+                counts=f"{FEATURES}/counts.npz",
+                query_counts=f"{FEATURES}/query_counts.npz",
+                queries=f"{RESULTS}/queries.parquet",
+                relevance=f"{RESULTS}/relevance.parquet",
+                manifest=f"{RESULTS}/manifest.parquet",
+                learning_images=f"{RESULTS}/learning_images.parquet",
+                kernels=lambda wildcards: compiled(learner_file(wildcards.method)),
+                code=lambda wildcards: code("evaluation/landmark_files.py", learner_file(wildcards.method)),
+            output:
+                landmark_run_files(
+                    studied_dataset,
+                    "{subset}" if job_size == "fold" else landmarks_of(studied_dataset),
+                    LANDMARK_RUN_FILES,
+                ),
+            log:
+                f"{LOGS}/run/{{representation}}/{{subset}}/{{method}}.log"
+                if job_size == "fold"
+                else f"{LOGS}/run/{{representation}}/{{method}}.log",
+            wildcard_constraints:
+                dataset=studied_dataset,
+                method=landmark_methods_with_jobs(studied_dataset, job_size),
+            conda:
+                "../../envs/learning.yaml"
+            resources:
+                exclusive=1,
+            params:
+                spec=method_spec,
+                landmarks=landmarks_of_job,
+                seed=SEED,
+            script:
+                "../scripts/run_landmarks.py"
+
+
+rule sweep_lambdas:
+    input:
+        counts=own_codebook_files("counts.npz"),
+        query_counts=own_codebook_files("query_counts.npz"),
+        queries=f"{RESULTS}/queries.parquet",
+        relevance=f"{RESULTS}/relevance.parquet",
+        manifest=f"{RESULTS}/manifest.parquet",
+        learning_images=f"{RESULTS}/learning_images.parquet",
+        kernels=lambda wildcards: compiled_of(sweep_specs(wildcards)),
+        code=code("evaluation/lambda_sweep.py", "learners/soml_tg.py", "learners/soml_da.py"),
+    output:
+        f"{RESULTS}/lambda_sweep.parquet",
+    log:
+        f"{LOGS}/sweep_lambdas.log",
+    conda:
+        "../../envs/learning.yaml"
+    params:
+        codebooks=lambda wildcards: LANDMARK[wildcards.dataset]["codebooks"],
+        landmarks=lambda wildcards: landmarks_of(wildcards.dataset),
+        sweep=lambda wildcards: LANDMARK[wildcards.dataset]["sweep"],
+        specs=sweep_specs,
+        seed=SEED,
+    script:
+        "../scripts/sweep_lambdas.py"
+
+
+rule time_dimensions:
+    input:
+        kernels=lambda wildcards: compiled_of(timed_specs(wildcards)),
+        code=lambda wildcards: code("evaluation/dimensions.py", *map(learner_file, timed_specs(wildcards))),
+    output:
+        f"{RESULTS}/dimensions.parquet",
+    log:
+        f"{LOGS}/time_dimensions.log",
+    conda:
+        "../../envs/learning.yaml"
+    resources:
+        exclusive=1,
+    params:
+        settings=lambda wildcards: LANDMARK[wildcards.dataset]["dimensions"],
+        learning=lambda wildcards: LANDMARK[wildcards.dataset]["learning"],
+        specs=timed_specs,
+        seed=SEED,
+    script:
+        "../scripts/time_dimensions.py"
+
+
+for studied_dataset in LANDMARK:
+
+    rule:
+        name:
+            f"draw_tables_{studied_dataset}"
+        input:
+            **landmark_numbers(studied_dataset, "tables"),
+            claims=RESOURCES / "landmark-claims.csv",
+            reference=RESOURCES / "reference-values.csv",
+            code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py"),
+        output:
+            expand(
+                f"{EXHIBITS}/{{table}}{{file}}",
+                table=landmark_tables(studied_dataset),
+                file=TABLE_FILES,
+                allow_missing=True,
+            ),
+        log:
+            f"{LOGS}/exhibits/tables.log",
+        wildcard_constraints:
+            dataset=studied_dataset,
+        conda:
+            "../../envs/exhibits.yaml"
+        params:
+            context=landmark_context,
+            exhibits=landmark_tables(studied_dataset),
+        script:
+            "../scripts/draw_landmark_exhibits.py"
+
+    rule:
+        name:
+            f"draw_figures_{studied_dataset}"
+        input:
+            **landmark_numbers(studied_dataset, "figures"),
+            reference=RESOURCES / "reference-values.csv",
+            code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "evaluation/landmark_files.py"),
+        output:
+            expand(
+                f"{EXHIBITS}/{{figure}}{{file}}",
+                figure=landmark_figures(studied_dataset),
+                file=FIGURE_FILES,
+                allow_missing=True,
+            ),
+        log:
+            f"{LOGS}/exhibits/figures.log",
+        wildcard_constraints:
+            dataset=studied_dataset,
+        conda:
+            "../../envs/exhibits.yaml"
+        params:
+            context=landmark_context,
+            exhibits=landmark_figures(studied_dataset),
+            montage=LANDMARK[studied_dataset]["codebooks"][-1],
+        script:
+            "../scripts/draw_landmark_exhibits.py"
+
+
+rule list_landmark_exhibits:
+    input:
+        exhibits=lambda wildcards: exhibit_files(wildcards.dataset),
+        metrics=if_run(f"{RESULTS}/metrics.parquet"),
+        fits=if_run(f"{RESULTS}/timing.parquet"),
+        code=code("exhibits/write.py", "exhibits/landmark_catalogue.py", "exhibits/landmark_context.py"),
+    output:
+        index=f"{EXHIBITS}/index.md",
+        headline=f"{EXHIBITS}/headline.txt",
+    log:
+        f"{LOGS}/exhibits/index.log",
+    wildcard_constraints:
+        dataset=one_of(LANDMARK),
+    conda:
+        "../../envs/exhibits.yaml"
+    params:
+        context=landmark_context,
+    script:
+        "../scripts/list_landmark_exhibits.py"

@@ -1,0 +1,12 @@
+"""Give every keypoint of one shard the word of the codebook that is nearest to its descriptor."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    import numpy as np
+
+    from lookalike.features.words import assign_words, save_words
+
+    codebook = np.load(snakemake.input.codebook)
+    words = assign_words(snakemake.input.keypoints, codebook, root=snakemake.params.root)
+    save_words(words, snakemake.output[0])

@@ -1,0 +1,12 @@
+"""Count the words of every image of the manifest, and those inside the rectangle of every query."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.features.words import count_query_words, count_words
+    from lookalike.files import read_table, write_csr
+
+    files, n_words = list(snakemake.input.words), snakemake.params.words
+    write_csr(count_words(files, len(read_table(snakemake.input.manifest)), n_words), snakemake.output.counts)
+    query_counts = count_query_words(files, read_table(snakemake.input.queries), n_words)
+    write_csr(query_counts, snakemake.output.query_counts)

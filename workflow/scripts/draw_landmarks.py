@@ -1,0 +1,14 @@
+"""Draw one shard of a synthetic data set of landmarks; the first one writes the ground truth too."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks, write_ground_truth_files, write_images
+    from lookalike.files import write_json
+
+    settings, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
+    spec = SyntheticLandmarks.from_settings(settings, snakemake.params.seed)
+    written = write_images(spec, snakemake.params.folder, shard, snakemake.params.n_shards)
+    if shard == 0:
+        write_ground_truth_files(spec, snakemake.params.ground_truth)
+    write_json({"synthetic": True, "settings": settings, "images": written}, snakemake.output[0])

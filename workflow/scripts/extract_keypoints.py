@@ -1,0 +1,18 @@
+"""Find and describe the SIFT keypoints of one shard of the manifest."""
+
+from lookalike.workflow_log import logged, progress_lines
+
+with logged(snakemake.log):
+    from lookalike.features.keypoints import SiftSettings, extract_shard, save_keypoints
+    from lookalike.files import read_json, read_table
+
+    keypoints = extract_shard(
+        read_json(snakemake.input.images)["root"],
+        read_table(snakemake.input.manifest),
+        int(snakemake.wildcards.shard),
+        snakemake.params.n_shards,
+        SiftSettings(**snakemake.params.settings),
+        progress=progress_lines("images"),
+    )
+    print(f"{len(keypoints.descriptors)} keypoints in {len(keypoints.image_ids)} images")
+    save_keypoints(keypoints, snakemake.output[0])

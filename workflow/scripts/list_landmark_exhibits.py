@@ -1,0 +1,20 @@
+"""List a landmark study's exhibits with their captions, and its headline numbers."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from pathlib import Path
+
+    from lookalike.exhibits.landmark_catalogue import landmark_headline
+    from lookalike.exhibits.landmark_context import landmark_context
+    from lookalike.exhibits.write import write_index
+    from lookalike.files import read_table, replacing
+
+    metrics, fits = (
+        read_table(snakemake.input[name]) if snakemake.input.get(name) else None for name in ("metrics", "fits")
+    )
+    context = landmark_context(snakemake.params.context, fits)
+    lines = landmark_headline(metrics, context)
+    write_index(Path(snakemake.output.index).parent, title=context.title, headline=lines)
+    with replacing(snakemake.output.headline) as part:
+        part.write_text(f"{lines}Exhibits: {snakemake.output.index}\n", encoding="utf-8")

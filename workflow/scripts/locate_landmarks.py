@@ -1,0 +1,25 @@
+"""Say where a data set's images and ground truth are: in place, drawn, or fetched, verified and unpacked just now."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log) as terminal:
+    from lookalike.datasets.locate import obtain_landmarks, own_landmarks, remove_other_drawings
+    from lookalike.datasets.sources import load_archives
+    from lookalike.files import write_json
+
+    data = snakemake.params.data
+    record = {"kind": data["kind"]}
+    if data["kind"] == "synthetic_landmarks":
+        record |= {"root": snakemake.params.drawn_folder, "ground_truth": snakemake.params.ground_truth}
+        remove_other_drawings(record["root"])
+    elif data["kind"] == "landmarks":
+        record |= own_landmarks(data["path"], data["ground_truth"])
+    else:
+        record |= obtain_landmarks(
+            load_archives(snakemake.input.archives),
+            data["path"],
+            may_download=data["fetch"],
+            fetch_words=snakemake.params.fetch_words,
+            progress=terminal,
+        )
+    write_json(record, snakemake.output[0])

@@ -1,0 +1,18 @@
+"""Read the words that the benchmark publishes for the images of one shard of the manifest."""
+
+from lookalike.workflow_log import logged, progress_lines
+
+with logged(snakemake.log):
+    from lookalike.features.published_words import read_published_words
+    from lookalike.features.words import save_words
+    from lookalike.files import read_json, read_table
+
+    words = read_published_words(
+        read_json(snakemake.input.images)["words"],
+        read_table(snakemake.input.manifest),
+        int(snakemake.wildcards.shard),
+        snakemake.params.n_shards,
+        n_words=snakemake.params.words,
+        progress=progress_lines("images"),
+    )
+    save_words(words, snakemake.output[0])

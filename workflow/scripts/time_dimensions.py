@@ -1,0 +1,21 @@
+"""Time the diagonal learners against the number of words, on simulated rows."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.evaluation.dimensions import time_learners
+    from lookalike.files import write_table
+
+    settings, learning = snakemake.params.settings, snakemake.params.learning
+    timed = time_learners(
+        snakemake.params.specs,
+        settings["words"],
+        n_positives=learning["positives"],
+        n_negatives=learning["negatives"],
+        nonzeros=settings["nonzeros"],
+        repeats=settings["repeats"],
+        seed=snakemake.params.seed,
+        time_limit=settings["time_limit"],
+    )
+    print(timed.to_string())
+    write_table(timed, snakemake.output[0])

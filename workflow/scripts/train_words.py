@@ -1,0 +1,25 @@
+"""Learn a codebook of local features by approximate k-means, from where a killed run left off."""
+
+from lookalike.workflow_log import logged, progress_lines
+
+with logged(snakemake.log):
+    from pathlib import Path
+
+    from lookalike.features.approximate_kmeans import clear_checkpoint, train_words
+    from lookalike.files import write_array
+    from lookalike.seeds import integer_seed
+
+    codebook, names = snakemake.params.codebook, snakemake.wildcards
+    checkpoint = Path(snakemake.output[0]).parent / "training"
+    centroids = train_words(
+        list(snakemake.input.keypoints),
+        codebook["words"],
+        seed=integer_seed(snakemake.params.seed, "codebook", names.dataset, names.representation),
+        iterations=codebook["iterations"],
+        max_descriptors=codebook.get("max_descriptors", 0),
+        root=codebook["root"],
+        checkpoint=checkpoint,
+        progress=progress_lines("shards"),
+    )
+    write_array(centroids, snakemake.output[0])
+    clear_checkpoint(checkpoint)
