@@ -33,8 +33,8 @@ def test_the_projects_own_configuration_is_complete(settings: dict[str, Any]) ->
 def test_the_pool_leaves_what_a_split_needs(settings: dict[str, Any]) -> None:
     settings["category"]["demo"]["splits"] = {"train": 20, "test": 10}
     settings["datasets"]["caltech256"]["pool"] = {"keep": 70}
-    pools = {name: data["pool"]["keep"] for name, data in checked(settings, SCHEMA)["datasets"].items()}
-    assert pools == {"caltech256": 70, "demo": 30}
+    datasets = checked(settings, SCHEMA)["datasets"]
+    assert {name: datasets[name]["pool"]["keep"] for name in settings["category"]} == {"caltech256": 70, "demo": 30}
 
 
 def test_exhibits_of_the_schema_are_those_that_can_be_drawn() -> None:
@@ -77,7 +77,7 @@ def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        ("colour", 1, ["unknown key 'colour'", "category, datasets"]),
+        ("colour", 1, ["unknown key 'colour'", "category, codebooks, datasets"]),
         ("datasets.demo.shard", 1, ["unknown key 'shard'", "did you mean 'shards'"]),
         ("datasets.demo.shards", 0, ["datasets.demo.shards", "minimum"]),
         ("methods.oasis.trace.aggressiveness", "1e-05", ["the text '1e-05'", "1.0e-05"]),
@@ -115,8 +115,8 @@ def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
         ("landmark.oxford5k.codebook_overrides", {"sift-2k": {}}, ["'sift-2k'", "sift-10k"]),
         ("landmark.demo", {"codebooks": ["sift-10k"], "methods": ["tfidf"]}, ["category and landmark", "'demo'"]),
         ("landmark.demo_landmarks.landmarks", "some", ["landmark.demo_landmarks.landmarks"]),
-        ("category.oxford5k", {"representation": "words500", "methods": ["oasis"], "subsets": {"a": {"classes": "all"}}},
-         ["'oxford5k'"]),
+        ("category.oxford5k", {"representation": "words500", "methods": ["oasis"],
+         "subsets": {"a": {"classes": "all"}}}, ["'oxford5k'", "name it in one of them"]),
     ],
 )  # fmt: skip
 def test_each_mistake_is_one_sentence_with_a_way_out(

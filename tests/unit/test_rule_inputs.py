@@ -17,6 +17,7 @@ PACKAGE = ROOT / "src" / "lookalike"
 DISTRIBUTIONS = {
     "yaml": "pyyaml",
     "PIL": "pillow",
+    "cv2": "py-opencv",
     "sklearn": "scikit-learn",
     "faiss": "faiss-cpu",
     "matplotlib": "matplotlib-base",
@@ -48,7 +49,7 @@ def package_modules(script: str) -> set[str]:
 
 
 # these put files together, or are run for what they find on the machine and not for what they compute
-NOT_COMPUTING = {"gather_runs.py", "gather_fits.py", "compile_kernels.py", "locate_images.py"}
+NOT_COMPUTING = {"gather_runs.py", "gather_fits.py", "compile_kernels.py", "locate_images.py", "locate_landmarks.py"}
 COMPUTING = [(script, block) for script, block in rules() if script not in NOT_COMPUTING]
 
 

@@ -115,10 +115,7 @@ rule train_words:
 
 rule assign_words:
     input:
-        keypoints=lambda wildcards: (
-            f"results/{wildcards.dataset}/keypoints/{config['codebooks'][wildcards.representation]['keypoints']}"
-            f"/keypoints-{wildcards.shard}.npz"
-        ),
+        keypoints=keypoint_shard,
         codebook=f"{FEATURES}/codebook.npy",
         code=code("features/words.py"),
     output:
@@ -295,7 +292,9 @@ for studied_dataset in LANDMARK:
             **landmark_numbers(studied_dataset, "tables"),
             claims=RESOURCES / "landmark-claims.csv",
             reference=RESOURCES / "reference-values.csv",
-            code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py"),
+            code=code(
+                "exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "evaluation/landmark_files.py"
+            ),
         output:
             expand(
                 f"{EXHIBITS}/{{table}}{{file}}",

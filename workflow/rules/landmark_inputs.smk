@@ -18,7 +18,7 @@ def ground_truth_folder(dataset):
     """Folder of a data set's ground-truth files, as far as it is known before the images are located."""
     data = DATASETS[dataset]
     if data["kind"] == "synthetic_landmarks":
-        return drawn_folder(dataset).replace("/images/", "/ground_truth/")
+        return f"results/{dataset}/ground_truth/{synthetic_spec(dataset).fingerprint()}"
     return data.get("ground_truth", "")
 
 
@@ -60,6 +60,12 @@ def keypoint_shards(wildcards):
         keypoints=keypoints,
         shard=shards(wildcards.dataset),
     )
+
+
+def keypoint_shard(wildcards):
+    """The shard of keypoints that a shard of words is made from."""
+    folder = f"results/{wildcards.dataset}/keypoints/{config['codebooks'][wildcards.representation]['keypoints']}"
+    return f"{folder}/keypoints-{wildcards.shard}.npz"
 
 
 def word_shards(wildcards):
