@@ -72,11 +72,11 @@ LOOKS = {
     "oasis-proj": Look(ORANGE, ">", "--"),
     "oasis-online-proj": Look(SKY, "s"),
     "oasis-dissim": Look(BLUE, "^", "-."),
-    "tfidf": Look(BLACK, "X"),
-    "qpao": Look(PURPLE, "D"),
-    "oasis-diagonal": Look(VERMILLION, "o"),
-    "soml-tg": Look(GREEN, "^"),
-    "soml-da": Look(BLUE, "s"),
+    "tfidf": Look(BLACK, "P"),
+    "qpao": Look(PURPLE, "s"),
+    "oasis-diagonal": Look(VERMILLION, "h"),
+    "soml-tg": Look(GREEN, "v"),
+    "soml-da": Look(BLUE, "D"),
 }
 """Looks of methods; those that stand in one figure of the papers differ in colour and in marker."""
 OTHERS = (Look(SKY, "v", "--"), Look(ORANGE, "P", "--"), Look(GREY, "*", "--"), Look(BLUE, "<", "--"))

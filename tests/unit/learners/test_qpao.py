@@ -82,7 +82,7 @@ def programmes(draw: Any) -> BlockProgramme:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(programmes(), st.booleans())
 def test_a_block_meets_the_conditions_of_its_minimum(programme: BlockProgramme, at_bound: bool) -> None:
     dense = programme.products.toarray()
@@ -151,7 +151,7 @@ def test_one_block_is_what_slsqp_finds(C: float) -> None:
         bounds=[(0, 2.0)] * d + [(0, None)] * m,
         constraints=LinearConstraint(np.hstack([V, np.eye(m)]), lb=1.0),
         method="SLSQP",
-        options={"ftol": 1e-14, "maxiter": 500},
+        options={"ftol": 1e-11, "maxiter": 500},
     )
     model = QPAO(C, upper=2.0, n_blocks=1, random_state=0).fit_triplets(X, triplets)
     assert found.success
@@ -165,16 +165,16 @@ def test_one_block_is_what_slsqp_finds(C: float) -> None:
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 def test_the_descent_never_rises_and_ends_near_the_joint_minimum(C: float) -> None:
     for seed in range(3):
-        X, triplets = landmark(n=60, d=60, seed=seed)
+        X, triplets = landmark(n=30, d=40, seed=seed)
         joint = QPAO(C, n_blocks=1, random_state=0).fit_triplets(X, triplets)
         model = QPAO(C, n_blocks=6, random_state=seed, tol=1e-6, max_sweeps=300).fit_triplets(sp.csr_array(X), triplets)
         curve = model.curve_["objective"]
-        assert curve[0] == pytest.approx(objective(np.ones(60), X, triplets, C))
+        assert curve[0] == pytest.approx(objective(np.ones(40), X, triplets, C))
         assert (np.diff(curve) <= 1e-9 * curve[0]).all()
         assert curve[-1] == model.objective_ == pytest.approx(objective(model.w_, X, triplets, C), rel=1e-10)
         assert model.curve_["sweep"].tolist() == list(range(model.n_sweeps_ + 1))
         assert model.w_.min() >= 0
-        assert model.w_.max() <= 60
+        assert model.w_.max() <= 40
         # it may stop above the minimum, where no block alone can do better, and never below
         assert joint.objective_ * (1 - 1e-9) <= model.objective_ <= joint.objective_ * 1.005
 

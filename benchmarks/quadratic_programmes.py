@@ -1,0 +1,131 @@
+"""Solvers of QPAO's block programmes, side by side: seconds and what is left of the duality gap.
+
+The rows are synthetic: one landmark of 7 positives and 500 negatives, about 2,000 visual words each, drawn by Zipf's
+law. The programmes are those that a descent meets, in two sweeps over 50 blocks; each is given to every solver that is
+installed. Gaps are relative, and computed alike for all from the multipliers that a solver returns.
+
+    python benchmarks/quadratic_programmes.py --words 10000 --C 10
+"""
+
+from __future__ import annotations
+
+import os
+
+# before numpy is imported
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import argparse
+import importlib.util
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lookalike.learners import TripletProducts, _qpao_blocks
+from lookalike.learners.qpao import BlockDescent
+
+Solve = Callable[[sp.csr_array, np.ndarray, np.ndarray, np.ndarray, tuple[float, float]], np.ndarray]
+"""(V, targets, costs, centre, box) to the multipliers of 1/2 ||w - centre||^2 + sum c max(0, r - Vw) in the box."""
+
+
+def landmark(d: int, n_negatives: int, random: np.random.Generator) -> tuple[sp.csr_array, np.ndarray]:
+    """Return rows of length 1 and all triplets of 7 positives, which share words, and the negatives."""
+    frequency, words = np.arange(1, d + 1) ** -0.6, random.permutation(d)
+    shared = random.choice(d, min(600, d // 3), replace=False)
+    rows = []
+    for i in range(7 + n_negatives):
+        n_shared = random.binomial(2500, 0.15 if i < 7 else 0.01)
+        drawn = words[random.choice(d, 2500 - n_shared, p=frequency / frequency.sum())]
+        rows.append(np.bincount(np.concatenate([drawn, random.choice(shared, n_shared)]), minlength=d))
+    X = sp.vstack([sp.csr_array(row[None, :].astype(float)) for row in rows], format="csr")
+    X.data *= np.log((len(rows) + 1) / (np.bincount(X.indices, minlength=d) + 0.5)).clip(1e-3)[X.indices]
+    X = sp.csr_array(sp.diags_array(1 / np.sqrt(X.power(2).sum(axis=1))) @ X)
+    positives = [(q, p) for q in range(7) for p in range(7) if p != q]
+    return X, np.array([(q, p, n) for q, p in positives for n in range(7, len(rows))], dtype=np.int32)
+
+
+def clarabel(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box: tuple[float, float]) -> np.ndarray:
+    import clarabel as solver
+
+    m, n = V.shape
+    settings = solver.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
+    P = sp.csc_matrix(sp.diags_array(np.concatenate([np.ones(n), np.zeros(m)])))
+    A = sp.vstack([sp.hstack([-V, -sp.eye_array(m)]), -sp.eye_array(n + m), sp.eye_array(n, n + m)], format="csc")
+    bounds = np.concatenate([-r, np.full(n, -box[0]), np.zeros(m), np.full(n, box[1])])
+    cones = [solver.NonnegativeConeT(len(bounds))]
+    found = solver.DefaultSolver(P, np.concatenate([-centre, c]), sp.csc_matrix(A), bounds, cones, settings).solve()
+    return np.array(found.z[:m])
+
+
+def piqp(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box: tuple[float, float]) -> np.ndarray:
+    import piqp as solver
+
+    (m, n), s = V.shape, solver.SparseSolver()
+    s.settings.eps_abs = s.settings.eps_rel = 1e-9
+    s.settings.eps_duality_gap_abs = s.settings.eps_duality_gap_rel = 1e-9
+    P = sp.csc_matrix(sp.diags_array(np.concatenate([np.ones(n), np.zeros(m)])))
+    G, far = sp.csc_matrix(sp.hstack([V, sp.eye_array(m)])), np.full(m, np.inf)
+    low, high = np.concatenate([np.full(n, box[0]), np.zeros(m)]), np.concatenate([np.full(n, box[1]), far])
+    s.setup(P, np.concatenate([-centre, c]), None, None, G, r, far, low, high)
+    s.solve()
+    return np.array(s.result.z_l)
+
+
+def osqp(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box: tuple[float, float]) -> np.ndarray:
+    import osqp as solver
+
+    (m, n), s = V.shape, solver.OSQP()
+    P = sp.csc_matrix(sp.diags_array(np.concatenate([np.ones(n), np.zeros(m)])))
+    G = sp.csc_matrix(sp.vstack([sp.hstack([V, sp.eye_array(m)]), sp.eye_array(n + m)]))
+    low = np.concatenate([r, np.full(n, box[0]), np.zeros(m)])
+    high = np.concatenate([np.full(m, np.inf), np.full(n, box[1]), np.full(m, np.inf)])
+    options = {"verbose": False, "eps_abs": 1e-7, "eps_rel": 1e-7, "polishing": True, "max_iter": 20_000}
+    s.setup(P, np.concatenate([-centre, c]), G, low, high, **options)
+    return -np.array(s.solve().y[:m])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--words", type=int, default=10_000, help="words of the codebook (10000)")
+    parser.add_argument("--negatives", type=int, default=500, help="negatives of the landmark (500)")
+    parser.add_argument("--C", type=float, default=10.0, help="cost of a unit of loss (10)")
+    parser.add_argument("--every", type=int, default=10, help="each solver gets every so-manieth programme (10)")
+    arguments = parser.parse_args()
+    met: list[_qpao_blocks._Dual] = []
+
+    class Recorded(_qpao_blocks._Dual):
+        def __init__(self, *parts: Any) -> None:
+            super().__init__(*parts)
+            met.append(self)
+
+    original, _qpao_blocks._Dual = _qpao_blocks._Dual, Recorded  # type: ignore[misc]
+    X, triplets = landmark(arguments.words, arguments.negatives, np.random.default_rng(0))
+    descent = BlockDescent(TripletProducts(X, triplets), arguments.C, (0.0, float(arguments.words)), 50, 0)
+    descent.sweep(), descent.sweep()
+    _qpao_blocks._Dual = original  # type: ignore[misc]
+    solvers: dict[str, Solve] = {f.__name__: f for f in (clarabel, piqp, osqp) if importlib.util.find_spec(f.__name__)}
+    chosen = met[:: arguments.every]
+    hinges = [len(dual._targets) for dual in chosen]
+    print(f"{len(chosen)} programmes of {min(hinges)} to {max(hinges)} hinges, {len(triplets):,} triplets, synthetic")
+    for name in ["scipy L-BFGS-B on the dual", *solvers]:
+        seconds, gaps = [], []
+        for dual in chosen:
+            h, cost = dual._hinges, dual._hinges.cost
+            V = sp.csr_array(dual._products[h.positive] - dual._products[h.negative])
+            start = time.process_time()
+            if name in solvers:
+                alpha = np.clip(solvers[name](V, dual._targets, cost, dual._centre, dual._box), 0, cost)
+            else:
+                alpha = dual.maximum(cost / 2)
+            seconds.append(time.process_time() - start)
+            w = dual.weights(alpha)
+            gaps.append(dual.gap(w, alpha) / (1 + abs(dual._negative(alpha)[0])))
+        print(f"{name:28}{sum(seconds):8.2f} s, longest {max(seconds):6.2f} s, largest gap {max(gaps):.0e}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
