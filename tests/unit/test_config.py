@@ -105,7 +105,7 @@ def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
         ("datasets.mine", {"kind": "landmarks", "path": "x"}, ["datasets.mine", "`ground_truth`", "_query.txt"]),
         ("codebooks.words500", {"words": 5, "keypoints": "sift"}, ["codebooks.words500", "id of a representation"]),
         ("codebooks.more", {"words": 5}, ["codebooks.more", "needs `keypoints`"]),
-        ("codebooks.sift-10k.keypoints", "surf", ["'surf'", "there are: sift, sift-small"]),
+        ("codebooks.sift-10k.keypoints", "surf", ["'surf'", "there are: sift"]),
         ("landmark.demo_landmarks.codebooks", ["sift-demo-10k", "sift-demo-1k"], ["small to large", "[10000, 1000]"]),
         ("landmark.demo_landmarks.codebooks", ["oxford-words"], ["'oxford-words'", "Oxford5K only"]),
         ("landmark.demo_landmarks.methods", ["soml"], ["landmark.demo_landmarks.methods", "'soml'"]),

@@ -20,7 +20,7 @@ CONTRACT = [
     *(f"{table}.parquet" for table in ("manifest", "queries", "relevance", "learning_images", "metrics", "timing")),
     "lambda_sweep.parquet",
     "dimensions.parquet",
-    "keypoints/sift-small/keypoints-000.npz",
+    "keypoints/sift/keypoints-000.npz",
     *(f"features/{codebook}/{file}" for codebook in CODEBOOKS for file in ("codebook.npy", "words-001.npz")),
     *(f"features/{codebook}/{file}" for codebook in CODEBOOKS for file in ("counts.npz", "query_counts.npz")),
     "exhibits/index.md",

@@ -29,7 +29,7 @@ _MOST_TRIES = 400
 
 # What difficulty does: the value at 0 and the value at 1, linear between.
 DIFFICULTY: dict[str, tuple[float, float]] = {
-    "own": (1.0, 0.3),  # share of a landmark's ornaments that no other building has
+    "own": (1.0, 0.2),  # share of a landmark's ornaments that no other building has
     "azimuth": (25.0, 72.0),  # most degrees from the front in a good image
     "roll": (1.0, 7.0),  # most degrees
     "occluders": (1.0, 9.0),  # at most
@@ -38,7 +38,7 @@ DIFFICULTY: dict[str, tuple[float, float]] = {
     "shadow": (0.1, 0.6),  # depth of the shadow across the image
     "blur": (0.4, 1.9),  # most, in pixels of a 320 x 240 image
     "noise": (2.0, 7.0),  # most, in grey levels
-    "farther": (0.1, 0.55),  # taken from the share of the image's width that a good image's landmark fills
+    "farther": (0.0, 0.1),  # taken from the share of the image's width that a good image's landmark fills
 }
 
 
