@@ -30,6 +30,9 @@ benchmarks: $(VENV)/.runtime ## measure speed beside named peers; IMAGES=folder 
 	$(BIN)/python benchmarks/descriptors.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/descriptors.json
 	$(BIN)/python benchmarks/oasis_steps.py --output results/benchmarks/oasis_steps.json
 	$(BIN)/python benchmarks/competitors.py $(if $(PEERS),--peers $(PEERS)) --output results/benchmarks/competitors.json
+	$(BIN)/python benchmarks/diagonal_learners.py --output results/benchmarks/diagonal_learners.json
+	$(BIN)/python benchmarks/approximate_words.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/approximate_words.json
+	$(BIN)/python benchmarks/quadratic_programmes.py
 
 unlock: $(VENV)/.runtime ## free the work folder after a run was killed so hard that Snakemake could not
 	$(BIN)/snakemake --unlock

@@ -2,8 +2,10 @@
 
 The rows are synthetic: one landmark of 7 positives and 500 negatives, about 2,000 visual words each, drawn by Zipf's
 law. The programmes are those that a descent meets, in two sweeps over 50 blocks; each is given to every solver that is
-installed. Gaps are relative, and computed alike for all from the multipliers that a solver returns.
+installed. Gaps are relative, and computed alike for all from the multipliers that a solver returns. The others are
+installed beside the project's own packages, in the versions that those are locked to:
 
+    .venv/bin/uv pip install --python .venv/bin/python --require-hashes -r benchmarks/peers-solvers.txt
     python benchmarks/quadratic_programmes.py --words 10000 --C 10
 """
 

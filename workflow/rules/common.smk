@@ -132,11 +132,12 @@ def learner_file(method):
     return learner_module(config["methods"][method]["learner"])
 
 
-def compiled(module):
+def compiled(module, itself=True):
     """Markers of the compiled kernels that a module, or one that it imports, warms up; nothing if there are none."""
     package = SOURCE / "lookalike"
     return [
         f"results/kernels/{Path(file).relative_to(package).with_suffix('')}.compiled"
         for file in code(module)
         if re.search(r"^def warm_up", Path(file).read_text(encoding="utf-8"), flags=re.MULTILINE)
+        if itself or Path(file) != package / module
     ]

@@ -5,8 +5,10 @@ histograms in shards; per representation, the codebook and the raw term counts, 
 """
 
 
+# kernels that a module builds upon come first, so that no two jobs compile the same ones
 rule compile_kernels:
     input:
+        kernels=lambda wildcards: compiled(f"{wildcards.module}.py", itself=False),
         code=lambda wildcards: code(f"{wildcards.module}.py"),
     output:
         touch("results/kernels/{module}.compiled"),

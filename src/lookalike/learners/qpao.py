@@ -18,6 +18,7 @@ from lookalike.learners._diagonal import DiagonalLearner
 from lookalike.learners._progress import Progress
 from lookalike.learners._qpao_blocks import BlockProgramme, Hinges
 from lookalike.learners.triplet_products import TripletProducts
+from lookalike.learners.triplet_products import warm_up as warm_up  # all that it has compiled
 from lookalike.learners.triplets import RandomState, TripletSampler, as_seed
 
 Floats = NDArray[np.float64]

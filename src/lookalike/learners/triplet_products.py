@@ -165,3 +165,9 @@ def distinct_pairs(triplets: NDArray[np.int32], n_rows: int) -> tuple[NDArray[np
     distinct, numbers = np.unique(codes, return_inverse=True)
     pairs = np.stack(np.divmod(distinct, max(1, n_rows)), axis=1)
     return pairs, numbers.reshape(codes.shape).astype(np.int32)
+
+
+def warm_up() -> None:
+    """Compile the kernels (or load them from numba's cache) that every diagonal learner's products need."""
+    products = TripletProducts([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [[0, 1, 2], [0, 1, 2]])
+    list(products.blocks(products.examples))
