@@ -26,7 +26,12 @@ from lookalike.seeds import generator
 
 def landmark_name(label: str) -> str:
     """Name of a class as a landmark: its folder's name without the number, ``003.backpack`` -> ``backpack``."""
-    return re.sub(r"[^A-Za-z0-9]+", "_", re.sub(r"^\d+\.", "", label)).strip("_") or "class"
+    name = re.sub(r"[^A-Za-z0-9]+", "_", re.sub(r"^\d+\.", "", label)).strip("_")
+    if not name:
+        raise LookalikeError(
+            f"the class folder {label} has no letter from A to Z and no digit to name a landmark by: rename it"
+        )
+    return name
 
 
 def class_queries(
@@ -62,15 +67,42 @@ def class_queries(
     return queries, {name: "ok" if at >= len(rows) - n_ok else "good" for at, name in enumerate(names)}
 
 
+def check_names(paths: list[str]) -> None:
+    """Refuse images whose names a ground truth cannot hold, or cannot tell apart."""
+    found: dict[str, str] = {}
+    for path in paths:
+        name = PurePosixPath(path).stem
+        if len(name.split()) != 1:
+            raise LookalikeError(f"{path} has a blank in its name, and ground truth holds no blanks: rename the image")
+        other = found.setdefault(name, path)
+        if other != path:
+            raise LookalikeError(f"{other} and {path} are both called {name} in ground truth: rename one of them")
+
+
+def check_arguments(output: Path, n_queries: int, ok_share: float) -> None:
+    """Refuse numbers out of range, and a folder whose files would mix with what is written."""
+    if n_queries < 1:
+        raise LookalikeError(f"--queries is {n_queries}: give 1 or more")
+    if not 0 <= ok_share <= 1:
+        raise LookalikeError(f"--ok is {ok_share}: give a share between 0 and 1")
+    if output.exists() and not (output.is_dir() and not any(output.iterdir())):
+        raise LookalikeError(f"{output} is there and not an empty folder: give a new one, or remove it")
+
+
 def class_ground_truth(manifest: pd.DataFrame, n_queries: int, ok_share: float, seed: int) -> GroundTruth:
     """Make queries and lists for every class of a manifest."""
     queries: list[Query] = []
     relevance: dict[str, dict[str, str]] = {}
     usable = manifest[(manifest["status"] == "ok") & (manifest["label"] != "")]
-    for label, images in usable.groupby("label", sort=True):
+    check_names(usable["path"].tolist())
+    # a class is the first folder of a path, as in the category study
+    for label, images in usable.groupby(usable["label"].str.partition("/")[0], sort=True):
         landmark = landmark_name(str(label))
         if landmark in {query.landmark for query in queries}:
-            raise LookalikeError(f"two class folders are called {landmark} without their numbers: rename {label}")
+            raise LookalikeError(
+                f"two class folders are called {landmark} without their numbers and with _ for what is no letter from "
+                f"A to Z and no digit: rename {label}"
+            )
         drawn, listed = class_queries(images, landmark, n_queries, ok_share, seed)
         queries += drawn
         relevance |= {query.name: listed for query in drawn}
@@ -86,6 +118,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of the draw (default 0)")
     arguments = parser.parse_args()
     try:
+        check_arguments(arguments.output, arguments.queries, arguments.ok)
         found = class_ground_truth(scan_photographs(arguments.images), arguments.queries, arguments.ok, arguments.seed)
         write_ground_truth(arguments.output, *found)
     except LookalikeError as error:

@@ -2,8 +2,9 @@
 
 The rows are synthetic: one landmark of 7 positives and 500 negatives, about 2,000 visual words each, drawn by Zipf's
 law. The programmes are those that a descent meets, in two sweeps over 50 blocks; each is given to every solver that is
-installed. Gaps are relative, and computed alike for all from the multipliers that a solver returns. The others are
-installed beside the project's own packages, in the versions that those are locked to:
+installed. What the clock sees starts from matrices that are built already, in the form that a solver takes, and ends
+with its multipliers; a solver's own setup is part of it. Gaps are relative, and computed alike for all from those
+multipliers. The others are installed beside the project's own packages, in the versions that those are locked to:
 
     .venv/bin/uv pip install --python .venv/bin/python --require-hashes -r benchmarks/peers-solvers.txt
     python benchmarks/quadratic_programmes.py --words 10000 --C 10
@@ -28,8 +29,10 @@ import scipy.sparse as sp
 from lookalike.learners import TripletProducts, _qpao_blocks
 from lookalike.learners.qpao import BlockDescent
 
-Solve = Callable[[sp.csr_array, np.ndarray, np.ndarray, np.ndarray, tuple[float, float]], np.ndarray]
-"""(V, targets, costs, centre, box) to the multipliers of 1/2 ||w - centre||^2 + sum c max(0, r - Vw) in the box."""
+Solve = Callable[[], np.ndarray]
+"""What is timed: it returns the multipliers of 1/2 ||w - centre||^2 + sum c max(0, r - Vw) in the box."""
+Build = Callable[[sp.csr_array, np.ndarray, np.ndarray, np.ndarray, tuple[float, float]], Solve]
+"""(V, targets r, costs c, centre, box) to that, with the solver's matrices built."""
 
 
 def landmark(d: int, n_negatives: int, random: np.random.Generator) -> tuple[sp.csr_array, np.ndarray]:
@@ -48,7 +51,7 @@ def landmark(d: int, n_negatives: int, random: np.random.Generator) -> tuple[sp.
     return X, np.array([(q, p, n) for q, p in positives for n in range(7, len(rows))], dtype=np.int32)
 
 
-def clarabel(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box: tuple[float, float]) -> np.ndarray:
+def clarabel(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box: tuple[float, float]) -> Solve:
     import clarabel as solver
 
     m, n = V.shape
@@ -59,11 +62,11 @@ def clarabel(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, 
     A = sp.vstack([sp.hstack([-V, -sp.eye_array(m)]), -sp.eye_array(n + m), sp.eye_array(n, n + m)], format="csc")
     bounds = np.concatenate([-r, np.full(n, -box[0]), np.zeros(m), np.full(n, box[1])])
     cones = [solver.NonnegativeConeT(len(bounds))]
-    found = solver.DefaultSolver(P, np.concatenate([-centre, c]), sp.csc_matrix(A), bounds, cones, settings).solve()
-    return np.array(found.z[:m])
+    q, A = np.concatenate([-centre, c]), sp.csc_matrix(A)
+    return lambda: np.array(solver.DefaultSolver(P, q, A, bounds, cones, settings).solve().z[:m])
 
 
-def piqp(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box: tuple[float, float]) -> np.ndarray:
+def piqp(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box: tuple[float, float]) -> Solve:
     import piqp as solver
 
     (m, n), s = V.shape, solver.SparseSolver()
@@ -72,12 +75,17 @@ def piqp(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box:
     P = sp.csc_matrix(sp.diags_array(np.concatenate([np.ones(n), np.zeros(m)])))
     G, far = sp.csc_matrix(sp.hstack([V, sp.eye_array(m)])), np.full(m, np.inf)
     low, high = np.concatenate([np.full(n, box[0]), np.zeros(m)]), np.concatenate([np.full(n, box[1]), far])
-    s.setup(P, np.concatenate([-centre, c]), None, None, G, r, far, low, high)
-    s.solve()
-    return np.array(s.result.z_l)
+    q = np.concatenate([-centre, c])
+
+    def solve() -> np.ndarray:
+        s.setup(P, q, None, None, G, r, far, low, high)
+        s.solve()
+        return np.array(s.result.z_l)
+
+    return solve
 
 
-def osqp(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box: tuple[float, float]) -> np.ndarray:
+def osqp(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box: tuple[float, float]) -> Solve:
     import osqp as solver
 
     (m, n), s = V.shape, solver.OSQP()
@@ -86,8 +94,18 @@ def osqp(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box:
     low = np.concatenate([r, np.full(n, box[0]), np.zeros(m)])
     high = np.concatenate([np.full(m, np.inf), np.full(n, box[1]), np.full(m, np.inf)])
     options = {"verbose": False, "eps_abs": 1e-7, "eps_rel": 1e-7, "polishing": True, "max_iter": 20_000}
-    s.setup(P, np.concatenate([-centre, c]), G, low, high, **options)
-    return -np.array(s.solve().y[:m])
+    q = np.concatenate([-centre, c])
+
+    def solve() -> np.ndarray:
+        s.setup(P, q, G, low, high, **options)
+        return -np.array(s.solve().y[:m])
+
+    return solve
+
+
+def ours(dual: _qpao_blocks._Dual) -> Solve:
+    """Return the package's own solver of a programme that it has built."""
+    return lambda: dual.maximum(dual._hinges.cost / 2)
 
 
 def main() -> None:
@@ -109,7 +127,7 @@ def main() -> None:
     descent = BlockDescent(TripletProducts(X, triplets), arguments.C, (0.0, float(arguments.words)), 50, 0)
     descent.sweep(), descent.sweep()
     _qpao_blocks._Dual = original  # type: ignore[misc]
-    solvers: dict[str, Solve] = {f.__name__: f for f in (clarabel, piqp, osqp) if importlib.util.find_spec(f.__name__)}
+    solvers: dict[str, Build] = {f.__name__: f for f in (clarabel, piqp, osqp) if importlib.util.find_spec(f.__name__)}
     chosen = met[:: arguments.every]
     hinges = [len(dual._targets) for dual in chosen]
     print(f"{len(chosen)} programmes of {min(hinges)} to {max(hinges)} hinges, {len(triplets):,} triplets, synthetic")
@@ -118,12 +136,11 @@ def main() -> None:
         for dual in chosen:
             h, cost = dual._hinges, dual._hinges.cost
             V = sp.csr_array(dual._products[h.positive] - dual._products[h.negative])
+            solve = solvers[name](V, dual._targets, cost, dual._centre, dual._box) if name in solvers else ours(dual)
             start = time.process_time()
-            if name in solvers:
-                alpha = np.clip(solvers[name](V, dual._targets, cost, dual._centre, dual._box), 0, cost)
-            else:
-                alpha = dual.maximum(cost / 2)
+            alpha = solve()
             seconds.append(time.process_time() - start)
+            alpha = np.clip(alpha, 0, cost)
             w = dual.weights(alpha)
             gaps.append(dual.gap(w, alpha) / (1 + abs(dual._negative(alpha)[0])))
         print(f"{name:28}{sum(seconds):8.2f} s, longest {max(seconds):6.2f} s, largest gap {max(gaps):.0e}", flush=True)

@@ -17,8 +17,10 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
+from lookalike.datasets.ground_truth import OXFORD_LANDMARKS
 from lookalike.errors import LookalikeError
 from lookalike.learners.registry import MODULES
+from lookalike.seeds import integer_seed
 
 Config = dict[str, Any]
 
@@ -33,6 +35,12 @@ SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks")
 
 LANDMARK_KINDS = ("oxford5k", "landmarks", "synthetic_landmarks")
 """Kinds of data sets that have ground truth for queries instead of classes."""
+
+DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
+"""Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
+
+REGULARIZED = ("SOMLTG", "SOMLDA")
+"""Those of them whose lambda the landmark study varies."""
 
 
 def checked(config: Mapping[str, Any], schema_path: str | os.PathLike[str]) -> Config:
@@ -53,7 +61,7 @@ def checked(config: Mapping[str, Any], schema_path: str | os.PathLike[str]) -> C
     Raises
     ------
     LookalikeError
-        Unknown key, wrong type or value, or a name that refers to nothing.
+        Unknown key, wrong type or value, a name that refers to nothing, or settings that cannot work together.
     """
     schema = yaml.safe_load(Path(schema_path).read_text(encoding="utf-8"))
     completed = copy.deepcopy(dict(config))
@@ -170,6 +178,8 @@ def _cross_check(config: Config) -> None:
                 f"config: datasets.{dataset} needs a `ground_truth`: the folder of its ground-truth files "
                 "(<landmark>_<n>_query.txt and the lists good, ok and junk), relative to the work folder"
             )
+        if settings["kind"] in SYNTHETIC_KINDS:
+            _synthetic_names(config, dataset)
     for representation, settings in config["representations"].items():
         _refer(f"representations.{representation}.descriptor", settings["descriptor"], config["descriptors"])
     for method, settings in config["methods"].items():
@@ -182,6 +192,20 @@ def _cross_check(config: Config) -> None:
         _cross_check_study(config, dataset, study)
     for dataset, study in config["landmark"].items():
         _cross_check_landmarks(config, dataset, study)
+
+
+def _synthetic_names(config: Config, dataset: str) -> list[str]:
+    """Names of a synthetic data set's classes or landmarks, after checking that its images can be drawn."""
+    from lookalike.datasets.synthetic import SyntheticCategories
+    from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
+
+    settings, seed = config["datasets"][dataset], integer_seed(config["seed"], "datasets", dataset)
+    try:
+        if settings["kind"] == "synthetic":
+            return SyntheticCategories.from_settings(settings["synthetic"], seed).class_names()
+        return SyntheticLandmarks.from_settings(settings["synthetic_landmarks"], seed).landmark_names()
+    except LookalikeError as error:
+        raise LookalikeError(f"config: datasets.{dataset}.{settings['kind']}: {error}") from error
 
 
 def _cross_check_codebook(config: Config, codebook: str, settings: Config) -> None:
@@ -209,9 +233,8 @@ def _cross_check_landmarks(config: Config, dataset: str, study: Config) -> None:
             raise LookalikeError(
                 f"config: {place}.codebooks names {codebook!r}, whose words are those of Oxford5K only"
             )
-    sizes = [config["codebooks"][codebook]["words"] for codebook in study["codebooks"]]
-    if sizes != sorted(set(sizes)):
-        raise LookalikeError(f"config: {place}.codebooks must go from small to large, not {sizes} words")
+    _check_landmark_names(config, dataset, study["landmarks"])
+    _check_sizes(place, {codebook: config["codebooks"][codebook]["words"] for codebook in study["codebooks"]})
     listed = {role: study[role] for role in ("methods", "variants")}
     parts = {part: study[part]["methods"] for part in ("sweep", "dimensions") if part in study}
     for key, methods in (listed | parts | {"overrides": study["overrides"]}).items():
@@ -224,8 +247,71 @@ def _cross_check_landmarks(config: Config, dataset: str, study: Config) -> None:
         )
     for codebook, overrides in study["codebook_overrides"].items():
         _refer(f"{place}.codebook_overrides", codebook, study["codebooks"])
-        for method in overrides:
+        for method, changes in overrides.items():
             _refer(f"{place}.codebook_overrides.{codebook}", method, config["methods"])
+            if "jobs" in changes:
+                raise LookalikeError(
+                    f"config: {place}.codebook_overrides.{codebook}.{method} sets `jobs`, which is the same for all "
+                    f"codebooks: set it under {place}.overrides"
+                )
+    for method in dict.fromkeys(method for methods in (listed | parts).values() for method in methods):
+        _check_landmark_method(config, dataset, method)
+    if "sweep" in study and study["sweep"]["draws"] > study["learning"]["draws"]:
+        raise LookalikeError(
+            f"config: {place}.sweep.draws must not be larger than learning.draws, {study['learning']['draws']}"
+        )
+
+
+def _check_landmark_names(config: Config, dataset: str, landmarks: list[str] | str) -> None:
+    """Refuse names that no landmark has, where they are known before the ground truth is there."""
+    kind = config["datasets"][dataset]["kind"]
+    if kind == "oxford5k" and landmarks == "all":
+        raise LookalikeError(
+            f"config: landmark.{dataset}.landmarks must list its landmarks, since nothing tells how many images each "
+            f"has before the ground truth is fetched; there are: {', '.join(OXFORD_LANDMARKS)}"
+        )
+    if landmarks == "all" or kind == "landmarks":
+        return
+    known = list(OXFORD_LANDMARKS) if kind == "oxford5k" else _synthetic_names(config, dataset)
+    for landmark in landmarks:
+        _refer(f"landmark.{dataset}.landmarks", landmark, known)
+
+
+def _check_sizes(place: str, sizes: Mapping[str, int]) -> None:
+    """Refuse codebooks that are not each larger than the one before: the exhibits tell them apart by size."""
+    twins = [codebook for codebook, words in sizes.items() if list(sizes.values()).count(words) > 1]
+    if twins:
+        raise LookalikeError(
+            f"config: {place}.codebooks names {' and '.join(twins[:2])}, which have {sizes[twins[0]]:,} words each: "
+            "name only one of a size"
+        )
+    if list(sizes.values()) != sorted(sizes.values()):
+        raise LookalikeError(f"config: {place}.codebooks must go from small to large, not {list(sizes.values())} words")
+
+
+def _check_landmark_method(config: Config, dataset: str, method: str) -> None:
+    """Refuse a method that the landmark study cannot run as it is set."""
+    study = config["landmark"][dataset]
+    swept = method in study.get("sweep", {}).get("methods", [])
+    for codebook in (None, *study["codebooks"]):
+        spec = method_spec(config, dataset, method, codebook)
+        _refer(f"methods.{method}.learner", spec["learner"], MODULES)
+        if spec["learner"] not in DIAGONAL:
+            raise LookalikeError(
+                f"config: landmark.{dataset} names {method!r}, whose learner {spec['learner']} has no diagonal metric: "
+                f"name methods of {', '.join(DIAGONAL)}"
+            )
+        if swept and spec["learner"] not in REGULARIZED:
+            raise LookalikeError(
+                f"config: landmark.{dataset}.sweep.methods names {method!r}, whose learner {spec['learner']} has no "
+                f"lambda to vary: name methods of {', '.join(REGULARIZED)}"
+            )
+        for key in ("select", "trace"):
+            if spec.get(key):
+                raise LookalikeError(
+                    f"config: landmark.{dataset} names {method!r}, which has a `{key}`, and the landmark study has no "
+                    f"validation cut for it: take `{key}` out, or give the study a method of its own without it"
+                )
 
 
 def _cross_check_study(config: Config, dataset: str, study: Config) -> None:

@@ -57,6 +57,18 @@ def test_the_example_of_own_landmarks_is_valid(settings: dict[str, Any]) -> None
     assert checked(settings, SCHEMA)["landmark"]["some-landmarks"]["learning"]["negatives"] == 500
 
 
+def test_names_of_landmarks_are_those_of_the_data_set(settings: dict[str, Any]) -> None:
+    from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
+    from lookalike.seeds import integer_seed
+
+    config = checked(settings, SCHEMA)
+    seed = integer_seed(config["seed"], "datasets", "demo_landmarks")
+    spec = SyntheticLandmarks.from_settings(config["datasets"]["demo_landmarks"]["synthetic_landmarks"], seed)
+    settings["landmark"]["demo_landmarks"]["landmarks"] = spec.landmark_names()[1:3]
+    settings["landmark"]["oxford5k"]["landmarks"] = ["keble", "balliol"]
+    assert len(checked(settings, SCHEMA)["landmark"]["demo_landmarks"]["landmarks"]) == 2
+
+
 def test_a_codebook_overrides_what_its_study_does(settings: dict[str, Any]) -> None:
     config = checked(settings, SCHEMA)
     blocks = {
@@ -115,6 +127,24 @@ def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
         ("landmark.oxford5k.codebook_overrides", {"sift-2k": {}}, ["'sift-2k'", "sift-10k"]),
         ("landmark.demo", {"codebooks": ["sift-10k"], "methods": ["tfidf"]}, ["category and landmark", "'demo'"]),
         ("landmark.demo_landmarks.landmarks", "some", ["landmark.demo_landmarks.landmarks"]),
+        ("landmark.demo_landmarks.landmarks", ["town_hal"], ["demo_landmarks.landmarks", "'town_hal'", "there are: "]),
+        ("landmark.oxford5k.landmarks", ["all_soul"], ["oxford5k.landmarks", "did you mean 'all_souls'?", "keble"]),
+        ("landmark.oxford5k.landmarks", "all", ["landmark.oxford5k.landmarks must list", "there are: all_souls"]),
+        ("landmark.demo_landmarks.methods", ["tfidf", "euclidean"],
+         ["'euclidean'", "learner Euclidean has no diagonal metric", "SOMLTG, SOMLDA"]),
+        ("landmark.demo_landmarks.dimensions.methods", ["lego"], ["'lego'", "no diagonal metric"]),
+        ("landmark.demo_landmarks.sweep.methods", ["qpao"], ["sweep.methods", "'qpao'", "no lambda", "SOMLTG, SOMLDA"]),
+        ("landmark.demo_landmarks.sweep.draws", 3, ["sweep.draws", "learning.draws, 2"]),
+        ("methods.soml-tg.select", {"regularization": [1e-5, 1e-6]}, ["'soml-tg'", "a `select`", "no validation cut"]),
+        ("landmark.demo_landmarks.overrides.qpao.trace", {"steps": 5}, ["'qpao'", "a `trace`"]),
+        ("landmark.oxford5k.codebook_overrides.sift-1m.qpao.jobs", "subset", ["sets `jobs`", "oxford5k.overrides"]),
+        ("landmark.oxford5k.codebooks", ["sift-10k", "sift-1m", "oxford-words"],
+         ["sift-1m and oxford-words", "1,000,000 words each", "only one"]),
+        ("datasets.demo_landmarks.synthetic_landmarks.good", 0.1,
+         ["datasets.demo_landmarks.synthetic_landmarks: ", "good", "one for each query"]),
+        ("datasets.demo_landmarks.synthetic_landmarks.width", 1024,
+         ["datasets.demo_landmarks.synthetic_landmarks: ", "width / height is 4.2", "from 0.5 to 2.5"]),
+        ("datasets.demo.synthetic.width", 1024, ["datasets.demo.synthetic: ", "width / height"]),
         ("category.oxford5k", {"representation": "words500", "methods": ["oasis"],
          "subsets": {"a": {"classes": "all"}}}, ["'oxford5k'", "name it in one of them"]),
     ],

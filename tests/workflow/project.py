@@ -11,9 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ["Snakefile", "config.yaml", "workflow", "src", "envs", "profiles", "tests/workflow/tiny.yaml"]
 
-# the list of a study's exhibits depends on all of them
-CATEGORY = "results/demo/exhibits/index.md"
-LANDMARK = "results/demo_landmarks/exhibits/index.md"
+# targets of the synthetic data sets, one a study
+CATEGORY = "category_demo"
+LANDMARK = "demo_landmarks"
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ CONTRACT = [
 def studied(new_project: Callable[[str], Project]) -> Project:
     """The project after the tiny landmark study; tests must leave its results as they are."""
     project = new_project("landmarks")
-    project.snakemake("demo_landmarks")
+    project.snakemake(LANDMARK)
     return project
 
 
@@ -103,7 +103,7 @@ def test_a_finished_study_does_nothing_again_and_a_deleted_figure_is_redrawn(stu
     figure = studied.folder / "results/demo_landmarks/exhibits/landmark/sparsity.png"
     before = figure.read_bytes()
     figure.unlink()
-    assert set(studied.planned(LANDMARK)) == {"draw_figures_demo_landmarks", "list_landmark_exhibits"}
+    assert set(studied.planned(LANDMARK)) == {"draw_figures_demo_landmarks", "list_landmark_exhibits", LANDMARK}
     studied.snakemake(LANDMARK)
     assert figure.read_bytes() == before
 
@@ -163,8 +163,11 @@ def test_without_the_archives_the_exhibits_say_what_to_put_where(studied: Projec
 
 
 def test_the_papers_study_plans_well_under_a_thousand_jobs(studied: Project) -> None:
-    for folder in ("oxbuild_images-v1", "gt_files_170407"):
-        (studied.folder / "data/oxford5k" / folder).mkdir(parents=True)
+    for folder, suffix, n_files in (("oxbuild_images-v1", "jpg", 5_063), ("gt_files_170407", "txt", 220)):
+        place = studied.folder / "data/oxford5k" / folder
+        place.mkdir(parents=True)
+        for number in range(n_files):
+            (place / f"{number}.{suffix}").touch()
     planned = studied.planned("oxford5k")
     assert planned["extract_keypoints"] == 32, "the codebooks share their keypoints"
     assert planned["assign_words"] == 3 * 32

@@ -27,6 +27,7 @@ from lookalike.datasets.synthetic import SyntheticCategories
 from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
 from lookalike.errors import LookalikeError
 from lookalike.exhibits import landmark_catalogue
+from lookalike.files import read_table
 from lookalike.learners.registry import learner_module
 from lookalike.seeds import integer_seed
 from lookalike.workflow_code import code_dependencies
@@ -91,7 +92,9 @@ def not_run(dataset):
     if data["kind"] == "folder":
         why = "" if Path(data["path"]).is_dir() else f"not run: put a folder of class folders at {data['path']}"
     elif data["kind"] in settings.LANDMARK_KINDS:
-        why = why_landmarks_not_obtainable(data, archives)
+        published = {codebook for codebook, described in config["codebooks"].items() if described["published"]}
+        wanted = bool(published & set(LANDMARK[dataset]["codebooks"])) if dataset in LANDMARK else False
+        why = why_landmarks_not_obtainable(data, archives, wants_words=wanted)
     else:
         class_counts = RESOURCES / "caltech256-class-counts.csv"
         why = why_not_obtainable(archives["caltech256"], data["path"], class_counts, data["fetch"])

@@ -45,10 +45,10 @@ rule locate_landmarks:
     conda:
         "../../envs/images.yaml"
     params:
-        data=lambda wildcards: DATASETS[wildcards.dataset],
+        data=located_data,
         drawn_folder=lambda wildcards: drawn_folder(wildcards.dataset) if wildcards.dataset in studied(True) else "",
         ground_truth=lambda wildcards: ground_truth_folder(wildcards.dataset),
-        fetch_words=lambda wildcards: bool(set(LANDMARK[wildcards.dataset]["codebooks"]) & set(published_codebooks())),
+        wants_words=lambda wildcards: wants_words(wildcards.dataset),
     script:
         "../scripts/locate_landmarks.py"
 
@@ -56,12 +56,10 @@ rule locate_landmarks:
 rule scan_landmarks:
     input:
         images=f"{RESULTS}/images.json",
-        code=code("datasets/scan.py", "datasets/ground_truth.py"),
+        code=code("datasets/scan.py"),
     output:
         manifest=f"{RESULTS}/manifest.parquet",
-        queries=f"{RESULTS}/queries.parquet",
-        relevance=f"{RESULTS}/relevance.parquet",
-        listing=f"{RESULTS}/listing.txt",
+        listing=f"{RESULTS}/path_listing.txt",
     log:
         f"{LOGS}/scan_landmarks.log",
     wildcard_constraints:
@@ -70,9 +68,29 @@ rule scan_landmarks:
         "../../envs/images.yaml"
     threads: 8
     params:
-        listing=truth_listing,
+        listing=own_listing("path"),
     script:
         "../scripts/scan_landmarks.py"
+
+
+# apart from the scan, so that a line mended in the ground truth extracts no keypoint anew
+rule read_ground_truth:
+    input:
+        images=f"{RESULTS}/images.json",
+        manifest=f"{RESULTS}/manifest.parquet",
+        code=code("datasets/ground_truth.py"),
+    output:
+        queries=f"{RESULTS}/queries.parquet",
+        relevance=f"{RESULTS}/relevance.parquet",
+        listing=f"{RESULTS}/ground_truth_listing.txt",
+    log:
+        f"{LOGS}/read_ground_truth.log",
+    conda:
+        "../../envs/images.yaml"
+    params:
+        listing=own_listing("ground_truth"),
+    script:
+        "../scripts/read_ground_truth.py"
 
 
 rule extract_keypoints:
@@ -107,7 +125,7 @@ rule train_words:
     conda:
         "../../envs/images.yaml"
     params:
-        codebook=lambda wildcards: config["codebooks"][wildcards.representation],
+        codebook=training_settings,
         seed=SEED,
     script:
         "../scripts/train_words.py"
@@ -175,7 +193,6 @@ rule count_words:
 
 rule draw_learning_images:
     input:
-        TRUTH,
         queries=f"{RESULTS}/queries.parquet",
         relevance=f"{RESULTS}/relevance.parquet",
         manifest=f"{RESULTS}/manifest.parquet",
@@ -264,8 +281,10 @@ rule sweep_lambdas:
 
 rule time_dimensions:
     input:
-        kernels=lambda wildcards: compiled_of(timed_specs(wildcards)),
-        code=lambda wildcards: code("evaluation/dimensions.py", *map(learner_file, timed_specs(wildcards))),
+        kernels=lambda wildcards: compiled_of(LANDMARK[wildcards.dataset]["dimensions"]["methods"]),
+        code=lambda wildcards: code(
+            "evaluation/dimensions.py", *map(learner_file, LANDMARK[wildcards.dataset]["dimensions"]["methods"])
+        ),
     output:
         f"{RESULTS}/dimensions.parquet",
     log:
@@ -289,7 +308,7 @@ for studied_dataset in LANDMARK:
         name:
             f"draw_tables_{studied_dataset}"
         input:
-            **landmark_numbers(studied_dataset, "tables"),
+            unpack(table_numbers),
             claims=RESOURCES / "landmark-claims.csv",
             reference=RESOURCES / "reference-values.csv",
             code=code(
@@ -318,7 +337,7 @@ for studied_dataset in LANDMARK:
         name:
             f"draw_figures_{studied_dataset}"
         input:
-            **landmark_numbers(studied_dataset, "figures"),
+            unpack(figure_numbers),
             reference=RESOURCES / "reference-values.csv",
             code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "evaluation/landmark_files.py"),
         output:

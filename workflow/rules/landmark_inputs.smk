@@ -1,7 +1,6 @@
 """Inputs, outputs and settings of the landmark study that depend on the configuration, as functions."""
 
 LANDMARK_RUN_FILES = ["model.npz", "model.json", "fit.json", "metrics.parquet", "ranks.npz"]
-TRUTH = [f"{RESULTS}/queries.parquet", f"{RESULTS}/relevance.parquet"]
 
 
 def learned_codebooks():
@@ -24,31 +23,57 @@ def ground_truth_folder(dataset):
 
 @cache
 def landmarks_of(dataset):
-    """Names of the landmarks that a data set's study learns."""
-    asked = LANDMARK[dataset]["landmarks"]
-    if asked != "all":
-        return asked
-    if DATASETS[dataset]["kind"] == "synthetic_landmarks":
+    """Names of the landmarks that a data set's study learns.
+
+    Where a user's own ground truth is away (an unmounted disk), those that its results were made with.
+    """
+    study, data = LANDMARK[dataset], DATASETS[dataset]
+    if study["landmarks"] != "all":
+        return study["landmarks"]
+    if data["kind"] == "synthetic_landmarks":
         return synthetic_spec(dataset).landmark_names()
-    if DATASETS[dataset]["kind"] == "landmarks" and not not_run(dataset):
-        return ground_truth.landmarks_of(DATASETS[dataset]["ground_truth"])
-    if DATASETS[dataset]["kind"] == "oxford5k":
-        raise WorkflowError(
-            f"config: landmark.{dataset}.landmarks must list the landmarks: before the ground truth is fetched "
-            "nothing tells them"
-        )
-    return []
+    learned = Path(f"results/{dataset}/learning_images.parquet")
+    if Path(data["ground_truth"]).is_dir():
+        try:
+            return ground_truth.landmarks_with(data["ground_truth"], study["learning"]["positives"])
+        except LookalikeError as error:
+            raise WorkflowError(str(error))
+    return sorted(set(read_table(learned)["landmark"])) if learned.is_file() else []
 
 
-def truth_listing(wildcards):
-    """Fingerprint of a user's own images and ground truth, so that a change in either scans them again."""
+def located_data(wildcards):
+    """What decides where the images and the ground truth of a data set are; its title does not."""
     data = DATASETS[wildcards.dataset]
-    recorded = Path(f"results/{wildcards.dataset}/listing.txt")
-    if data["kind"] != "landmarks":
-        return ""
-    if recorded.is_file() and not (Path(data["path"]).is_dir() and Path(data["ground_truth"]).is_dir()):
-        return recorded.read_text().strip()
-    return f"{listing_fingerprint(data['path'])} {listing_fingerprint(data['ground_truth'])}"
+    return {key: data[key] for key in ("kind", "path", "ground_truth", "fetch") if key in data}
+
+
+def own_listing(key):
+    """Input function of the fingerprint of a user's own folder, so that a change in it is noticed.
+
+    A folder that is away keeps the one that its results were made with.
+    """
+
+    def listing(wildcards):
+        data = DATASETS[wildcards.dataset]
+        recorded = Path(f"results/{wildcards.dataset}/{key}_listing.txt")
+        if data["kind"] != "landmarks":
+            return ""
+        if recorded.is_file() and not Path(data[key]).is_dir():
+            return recorded.read_text().strip()
+        return listing_fingerprint(data[key])
+
+    return listing
+
+
+def wants_words(dataset):
+    """Whether a landmark study uses the words that the benchmark publishes."""
+    return bool(set(LANDMARK[dataset]["codebooks"]) & set(published_codebooks()))
+
+
+def training_settings(wildcards):
+    """What decides a codebook; its title does not."""
+    codebook = config["codebooks"][wildcards.representation]
+    return {key: codebook[key] for key in ("words", "root", "iterations", "max_descriptors") if key in codebook}
 
 
 def keypoint_shards(wildcards):
@@ -122,11 +147,16 @@ def sweep_specs(wildcards):
 
 
 def timed_specs(wildcards):
-    """Settings of the methods that are timed on simulated rows."""
+    """Settings of the methods that are timed on simulated rows, by number of words: those of a codebook of that size."""
     dataset = wildcards.dataset
+    study = LANDMARK[dataset]
+    codebooks = {config["codebooks"][codebook]["words"]: codebook for codebook in study["codebooks"]}
     return {
-        method: settings.method_spec(config, dataset, method)
-        for method in LANDMARK[dataset].get("dimensions", {}).get("methods", [])
+        words: {
+            method: settings.method_spec(config, dataset, method, codebooks.get(words))
+            for method in study["dimensions"]["methods"]
+        }
+        for words in study["dimensions"]["words"]
     }
 
 
@@ -148,12 +178,12 @@ def landmark_tables(dataset):
 
 
 def landmark_figures(dataset):
-    """The figures that a landmark study has the numbers for; that of the images needs the images."""
+    """The figures that a landmark study has the numbers for."""
     study = LANDMARK[dataset]
     needs = {
         "landmark/time": "dimensions" in study,
         "landmark/sparsity": "sweep" in study,
-        "landmark/montage": not not_run(dataset),
+        "landmark/montage": landmark_catalogue.montage_methods(study["methods"]) is not None,
     }
     return [figure for figure in landmark_catalogue.LANDMARK_FIGURES if needs[figure]]
 
@@ -170,29 +200,27 @@ def landmark_exhibit_files(dataset, paper=""):
     ]
 
 
-def montage_method(dataset):
-    """The learned method whose results are shown beside those of TF-IDF."""
-    methods = [method for method in LANDMARK[dataset]["methods"] if method != "tfidf"]
-    return "soml-da" if "soml-da" in methods else methods[-1]
+def table_numbers(wildcards):
+    """What the tables of a landmark study are drawn from, by name; nothing where it cannot be run."""
+    if not_run(wildcards.dataset):
+        return {}
+    timed = {"dimensions": f"{RESULTS}/dimensions.parquet"} if "dimensions" in LANDMARK[wildcards.dataset] else {}
+    return timed | {"metrics": f"{RESULTS}/metrics.parquet", "fits": f"{RESULTS}/timing.parquet"}
 
 
-def landmark_numbers(dataset, kind):
-    """Input function of what the tables or the figures of a landmark study are drawn from, by name."""
-    study, can_run = LANDMARK[dataset], not not_run(dataset)
-    timed = {"dimensions": f"{RESULTS}/dimensions.parquet"} if "dimensions" in study else {}
-    run = {"metrics": f"{RESULTS}/metrics.parquet", "fits": f"{RESULTS}/timing.parquet"} if can_run else {}
-    if kind == "tables":
-        return run | timed
-    if not can_run:
-        return timed
-    swept = {"lambda_sweep": f"{RESULTS}/lambda_sweep.parquet"} if "sweep" in study else {}
-    pictures = {name: f"{RESULTS}/{name}.parquet" for name in ("manifest", "queries", "relevance")}
-    shown = {
-        "representation": study["codebooks"][-1],
-        "method": [method for method in ("tfidf", montage_method(dataset)) if method in study["methods"]],
-    }
-    ranks = landmark_run_files(dataset, landmarks_of(dataset), ["ranks.npz"], **shown)
-    return run | timed | swept | pictures | {"images": f"{RESULTS}/images.json", "ranks": ranks}
+def figure_numbers(wildcards):
+    """What the figures of a landmark study are drawn from, by name."""
+    dataset, study = wildcards.dataset, LANDMARK[wildcards.dataset]
+    numbers = table_numbers(wildcards)
+    shown = landmark_catalogue.montage_methods(study["methods"])
+    if numbers and "sweep" in study:
+        numbers["lambda_sweep"] = f"{RESULTS}/lambda_sweep.parquet"
+    if numbers and shown:
+        numbers |= {name: f"{RESULTS}/{name}.parquet" for name in ("manifest", "queries", "relevance")}
+        numbers["images"] = f"{RESULTS}/images.json"
+        known = {"dataset": dataset, "representation": study["codebooks"][-1], "method": shown}
+        numbers["ranks"] = landmark_run_files(dataset, landmarks_of(dataset), ["ranks.npz"], **known)
+    return numbers
 
 
 def landmark_context(wildcards):

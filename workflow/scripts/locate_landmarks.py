@@ -19,7 +19,7 @@ with logged(snakemake.log) as terminal:
             load_archives(snakemake.input.archives),
             data["path"],
             may_download=data["fetch"],
-            fetch_words=snakemake.params.fetch_words,
+            wants_words=snakemake.params.wants_words,
             progress=terminal,
         )
     write_json(record, snakemake.output[0])

@@ -9,7 +9,6 @@ with logged(snakemake.log):
     settings, learning = snakemake.params.settings, snakemake.params.learning
     timed = time_learners(
         snakemake.params.specs,
-        settings["words"],
         n_positives=learning["positives"],
         n_negatives=learning["negatives"],
         nonzeros=settings["nonzeros"],

@@ -187,6 +187,7 @@ def _download(archive: Archive, target: Path, *, retries: int, timeout: float, p
 def _attempt(archive: Archive, part: Path, *, timeout: float, progress: bool | TextIO) -> None:
     """Ask once for what is missing and append it to the part file."""
     import requests
+    from urllib3.exceptions import HTTPError
 
     if _size(part) > _most_bytes(archive):
         part.unlink()
@@ -208,7 +209,7 @@ def _attempt(archive: Archive, part: Path, *, timeout: float, progress: bool | T
             size = _whole_size(archive, response, start)
             with _progress_bar(archive, size, start, progress) as bar:
                 _append(response, part, start, archive, size, bar)
-    except requests.RequestException as error:
+    except (requests.RequestException, HTTPError) as error:  # the latter from the body as sent
         raise _TryAgain(_cause(error)) from error
 
 
@@ -269,7 +270,8 @@ def _append(response: requests.Response, part: Path, start: int, archive: Archiv
     """Write the body to the part file from `start` on, never past the archive's size."""
     most = _most_bytes(archive) if size is None else size
     with part.open("ab" if start else "wb") as stream:
-        for chunk in response.iter_content(_CHUNK):
+        # as sent: some servers call a .tgz encoded by x-gzip, and decoded it would be another file
+        for chunk in response.raw.stream(_CHUNK, decode_content=False):
             stream.write(chunk)
             bar.update(len(chunk))
             if stream.tell() > most:

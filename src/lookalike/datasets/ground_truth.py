@@ -23,8 +23,15 @@ if TYPE_CHECKING:
 LISTS = ("good", "ok", "junk")
 """A clear view of the landmark, more than a quarter of it visible, less than that: junk counts neither way."""
 
+OXFORD_LANDMARKS = (
+    "all_souls", "ashmolean", "balliol", "bodleian", "christ_church", "cornmarket", "hertford", "keble", "magdalen",
+    "pitt_rivers", "radcliffe_camera",
+)  # fmt: skip
+"""The landmarks of the Oxford Buildings (Philbin et al., CVPR 2007, section 2, and the published files' names)."""
+
 _PREFIX = "oxc1_"  # begins every image's name in the published query files, and in no other file
 _FILE_NAME = re.compile(r"(?P<landmark>.+)_(?P<number>[0-9]+)_(?P<kind>query|good|ok|junk)\.txt")
+_ALLOWED = re.compile(r"[A-Za-z0-9._-]+")
 _FORMAT = "<landmark>_<n>_query.txt, _good.txt, _ok.txt or _junk.txt"
 
 
@@ -105,7 +112,8 @@ def read_lists(folder: str | os.PathLike[str]) -> GroundTruth:
     Raises
     ------
     LookalikeError
-        When the folder holds no query, a query lacks a file, or a line is malformed; the message names file and line.
+        When the folder holds no query, a query lacks a file, a file's name or a line is malformed; the message names
+        file and line.
     """
     files = _read_folder(Path(folder))
     return GroundTruth(
@@ -136,8 +144,9 @@ def read_ground_truth(folder: str | os.PathLike[str], manifest: pd.DataFrame) ->
     Raises
     ------
     LookalikeError
-        As for `read_lists`, and when an image is not in the manifest, is no usable image, or does not show the query's
-        rectangle; the message names file and line.
+        As for `read_lists`, and when an image is not in the manifest, is there twice, is no usable image, or does not
+        show the query's rectangle, or a query's own image is neither good nor ok for it; the message names file and
+        line.
     """
     import pandas as pd
 
@@ -146,6 +155,7 @@ def read_ground_truth(folder: str | os.PathLike[str], manifest: pd.DataFrame) ->
     for query, line, listed in _read_folder(Path(folder)):
         image = _find(images, query.image, line)
         _check_overlap(query, image, line)
+        _check_own_list(query, line, listed)
         queries.append((query.name, query.landmark, image.image_id, *query[4:]))
         found = {_find(images, name, where).image_id: kind for name, (kind, where) in listed.items()}
         relevance += [(query.name, image_id, found[image_id]) for image_id in sorted(found)]
@@ -199,6 +209,44 @@ def landmarks_of(folder: str | os.PathLike[str]) -> list[str]:
     return sorted({match["landmark"] for match in matches if match is not None and match["kind"] == "query"})
 
 
+def landmarks_with(folder: str | os.PathLike[str], n_positives: int) -> list[str]:
+    """Return the landmarks of a ground-truth folder that have enough images to learn from, sorted.
+
+    Cheap enough for planning: only the text files are read. What counts is what
+    `lookalike.evaluation.landmarks.draw_learning_images` draws positives from.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        As for `read_lists`. A folder that is missing has no landmarks.
+    n_positives : int
+        A landmark needs one image more than that to learn from, so that one is left to be found. With 7 those of the
+        Oxford Buildings are the 7 of 11 that the SOML paper (AAAI 2014) shows.
+
+    Returns
+    -------
+    list of str
+        Landmarks with more than `n_positives` images that are good or ok for one of their queries, junk for none, and
+        no query themselves.
+
+    Raises
+    ------
+    LookalikeError
+        As for `read_lists`, when the folder is there.
+    """
+    if not Path(folder).is_dir():
+        return []
+    queries, relevance = read_lists(folder)
+    wanted: dict[str, set[str]] = {}
+    unwanted: dict[str, set[str]] = {}
+    for query in queries:
+        images = wanted.setdefault(query.landmark, set())
+        images.update(image for image, kind in relevance[query.name].items() if kind != "junk")
+        others = unwanted.setdefault(query.landmark, {query.image})
+        others.update([query.image], (image for image, kind in relevance[query.name].items() if kind == "junk"))
+    return [landmark for landmark in sorted(wanted) if len(wanted[landmark] - unwanted[landmark]) > n_positives]
+
+
 def _read_folder(folder: Path) -> list[_Files]:
     """Read every query of a folder, sorted by landmark and number."""
     found = [_read_query(path, match) for path, match in _query_files(folder)]
@@ -219,6 +267,11 @@ def _query_files(folder: Path) -> list[tuple[Path, re.Match[str]]]:
         match = _FILE_NAME.fullmatch(name)
         if match is None:
             raise LookalikeError(f"{folder / name}: a ground-truth file is called {_FORMAT}; rename or remove it")
+        if not _ALLOWED.fullmatch(name):
+            raise LookalikeError(
+                f"{folder / name}: a landmark's name becomes part of a path, so it has only letters without accents, "
+                "digits, '.', '_' and '-': rename the files of that landmark"
+            )
         matches.setdefault((match["landmark"], match["number"]), {})[match["kind"]] = match
     for (landmark, number), found in matches.items():
         for kind in ("query", *LISTS):
@@ -240,7 +293,12 @@ def _read_query(file: Path, match: re.Match[str]) -> tuple[Query, _Line]:
         where.refuse(f"a query is one line, {_PREFIX}<image> x1 y1 x2 y2, and the file has {len(lines)}: mend it")
     line = lines[0]
     fields = line.text.split()
-    if len(fields) != 5:
+    if len(fields) > 5:
+        line.refuse(
+            f"{len(fields)} fields instead of 5 ({_PREFIX}<image> x1 y1 x2 y2): names hold no blanks: rename the "
+            "image if its name has one, else take out what is too much"
+        )
+    if len(fields) < 5:
         line.refuse(f"{len(fields)} fields instead of 5 ({_PREFIX}<image> x1 y1 x2 y2): mend the line")
     x_min, y_min, x_max, y_max = (_coordinate(text, line) for text in fields[1:])
     if x_min >= x_max or y_min >= y_max:
@@ -259,7 +317,10 @@ def _read_query_lists(folder: Path, query: Query, query_line: _Line) -> _Files:
         for line in _lines(folder / f"{query.name}_{kind}.txt"):
             image = line.text
             if len(image.split()) != 1:
-                line.refuse(f"{len(image.split())} fields instead of one image's name: mend the line")
+                line.refuse(
+                    f"{len(image.split())} fields instead of one image's name: names hold no blanks: rename the "
+                    "image if its name has one, else give each name a line of its own"
+                )
             other, where = listed.setdefault(image, (kind, line))
             if other != kind:
                 line.refuse(
@@ -307,26 +368,24 @@ class _Image(NamedTuple):
     reason: str
 
 
-def _images_by_stem(manifest: pd.DataFrame) -> dict[str, _Image]:
+def _images_by_stem(manifest: pd.DataFrame) -> dict[str, list[_Image]]:
     """Rows of the manifest by the name that ground truth has for them; what is no image cannot be named."""
     columns = [manifest[name].tolist() for name in _Image._fields]
     images = [_Image(*values) for values in zip(*columns, strict=True)]
-    found: dict[str, _Image] = {}
+    found: dict[str, list[_Image]] = {}
     for image in images:
         if image.status != "not_an_image":
-            stem = PurePosixPath(image.path).stem
-            other = found.setdefault(stem, image)
-            if other is not image:
-                raise LookalikeError(
-                    f"{other.path} and {image.path} are both called {stem} in ground truth: rename one of them"
-                )
+            found.setdefault(PurePosixPath(image.path).stem, []).append(image)
     return found
 
 
-def _find(images: Mapping[str, _Image], name: str, line: _Line) -> _Image:
-    image = images.get(name)
-    if image is None:
+def _find(images: Mapping[str, list[_Image]], name: str, line: _Line) -> _Image:
+    named = images.get(name, [])
+    if not named:
         line.refuse(f"there is no image {name}: add it to the data set's folder, or remove it from the ground truth")
+    if len(named) > 1:
+        line.refuse(f"{named[0].path} and {named[1].path} are both called {name} in ground truth: rename one of them")
+    image = named[0]
     if image.status not in ("ok", "clutter"):
         line.refuse(
             f"{image.path} cannot be used, {image.status} ({image.reason}): replace the image, or remove it from the "
@@ -343,11 +402,23 @@ def _check_overlap(query: Query, image: _Image, line: _Line) -> None:
         )
 
 
+def _check_own_list(query: Query, line: _Line, listed: Mapping[str, tuple[str, _Line]]) -> None:
+    """Refuse a query that does not find itself: its image stays in the ranking, where it would be a mistake."""
+    kind, _ = listed.get(query.image, ("", line))
+    if kind not in ("good", "ok"):
+        line.refuse(
+            f"the query's own image {query.image} is {kind or 'in none of its lists'}, and would be a mistake in every "
+            f"ranking: add it to {query.name}_good.txt or {query.name}_ok.txt{', and to no other' if kind else ''}"
+        )
+
+
 def _check_writable(query: Query, listed: Mapping[str, str]) -> None:
     """Refuse what the reader would not take, or would take for something else."""
     problems = {
         f"its name is not {query.landmark}_{query.number}": query.name != f"{query.landmark}_{query.number}",
-        "a landmark's name has no slash and no white space": re.search(r"[\s/\\]|^\.|^$", query.landmark) is not None,
+        "a landmark's name has only letters without accents, digits, '.', '_' and '-'": (
+            not _ALLOWED.fullmatch(query.landmark) or query.landmark.startswith(".")
+        ),
         "its number is negative": query.number < 0,
         "its rectangle is empty or infinite": not (
             all(math.isfinite(value) for value in query[4:]) and query.x_min < query.x_max and query.y_min < query.y_max

@@ -46,8 +46,8 @@ def obtain_archive(
     Returns
     -------
     dict
-        ``root``, the folder of class folders, and if it was unpacked just now the ``archive`` and its ``md5``; the
-        SHA-256 is recorded in the JSON file beside the archive.
+        ``root``, the folder of class folders (of a flat archive, the folder that holds its files), and if it was
+        unpacked just now the ``archive`` and its ``md5``; the SHA-256 is recorded in the JSON file beside the archive.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def obtain_landmarks(
     folder: str | os.PathLike[str],
     *,
     may_download: bool = True,
-    fetch_words: bool = False,
+    wants_words: bool = False,
     progress: bool | TextIO = True,
 ) -> dict[str, Any]:
     """Return where the Oxford Buildings are, after fetching, verifying and unpacking whatever is missing.
@@ -129,8 +129,8 @@ def obtain_landmarks(
         Where the user puts the archives or their unpacked folders, and where downloads go.
     may_download : bool
         Whether to use the network for what is not there.
-    fetch_words : bool
-        Whether to download the published visual words too; if they are in place they are used anyway.
+    wants_words : bool
+        Whether the published visual words are wanted too; if not, they are not looked at, whatever is in place.
     progress : bool or TextIO
         As for `obtain_archive`.
 
@@ -138,7 +138,7 @@ def obtain_landmarks(
     -------
     dict
         ``root``, the folder of photographs; ``ground_truth``, the folder of its text files; ``words``, the folder of
-        the published visual words, only if they are there; and ``archives``, the MD5 of each archive that was unpacked
+        the published visual words, only if they are wanted; and ``archives``, the MD5 of each archive that was unpacked
         just now.
 
     Raises
@@ -146,13 +146,9 @@ def obtain_landmarks(
     LookalikeError
         As for `obtain_archive`.
     """
-    wanted = {"root": archives["oxford5k_images"], "ground_truth": archives["oxford5k_ground_truth"]}
-    if (fetch_words and may_download) or _is_in_place(archives["oxford5k_words"], folder):
-        wanted["words"] = archives["oxford5k_words"]
-    # the ground truth comes first: if it is wrong, that shows before two gigabytes are fetched
     found = {
-        what: obtain_archive(wanted[what], folder, may_download=may_download, progress=progress)
-        for what in sorted(wanted)
+        what: obtain_archive(archive, folder, may_download=may_download, progress=progress)
+        for what, archive in _parts(archives, wants_words).items()
     }
     record: dict[str, Any] = {what: facts["root"] for what, facts in found.items()}
     record["archives"] = {facts["archive"]: facts["md5"] for facts in found.values() if "archive" in facts}
@@ -185,7 +181,9 @@ def own_landmarks(path: str | os.PathLike[str], ground_truth: str | os.PathLike[
     return {"root": Path(path).as_posix(), "ground_truth": Path(ground_truth).as_posix()}
 
 
-def why_landmarks_not_obtainable(data: Mapping[str, Any], archives: Mapping[str, Archive]) -> str:
+def why_landmarks_not_obtainable(
+    data: Mapping[str, Any], archives: Mapping[str, Archive], *, wants_words: bool = False
+) -> str:
     """Return why a landmark data set cannot be had now, as a ``not run: ...`` sentence; empty where it can.
 
     Cheap enough for planning: files are counted and sizes compared, nothing is read or verified.
@@ -197,23 +195,25 @@ def why_landmarks_not_obtainable(data: Mapping[str, Any], archives: Mapping[str,
         ``oxford5k``, ``path`` and ``fetch``. Any other kind is made by code and can always be had.
     archives : mapping of str to Archive
         As for `obtain_landmarks`.
+    wants_words : bool
+        As for `obtain_landmarks`: whether lacking or damaged words are a reason.
     """
     if data["kind"] == "landmarks":
         missing = _what_is_missing(data["path"], data["ground_truth"])
         return f"not run: {missing}" if missing else ""
     if data["kind"] != "oxford5k":
         return ""
-    needed = [archives["oxford5k_ground_truth"], archives["oxford5k_images"]]
-    if _is_in_place(archives["oxford5k_words"], data["path"]):
-        needed.append(archives["oxford5k_words"])
+    needed = _parts(archives, wants_words).values()
     reasons = [why_not_obtainable(archive, data["path"], None, data["fetch"]) for archive in needed]
     reasons = [reason.removeprefix("not run: ") for reason in reasons if reason]
     return f"not run: {', and '.join(reasons)}" if reasons else ""
 
 
-def _is_in_place(archive: Archive, folder: str | os.PathLike[str]) -> bool:
-    """Whether the user has an archive, as a file or unpacked."""
-    return unpacked_folder(archive, folder) is not None or (Path(folder) / archive.filename).is_file()
+def _parts(archives: Mapping[str, Archive], wants_words: bool) -> dict[str, Archive]:
+    """What the Oxford Buildings are made of, in the order in which it is obtained."""
+    # the ground truth comes first: if it is wrong, that shows before two gigabytes are fetched
+    parts = {"ground_truth": archives["oxford5k_ground_truth"], "root": archives["oxford5k_images"]}
+    return parts | ({"words": archives["oxford5k_words"]} if wants_words else {})
 
 
 def _what_is_missing(path: str | os.PathLike[str], ground_truth: str | os.PathLike[str]) -> str:
@@ -228,6 +228,8 @@ def _what_is_missing(path: str | os.PathLike[str], ground_truth: str | os.PathLi
 def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
     """Delete the folders beside a synthetic data set's own: images of other settings, and scratch of killed runs.
 
+    Where a folder ``ground_truth`` stands beside ``images``, its folders for other settings go too.
+
     Parameters
     ----------
     folder : str or path-like
@@ -236,7 +238,7 @@ def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
     Returns
     -------
     list of str
-        Names of the deleted folders, sorted.
+        The deleted folders: names of those beside `folder`, sorted, then those of ``ground_truth/``.
 
     Raises
     ------
@@ -249,15 +251,23 @@ def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
             f"{folder} is not a folder of drawn images (.../images/<fingerprint>): nothing beside it was deleted; "
             "draw the images again"
         )
-    with os.scandir(kept.parent) as entries:
-        others = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-    others.remove(kept.name)
+    removed = _remove_folders(kept.parent, kept.name)
+    truth = kept.parent.with_name("ground_truth")
+    if truth.is_dir() and not truth.is_symlink():
+        removed += [f"{truth.name}/{name}" for name in _remove_folders(truth, kept.name)]
+    return removed
+
+
+def _remove_folders(parent: Path, kept: str) -> list[str]:
+    """Delete the folders in `parent` but for one, and return their names, sorted."""
+    with os.scandir(parent) as entries:
+        others = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and entry.name != kept)
     for name in others:
         try:
-            shutil.rmtree(kept.parent / name)
+            shutil.rmtree(parent / name)
         except OSError as error:
             raise LookalikeError(
-                f"cannot delete {kept.parent / name}: {error.strerror or error}; it holds images of other settings: "
+                f"cannot delete {parent / name}: {error.strerror or error}; it was made with other settings: "
                 "delete it by hand"
             ) from error
     return others

@@ -126,8 +126,7 @@ def scan_photographs(
     Raises
     ------
     LookalikeError
-        When `root` is missing or holds no image that can be read, or two images have the same name without the suffix,
-        by which a ground truth calls them.
+        When `root` is missing or holds no image that can be read.
     """
     root = Path(root)
     _check_folder(root, "give the folder that holds the photographs")
@@ -137,7 +136,6 @@ def scan_photographs(
     rows = [row._replace(label=_folder_of(row.path)) for row in rows]
     if not any(row.status == "ok" for row in rows):
         raise LookalikeError(f"{root} holds no photograph that can be read: put the photographs there")
-    _check_stems(root, rows)
     return _table(rows)
 
 
@@ -299,19 +297,6 @@ def _decode(file: Path, row: _Row) -> _Row:
 def _folder_of(path: str) -> str:
     """Folder of a file relative to the root, "" for the root itself."""
     return path.rpartition("/")[0]
-
-
-def _check_stems(root: Path, rows: list[_Row]) -> None:
-    """Refuse two images that a ground truth could not tell apart."""
-    found: dict[str, str] = {}
-    for row in sorted(rows):
-        if row.status != "not_an_image":
-            stem = PurePosixPath(row.path).stem
-            other = found.setdefault(stem, row.path)
-            if other != row.path:
-                raise LookalikeError(
-                    f"{root} holds {other} and {row.path}, both called {stem} in ground truth: rename one of them"
-                )
 
 
 def _sha256(file: Path) -> str:

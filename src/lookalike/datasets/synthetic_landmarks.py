@@ -61,7 +61,7 @@ class SyntheticLandmarks:
         Shares, 0..1, of a landmark's images that show it clearly, and that show more than a quarter of it; the rest
         shows less and is junk.
     width, height : int
-        Size of the images in pixels, 96 to 1024 each; textures scale along.
+        Size of the images in pixels, 96 to 1024 each, half as wide as high to 2.5 times as wide; textures scale along.
     difficulty : float
         0 (easy) to 1 (hard): how few ornaments are a landmark's own, and how much viewpoint, scale, light, occlusion,
         blur and noise vary.
@@ -90,6 +90,8 @@ class SyntheticLandmarks:
         _require(self.n_distractors >= 0, "distractors", self.n_distractors, "of 0 or more")
         for name, value in (("width", self.width), ("height", self.height)):
             _require(96 <= value <= 1024, name, value, "between 96 and 1024")
+        # far narrower or wider images have room for no view of some landmarks
+        _require(0.5 <= self.width / self.height <= 2.5, "width / height", self.width / self.height, "from 0.5 to 2.5")
         for name, share in (("difficulty", self.difficulty), ("good", self.good), ("ok", self.ok)):
             _require(0 <= share <= 1, name, share, "between 0 and 1")
         _require(self.good + self.ok <= 1, "good + ok", self.good + self.ok, "of 1 or less")

@@ -6,7 +6,7 @@ words there are, how many of them an image has, and how many two images share. N
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 EXPONENT = 1.0
 """Of Zipf's law: the j-th most frequent word has a share proportional to 1 / j^EXPONENT."""
 
-SHARED = 0.2
-"""Share of an alike row's words that come from what the alike rows have in common."""
-
 COLUMNS = (
     "learner",
     "n_features",
@@ -37,14 +34,14 @@ COLUMNS = (
     "repeat",
     "seconds",
     "cpu_seconds",
-    "pair_seconds",
+    "pair_cpu_seconds",
     "reason",
     "data",
     "processor",
 )
 
 
-def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int, *, n_alike: int = 0) -> sp.csr_array:
+def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int) -> sp.csr_array:
     """Simulate tf-idf rows of images: few words of many, some of them frequent, rows of unit length.
 
     Words are drawn one by one by Zipf's law, as many as are expected to give `nonzeros` different ones; weights are
@@ -60,9 +57,6 @@ def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int, *, n_
     nonzeros : int
         About how many different words an image has; at least 1, at most half of `n_features`.
     seed : int
-    n_alike : int
-        The first so many rows show one thing: a fifth of their words come from `nonzeros` / 5 words that are its own,
-        so that there is something to learn, as with the positives of a landmark.
 
     Returns
     -------
@@ -72,23 +66,18 @@ def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int, *, n_
     Raises
     ------
     ValueError
-        When `nonzeros` is not from 1 to n_features / 2, or `n_alike` not from 0 to n_rows.
+        When `nonzeros` is not from 1 to n_features / 2.
     """
     if not 1 <= nonzeros <= n_features // 2:
         raise ValueError(
             f"{nonzeros} words an image need a codebook of at least {2 * nonzeros}; got n_features={n_features}"
         )
-    if not 0 <= n_alike <= n_rows:
-        raise ValueError(f"n_alike must be from 0 to {n_rows}, the number of rows; got {n_alike}")
     rng = np.random.Generator(np.random.PCG64(seed))
     shares = 1 / np.arange(1, n_features + 1) ** EXPONENT
     shares /= shares.sum()
     number = rng.permutation(n_features)
-    own = rng.choice(n_features, max(1, nonzeros // 5), replace=False)
     n_drawn = _draws_for(shares, nonzeros)
     columns = np.searchsorted(np.cumsum(shares), rng.random((n_rows, n_drawn)), side="right").clip(max=n_features - 1)
-    alike = rng.random((n_alike, n_drawn)) < SHARED
-    columns[:n_alike][alike] = rng.choice(own, np.count_nonzero(alike))
     rows = np.repeat(np.arange(n_rows), n_drawn)
     counts = sp.csr_array((np.ones(columns.size), (rows, number[columns.ravel()])), shape=(n_rows, n_features))
     counts.sum_duplicates()
@@ -121,8 +110,7 @@ def _draws_for(shares: npt.NDArray[np.float64], nonzeros: int) -> int:
 
 
 def time_learners(
-    learners: Mapping[str, Mapping[str, Any]],
-    dimensions: Sequence[int],
+    learners: Mapping[int, Mapping[str, Mapping[str, Any]]],
     *,
     n_positives: int = 7,
     n_negatives: int = 500,
@@ -138,10 +126,9 @@ def time_learners(
 
     Parameters
     ----------
-    learners : mapping of str to mapping
-        Name to ``learner``, ``parameters`` and, if another than `time_limit`, ``time_limit``.
-    dimensions : sequence of int
-        Numbers of words; run from small to large.
+    learners : mapping of int to mapping of str to mapping
+        Number of words (run from small to large) to the learners at that size: name to ``learner``, ``parameters`` and,
+        if shorter than `time_limit`, ``time_limit``.
     n_positives, n_negatives : int
         The triplets are those of `lookalike.evaluation.landmarks.landmark_triplets`.
     nonzeros : int
@@ -157,20 +144,20 @@ def time_learners(
     -------
     DataFrame
         `COLUMNS`: ``nonzeros`` is the mean of the rows at hand; ``seconds`` of the clock, ``cpu_seconds`` of the
-        processor, and ``pair_seconds``, what the products of pairs took of the former (NaN where the learner does not
+        processor, and ``pair_cpu_seconds``, what the products of pairs took of the latter (NaN where the learner does not
         say); ``reason`` is why there is no number, else empty; ``data`` is "simulated".
     """
     import pandas as pd
 
-    for spec in learners.values():
-        warm_up(spec["learner"])
+    for learner in sorted({spec["learner"] for specs in learners.values() for spec in specs.values()}):
+        warm_up(learner)
     given_up: dict[str, str] = {}
     rows: list[dict[str, Any]] = []
-    for n_features in sorted(dimensions):
+    for n_features, specs in sorted(learners.items()):
         task = _simulated_task(n_features, n_positives, n_negatives, nonzeros, seed)
         sizes = {"n_features": n_features, "nonzeros": task.X.nnz / task.X.shape[0]}
-        for name, spec in learners.items():
-            limit = spec.get("time_limit", time_limit)
+        for name, spec in specs.items():
+            limit = _smaller(spec.get("time_limit"), time_limit)
             for repeat in range(repeats):
                 measured = _not_run(given_up[name]) if name in given_up else _time_fit(spec, task, seed, limit)
                 rows.append({"learner": name, "repeat": repeat, **sizes, **measured})
@@ -182,6 +169,11 @@ def time_learners(
     return table[list(COLUMNS)].astype({"n_features": np.int64, "n_triplets": np.int64, "repeat": np.int32})
 
 
+def _smaller(one: float | None, other: float | None) -> float | None:
+    """Return the smaller of two limits, of which None is none."""
+    return min((limit for limit in (one, other) if limit is not None), default=None)
+
+
 def _simulated_task(n_features: int, n_positives: int, n_negatives: int, nonzeros: int, seed: int) -> LandmarkTask:
     names = ("landmark", "dimensions", n_features)
     seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("rows", "triplets", "steps")}
@@ -189,7 +181,8 @@ def _simulated_task(n_features: int, n_positives: int, n_negatives: int, nonzero
     return LandmarkTask(
         landmark="simulated",
         draw=0,
-        X=simulated_rows(n_features, n_rows, min(nonzeros, n_features // 2), seeds["rows"], n_alike=n_positives),
+        # positives have no more in common than negatives, so that most steps have a loss: the most work there can be
+        X=simulated_rows(n_features, n_rows, min(nonzeros, n_features // 2), seeds["rows"]),
         y=np.repeat(["positive", "negative"], [n_positives, n_negatives]),
         triplets=landmark_triplets(n_positives, n_negatives, seeds["triplets"]),
         gallery=np.empty(0, dtype=np.int64),
@@ -212,7 +205,7 @@ def _time_fit(spec: Mapping[str, Any], task: LandmarkTask, seed: int, limit: flo
         "n_triplets": n_triplets,
         "seconds": sum(clock.seconds.values()),
         "cpu_seconds": sum(clock.cpu_seconds.values()),
-        "pair_seconds": clock.seconds.get("pairs", float("nan")),
+        "pair_cpu_seconds": clock.cpu_seconds.get("pairs", float("nan")),
         "reason": "",
     }
 
@@ -230,7 +223,7 @@ def _fit(learner: Any, task: LandmarkTask, triplets: npt.NDArray[np.int32] | Non
 
 
 def _not_run(reason: str) -> dict[str, Any]:
-    nothing = dict.fromkeys(("seconds", "cpu_seconds", "pair_seconds"), float("nan"))
+    nothing = dict.fromkeys(("seconds", "cpu_seconds", "pair_cpu_seconds"), float("nan"))
     return {"n_triplets": 0, **nothing, "reason": reason}
 
 

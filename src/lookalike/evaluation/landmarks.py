@@ -13,6 +13,7 @@ sorted by landmark, so no tie may be broken by name.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -48,7 +49,7 @@ def draw_learning_images(
     queries: pd.DataFrame,
     relevance: pd.DataFrame,
     image_ids: npt.ArrayLike,
-    landmarks: Sequence[str] | str,
+    landmarks: Sequence[str],
     *,
     n_positives: int = 7,
     n_negatives: int = 500,
@@ -69,10 +70,11 @@ def draw_learning_images(
         ``query``, ``image_id``, ``relevance``.
     image_ids : array-like of int
         The images of the data base that can be read, which are all that can be drawn.
-    landmarks : sequence of str, or "all"
-        Which; "all" takes those with enough positives (see `landmarks_with_enough`).
+    landmarks : sequence of str
+        Which; `lookalike.datasets.ground_truth.landmarks_with` tells which ones have enough positives.
     n_positives, n_negatives, n_draws : int
-        How many images of each role, and how many independent draws.
+        How many images of each role, and how many independent draws. A landmark needs one positive more than that, so
+        that one is left to be found.
     seed : int
         Root seed. A draw depends on it, on the landmark and on its own number, and on nothing else that is drawn.
 
@@ -90,16 +92,8 @@ def draw_learning_images(
     import pandas as pd
 
     images = np.unique(np.asarray(image_ids, dtype=np.int32))
-    if isinstance(landmarks, str) and landmarks == "all":
-        landmarks, dropped = landmarks_with_enough(queries, relevance, images, n_positives)
-        if not landmarks:
-            most = max(dropped.values(), default=0)
-            raise LookalikeError(
-                f"no landmark has more than {n_positives} good or ok images besides its queries (the most is {most}): "
-                "set fewer positives"
-            )
     tables = []
-    for landmark in [landmarks] if isinstance(landmarks, str) else landmarks:
+    for landmark in landmarks:
         positives, negatives = _candidates(queries, relevance, images, landmark)
         _check_enough(landmark, positives, negatives, n_positives, n_negatives)
         for draw in range(n_draws):
@@ -111,27 +105,6 @@ def draw_learning_images(
             tables.append(pd.DataFrame({**rows, "role": roles}))
     table = pd.concat(tables, ignore_index=True)
     return table.astype({"draw": np.int32, "image_id": np.int32})
-
-
-def landmarks_with_enough(
-    queries: pd.DataFrame, relevance: pd.DataFrame, image_ids: npt.ArrayLike, n_positives: int = 7
-) -> tuple[list[str], dict[str, int]]:
-    """Which landmarks can be studied: those that keep a positive to find, besides their queries, after the draw.
-
-    With 7 positives these are the paper's 7 of the 11 Oxford landmarks; Balliol, with exactly 7, is left out as there.
-
-    Returns
-    -------
-    kept : list of str
-        In the order of `queries`.
-    dropped : dict of str to int
-        The others, each with the number of good or ok images that it has besides its query images.
-    """
-    images = np.unique(np.asarray(image_ids, dtype=np.int32))
-    names = list(dict.fromkeys(queries["landmark"].tolist()))
-    sizes = {name: len(_candidates(queries, relevance, images, name)[0]) for name in names}
-    kept = [name for name in names if sizes[name] > n_positives]
-    return kept, {name: size for name, size in sizes.items() if size <= n_positives}
 
 
 def _candidates(
@@ -155,13 +128,13 @@ def _check_enough(landmark: str, positives: IntArray, negatives: IntArray, n_pos
     if len(positives) <= n_positives:
         raise LookalikeError(
             f"landmark {landmark} has {len(positives)} good or ok images besides its queries, and learning from "
-            f"{n_positives} needs one more than that, to be found: set positives to at most "
-            f"{max(len(positives) - 1, 0)}, or leave the landmark out (landmarks: all does)"
+            f"{n_positives} needs one more than that, to be found: lower learning.positives, or list the other "
+            "landmarks under `landmarks`"
         )
     if len(negatives) < n_negatives:
         raise LookalikeError(
             f"landmark {landmark} has {len(negatives)} images that are neither good, ok nor junk of it, fewer than the "
-            f"{n_negatives} negatives to learn from: set negatives to at most {len(negatives)}, or add images"
+            f"{n_negatives} negatives to learn from: set learning.negatives to at most {len(negatives)}, or add images"
         )
 
 
@@ -216,6 +189,10 @@ class LandmarkData:
     """Seconds of the clock that the weights took."""
     cpu_seconds: float = 0.0
     """Seconds of processor time that the weights took."""
+
+    def empty_queries(self) -> npt.NDArray[np.bool_]:
+        """Which queries have no word in their rectangle that weighs anything: bool, shape (n_queries,)."""
+        return np.asarray(abs(self.query_rows).sum(axis=1) == 0).ravel()
 
     def positions(self, image_ids: IntArray) -> IntArray:
         """Rows of `rows` that hold these images; -1 for those that the gallery lacks."""
@@ -275,6 +252,11 @@ def landmark_data(
     -------
     LandmarkData
 
+    Warns
+    -----
+    UserWarning
+        For each query without a word in its rectangle that weighs anything: it ranks all images alike, at random.
+
     Raises
     ------
     LookalikeError
@@ -305,6 +287,12 @@ def landmark_data(
         raise LookalikeError(
             f"the image of query {lost[0]} is not among the images that could be read: "
             "put the file in place, or take the query out of the ground truth"
+        )
+    for query in data.queries.loc[data.empty_queries(), "query"]:
+        warnings.warn(
+            f"query {query} has no weighted word in its rectangle, so it ranks images at random: widen the rectangle, "
+            "or take the query out of the ground truth",
+            stacklevel=2,
         )
     return data
 
@@ -675,6 +663,7 @@ def _sizes(data: LandmarkData, task: LandmarkTask) -> dict[str, Any]:
         "n_train": int(task.X.shape[0]),
         "n_test": n_test,
         "n_queries": len(task.queries),
+        "n_empty_queries": int(np.count_nonzero(data.empty_queries()[task.queries])),
         "n_words": int(task.X.shape[1]),
         "nonzeros_per_image": {
             "train": task.X.nnz / task.X.shape[0],

@@ -20,11 +20,11 @@ from lookalike.exhibits import landmark_figures as figures
 from lookalike.exhibits import landmark_tables as tables
 from lookalike.exhibits.figures import Plot
 from lookalike.exhibits.landmark_context import PAPER, RECONSTRUCTED, Codebook, LandmarkContext
-from lookalike.exhibits.landmark_montage import MontageMaterial, montage, notes_on_montage
+from lookalike.exhibits.landmark_montage import MontageMaterial, montage, montage_methods, notes_on_montage
 from lookalike.exhibits.landmark_tables import landmark_headline
 from lookalike.exhibits.reference import ALL_PAPERS
 from lookalike.exhibits.runtime import TRAIN_TIME
-from lookalike.exhibits.tables import Table
+from lookalike.exhibits.tables import MISSING, NOT_RUN, Table
 from lookalike.exhibits.write import write_files
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ __all__ = [
     "LandmarkNumbers",
     "landmark_headline",
     "landmark_tables",
+    "montage_methods",
     "write_landmark_exhibits",
 ]
 
@@ -61,6 +62,14 @@ NUMBERS_OF: Mapping[str, tuple[str, ...]] = {
     f"{GROUP}/montage": ("montage",),
 }
 """Exhibit to the numbers that it is drawn from, fields of `LandmarkNumbers`."""
+OF_OURS = {
+    RECONSTRUCTED: "ours, built from what this paper says of it",
+    "oasis-diagonal": (
+        "its passive-aggressive step on a diagonal metric that starts at 1, because a full matrix of so many words "
+        "cannot be stored"
+    ),
+}
+"""Method to what captions say of ours, where it is not the method that the paper names."""
 OPTIONAL = {"dimensions", "fits"}
 """Numbers that an exhibit which is about others does without."""
 
@@ -76,7 +85,7 @@ class LandmarkNumbers:
     lambda_sweep: pd.DataFrame | None = None
     """``representation, landmark, draw, method, regularization, map, sparsity``."""
     dimensions: pd.DataFrame | None = None
-    """Times on simulated rows: ``learner, n_features, n_triplets, nonzeros, repeat, seconds, pair_seconds``."""
+    """Times on simulated rows: ``learner, n_features, n_triplets, nonzeros, repeat, cpu_seconds, reason``."""
     claims: pd.DataFrame | None = None
     """The paper's claims, from landmark-claims.csv."""
     montage: MontageMaterial | None = None
@@ -157,10 +166,11 @@ class LandmarkExhibit:
                 if name in shown
             ]
             codebooks = context.codebooks if self.codebook is None else (self.codebook,)
+            parts.append(context.stopped_sentence(codebooks, [name for name in context.methods if name in shown]))
             starred = isinstance(drawn, Table) and "*" in drawn.markdown.replace("**", "")
             parts.append(tables.not_converged_sentence(context, codebooks, sorted(shown)) if starred else "")
-        if RECONSTRUCTED in shown and not (context.not_run_sentence and self.of_images):
-            parts.append(f"{context.title_of(RECONSTRUCTED)}: ours, built from what this paper says of it.")
+        if not (context.not_run_sentence and self.of_images):
+            parts += [f"{context.title_of(name)}: {said}." for name, said in OF_OURS.items() if name in shown]
         why = self.codebook.why_not_comparable if self.codebook is not None else ""
         if why and not context.not_run:
             parts.append(f"Not comparable with the printed numbers: {why}.")
@@ -258,6 +268,8 @@ def _check_numbers(exhibit: LandmarkExhibit, numbers: LandmarkNumbers, context: 
         return
     needs = NUMBERS_OF[exhibit.key]
     for need in needs:
+        if need == "montage" and montage_methods(context.methods) is None:
+            continue  # its picture says so
         if getattr(numbers, need) is None and not (need in OPTIONAL and len(needs) > 1):
             raise LookalikeError(
                 f"{exhibit.key} of {context.dataset} needs {need} and there are none: run the study's jobs first"
@@ -346,10 +358,10 @@ def _claims() -> LandmarkExhibit:
         title="Claims of the paper",
         shows=(
             f"What {ALL_PAPERS[PAPER]}, claim about the methods compared, in our words, and whether it holds for the "
-            "numbers of this study, by codebook."
+            "numbers of this study, by codebook; beside it, what our means say and what the printed ones do."
         ),
         draw=lambda numbers, context, reference: claims.claims_table(
-            numbers.claims, numbers.metrics, numbers.fits, numbers.dimensions, context
+            numbers.claims, numbers.metrics, numbers.fits, numbers.dimensions, context, reference
         ),
         drawn_by="lookalike.exhibits.landmark_claims",
         notes=notes,
@@ -370,7 +382,7 @@ def _time() -> LandmarkExhibit:
         name="time",
         kind="figure",
         title="Training time over the number of features",
-        shows="Training time of the learners over the number of features, both axes logarithmic.",
+        shows="Training time of the learners in seconds over the number of features, both axes logarithmic.",
         draw=lambda numbers, context, reference: figures.time_curves(numbers.dimensions, context, reference),
         drawn_by="lookalike.exhibits.landmark_figures",
         notes=notes,
@@ -430,11 +442,17 @@ def _spread_sentence(errors: str, context: LandmarkContext) -> str:
 
 
 def _methods_of(drawn: Drawn, context: LandmarkContext) -> set[str]:
-    """Methods that are shown, by the columns of the numbers; those of claims are the study's."""
-    columns = [column for column in ("method", "series") if column in drawn.frame]
+    """Methods that have numbers of ours in a table or figure; those of claims are the study's."""
+    frame = drawn.frame
+    columns = [column for column in ("method", "series") if column in frame]
     if not columns:
         return set(context.methods)
-    return {str(name).removesuffix(", printed") for column in columns for name in drawn.frame[column]}
+    if "series" in frame:
+        frame = frame[~frame["series"].astype(str).str.endswith(figures.PRINTED)]
+    for cells in ("ours_cell", "cell"):
+        if cells in frame:
+            frame = frame[~frame[cells].isin((MISSING, NOT_RUN))]
+    return {str(name) for column in columns for name in frame[column]}
 
 
 def _shows_numbers_of_paper(drawn: Drawn) -> bool:

@@ -7,7 +7,7 @@ settings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,8 @@ class LandmarkContext:
     """What to do to run it (``put oxbuild_images-v1.tgz at data/oxford5k``), or None where it was run."""
     not_converged: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
     """(representation, landmark, method) to why it has no result, where a fit did not end within its time limit."""
+    stopped_at_limit: Mapping[tuple[str, str, str], tuple[int, int]] = field(default_factory=dict)
+    """(representation, landmark, method) to the number of draws whose learner stopped at its limit of sweeps."""
     processors: tuple[str, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
     """Method to what the study's settings want captions to say of it."""
@@ -107,6 +109,25 @@ class LandmarkContext:
         """Return the printed name of a method of ours."""
         return title_of(method, self.method_titles)
 
+    def stopped_sentence(self, codebooks: Sequence[Codebook], methods: Sequence[str]) -> str:
+        """In how many fits a learner stopped at its limit of iterations, and not by its own rule; "" where none did.
+
+        Examples
+        --------
+        ``Stopped at the limit of iterations: QPAO (reconstructed) in 3 of 35 fits (10,000 words).``
+        """
+        told = []
+        for method in methods:
+            for codebook in codebooks:
+                keys = ((codebook.id, landmark, method) for landmark in self.landmarks)
+                counts = [self.stopped_at_limit[key] for key in keys if key in self.stopped_at_limit]
+                n, n_fits = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0)
+                if n:
+                    told.append(f"{self.title_of(method)} in {n} of {n_fits} fits ({codebook.title} words)")
+        if not told or self.not_run is not None:
+            return ""
+        return f"Stopped at the limit of iterations: {'; '.join(told)}."
+
     def own(self, table: pd.DataFrame | None) -> pd.DataFrame | None:
         """Rows of a table that belong to this data set and its codebooks, with the columns ``landmark`` and ``draw``.
 
@@ -134,7 +155,8 @@ def landmark_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Lan
         (id to the lambda that is used) are empty and ``seed`` is 0 if left out.
     fits : DataFrame or None
         What each fit recorded (timing.parquet): ``representation``, ``subset`` (the landmark), ``method``, ``fold``
-        (the draw), ``not_converged`` ("" or a reason) and ``processor``. None where nothing was run.
+        (the draw), ``not_converged`` ("" or a reason), ``converged`` (False where the learner stopped at its limit
+        of iterations) and ``processor``. None where nothing was run.
 
     Returns
     -------
@@ -171,6 +193,7 @@ def landmark_context(study: Mapping[str, Any], fits: pd.DataFrame | None) -> Lan
         variants=tuple(variants),
         not_run=study["not_run"] or None,
         not_converged=_not_converged(fits),
+        stopped_at_limit=_stopped_at_limit(fits),
         processors=() if fits is None or "processor" not in fits else tuple(sorted(set(fits["processor"].dropna()))),
         notes=dict(study.get("notes", {})),
         method_titles=titles,
@@ -253,3 +276,18 @@ def _not_converged(fits: pd.DataFrame | None) -> dict[tuple[str, str, str], str]
             of_draws = f" ({len(failed)} of {len(rows)} draws)" if len(rows) > 1 else ""
             reasons[representation, landmark, method] = f"{failed.iloc[0]}{of_draws}"
     return reasons
+
+
+def _stopped_at_limit(fits: pd.DataFrame | None) -> dict[tuple[str, str, str], tuple[int, int]]:
+    """(representation, landmark, method) to the draws whose learner did not end by its own rule, and to all of them."""
+    if fits is None or "converged" not in fits:
+        return {}
+    table = fits.rename(columns=_renamed(fits))
+    # neither None nor NaN, of learners that have no such rule, is False
+    table = table.assign(stopped=table["converged"].eq(False), told=table["converged"].notna())
+    counts = {}
+    for key, rows in table.groupby(["representation", "landmark", "method"], sort=False):
+        if rows["told"].any():
+            representation, landmark, method = map(str, key)
+            counts[representation, landmark, method] = (int(rows["stopped"].sum()), len(rows))
+    return counts

@@ -38,6 +38,8 @@ LEARNER_METHODS = {
 """Names of learners, by which dimensions.parquet may call methods."""
 OURS, PRINTED, WITHOUT_PAIRS = "ours", "printed", "without pair products"
 SWEPT = ("soml-tg", "soml-da")
+ALIKE = 1.05
+"""Rows of two sizes are alike where one has at most this many times the non-zeros of the other."""
 CLOSE = 1.8
 """Lines whose last seconds differ by less than this factor end together, as far as their labels go."""
 DEFAULT_RING = 9.0
@@ -45,13 +47,13 @@ DEFAULT_RING = 9.0
 
 
 def time_curves(dimensions: pd.DataFrame | None, context: LandmarkContext, reference: pd.DataFrame) -> Plot:
-    """Seconds of training over the number of features, both axes logarithmic.
+    """Seconds of CPU time that training takes over the number of features, both axes logarithmic.
 
     Parameters
     ----------
     dimensions : DataFrame or None
-        ``learner`` (a method's id or its learner's name), ``n_features``, ``repeat``, ``seconds`` (of the clock) and
-        ``pair_seconds`` (the part of it that goes into products of pairs, NaN where there is none).
+        ``learner`` (a method's id or its learner's name), ``n_features``, ``repeat``, ``cpu_seconds`` and, if it was
+        recorded, ``pair_cpu_seconds`` (the part of it that goes into products of pairs, NaN where there is none).
     context : LandmarkContext
     reference : DataFrame
         Printed numbers; their mean over the paper's landmarks is a hollow marker at each size of codebook.
@@ -76,7 +78,7 @@ def time_curves(dimensions: pd.DataFrame | None, context: LandmarkContext, refer
         axis = figure.subplots()
         axis.set(xscale="log", yscale="log")
         axis.set_xlabel("Number of features d (words of the codebook)")
-        axis.set_ylabel("Training time in seconds")
+        axis.set_ylabel("Training time in CPU seconds")
         ends: list[Mapping[str, Any]] = []
         for method in methods:
             of_method = [row for row in ours if row["method"] == method]
@@ -100,20 +102,18 @@ def notes_on_times(context: LandmarkContext, plot: Plot, dimensions: pd.DataFram
         why = f"{context.title}: {context.not_run_sentence}. " if context.not_run_sentence else ""
         return f"{why}No time was measured here."
     parts = []
-    sizes = dimensions[["n_triplets", "nonzeros"]] if {"n_triplets", "nonzeros"} <= set(dimensions.columns) else None
-    what = "simulated rows"
-    if sizes is not None:
-        triplets, nonzeros = (int(sizes[column].median()) for column in ("n_triplets", "nonzeros"))
-        what = f"{triplets:,} triplets of simulated rows with about {nonzeros:,} non-zeros each"
-    repeats = int(plot.frame.loc[plot.frame["series"] == OURS, "n_repeats"].max())
-    spread = f", median of {repeats} repeats; bars: the least and the largest" if repeats > 1 else ", one repeat"
-    parts.append(f"Filled markers: ours, on {what}{spread}. These rows are synthetic, no images are behind them.")
+    timed = _timed(dimensions)
+    if len(timed):
+        repeats = int(plot.frame.loc[plot.frame["series"] == OURS, "n_repeats"].max())
+        spread = f", median of {repeats} repeats; bars: the least and the largest" if repeats > 1 else ", one repeat"
+        parts.append(f"Filled markers: ours, CPU time of training on {_steps_told(timed, context)}{spread}.")
+        parts.append(f"The rows are simulated{_nonzeros_told(timed)}: they are synthetic, no images are behind them.")
     if "processor" in dimensions and dimensions["processor"].notna().any():
         parts.append(f"Ours: one thread of {' and '.join(sorted(set(dimensions['processor'].dropna())))}.")
     if (plot.frame["series"] == WITHOUT_PAIRS).any():
         parts.append("Dotted: the same without the products of pairs, which are computed once before the first step.")
     if "reason" in dimensions:
-        failed = dimensions[dimensions["reason"].fillna("") != ""]
+        failed = dimensions[(dimensions["reason"].fillna("") != "") & (method_of_learner(dimensions) != "tfidf")]
         rows: Any = failed.drop_duplicates(["learner", "n_features"]).itertuples()
         for row in rows:
             title = context.title_of(LEARNER_METHODS.get(str(row.learner), str(row.learner)))
@@ -177,7 +177,12 @@ def sparsity_curves(
 def notes_on_sparsity(context: LandmarkContext, plot: Plot) -> str:
     """Sentences of the caption: what the axis, the rings, the dashed line and the hollow markers are."""
     series = set(plot.frame["series"])
-    parts = ["The axis of sparsity is logarithmic in the share of weights that are not zero."] if series else []
+    parts = []
+    if series:
+        parts.append(
+            "The axis of sparsity is logarithmic in the share of weights that are not zero; 100%, which has no place "
+            "on it, stands where half a weight would be left."
+        )
     rings = [
         f"{context.title_of(method)} {context.regularization[method]:g}"
         for method in SWEPT
@@ -206,26 +211,62 @@ def _show_sparsity(axis: Axes, records: Sequence[Mapping[str, Any]]) -> None:
     shares = [share for share in (100, 50, 10, 1, 0.1, 0.01, 0.001) if share >= right / 1.6]
     axis.set_xticks(shares, [f"{100 - share:g}" for share in shares])
     axis.set_xticks([], minor=True)
-    axis.set_xlim(left * 1.6, right / 2.2)
+    # as much room on the right as the number of a lambda takes
+    axis.set_xlim(left * 1.6, right / (left / right) ** 0.12 / 1.8)
 
 
 def _measured_times(dimensions: pd.DataFrame | None) -> list[dict[str, Any]]:
     if dimensions is None or dimensions.empty:
         return []
-    table = dimensions.assign(method=dimensions["learner"].map(lambda name: LEARNER_METHODS.get(str(name), str(name))))
-    # TF-IDF learns nothing, and a fit that did not end has no time
-    table = table[(table["method"] != "tfidf") & table["seconds"].notna()]
     records = []
-    groups: Any = table.groupby(["method", "n_features"], sort=False)
+    groups: Any = _timed(dimensions).groupby(["method", "n_features"], sort=False)
     for (method, n_features), rows in groups:
-        seconds = rows["seconds"].to_numpy(dtype=float)
+        seconds = rows["cpu_seconds"].to_numpy(dtype=float)
         series = [(OURS, seconds)]
-        if "pair_seconds" in rows and rows["pair_seconds"].notna().all():
-            series.append((WITHOUT_PAIRS, seconds - rows["pair_seconds"].to_numpy(dtype=float)))
+        if "pair_cpu_seconds" in rows and rows["pair_cpu_seconds"].notna().all():
+            series.append((WITHOUT_PAIRS, seconds - rows["pair_cpu_seconds"].to_numpy(dtype=float)))
         for name, values in series:
             numbers = float(np.median(values)), float(values.min()), float(values.max())
             records.append(_time(name, str(method), int(n_features), *numbers, len(values), "simulated"))
     return sorted(records, key=lambda record: (record["method"], record["series"], record["n_features"]))
+
+
+def method_of_learner(dimensions: pd.DataFrame) -> pd.Series:
+    """Return the method of each row of times over d, which may be named by its learner."""
+    methods: pd.Series = dimensions["learner"].map(lambda name: LEARNER_METHODS.get(str(name), str(name)))
+    return methods
+
+
+def _timed(dimensions: pd.DataFrame) -> pd.DataFrame:
+    """Rows with a time, with their ``method``: TF-IDF learns nothing, and a fit that did not end has none."""
+    table = dimensions.assign(method=method_of_learner(dimensions))
+    return table[(table["method"] != "tfidf") & table["cpu_seconds"].notna()]
+
+
+def _steps_told(timed: pd.DataFrame, context: LandmarkContext) -> str:
+    """``100,000 triplets (OASIS) and 4,200 (S-TG, S-DA)``."""
+    if "n_triplets" not in timed:
+        return "the triplets"
+    by_method = timed.groupby("method", sort=False)["n_triplets"].max()
+    told = []
+    for place, (n_triplets, names) in enumerate(by_method.groupby(by_method, sort=False).groups.items()):
+        titles = ", ".join(context.title_of(str(name)) for name in names)
+        told.append(f"{int(str(n_triplets)):,} {'triplets ' if not place else ''}({titles})")
+    return " and ".join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else told[0]
+
+
+def _nonzeros_told(timed: pd.DataFrame) -> str:
+    """How many non-zeros rows have, at which number of words where that is not the same at all."""
+    if "nonzeros" not in timed:
+        return ""
+    means = timed.groupby("n_features")["nonzeros"].mean()
+    if means.max() <= ALIKE * means.min():
+        return f", with about {means.mean():,.0f} non-zeros each"
+    sizes: list[tuple[Any, Any]] = list(means.items())
+    most = max(nonzeros for _, nonzeros in sizes)
+    alike = [nonzeros for _, nonzeros in sizes if most <= ALIKE * nonzeros]
+    others = [f"{nonzeros:,.0f} at d = {size:,}" for size, nonzeros in sizes if most > ALIKE * nonzeros]
+    return f", with about {sum(alike) / len(alike):,.0f} non-zeros each ({', '.join(others)})"
 
 
 def _time(
@@ -357,7 +398,7 @@ def _draw_sweep(
 ) -> None:
     if sweep is None:
         return
-    for place, method in enumerate(methods):
+    for method in methods:
         rows = sweep[(sweep["representation"] == codebook.id) & (sweep["method"] == method)]
         if rows.empty:
             continue
@@ -373,7 +414,8 @@ def _draw_sweep(
         axis.plot(x, y, color=look.colour, linestyle=look.line, marker=look.marker, label=title, zorder=2.5)
         default = _nearest(lambdas, context.regularization.get(method))
         for number in _told(len(lambdas), default):
-            _name_lambda(axis, x[number], y[number], lambdas[number], look, above=place % 2 == 1)
+            side = "above" if number == default else "below" if number == 0 else "right"
+            _name_lambda(axis, x[number], y[number], lambdas[number], look, side)
         if default is not None:
             axis.plot(
                 [x[default]], [y[default]], linestyle="none", marker="o", markersize=DEFAULT_RING, color=look.colour,
@@ -392,12 +434,8 @@ def _draw_study(
     looks: Mapping[str, Look],
     records: list[dict[str, Any]],
 ) -> None:
-    """TF-IDF as a line, and the methods that are not swept as points, at the study's own settings."""
+    """The methods that are not swept as points, at the study's own settings, and TF-IDF as a line."""
     summary = summary_of(metrics, None, context, codebook)
-    baseline = summary.get((MEAN, "tfidf", MAP))
-    if baseline is not None:
-        axis.axhline(baseline[0], color=BLACK, linestyle="--", linewidth=1.0, label="TF-IDF", zorder=1.5)
-        records.append(_point(codebook, "tfidf", math.nan, math.nan, baseline[0], baseline[2]))
     for method in others:
         pair = [summary.get((MEAN, method, metric)) for metric in (SPARSITY, MAP)]
         if pair[0] is None or pair[1] is None:
@@ -407,6 +445,10 @@ def _draw_study(
         place = float(_across(x, codebook.n_words))
         axis.plot([place], [y], linestyle="none", marker=look.marker, color=look.colour, label=context.title_of(method))
         records.append(_point(codebook, method, math.nan, x, y, pair[1][2]))
+    baseline = summary.get((MEAN, "tfidf", MAP))
+    if baseline is not None:
+        axis.axhline(baseline[0], color=BLACK, linestyle="--", linewidth=1.0, label="TF-IDF", zorder=1.5)
+        records.append(_point(codebook, "tfidf", math.nan, math.nan, baseline[0], baseline[2]))
 
 
 def _draw_printed_points(
@@ -465,13 +507,17 @@ def _told(n: int, default: int | None) -> list[int]:
     return sorted({0, n - 1} | ({default} if default is not None else set()))
 
 
-def _name_lambda(axis: Axes, x: float, y: float, value: float, look: Look, *, above: bool) -> None:
-    """Lambda of a point, of one curve to the upper right and of the other to the lower left."""
-    side = 1 if above else -1
+def _name_lambda(axis: Axes, x: float, y: float, value: float, look: Look, side: str) -> None:
+    """Lambda of a point: beneath the first, above the study's own, to the right of the last."""
+    across, up, ha, va = {
+        "below": (0, -5, "center", "top"),
+        "above": (0, 6, "center", "bottom"),
+        "right": (6, 0, "left", "center"),
+    }[side]
     axis.annotate(
-        f"{value:.0e}".replace("e-0", "e-") if value else "0", (x, y), xytext=(5 * side, 4 * side),
-        textcoords="offset points", ha="left" if above else "right", va="bottom" if above else "top", fontsize=6,
-        color=look.colour, zorder=4, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.75},
+        f"{value:.0e}".replace("e-0", "e-") if value else "0", (x, y), xytext=(across, up), textcoords="offset points",
+        ha=ha, va=va, fontsize=6, color=look.colour, zorder=4,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.75},
     )  # fmt: skip
 
 

@@ -7,15 +7,15 @@ draws it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
 from lookalike.exhibits.figures import Plot
 from lookalike.exhibits.landmark_context import LandmarkContext, landmark_title
 from lookalike.exhibits.style import BLUE, GREY, ORANGE, VERMILLION, new_figure, paper_style
@@ -38,11 +38,12 @@ COLUMNS = (
     "image_id",
     "relevance",
 )
-RESULT_COLUMNS = ("method", "landmark", "draw", "query", "average_precision", "rank", "image_id")
 BEFORE, AFTER = "tfidf", "soml-da"
 N_RESULTS = 8
 WIDTH, ROW = 8.0, 0.74
 """Width of the figure and height of one row of results, in inches."""
+LABEL_LETTERS = 20
+"""Letters of a line beneath the query."""
 THUMBNAIL = 160
 """Longer side of a thumbnail, in pixels: what the page shows, and little to keep in a PDF."""
 
@@ -79,7 +80,7 @@ class MontageMaterial:
     relevance: pd.DataFrame
     """``query``, ``image_id``, ``relevance``."""
     results: pd.DataFrame
-    """From `top_results`: the first images of every ranking of two methods."""
+    """From `lookalike.evaluation.landmark_files.read_top_images`, of two methods: the first images of every ranking."""
 
 
 class _Choice(NamedTuple):
@@ -93,43 +94,23 @@ class _Choice(NamedTuple):
     after: float
 
 
-def top_results(rankings: Iterable[tuple[Mapping[str, Any], Any]], n_results: int = 12) -> pd.DataFrame:
-    """Put the first images of many rankings into the table that the montage needs.
+def montage_methods(methods: Sequence[str]) -> tuple[str, str] | None:
+    """Which two methods the montage shows: TF-IDF, and S-DA or else the last learned one.
 
     Parameters
     ----------
-    rankings : iterable of (names, LandmarkRankings)
-        ``names`` gives ``method``, ``landmark`` (or ``subset``) and ``draw`` (or ``fold``) of a run; the rankings are
-        those of `lookalike.evaluation.landmark_rankings`.
-    n_results : int
-        How many images of each query.
+    methods : sequence of str
+        Those of a study, or those that have rankings.
 
     Returns
     -------
-    DataFrame
-        Columns `RESULT_COLUMNS`, a row a ranked image, best first, the query's own image among them; average precision
-        is that of the query, 0..1, on each of its rows.
+    tuple of str, or None
+        None where there are not two.
     """
-    import pandas as pd
-
-    tables = []
-    for names, ranking in rankings:
-        top = np.asarray(ranking.top)[:, :n_results]
-        n_queries, n_top = top.shape
-        tables.append(
-            pd.DataFrame(
-                {
-                    "method": str(names["method"]),
-                    "landmark": str(names["landmark"] if "landmark" in names else names["subset"]),
-                    "draw": int(names["draw"] if "draw" in names else names["fold"]),
-                    "query": np.repeat(np.asarray(ranking.queries).astype(str), n_top),
-                    "average_precision": np.repeat(ranking.average_precision(), n_top),
-                    "rank": np.tile(np.arange(1, n_top + 1), n_queries),
-                    "image_id": top.ravel().astype(np.int64),
-                }
-            )
-        )
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(RESULT_COLUMNS))
+    learned = [method for method in methods if method != BEFORE]
+    if BEFORE not in methods or not learned:
+        return None
+    return BEFORE, AFTER if AFTER in learned else learned[-1]
 
 
 def montage(material: MontageMaterial | None, context: LandmarkContext) -> Plot:
@@ -138,29 +119,24 @@ def montage(material: MontageMaterial | None, context: LandmarkContext) -> Plot:
     Parameters
     ----------
     material : MontageMaterial or None
-        None where nothing was run.
+        None where nothing was run, or the study has not both methods.
     context : LandmarkContext
 
     Returns
     -------
     Plot
         Frame columns `COLUMNS`, a row a thumbnail; ``place`` counts thumbnails from 1, ``rank`` images of the ranking.
-
-    Raises
-    ------
-    LookalikeError
-        When no query has a ranking under both methods.
+        Without two rankings of a query it has no row, and the picture says why.
     """
     import pandas as pd
 
     if material is None:
         return _empty(context)
-    after = after_method(material.results)
-    choices = _choices(material.results, after)
-    if not choices:
-        raise LookalikeError(
-            f"the montage of {context.dataset} needs rankings by {BEFORE} and by a learned metric: run both methods"
-        )
+    pair = montage_methods([str(method) for method in dict.fromkeys(material.results["method"])])
+    choices = _choices(material.results, pair[1]) if pair is not None else []
+    if pair is None or not choices:
+        return _empty(context)
+    after = pair[1]
     paths = dict(zip(material.manifest["image_id"], material.manifest["path"], strict=True))
     records: list[dict[str, Any]] = []
     with paper_style():
@@ -177,16 +153,25 @@ def montage(material: MontageMaterial | None, context: LandmarkContext) -> Plot:
     return Plot(figure, frame)
 
 
-def after_method(results: pd.DataFrame) -> str:
-    """Method of the second row: S-DA, or the last other one that has rankings."""
-    methods = [str(method) for method in dict.fromkeys(results["method"]) if method != BEFORE]
-    return AFTER if AFTER in methods or not methods else methods[-1]
+def why_empty(context: LandmarkContext) -> str:
+    """Why a study that was run has no two rankings to show: one of the methods is not in it, or has no result.
+
+    Parameters
+    ----------
+    context : LandmarkContext
+    """
+    pair = montage_methods(context.methods)
+    if pair is None:
+        return f"nothing to compare: the study has not both {context.title_of(BEFORE)} and a learned method"
+    titles = " and ".join(context.title_of(method) for method in pair)
+    reason = next((reason for (_, _, method), reason in context.not_converged.items() if method in pair), "")
+    return f"no query has rankings by both {titles}" + (f": {reason}" if reason else "")
 
 
 def notes_on_montage(context: LandmarkContext, plot: Plot, material: MontageMaterial | None) -> str:
     """Sentences of the caption: by which rule the queries were chosen, and what is left out."""
     if material is None or plot.frame.empty:
-        return ""
+        return "" if context.not_run is not None else f"Not drawn: {why_empty(context)}."
     codebook = next((one.title for one in context.codebooks if one.id == material.representation), "")
     told = []
     for chosen_as, rows in plot.frame.groupby("chosen_as", sort=False):
@@ -267,7 +252,9 @@ def _draw_query(axis: Axes, choice: _Choice, material: MontageMaterial, paths: M
     for colour, width in (("white", 2.6), (VERMILLION, 1.3)):
         axis.add_patch(Rectangle((x, y), right - x, bottom - y, fill=False, edgecolor=colour, linewidth=width))
     axis.set_title(choice.chosen_as, fontsize=7.5, pad=3)
-    axis.set_xlabel(f"{landmark_title(choice.query)}, draw {choice.draw}", fontsize=6.5, labelpad=3)
+    # the label is as wide as the picture at most, whose column does not grow with it
+    lines = [*wrap(landmark_title(choice.query), LABEL_LETTERS), f"draw {choice.draw}"]
+    axis.set_xlabel("\n".join(lines), fontsize=6.5, labelpad=3)
 
 
 def _draw_results(
@@ -347,6 +334,6 @@ def _empty(context: LandmarkContext) -> Plot:
         figure = new_figure(6.2, 0.9)
         axis = figure.subplots()
         axis.set_axis_off()
-        text = context.not_run_sentence or "no rankings to draw"
+        text = context.not_run_sentence or why_empty(context)
         axis.text(0.5, 0.5, text, ha="center", va="center", fontsize=8, color=VERMILLION, wrap=True)
     return Plot(figure, pd.DataFrame(columns=list(COLUMNS)))

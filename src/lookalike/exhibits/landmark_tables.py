@@ -35,8 +35,11 @@ QUANTITIES = (MAP, SPARSITY, TRAIN_TIME)
 """What the paper's tables show, three tables each, one a codebook."""
 MEAN = "mean"
 """Row of the mean over landmarks, which the paper prints for mean average precision alone."""
+NONZEROS = "nonzeros"
+"""Words that an image to learn from has, on average."""
 TIME_RULE = (
-    "Seconds. No verdict: the paper's times are of another machine and of other implementations of the same algorithms."
+    "Seconds. No verdict: the paper's times are of another machine and of other programs, and ours of OASIS (with a "
+    "diagonal matrix, whose steps do no work of O(d)) and of QPAO (reconstructed) need not even be their algorithms."
 )
 RULE = (
     "Agrees: |ours - printed| <= 2 s + half the last printed digit; s: standard deviation of ours over draws of the "
@@ -216,7 +219,8 @@ def values_of(metrics: pd.DataFrame | None, fits: pd.DataFrame | None, context: 
     -------
     DataFrame or None
         ``representation``, ``landmark``, ``method``, ``draw``, ``metric``, ``value``: metrics in percent, besides them
-        ``train_time`` in seconds and ``update_share`` in percent (where fits recorded ``n_updates`` and ``n_steps``).
+        ``train_time`` in seconds of CPU time, ``update_share`` in percent (where fits recorded ``n_updates`` and
+        ``n_steps``) and ``nonzeros``, words of an image to learn from.
     """
     import pandas as pd
 
@@ -228,6 +232,8 @@ def values_of(metrics: pd.DataFrame | None, fits: pd.DataFrame | None, context: 
     if times is not None:
         if "cpu_seconds_fit" in times:
             parts.append(times.assign(metric=TRAIN_TIME, value=times["cpu_seconds_fit"]))
+        if "nonzeros_per_image_train" in times:
+            parts.append(times.assign(metric=NONZEROS, value=times["nonzeros_per_image_train"]))
         if {"n_updates", "n_steps"} <= set(times.columns):
             share = 100 * times["n_updates"].astype(float) / times["n_steps"].astype(float)
             parts.append(times.assign(metric="update_share", value=share))

@@ -36,7 +36,8 @@ class IndexSettings:
     exact_up_to : int
         Codebooks of at most so many words are searched exactly.
     n_lists : int
-        Lists that the words of a larger one are split into; 0 means the square root of their number.
+        Lists that the words of a larger one are split into; 0 means the square root of their number. Lists that get no
+        word are dropped.
     n_probes : int
         Lists that are searched for each descriptor. Of 100 descriptors the default finds the nearest word of 99 among
         10,000 words, of 98 among 100,000 and of 94 among a million.
@@ -71,8 +72,8 @@ class WordIndex:
         self.exact = len(codebook) <= settings.exact_up_to
         if not self.exact:
             self._n_lists = min(settings.n_lists or round(len(codebook) ** 0.5), len(codebook))
-            self._n_probes = min(settings.n_probes, self._n_lists)
             self._build()
+            self._n_probes = min(settings.n_probes, self._n_lists)
 
     def _build(self) -> None:
         """Split the words into lists."""
@@ -80,9 +81,12 @@ class WordIndex:
 
         # evenly spaced words: cheap, and the same each time
         step = max(1, len(self._words) // (self._n_lists * _WORDS_PER_CENTRE))
-        self._centres = cluster(self._words[::step], self._n_lists, _SEED, _ITERATIONS, 1)
+        centres = cluster(self._words[::step], self._n_lists, _SEED, _ITERATIONS, 1)
         with one_thread():
-            lists = faiss.knn(self._words, self._centres, 1)[1][:, 0]
+            lists = faiss.knn(self._words, centres, 1)[1][:, 0]
+        # a descriptor whose lists were all without a word would get none
+        filled, lists = np.unique(lists, return_inverse=True)
+        self._centres, self._n_lists = np.ascontiguousarray(centres[filled]), len(filled)
         self._order = np.argsort(lists, kind="stable")
         self._starts = np.searchsorted(lists[self._order], np.arange(self._n_lists + 1))
         self._words = self._words[self._order]
@@ -121,9 +125,9 @@ class WordIndex:
         place = np.zeros(len(descriptors), np.int64)
         for number in range(self._n_lists):
             rows = by_list[ends[number] : ends[number + 1]] // self._n_probes
-            first, stop = self._starts[number], self._starts[number + 1]
-            if not len(rows) or first == stop:
+            if not len(rows):
                 continue
+            first, stop = self._starts[number], self._starts[number + 1]
             distances, found = faiss.knn(descriptors[rows], self._words[first:stop], 1)
             closer = distances[:, 0] < best[rows]
             best[rows[closer]] = distances[closer, 0]

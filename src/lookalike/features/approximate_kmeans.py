@@ -48,11 +48,16 @@ class _State(NamedTuple):
 
 
 class _Sample(NamedTuple):
-    """The descriptors to train on: the chosen rows of each file, all of them where there is no choice (None)."""
+    """The descriptors to train on: the chosen rows of each file, all of them where there is no choice (None).
+
+    A record of `images`, in the order of ids, is an image's file, its first descriptor among the rows of that, and its
+    number of them.
+    """
 
     files: Sequence[PathLike]
     rows: Sequence[npt.NDArray[np.int64] | None]
     sizes: Sequence[int]
+    images: npt.NDArray[np.void]
 
     def vectors(self, number: int, root: bool) -> Iterator[Floats]:
         """Yield the vectors of one file, a batch at a time."""
@@ -78,16 +83,19 @@ def train_words(
 ) -> Floats:
     """Cluster descriptors into words by approximate k-means, in one thread, going on where a killed run was.
 
-    The first words are descriptors drawn without replacement. An iteration gives every descriptor to its nearest word
-    as the index finds it, and moves every word to the mean of its descriptors. A word without a descriptor is put
-    beside a large one: the i-th such word, in the order of words, takes the i-th largest word's place moved by 1/1024
-    of it, up in even and down in odd dimensions, and the large one is moved the opposite way; words of a single
-    descriptor are not split, and an empty word that finds none to split stays where it was.
+    The first words are descriptors drawn without replacement, in the order of image ids. An iteration gives every
+    descriptor to its nearest word as the index finds it, and moves every word to the mean of its descriptors. A word
+    without a descriptor is put beside a large one: the i-th such word, in the order of words, takes the i-th largest
+    word's place moved by 1/1024 of it, up in even and down in odd dimensions, and the large one is moved the opposite
+    way; words of a single descriptor are not split, and an empty word that finds none to split stays where it was.
 
     Memory, for a million words: words 0.5 GB, their copy in the order of the index 0.5 GB, sums 0.5 GB, 0.1 GB for a
-    batch, and the descriptors of a file (128 bytes each): 1.6 GB plus the largest file. Sums are in single precision:
-    exact for SIFT up to 65,000 descriptors a word, whatever the order. A draw of `max_descriptors` takes another 8
-    bytes for every descriptor there is.
+    batch, and the descriptors of a file (128 bytes each): 1.6 GB plus the largest file. A draw of `max_descriptors`
+    takes another 8 bytes for every descriptor there is.
+
+    What is drawn, here and by `max_descriptors`, depends on the images and not on how they are split into files. Sums
+    are in single precision: exact for SIFT up to 65,000 descriptors a word, whatever the order. With more of them, or
+    with RootSIFT, the last bits of a word's mean do depend on the split, and with them, now and then, a nearest word.
 
     Parameters
     ----------
@@ -98,8 +106,7 @@ def train_words(
         Root of the streams that draw the descriptors and the first words.
     iterations : int
     max_descriptors : int
-        The most descriptors to train on, drawn uniformly without replacement; 0 takes all. What is drawn depends on the
-        images, not on how they are split into files.
+        The most descriptors to train on, drawn uniformly without replacement; 0 takes all.
     root : bool
         Train on RootSIFT (`keypoints.root_sift`).
     checkpoint : path
@@ -155,8 +162,8 @@ def clear_checkpoint(folder: PathLike) -> None:
 
 def _draw(files: Sequence[PathLike], n_words: int, n_max: int, seed: int) -> _Sample:
     """Choose the descriptors to train on."""
-    table = _index_images(files)
-    total = int(table["n"].sum())
+    images = _index_images(files)
+    total = int(images["n"].sum())
     if n_max and n_max < n_words <= total:
         raise LookalikeError(
             f"a codebook of {n_words} words cannot be learned from {n_max} descriptors: raise `max_descriptors`"
@@ -167,14 +174,25 @@ def _draw(files: Sequence[PathLike], n_words: int, n_max: int, seed: int) -> _Sa
             f"give more images or ask for at most {total} words"
         )
     if n_max == 0 or total <= n_max:
-        sizes = [int(table["n"][table["file"] == number].sum()) for number in range(len(files))]
-        return _Sample(files, [None] * len(files), sizes)
+        sizes = [int(images["n"][images["file"] == number].sum()) for number in range(len(files))]
+        return _Sample(files, [None] * len(files), sizes, images)
     chosen = np.sort(generator(seed, "descriptors").choice(total, size=n_max, replace=False, shuffle=False))
-    ends = np.cumsum(table["n"])
+    file, row = _locate(images, chosen)
+    images["n"] = np.diff(np.searchsorted(chosen, np.append(0, np.cumsum(images["n"]))))
+    for number in range(len(files)):
+        here = images["file"] == number
+        images["start"][here] = np.cumsum(images["n"][here]) - images["n"][here]
+    rows = [row[file == number] for number in range(len(files))]
+    return _Sample(files, rows, [len(part) for part in rows], images)
+
+
+def _locate(
+    images: npt.NDArray[np.void], chosen: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the file, and the row there, of descriptors that are counted in the order of image ids."""
+    ends = np.cumsum(images["n"])
     image = np.searchsorted(ends, chosen, side="right")
-    row = table["start"][image] + chosen - (ends - table["n"])[image]
-    rows = [row[table["file"][image] == number] for number in range(len(files))]
-    return _Sample(files, rows, [len(part) for part in rows])
+    return images["file"][image], images["start"][image] + chosen - (ends - images["n"])[image]
 
 
 def _index_images(files: Sequence[PathLike]) -> npt.NDArray[np.void]:
@@ -193,17 +211,14 @@ def _index_images(files: Sequence[PathLike]) -> npt.NDArray[np.void]:
 
 def _start(sample: _Sample, n_words: int, root: bool, seed: int) -> _State:
     """Return the state before the first iteration: words are descriptors of the sample."""
-    ends = np.cumsum(sample.sizes)
-    chosen = np.sort(generator(seed, "first words").choice(int(ends[-1]), size=n_words, replace=False, shuffle=False))
+    total = sum(sample.sizes)
+    chosen = np.sort(generator(seed, "first words").choice(total, size=n_words, replace=False, shuffle=False))
+    file, place = _locate(sample.images, chosen)
     centroids = np.empty((n_words, N_FEATURES), np.float32)
-    begin = 0
-    for number, stop in enumerate(np.searchsorted(chosen, ends)):
-        rows = chosen[begin:stop] - (ends[number] - sample.sizes[number])
-        if len(rows):
-            kept = sample.rows[number]
-            descriptors = load_descriptors(sample.files[number])
-            centroids[begin:stop] = as_vectors(descriptors[rows if kept is None else kept[rows]], root)
-        begin = stop
+    for number in np.unique(file):
+        rows, kept = place[file == number], sample.rows[number]
+        descriptors = load_descriptors(sample.files[number])
+        centroids[file == number] = as_vectors(descriptors[rows if kept is None else kept[rows]], root)
     return _State(0, 0, centroids, np.zeros_like(centroids), np.zeros(n_words, np.int64))
 
 

@@ -39,8 +39,9 @@ class SiftSettings:
     n_max : int
         The strongest so many keypoints of an image are kept; 0 keeps all.
     contrast_threshold : float
-        Keypoints of less contrast are left out; a third of it is the least difference of Gaussians, for grey values in
-        0..1. OpenCV's value, 0.04, corresponds to the 0.03 of Lowe (2004), section 4, within rounding.
+        Keypoints of less contrast are left out. OpenCV divides it by the 3 layers of an octave: its own value, 0.04,
+        asks for a difference of Gaussians of 0.0133 at least, for grey values in 0..1. The 0.03 that Lowe (2004),
+        section 4, asks for would be 0.09 here, which keeps fewer.
     max_side : int
         Images with a longer side, in pixels, are shrunk to it first; 0 describes them at full size.
     """

@@ -3,7 +3,8 @@
 The Visual Geometry Group offers, beside the images, the words of 16.3 million Hessian-affine SIFT descriptors from a
 vocabulary of one million: the representation of the paper's largest setting (AAAI 2014, Experiments). There is a text
 file for each image: two header lines, then ``word_id x y a b c`` for each descriptor, with x and y its place in the
-image and a, b, c the ellipse a (u - x)^2 + 2 b (u - x)(v - y) + c (v - y)^2 = 1 around it, which is not used here.
+image and a, b, c the ellipse a (u - x)^2 + 2 b (u - x)(v - y) + c (v - y)^2 = 1 around it, which is not used here. Nor
+is the header: a file that was cut off at the end of a line reads as one of an image with fewer descriptors.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _PREFIX = "oxc1_"
 _HEADER_LINES = 2
 _COLUMNS = ("word", "x", "y", "a", "b", "c")
 _MISSING = 0.01  # share of images that may have no file: the archives hold one image more than their description says
+
+_INT64 = np.iinfo(np.int64)
 
 _Table = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
 
@@ -73,8 +76,8 @@ def read_published_words(
     Raises
     ------
     LookalikeError
-        When more than 1 of 100 images have no file or one has two, or a line is malformed or its word outside the
-        vocabulary; the message names file and line.
+        When two images have the same name in different folders, more than 1 of 100 images have no file or one has two,
+        or a line is malformed or its word outside the vocabulary; the message names file and line.
     """
     files = _find_files(folder, shard_of(manifest, 0, 1)["path"])
     if first_id is None:
@@ -129,15 +132,21 @@ def find_first_id(files: Iterable[PathLike], n_words: int = N_WORDS) -> int:
 
 def _find_files(folder: PathLike, paths: Iterable[str]) -> dict[str, Path]:
     """Return the word file of each image."""
-    wanted = {PurePosixPath(path).stem: path for path in paths}
+    wanted: dict[str, str] = {}
+    for path in paths:
+        first = wanted.setdefault(PurePosixPath(path).stem, path)
+        if first != path:
+            raise LookalikeError(
+                f"{first} and {path} would share a word file, which is named like its image: leave out one of them"
+            )
     files: dict[str, Path] = {}
     for file in sorted(Path(folder).rglob("*.txt")):
-        path = wanted.get(file.stem, wanted.get(file.stem.removeprefix(_PREFIX)))
-        if path is None:
+        image = wanted.get(file.stem, wanted.get(file.stem.removeprefix(_PREFIX)))
+        if image is None:
             continue
-        if path in files:
-            raise LookalikeError(f"{files[path]} and {file} are words of the same image: delete one of them")
-        files[path] = file
+        if image in files:
+            raise LookalikeError(f"{files[image]} and {file} are words of the same image: delete one of them")
+        files[image] = file
     missing = [path for path in wanted.values() if path not in files]
     if len(missing) > _MISSING * len(wanted):
         raise LookalikeError(
@@ -191,6 +200,10 @@ def _read_lines(path: Path) -> _Table:
             raise LookalikeError(
                 f'{path}, line {number}: expected "{" ".join(_COLUMNS)}", six numbers, and found "{line[:80]}": '
                 "unpack the archive of words anew"
+            )
+        if not _INT64.min <= word <= _INT64.max:
+            raise LookalikeError(
+                f"{path}, line {number}: word {word} is outside any vocabulary: unpack the archive of words anew"
             )
         words.append(word)
         places.append(values[:2])

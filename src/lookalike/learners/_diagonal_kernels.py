@@ -274,6 +274,7 @@ def dual_averaging_steps(
     places: Places,
     values: Floats,
     triplets: NDArray[np.int32],
+    made_with: Floats,
     gamma: float,
     rho: float,
     regularization: float,
@@ -299,14 +300,19 @@ def dual_averaging_steps(
         The last step that had a loss, 0 for none.
     starts, places, values, triplets
         As for `truncated_gradient_steps`.
+    made_with : (3,) float64, changed in place
+        gamma, rho and lambda that w was worked out with at step `last_update`.
     gamma, rho, regularization : float
-        The last is lambda.
+        What it is worked out with from the next loss on; the last is lambda.
     gradient_sign : float
         -1 for the subgradient of the hinge, 1 for eq. 15 as it is printed.
     every_step : bool
         Add x * (x+ - x-) on steps without a loss too, as Algorithm 2 prints it.
     """
     losses = 0
+    made_gamma, made_rho, made_regularization = made_with
+    # an earlier pass may have added on every step where this one does not
+    some_unseen = every_step or bool(np.any(touched_after == last_update))
     for t in range(triplets.shape[0]):
         plus, minus = triplets[t]
         plus_places, plus_values = places[starts[plus] : starts[plus + 1]], values[starts[plus] : starts[plus + 1]]
@@ -317,24 +323,27 @@ def dual_averaging_steps(
         n_steps += 1
         margin = 0.0
         if last_update > 0:
-            threshold = last_update * regularization + gamma * rho * sqrt(last_update)
-            if every_step:
+            threshold = last_update * made_regularization + made_gamma * made_rho * sqrt(last_update)
+            if some_unseen:
                 seen = (sums, used, touched_after, last_update)
                 margin = _soft_dot_of_used(*seen, minus_places, minus_values, threshold)
                 margin -= _soft_dot_of_used(*seen, plus_places, plus_values, threshold)
             else:
                 margin = _soft_dot(sums, minus_places, minus_values, threshold)
                 margin -= _soft_dot(sums, plus_places, plus_values, threshold)
-            margin /= gamma * sqrt(last_update)
+            margin /= made_gamma * sqrt(last_update)
         if 1.0 - margin > 0.0:
             losses += 1
             last_update = n_steps
+            made_gamma, made_rho, made_regularization = gamma, rho, regularization
+            some_unseen = every_step
             _add(sums, plus_places, plus_values, gradient_sign)
             _add(sums, minus_places, minus_values, -gradient_sign)
         elif every_step:
             seen = (sums, used, touched_after, last_update)
             _add_unused(*seen, plus_places, plus_values, gradient_sign)
             _add_unused(*seen, minus_places, minus_values, -gradient_sign)
+    made_with[:] = made_gamma, made_rho, made_regularization
     return losses, last_update
 
 

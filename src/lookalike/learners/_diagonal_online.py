@@ -89,21 +89,27 @@ class OnlineDiagonalLearner(DiagonalLearner, OnlineLearner):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            When they were made without triplets, or a parameter is out of its range.
         """
         self._check_parameters()
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self.n_features_in_ = products.n_features
+        self._see_features(products)
         return self._learn(products)
 
     def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
         """Go on with more triplets, as if they had followed the earlier ones in one call.
 
-        The parameters are those of `fit_triplets`; X may be other rows than before, with the same features.
+        The parameters are those of `fit_triplets`; X may be other rows than before, with the same features. Where
+        parameters of the model were changed in between, steps taken stay as they were.
         """
         if not hasattr(self, "w_"):
             return self.fit_triplets(X, triplets)
         self._check_parameters()
         products = TripletProducts(self._check_rows(X), triplets)
+        self._settle()
         return self._train(products, feed(products.examples), products.n_triplets)
 
     def as_stopped(self) -> Self:
@@ -111,6 +117,9 @@ class OnlineDiagonalLearner(DiagonalLearner, OnlineLearner):
         stopped = copy.copy(self)
         stopped._finish()
         return stopped
+
+    def _settle(self) -> None:
+        """Make ``state_`` one that steps with other parameters can go on from, where parameters were changed."""
 
     def _learn(self, products: TripletProducts) -> Self:
         self._start(products.n_features)

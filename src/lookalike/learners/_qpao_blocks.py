@@ -28,6 +28,8 @@ MOST_EVALUATIONS, MOST_ROUNDS, MOST_NEWTON_STEPS, MOST_HALVINGS = 20_000, 3, 50,
 MOST_FREE, RIDGE, ROUNDING = 1500, 1e-11, 1e-13
 """Of a Newton step: most multipliers (its cost is their cube), the share of the curvature that is added to it, and the
 share of the dual within which two values of it are the same."""
+PART_BYTES = 16 * 2**20
+"""Memory that dense differences of pair products may take while the curvature is summed up."""
 
 
 class Hinges(NamedTuple):
@@ -201,10 +203,7 @@ class _Dual:
                 break
             weights = self.weights(alpha)
             gap = self.gap(weights, alpha)
-            inside = np.flatnonzero((weights > self._box[0]) & (weights < self._box[1]))
-            columns = self._products[:, inside]
-            directions = (columns[self._hinges.positive[free]] - columns[self._hinges.negative[free]]).toarray()
-            curvature = directions @ directions.T
+            curvature = self._curvature(free, np.flatnonzero((weights > self._box[0]) & (weights < self._box[1])))
             # products of a few rows are often linearly dependent
             curvature[np.diag_indices_from(curvature)] += RIDGE * (1.0 + np.trace(curvature) / len(free))
             step = np.zeros_like(alpha)
@@ -221,6 +220,16 @@ class _Dual:
                 break
             alpha = trial
         return alpha
+
+    def _curvature(self, free: NDArray[np.int64], inside: NDArray[np.int64]) -> Floats:
+        """Return all inner products of these hinges' v, at these weights; the v are made dense a part at a time."""
+        curvature = np.zeros((len(free), len(free)))
+        width = max(1, PART_BYTES // (8 * len(free)))
+        for first in range(0, len(inside), width):
+            columns = self._products[:, inside[first : first + width]]
+            directions = (columns[self._hinges.positive[free]] - columns[self._hinges.negative[free]]).toarray()
+            curvature += directions @ directions.T
+        return curvature
 
     def gap(self, weights: Floats, alpha: Floats) -> float:
         """Return primal less dual objective at w(alpha) and alpha."""

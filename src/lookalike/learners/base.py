@@ -26,7 +26,7 @@ QUERY_BLOCK = 1_024
 
 
 class _WithReason:
-    """A method that an instance lacks, with a reason, as long as its ``_why_no_transform`` gives one.
+    """A method that an instance lacks, with a reason, as long as its ``_why_no_<method>`` gives one.
 
     scikit-learn asks ``hasattr(model, "transform")`` to see what a model can do; its own `available_if` answers that
     too, but its error message cannot say what to do instead.
@@ -39,7 +39,7 @@ class _WithReason:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self.method
-        reason = instance._why_no_transform()
+        reason = getattr(instance, f"_why_no_{self.method.__name__}")()
         if reason is not None:
             raise AttributeError(reason)
         return MethodType(self.method, instance)
@@ -201,6 +201,10 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def _why_no_transform(self) -> str | None:
         """Return why an instance with these parameters has no `transform`, or None where it has one."""
         return None
+
+    def _why_no_fit_transform(self) -> str | None:
+        """Return the same of `fit_transform`, which may differ where what was learned decides about `transform`."""
+        return self._why_no_transform()
 
     def _matrix(self) -> NDArray[Any]:
         """Return the learned d x d matrix, in the user's order of features."""

@@ -20,8 +20,9 @@ def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | Non
     """Write a fitted learner as `path` (``.npz``) and ``path`` with suffix ``.json``; the same model, the same bytes.
 
     What is kept: the parameters and the fitted attributes (those that end in an underscore). Arrays, and dictionaries
-    of arrays, go to the ``.npz`` bit for bit. A parameter is kept where it is None, a number, a string, or a tuple or
-    list of such; any other (a random generator) is not: the sidecar names it and the loaded model has its default.
+    of arrays, go to the ``.npz`` bit for bit, deflated: most of a million weights are equal. A parameter is kept where
+    it is None, a number, a string, or a tuple or list of such; any other (a random generator) is not: the sidecar names
+    it and the loaded model has its default.
 
     Raises
     ------
@@ -46,7 +47,7 @@ def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | Non
     parameters = model.get_params(deep=False)
     kept = {name: _plain(value) for name, value in parameters.items() if _is_plain(value)}
     with replacing(path) as part, part.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **dict(sorted(arrays.items())))
+        np.savez_compressed(stream, allow_pickle=False, **dict(sorted(arrays.items())))
     sidecar = {
         "format": "lookalike model",
         "format_version": FORMAT_VERSION,

@@ -23,6 +23,9 @@ from lookalike.learners.triplets import RandomState, TripletSampler, as_seed
 
 Floats = NDArray[np.float64]
 
+LARGEST_GAP = 1e-6
+"""Share of the objective that a block may be above its minimum in a descent that has converged."""
+
 
 class QPAO(DiagonalLearner):
     """Quadratic programming with alternating optimisation: large-margin weights of visual words. Reconstructed.
@@ -74,7 +77,7 @@ class QPAO(DiagonalLearner):
     n_blocks_ : int
         Blocks of a sweep: at most one per weight that a triplet can change.
     converged_ : bool
-        Whether the descent ended by `tol`, and not by `max_sweeps`.
+        Whether the descent ended by `tol`, and not by `max_sweeps`, and ``gap_`` is at most 1e-6.
     curve_ : dict of numpy.ndarray
         ``sweep``, from 0 on, and ``objective`` after it.
     metric_ : str
@@ -89,9 +92,11 @@ class QPAO(DiagonalLearner):
     words, C = 1 and 10, 50 blocks) the descent ended above the minimum that ``n_blocks=1`` finds by 1e-7 to 4e-5 of it.
 
     A block's programme is solved through its dual, with L-BFGS-B of SciPy on the few hinges near their kink, and with
-    Newton steps where the duality gap shows that it ended early; weights at a bound are there exactly. With p distinct
-    pairs of rows and n non-zeros of their products, a sweep costs O(n + n_blocks * (p + m)) for m triplets, besides
-    those ascents; memory is O(n + m + d).
+    Newton steps where the duality gap shows that it ended early; weights at a bound are there exactly. Of rows longer
+    than about 10 it can end far from the minimum, and says so (``gap_``, ``converged_``).
+
+    With p distinct pairs of rows and n non-zeros of their products, a sweep costs O(n + n_blocks * (p + m)) for m
+    triplets, besides those ascents; memory is O(n + m + d), and at most 200 MB more within a Newton step.
 
     Examples
     --------
@@ -101,6 +106,7 @@ class QPAO(DiagonalLearner):
     """
 
     accepts = frozenset({"labels", "triplets"})
+    remedy = "learn with lower=0"
 
     def __init__(
         self,
@@ -148,7 +154,7 @@ class QPAO(DiagonalLearner):
         Warns
         -----
         sklearn.exceptions.ConvergenceWarning
-            When `max_sweeps` end the descent.
+            When `max_sweeps` end the descent, or ``gap_`` is above 1e-6.
         """
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
@@ -186,9 +192,14 @@ class QPAO(DiagonalLearner):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            When they were made without triplets, or a parameter is out of its range.
         """
         self._check_parameters()
-        self.n_features_in_ = products.n_features
+        self._see_features(products)
         return self._descend(products, as_seed(self.random_state))
 
     def __sklearn_tags__(self) -> Any:
@@ -196,13 +207,8 @@ class QPAO(DiagonalLearner):
         tags.target_tags.required = True
         return tags
 
-    def _why_no_transform(self) -> str | None:
-        if self.lower >= 0:
-            return None
-        return (
-            f"QPAO with lower={self.lower!r} has no transform, because its weights may be below 0: "
-            "learn with lower=0, or use similarity and rank, which take any weights"
-        )
+    def _never_negative(self) -> bool:
+        return self.lower >= 0
 
     def _check_parameters(self) -> None:
         if not 0 < self.C < np.inf:
@@ -225,15 +231,15 @@ class QPAO(DiagonalLearner):
         objectives = [descent.objective()]
         # a single block is at the minimum of all weights after one sweep
         limit = 1 if descent.n_blocks == 1 else int(self.max_sweeps)
-        self.gap_, self.converged_ = 0.0, descent.n_blocks == 0
+        self.gap_, ended = 0.0, descent.n_blocks == 0
         # the linear algebra within L-BFGS-B is of a few numbers at a time, which more threads make several times slower
         with Progress(limit, self.verbose, "QPAO") as progress, threadpool_limits(limits=1):
-            while len(objectives) <= limit and not self.converged_:
+            while len(objectives) <= limit and not ended:
                 largest = descent.sweep()
                 objectives.append(descent.objective())
                 self.gap_ = largest / max(objectives[-1], np.finfo(float).tiny)
                 decrease = objectives[-2] - objectives[-1]
-                self.converged_ = descent.n_blocks == 1 or bool(decrease <= self.tol * objectives[-1])
+                ended = descent.n_blocks == 1 or bool(decrease <= self.tol * objectives[-1])
                 progress.advance(objective=objectives[-1])
         self.metric_ = "inner_product"
         self.w_ = descent.all_weights()
@@ -241,12 +247,16 @@ class QPAO(DiagonalLearner):
         self.n_sweeps_ = self.n_iter_ = len(objectives) - 1
         self.n_blocks_ = descent.n_blocks
         self.curve_ = {"sweep": np.arange(len(objectives)), "objective": np.array(objectives)}
-        if not self.converged_:
-            warnings.warn(
-                f"QPAO was still descending after {self.n_sweeps_} sweeps: give a larger max_sweeps, or a larger tol",
-                ConvergenceWarning,
-                stacklevel=3,
+        self.converged_ = ended and bool(self.gap_ <= LARGEST_GAP)
+        if not ended:
+            reason = f"was still descending after {self.n_sweeps_} sweeps: give a larger max_sweeps, or a larger tol"
+        elif not self.converged_:
+            reason = (
+                f"left a block up to {self.gap_:.1e} of the objective above its minimum: scale the rows of X to length "
+                "1, or give more n_blocks, which makes them smaller"
             )
+        if not self.converged_:
+            warnings.warn(f"QPAO {reason}", ConvergenceWarning, stacklevel=3)
         return self
 
 

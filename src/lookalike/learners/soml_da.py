@@ -28,6 +28,9 @@ class SOMLDA(OnlineDiagonalLearner):
     The cost of a step follows the non-zeros of its rows: only sums of gradients are kept, and a weight is worked out
     when it is read. It does not grow with d.
 
+    Parameters that are changed between two calls of `partial_fit_triplets` hold from the next step with a loss on,
+    which works w out anew from all gradients so far; until then ``w_`` stays as it was.
+
     Parameters
     ----------
     gamma : float, default=1e-4
@@ -69,6 +72,8 @@ class SOMLDA(OnlineDiagonalLearner):
         The last of them, counted from 1; 0 for none.
     state_ : dict of numpy.ndarray
         What `partial_fit_triplets` goes on from, for the features that steps have touched.
+    made_with_ : numpy.ndarray of shape (3,), float64
+        gamma, rho and lambda that ``w_`` was worked out with, at step ``last_update_``.
     curve_ : dict of numpy.ndarray
         Of the last pass: ``step``, ``loss_rate`` (share of the steps since the last point that had a loss, NaN at
         step 0) and whatever the trace gave.
@@ -88,6 +93,7 @@ class SOMLDA(OnlineDiagonalLearner):
 
     fields: ClassVar = {"sum": 0.0, "used": 0.0, "touched_after": -1}
     last_update_: int
+    made_with_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -130,20 +136,23 @@ class SOMLDA(OnlineDiagonalLearner):
     def _start(self, d: int) -> None:
         super()._start(d)
         self.last_update_ = 0
+        self.made_with_ = np.array([self.gamma, self.rho, self.regularization], dtype=np.float64)
 
     def _weights(self, state: Compact) -> NDArray[np.float64]:
         step = self.last_update_
         if step == 0:
             return np.zeros(len(state["sum"]))
         seen = np.where(state["touched_after"] == step, state["used"], state["sum"])
-        gamma, rho = float(self.gamma), float(self.rho)
-        threshold = step * float(self.regularization) + gamma * rho * np.sqrt(step)
-        weights: NDArray[np.float64] = truncated(seen, threshold) / (-gamma * np.sqrt(step))
+        gamma, rho, regularization = self.made_with_.tolist()
+        threshold = step * regularization + gamma * rho * np.sqrt(step)
+        # the sums change their sign, and not the quotient, where a zero would get one
+        weights: NDArray[np.float64] = truncated(-seen, threshold) / (gamma * np.sqrt(step))
         return weights
 
     def _steps(
         self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
     ) -> tuple[int, int]:
+        made_with = self.made_with_.copy()  # that of a copy of the model stays as it is
         losses, self.last_update_ = dual_averaging_steps(
             state["sum"],
             state["used"],
@@ -152,12 +161,14 @@ class SOMLDA(OnlineDiagonalLearner):
             self.last_update_,
             *products,
             triplets,
+            made_with,
             float(self.gamma),
             float(self.rho),
             float(self.regularization),
             1.0 if self.literal_sign else -1.0,
             bool(self.average_every_step),
         )
+        self.made_with_ = made_with
         return losses, losses
 
 

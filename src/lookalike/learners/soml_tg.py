@@ -26,6 +26,9 @@ class SOMLTG(OnlineDiagonalLearner):
     The cost of a step follows the non-zeros of its rows: a weight makes up for the truncations of the steps that did
     not touch it when it is next read. It does not grow with d.
 
+    Parameters that are changed between two calls of `partial_fit_triplets` hold for the steps that follow: the second
+    goes on from ``w_`` as the first left it.
+
     Parameters
     ----------
     learning_rate : float, default=1.0
@@ -61,6 +64,8 @@ class SOMLTG(OnlineDiagonalLearner):
         Those that had a loss, and so changed w.
     state_ : dict of numpy.ndarray
         What `partial_fit_triplets` goes on from, for the features that steps have touched.
+    alpha_ : float
+        eta * lambda of the last pass, which the truncations that are yet to be made up for go by.
     curve_ : dict of numpy.ndarray
         Of the last pass: ``step``, ``loss_rate`` (share of the steps since the last point that had a loss, NaN at
         step 0) and whatever the trace gave.
@@ -79,6 +84,7 @@ class SOMLTG(OnlineDiagonalLearner):
     """
 
     fields: ClassVar = {"weight": 0.0, "current_at": 0}
+    alpha_: float
 
     def __init__(
         self,
@@ -112,16 +118,27 @@ class SOMLTG(OnlineDiagonalLearner):
         if not 0 <= self.regularization < np.inf:
             raise ValueError(f"regularization must be 0 or larger and finite, not {self.regularization!r}")
 
+    def _start(self, d: int) -> None:
+        super()._start(d)
+        self.alpha_ = self._amount()
+
+    def _settle(self) -> None:
+        if self.alpha_ != self._amount():  # else later truncations add up with those missed, to the bit of one pass
+            settled: Compact = {"weight": self._weights(self.state_)}
+            settled["current_at"] = np.full(len(settled["weight"]), self.n_updates_)
+            self.state_ |= settled
+            self.alpha_ = self._amount()
+
     def _weights(self, state: Compact) -> NDArray[np.float64]:
         missed = self.n_updates_ - state["current_at"]
-        return truncated(state["weight"], self._amount() * missed)
+        return truncated(state["weight"], self.alpha_ * missed)
 
     def _steps(
         self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         rate = float(-self.learning_rate if self.literal_sign else self.learning_rate)
         losses = truncated_gradient_steps(
-            state["weight"], state["current_at"], n_updates, *products, triplets, rate, self._amount()
+            state["weight"], state["current_at"], n_updates, *products, triplets, rate, self.alpha_
         )
         return losses, losses
 

@@ -52,6 +52,8 @@ class TripletProducts:
     ----------
     n_features : int
         d.
+    has_triplets : bool
+        Whether triplets were given, be it none; a learner's ``fit_products`` needs them.
     n_triplets : int
         m.
     n_pairs : int
@@ -82,6 +84,7 @@ class TripletProducts:
             X = X.copy()
             X.sum_duplicates()
         self.n_features = int(X.shape[1])
+        self.has_triplets = triplets is not None
         if triplets is None:
             every = np.arange(X.shape[0])
             self._restrict(X, every, every)
@@ -95,7 +98,7 @@ class TripletProducts:
         pairs, numbers = distinct_pairs(self.examples, len(self._lengths))
         self.n_pairs = len(pairs)
         self._ready: Products | None = None
-        repeats = triplets is not None and self.n_pairs <= self.n_triplets
+        repeats = self.has_triplets and self.n_pairs <= self.n_triplets
         if repeats and self._room(pairs) * ENTRY_BYTES <= PRODUCT_BYTES:
             self._ready = self._multiply(pairs)
             self.examples = numbers

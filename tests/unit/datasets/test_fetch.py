@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
 import io
 import socket
@@ -43,6 +44,7 @@ class Behaviour:
     drops: list[int] = field(default_factory=list)  # bytes of body sent before each of the next answers is cut
     codes: list[int] = field(default_factory=list)  # answers of the next requests instead of the file
     send_length: bool = True
+    encoding: str = ""  # what the server calls the body encoded by, which it sends as the file is
     sent_all: bool = False  # whether the last body went out to its end
     asked: list[tuple[str | None, str | None]] = field(default_factory=list)  # Range, If-Range
 
@@ -67,6 +69,8 @@ class Handler(BaseHTTPRequestHandler):
         body = rules.content[start:]
         if rules.send_length:
             self.send_header("Content-Length", str(len(body)))
+        if rules.encoding:
+            self.send_header("Content-Encoding", rules.encoding)
         if rules.etag:
             self.send_header("ETag", rules.etag)
         self.end_headers()
@@ -125,6 +129,20 @@ def test_download(tmp_path: Path, server: tuple[Behaviour, str], pauses: list[fl
     assert_fetched(tmp_path / "new", fetch_archive(toy(url), tmp_path / "new", progress=False), url)
     assert behaviour.asked == [(None, None)]
     assert pauses == []
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "x-gzip"])
+@pytest.mark.parametrize("send_length", [True, False])
+def test_a_compressed_archive_is_stored_as_it_is_sent(
+    tmp_path: Path, server: tuple[Behaviour, str], encoding: str, send_length: bool
+) -> None:
+    behaviour, url = server
+    content = gzip.compress(CONTENT, compresslevel=1)
+    behaviour.content, behaviour.encoding, behaviour.send_length = content, encoding, send_length
+    behaviour.drops = [1_500_000]
+    archive = replace(toy(url), size=len(content), md5=hashlib.md5(content).hexdigest())
+    assert fetch_archive(archive, tmp_path, progress=False).read_bytes() == content
+    assert len(behaviour.asked) == 2
 
 
 def test_second_call_downloads_nothing(tmp_path: Path, server: tuple[Behaviour, str]) -> None:

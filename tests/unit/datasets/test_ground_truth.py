@@ -12,19 +12,18 @@ from hypothesis import strategies as st
 
 from lookalike.datasets.ground_truth import (
     LISTS,
+    OXFORD_LANDMARKS,
     GroundTruth,
     Query,
     landmarks_of,
+    landmarks_with,
     read_ground_truth,
     read_lists,
     write_ground_truth,
 )
 from lookalike.errors import LookalikeError
 
-ELEVEN = [
-    "all_souls", "ashmolean", "balliol", "bodleian", "christ_church", "cornmarket", "hertford", "keble", "magdalen",
-    "pitt_rivers", "radcliffe_camera",
-]  # fmt: skip
+ELEVEN = list(OXFORD_LANDMARKS)
 
 
 @pytest.fixture(scope="session")
@@ -83,6 +82,23 @@ def test_the_real_ground_truth_as_tables(real_ground_truth: Path) -> None:
     assert {names[row.image_id]: row.relevance for row in first.itertuples()} == truth.relevance["all_souls_1"]
 
 
+def test_landmarks_with_enough_images_are_the_paper_s_seven(real_ground_truth: Path, tmp_path: Path) -> None:
+    seven = ["all_souls", "ashmolean", "bodleian", "christ_church", "hertford", "magdalen", "radcliffe_camera"]
+    assert landmarks_with(real_ground_truth, 7) == seven
+    assert landmarks_with(real_ground_truth, 6) == sorted([*seven, "balliol"])  # which has exactly 7
+    assert landmarks_with(real_ground_truth, 0) == ELEVEN
+    assert landmarks_with(real_ground_truth, 1000) == []
+    assert landmarks_with(tmp_path / "nowhere", 7) == []
+
+
+def test_queries_and_what_is_junk_for_another_query_are_not_learned_from(tmp_path: Path) -> None:
+    boxes = [Query(f"hall_{n}", "hall", n, image, 0, 0, 9, 9) for n, image in ((1, "a"), (2, "b"))]
+    listed = {"a": "good", "b": "good", "c": "good", "d": "ok"}
+    write_ground_truth(tmp_path, boxes, {"hall_1": {**listed, "e": "ok"}, "hall_2": {**listed, "e": "junk"}})
+    assert landmarks_with(tmp_path, 1) == ["hall"]
+    assert landmarks_with(tmp_path, 2) == []
+
+
 def test_the_real_files_come_back_as_they_were(real_ground_truth: Path, tmp_path: Path) -> None:
     truth = read_lists(real_ground_truth)
     write_ground_truth(tmp_path, *truth)
@@ -138,6 +154,11 @@ def test_blank_lines_windows_line_ends_and_byte_order_marks_are_no_mistake(tmp_p
     [
         ({"query": "oxc1_a 1 2 30\n"}, "hall_1_query.txt, line 1", "4 fields instead of 5"),
         ({"query": "\noxc1_a 1 2 30 40 50\n"}, "hall_1_query.txt, line 2", "6 fields instead of 5"),
+        ({"query": "my photo 1 2 30 40\n"}, "hall_1_query.txt, line 1", "names hold no blanks: rename the image"),
+        ({"query": "b 1 2 30 40\n", "good": "a\n", "junk": "b\n"}, "hall_1_query.txt, line 1", "image b is junk"),
+        ({"good": "b\n"}, "hall_1_query.txt, line 1", "a is in none of its lists, and would be a mistake in every"),
+        ({"good": "b\n"}, "hall_1_query.txt, line 1", "add it to hall_1_good.txt or hall_1_ok.txt"),
+        ({"good": "a\nb c\n"}, "hall_1_good.txt, line 2", "names hold no blanks: rename the image"),
         ({"query": "oxc1_a 1 two 30 40\n"}, "hall_1_query.txt, line 1", "'two' is not a number"),
         ({"query": "oxc1_a 1 nan 30 40\n"}, "hall_1_query.txt, line 1", "'nan' is not a number"),
         ({"query": "oxc1_a 1 2 1 40\n"}, "hall_1_query.txt, line 1", "is empty"),
@@ -175,6 +196,16 @@ def test_files_that_belong_to_no_query(tmp_path: Path) -> None:
         read_lists(tmp_path)
 
 
+@pytest.mark.parametrize("landmark", ["st mary", "st_mary's", "caf\u00e9", "a+b", "a{b}"])
+def test_names_that_no_path_of_a_result_could_have(tmp_path: Path, landmark: str) -> None:
+    for kind, text in GOOD.items():
+        (tmp_path / f"{landmark}_1_{kind}.txt").write_text(text)
+    for read in (read_lists, lambda folder: landmarks_with(folder, 1)):
+        with pytest.raises(LookalikeError, match=r"digits, '\.', '_' and '-': rename the files") as caught:
+            read(tmp_path)
+        assert f"{landmark}_1_" in str(caught.value)
+
+
 def test_a_folder_without_ground_truth(tmp_path: Path) -> None:
     with pytest.raises(LookalikeError, match="holds no ground truth"):
         read_lists(tmp_path)
@@ -190,11 +221,16 @@ def test_an_image_that_cannot_be_used_is_named_with_its_reason(tmp_path: Path) -
         read_ground_truth(write(tmp_path), manifest)
 
 
-def test_two_images_of_one_name_cannot_be_told_apart(tmp_path: Path) -> None:
-    manifest = manifest_of(["a", "b", "c"])
-    manifest.loc[1, "path"] = "other/a.png"
-    with pytest.raises(LookalikeError, match=r"a.jpg and other/a.png are both called a"):
-        read_ground_truth(write(tmp_path), manifest)
+def test_two_images_of_one_name_matter_where_ground_truth_names_them(tmp_path: Path) -> None:
+    manifest = manifest_of(["a", "b", "c", "d", "e"])
+    manifest.loc[4, "path"] = "other/d.png"
+    queries, relevance = read_ground_truth(write(tmp_path), manifest)
+    assert (len(queries), len(relevance)) == (1, 3)
+    manifest.loc[4, "path"] = "other/b.png"
+    with pytest.raises(LookalikeError, match=r"hall_1_good.txt, line 2: b.jpg and other/b.png are both called b"):
+        read_ground_truth(tmp_path, manifest)
+    manifest.loc[4, "status"] = "not_an_image"  # a note beside the image
+    assert len(read_ground_truth(tmp_path, manifest)[1]) == 3
 
 
 @pytest.mark.parametrize(
@@ -203,6 +239,7 @@ def test_two_images_of_one_name_cannot_be_told_apart(tmp_path: Path) -> None:
         (Query("x_1", "hall", 1, "a", 0, 0, 1, 1), {}),
         (Query("a b_1", "a b", 1, "a", 0, 0, 1, 1), {}),
         (Query("../x_1", "../x", 1, "a", 0, 0, 1, 1), {}),
+        (Query("a's_1", "a's", 1, "a", 0, 0, 1, 1), {}),
         (Query("hall_1", "hall", 1, "a", 0, 0, 0, 1), {}),
         (Query("hall_1", "hall", 1, "a", 0, 0, float("inf"), 1), {}),
         (Query("hall_1", "hall", 1, "oxc1_a", 0, 0, 1, 1), {}),

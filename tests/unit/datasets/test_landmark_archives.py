@@ -125,7 +125,7 @@ def test_unpacked_folders_are_used_as_they_are(tmp_path: Path, archives: dict[st
         for file, content in files.items():
             (root / file).write_bytes(content)
     assert why_landmarks_not_obtainable(oxford(folder), archives) == ""
-    record = obtain_landmarks(archives, folder, may_download=False)
+    record = obtain_landmarks(archives, folder, may_download=False, wants_words=True)
     assert set(record) == {"root", "ground_truth", "words", "archives"}
     assert record["archives"] == {}
     (folder / "gt_files_170407" / "hall_1_ok.txt").unlink()
@@ -134,7 +134,31 @@ def test_unpacked_folders_are_used_as_they_are(tmp_path: Path, archives: dict[st
     assert "3 of oxford5k_ground_truth's 4 files" in why_landmarks_not_obtainable(oxford(folder), archives)
 
 
-def test_words_are_used_where_they_are_and_never_asked_for(
+def test_words_that_nothing_wants_are_not_looked_at(tmp_path: Path, archives: dict[str, Archive]) -> None:
+    folder = put(archives, tmp_path, "oxford5k_images", "oxford5k_ground_truth", "oxford5k_words")
+    file = folder / archives["oxford5k_words"].filename
+    file.write_bytes(file.read_bytes()[:-5])
+    assert why_landmarks_not_obtainable(oxford(folder), archives) == ""
+    reason = why_landmarks_not_obtainable(oxford(folder), archives, wants_words=True)
+    assert reason.startswith(f"not run: {file} has ")
+    assert "words" not in obtain_landmarks(archives, folder, may_download=False)
+    assert not (folder / archives["oxford5k_words"].top_folder).exists()
+    with pytest.raises(LookalikeError, match="bytes instead of"):
+        obtain_landmarks(archives, folder, may_download=False, wants_words=True)
+
+
+@pytest.mark.parametrize("fetch", [False, True])
+def test_words_that_are_wanted_and_not_there_are_asked_for(
+    tmp_path: Path, archives: dict[str, Archive], fetch: bool
+) -> None:
+    folder = put(archives, tmp_path, "oxford5k_images", "oxford5k_ground_truth")
+    reason = why_landmarks_not_obtainable(oxford(folder, fetch), archives, wants_words=True)
+    assert reason == f"not run: {put_in_place(archives['oxford5k_words'], str(folder))}"
+    with pytest.raises(LookalikeError, match=r"put .*\.tgz from .* into "):
+        obtain_landmarks(archives, folder, may_download=False, wants_words=True)
+
+
+def test_words_are_fetched_only_where_they_are_wanted(
     tmp_path: Path, archives: dict[str, Archive], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = put(archives, tmp_path, "oxford5k_images", "oxford5k_ground_truth")
@@ -149,9 +173,10 @@ def test_words_are_used_where_they_are_and_never_asked_for(
     monkeypatch.setattr(locate, "fetch_archive", fetch)
     assert "words" not in obtain_landmarks(archives, folder)
     assert sorted(asked) == ["oxford5k_ground_truth", "oxford5k_images"]
-    assert "words" in obtain_landmarks(archives, folder, fetch_words=True)
+    assert "words" in obtain_landmarks(archives, folder, wants_words=True)
     assert asked[2:] == ["oxford5k_words"]
-    assert "words" in obtain_landmarks(archives, folder)
+    assert "words" not in obtain_landmarks(archives, folder)
+    assert "words" in obtain_landmarks(archives, folder, may_download=False, wants_words=True)
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,25 @@ def test_other_drawings_go_and_nothing_else(tmp_path: Path) -> None:
     assert remove_other_drawings(str(images / "aaaaaaaaaaaa")) == []
 
 
+def test_ground_truth_of_other_drawings_goes_too(tmp_path: Path) -> None:
+    for name in (
+        "images/aaaa",
+        "images/bbbb",
+        "ground_truth/aaaa",
+        "ground_truth/bbbb",
+        "ground_truth/cccc",
+        "other/x",
+    ):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "hall_1_query.txt").write_text("x")
+    (tmp_path / "ground_truth" / "note.txt").write_text("kept")
+    removed = remove_other_drawings(tmp_path / "images" / "aaaa")
+    assert removed == ["bbbb", "ground_truth/bbbb", "ground_truth/cccc"]
+    assert sorted(path.name for path in (tmp_path / "ground_truth").iterdir()) == ["aaaa", "note.txt"]
+    assert (tmp_path / "ground_truth" / "aaaa" / "hall_1_query.txt").is_file()
+    assert (tmp_path / "other" / "x").is_dir()
+
+
 @pytest.mark.parametrize("folder", ["photos/mine", "images/absent"])
 def test_drawings_are_deleted_only_beside_a_folder_of_images(tmp_path: Path, folder: str) -> None:
     for name in ("photos/mine", "photos/other", "images/other"):

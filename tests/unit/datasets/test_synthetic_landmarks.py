@@ -194,6 +194,8 @@ def test_landmarks_have_names_of_their_own() -> None:
         ({"good": 0.9}, "ok is"),
         ({"good": 0.3}, "one for each query"),
         ({"seed": -1}, "seed is -1"),
+        ({"width": 128, "height": 1024}, "width / height is 0.125; choose a value from 0.5 to 2.5"),
+        ({"width": 1000, "height": 240}, "width / height is 4.1"),
     ],
 )
 def test_numbers_out_of_range(change: dict[str, float], words: str) -> None:
@@ -210,6 +212,12 @@ def test_there_is_no_such_image(which: int, number: int) -> None:
 def test_there_is_no_such_shard(tmp_path: Path) -> None:
     with pytest.raises(LookalikeError, match="shard is 2"):
         write_images(SPEC, tmp_path, 2, 2)
+
+
+@pytest.mark.parametrize("size", [(120, 240), (300, 120)])
+def test_the_narrowest_and_widest_images_can_be_planned(size: tuple[int, int]) -> None:
+    table = visibility_table(replace(SPEC, width=size[0], height=size[1], difficulty=1.0))
+    assert set(table["relevance"]) == {"good", "ok", "junk", ""}
 
 
 def test_files_are_whole_jpegs(drawn: Path) -> None:

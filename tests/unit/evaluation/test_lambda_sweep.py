@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_landmarks import made_study
+from made_landmarks import LANDMARKS, made_study
 
 from lookalike.errors import LookalikeError
 from lookalike.evaluation.lambda_sweep import sweep_lambdas
@@ -23,7 +23,7 @@ def prepared():
     study = made_study()
     images = np.arange(study.counts.shape[0])
     drawn = draw_learning_images(
-        study.queries, study.relevance, images, "all", n_positives=5, n_negatives=40, n_draws=2, seed=3
+        study.queries, study.relevance, images, LANDMARKS, n_positives=5, n_negatives=40, n_draws=2, seed=3
     )
     return landmark_data(*study), drawn
 

@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from made_landmarks import GOOD, JUNK, LANDMARKS, N_WORDS, OK, QUERIES, made_study
 
+from lookalike.datasets.ground_truth import landmarks_with, read_ground_truth, read_lists
 from lookalike.errors import LookalikeError
 from lookalike.evaluation.landmark_rankings import RELEVANCE, LandmarkRankings
 from lookalike.evaluation.landmarks import (
@@ -18,7 +19,6 @@ from lookalike.evaluation.landmarks import (
     landmark_data,
     landmark_task,
     landmark_triplets,
-    landmarks_with_enough,
     rank_task,
     run_landmark,
     run_landmarks,
@@ -109,59 +109,38 @@ def test_a_draw_depends_on_its_landmark_and_number_alone(study):
 def test_unreadable_images_are_not_drawn(study):
     readable = np.setdiff1d(np.arange(study.counts.shape[0]), [7, 150])
     table = draw_learning_images(
-        study.queries, study.relevance, readable, "all", n_positives=5, n_negatives=40, n_draws=30, seed=0
+        study.queries, study.relevance, readable, LANDMARKS, n_positives=5, n_negatives=40, n_draws=30, seed=0
     )
     assert not set(table.image_id) & {7, 150}
 
 
-def test_all_takes_the_landmarks_with_enough_and_says_which_it_drops(study):
-    few = study.relevance[~((study.relevance["query"].str.startswith("bridge")) & (study.relevance.relevance == "ok"))]
-    kept, dropped = landmarks_with_enough(study.queries, few, np.arange(study.counts.shape[0]), GOOD - QUERIES)
-    assert kept == ["abbey", "castle"]
-    assert dropped == {"bridge": GOOD - QUERIES}, "with all positives learned from, none would be left to find"
-    table = drawn(study._replace(relevance=few), "all", n_positives=GOOD - QUERIES)
-    assert list(dict.fromkeys(table.landmark)) == ["abbey", "castle"]
-    assert drawn(study, "all").equals(drawn(study))
-
-
-def test_all_takes_the_papers_seven_landmarks_of_the_real_ground_truth(shared_data):
+def test_what_is_planned_of_the_real_ground_truth_is_what_can_be_drawn(shared_data):
     folder = shared_data / "oxford5k" / "gt_files_170407"
     if not folder.is_dir():
         pytest.skip(f"no ground truth of the Oxford buildings at {folder}: set LOOKALIKE_TEST_DATA")
-    asked, judged = [], []
-    for file in sorted(folder.glob("*_query.txt")):
-        query = file.name.removesuffix("_query.txt")
-        asked.append((query, query.rpartition("_")[0], file.read_text().split()[0].removeprefix("oxc1_")))
-        judged += [(query, i, kind) for kind in RELEVANCE for i in (folder / f"{query}_{kind}.txt").read_text().split()]
-    queries = pd.DataFrame(asked, columns=["query", "landmark", "image_id"])
-    relevance = pd.DataFrame(judged, columns=["query", "image_id", "relevance"]).drop_duplicates()
-    number = {name: i for i, name in enumerate(sorted({*relevance.image_id, *queries.image_id}))}
-    queries["image_id"], relevance["image_id"] = queries.image_id.map(number), relevance.image_id.map(number)
+    names = sorted({name for listed in read_lists(folder).relevance.values() for name in listed})
+    facts = {"width": 1024, "height": 1024, "status": "ok", "reason": ""}
+    manifest = pd.DataFrame({"image_id": range(len(names)), "path": [f"{name}.jpg" for name in names]}).assign(**facts)
+    queries, relevance = read_ground_truth(folder, manifest)
     images = np.arange(5063)
-    kept, dropped = landmarks_with_enough(queries, relevance, images, 7)
-    assert kept == [
-        "all_souls",
-        "ashmolean",
-        "bodleian",
-        "christ_church",
-        "hertford",
-        "magdalen",
-        "radcliffe_camera",
-    ]
-    assert dropped == {"balliol": 7, "cornmarket": 4, "keble": 2, "pitt_rivers": 1}
-    table = draw_learning_images(queries, relevance, images, "all", n_draws=1, seed=0)
+    planned = landmarks_with(folder, 7)
+    table = draw_learning_images(queries, relevance, images, planned, n_draws=1, seed=0)
     assert table.groupby("landmark").role.value_counts().unstack().drop_duplicates().to_numpy().tolist() == [[500, 7]]
+    for landmark, n in {"balliol": 7, "cornmarket": 4, "keble": 2, "pitt_rivers": 1}.items():
+        assert landmark not in planned
+        with pytest.raises(LookalikeError, match=f"landmark {landmark} has {n} good or ok images besides its queries"):
+            draw_learning_images(queries, relevance, images, [landmark], n_draws=1, seed=0)
 
 
 def test_too_few_images_say_how_many_there_are_and_what_to_set(study):
-    with pytest.raises(LookalikeError, match=rf"abbey has {POSITIVES_LEFT} good or ok .* at most {POSITIVES_LEFT - 1}"):
+    with pytest.raises(LookalikeError, match=rf"abbey has {POSITIVES_LEFT} good or ok .* lower learning.positives, or"):
         drawn(study, n_positives=POSITIVES_LEFT)
     n_others = study.counts.shape[0] - GOOD - OK - JUNK
-    with pytest.raises(LookalikeError, match=rf"abbey has {n_others} images .* set negatives to at most {n_others}"):
+    with pytest.raises(
+        LookalikeError, match=rf"abbey has {n_others} images .* set learning.negatives to at most {n_others}"
+    ):
         drawn(study, n_negatives=n_others + 1)
     assert len(drawn(study, ["abbey"], n_positives=POSITIVES_LEFT - 1, n_negatives=n_others, n_draws=1)) > n_others
-    with pytest.raises(LookalikeError, match=rf"no landmark has more than 17 .*the most is {POSITIVES_LEFT}\)"):
-        drawn(study, "all", n_positives=17)
     with pytest.raises(LookalikeError, match=r"no query of landmark 'tower'; there are landmarks: abbey, bridge"):
         drawn(study, ["tower"])
 
@@ -217,6 +196,26 @@ def test_tables_that_do_not_fit_each_other_are_refused(study):
     without = np.setdiff1d(np.arange(study.counts.shape[0]), study.queries.image_id[4])
     with pytest.raises(LookalikeError, match=r"the image of query bridge_2 is not among"):
         landmark_data(*study, image_ids=without)
+
+
+def test_a_query_without_a_word_in_its_rectangle_is_ranked_and_reported(study, learning_images):
+    query_counts = study.query_counts.toarray()
+    query_counts[[0, 4]] = 0
+    everywhere = study.counts.toarray()
+    everywhere[:, 0] = 1  # a word of all images weighs nothing
+    query_counts[4, 0] = 3
+    changed = study._replace(counts=sp.csr_array(everywhere), query_counts=sp.csr_array(query_counts))
+    with pytest.warns(UserWarning, match=r"query (abbey_1|bridge_2) has no weighted word in its rectangle") as caught:
+        results = list(run_landmarks(*changed, learning_images, LANDMARKS, TFIDF_SPEC, seed=3, method="tfidf"))
+    assert len(caught) == 2, "once for each query, whatever the number of draws"
+    assert [result.fit["n_empty_queries"] for result in results] == [1, 1, 1, 1, 0, 0]
+    assert results[0].metrics.set_index("metric").value["ap:abbey_1"] < 0.5
+    np.testing.assert_array_equal(results[0].rankings.top_scores[0], 0)
+
+
+def test_queries_with_words_are_no_reason_to_warn(study, recwarn):
+    assert not landmark_data(*study).empty_queries().any()
+    assert not recwarn.list
 
 
 # One run ------------------------------------------------------------------------------------------------------------

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
-from landmark_numbers import CLAIMS, LANDMARKS, demo, made_fits, made_montage, made_numbers, missing, oxford
+from landmark_numbers import CLAIMS, LANDMARKS, METHODS, demo, made_fits, made_montage, made_numbers, missing, oxford
 
 from lookalike.errors import LookalikeError
 from lookalike.exhibits.compare import COLUMNS
@@ -94,6 +95,71 @@ def test_qpao_is_marked_wherever_it_is_printed(written):
         if file.parent.name == "landmark" and file.stem == "claims":
             continue  # the claims are the paper's, about its own
         assert text.count("QPAO") == text.count("QPAO (reconstructed)"), file.name
+
+
+def caption(name, numbers, context, reference):
+    exhibit = landmark_exhibits(context)[name]
+    return exhibit.caption(numbers, context, exhibit.draw(numbers, context, reference))
+
+
+OF_OASIS = "OASIS: its passive-aggressive step on a diagonal metric that starts at 1"
+OF_QPAO = "QPAO (reconstructed): ours"
+
+
+def test_oasis_is_told_to_be_diagonal_wherever_ours_is_shown(written):
+    for name in NAMES:
+        told = json.loads((written / f"{name}.json").read_text())["caption"]
+        assert (OF_OASIS in told) == (name not in ("landmark/literal", "landmark/montage")), name
+
+
+def test_what_is_drawn_from_print_alone_is_not_called_ours(made, claims, reference):
+    dimensions = made.dimensions[~made.dimensions["learner"].isin(["qpao", "oasis-diagonal"])]
+    told = caption("landmark/time", replace(made, dimensions=dimensions), demo(made.fits), reference)
+    assert OF_QPAO not in told
+    assert OF_OASIS not in told
+    told = caption("landmark/time", made, demo(made.fits), reference)
+    assert OF_QPAO in told
+    assert OF_OASIS in told
+    numbers = made_numbers(claims)
+    few = {name: title for name, title in METHODS.items() if name != "qpao"}
+    without = replace(numbers, metrics=numbers.metrics[numbers.metrics["method"] != "qpao"])
+    for name in ("landmark/sparsity", "soml-aaai-2014/table1"):
+        assert OF_QPAO not in caption(name, without, oxford(methods=few), reference)
+        assert OF_QPAO in caption(name, numbers, oxford(), reference)
+
+
+def test_fits_that_stopped_at_their_limit_are_counted(claims, reference):
+    numbers = made_numbers(claims)
+    fits = numbers.fits.assign(converged=None)
+    qpao = fits["method"] == "qpao"
+    fits.loc[qpao, "converged"] = True
+    stopped = qpao & (fits["representation"] == "sift-10k") & (fits["subset"] == "bodleian") & (fits["fold"] < 2)
+    fits.loc[stopped, "converged"] = False
+    sentence = "Stopped at the limit of iterations: QPAO (reconstructed) in 2 of 35 fits (10,000 words)."
+    for name, is_told in (
+        ("soml-aaai-2014/table1", True),
+        ("soml-aaai-2014/table7", True),
+        ("landmark/sparsity", True),
+        ("landmark/claims", True),
+        ("soml-aaai-2014/table2", False),
+        ("landmark/literal", False),
+        ("landmark/time", False),
+    ):
+        assert (sentence in caption(name, numbers, oxford(fits), reference)) == is_told, name
+    assert "Stopped" not in caption("soml-aaai-2014/table1", numbers, oxford(numbers.fits), reference)
+
+
+def test_a_study_without_two_methods_has_an_empty_montage(claims, reference, tmp_path):
+    context = oxford(methods={"soml-da": "S-DA"})
+    write_landmark_exhibits(
+        ["landmark/montage"], numbers=made_numbers(claims), context=context, reference=reference, folder=tmp_path
+    )
+    told = json.loads((tmp_path / "landmark/montage.json").read_text())["caption"]
+    assert "Not drawn: nothing to compare" in told
+    with pytest.raises(LookalikeError, match="needs montage and there are none"):
+        write_landmark_exhibits(
+            ["landmark/montage"], numbers=made_numbers(claims), context=oxford(), reference=reference, folder=tmp_path
+        )
 
 
 def test_comparable_data_are_judged_and_others_are_not(claims, made, reference, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from lookalike.errors import LookalikeError
 from lookalike.features import _word_index
 from lookalike.features import approximate_kmeans as akm
-from lookalike.features.keypoints import Keypoints, join_keypoints, root_sift, save_keypoints
+from lookalike.features.keypoints import Keypoints, as_vectors, join_keypoints, root_sift, save_keypoints
 from lookalike.features.words import assign_words
 
 APPROXIMATE = akm.IndexSettings(exact_up_to=10)
@@ -199,6 +199,26 @@ def test_the_draw_depends_on_the_images_and_not_on_their_files(tmp_path):
     assert len(set(drawn[0])) == 400
 
 
+@pytest.mark.parametrize("most", [0, 400])
+@pytest.mark.parametrize("root", [False, True])
+def test_the_first_words_depend_on_the_images_and_not_on_their_files(tmp_path, most, root):
+    splits = [[[0, 1, 2, 3, 4, 5, 6]], [[0, 3, 6], [1, 4], [], [2, 5]], [[6, 5], [4, 3, 2], [1, 0]]]
+    settings = {"max_descriptors": most, "root": root, "index": akm.IndexSettings()}
+    first, words = [], []
+    for number, split in enumerate(splits):
+        files, points = write_files(tmp_path / str(number), split)
+        first.append(train(files, tmp_path / f"first-{number}", iterations=0, **settings))
+        words.append(train(files, tmp_path / f"words-{number}", iterations=2, **settings))
+    points = as_vectors(write_files(tmp_path / "whole", splits[0])[1], root)
+    order = {row.tobytes(): place for place, row in enumerate(points)}
+    places = [order[row.tobytes()] for row in first[0]]
+    assert places == sorted(places)
+    for other_first, other_words in zip(first[1:], words[1:], strict=True):
+        assert np.array_equal(other_first, first[0])
+        # sums of SIFT are exact, those of RootSIFT are not
+        assert other_words == pytest.approx(words[0], rel=1e-5 if root else 0, abs=0)
+
+
 def test_training_uses_only_what_was_drawn(tmp_path, files):
     sample = akm._draw(files, 10, 60, seed=3)
     points = np.concatenate([part for i in range(len(files)) for part in sample.vectors(i, False)])
@@ -288,6 +308,17 @@ def test_the_index_finds_nearly_all_nearest_words():
     ]
     assert recalls[0] < recalls[1] <= recalls[2] == 1
     assert recalls[1] > 0.95
+
+
+def test_lists_without_a_word_are_not_searched(monkeypatch):
+    """The query is nearest to the centre of an empty list; of the others that of word 10 is nearer."""
+    centres = np.zeros((3, 128), np.float32)
+    centres[:, 0] = 1, 9, 5.4
+    monkeypatch.setattr(_word_index, "cluster", lambda *_: centres)
+    words, query = np.zeros((2, 128), np.float32), np.zeros((1, 128), np.float32)
+    words[:, 0], query[0, 0] = (0, 10), 5.4
+    index = _word_index.WordIndex(words, akm.IndexSettings(exact_up_to=0, n_lists=2, n_probes=1))
+    assert index.nearest(query).tolist() == [1]
 
 
 def test_searching_in_parts_makes_no_difference(monkeypatch):

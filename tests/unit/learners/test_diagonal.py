@@ -6,13 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from made_triplets import landmark_like, sparse_rows, triplets_of
 from sklearn.base import clone
 
 import lookalike
-from lookalike.learners import SOMLDA, SOMLTG, TFIDF, DiagonalOASIS, TripletProducts, TripletSampler, triplet_products
+from lookalike.learners import (
+    QPAO,
+    SOMLDA,
+    SOMLTG,
+    TFIDF,
+    DiagonalOASIS,
+    TripletProducts,
+    TripletSampler,
+    triplet_products,
+)
 
 LEARNERS = [
     SOMLTG(),
@@ -53,6 +63,33 @@ def test_going_on_gives_the_bits_of_one_pass(learner: Any, tmp_path: Path) -> No
         assert (model.n_steps_, model.n_updates_) == (expected.n_steps_, expected.n_updates_)
 
 
+CHANGES = [
+    (SOMLTG(), {"regularization": 0.5}),
+    (SOMLTG(0.5, 0.01), {"learning_rate": 2.0}),
+    (SOMLTG(0.5, 0.01), {"literal_sign": True}),
+    (SOMLDA(0.3, 0.2, 0.001), {"regularization": 0.1}),
+    (SOMLDA(0.3, 0.2, 0.001), {"gamma": 3.0}),
+    (SOMLDA(0.3, 0.2, 0.001, average_every_step=True), {"rho": 2.0, "average_every_step": False}),
+    (DiagonalOASIS(), {"aggressiveness": 5.0}),
+]
+
+
+@pytest.mark.parametrize(("learner", "change"), CHANGES, ids=repr)
+def test_new_parameters_leave_the_steps_before_them_alone(learner: Any, change: dict[str, Any], tmp_path: Path) -> None:
+    X, triplets = landmark_like()
+    model = fitted(learner, X, triplets[:100])
+    before = model.w_.copy()
+    straight = fitted(learner, X, triplets[:100]).set_params(**change).partial_fit_triplets(X, triplets[100:])
+    model.set_params(**change).save(tmp_path / "model.npz")
+    loaded = lookalike.load(tmp_path / "model.npz").partial_fit_triplets(X, triplets[100:])
+    model.partial_fit_triplets(X, triplets[:0])
+    np.testing.assert_array_equal(model.w_, before)
+    model.partial_fit_triplets(X, triplets[100:])
+    for other in (straight, loaded):
+        np.testing.assert_array_equal(other.w_, model.w_)
+    assert (model.w_ != fitted(learner, X, triplets).w_).any()
+
+
 @online
 def test_a_projection_is_made_of_what_is_learned_and_not_gone_on_from(learner: Any) -> None:
     X, triplets = landmark_like()
@@ -78,6 +115,25 @@ def test_no_triplets_leave_the_start(learner: Any) -> None:
     model = fitted(learner, X, np.empty((0, 3), dtype=int))
     assert set(model.w_) == {learner.untouched}
     assert model.n_steps_ == 0
+
+
+@pytest.mark.parametrize("learner", [*LEARNERS, QPAO(random_state=0)], ids=repr)
+def test_prepared_products_have_no_names_of_features(learner: Any) -> None:
+    X, triplets = landmark_like()
+    frame = pd.DataFrame(X.toarray(), columns=[f"word{number}" for number in range(X.shape[1])])
+    model = fitted(learner, frame, triplets)
+    assert hasattr(model, "feature_names_in_")
+    model.fit_products(TripletProducts(X[:, :60], triplets))
+    assert not hasattr(model, "feature_names_in_")
+    assert model.n_features_in_ == len(model.w_) == 60
+
+
+@pytest.mark.parametrize("learner", [*LEARNERS, QPAO()], ids=repr)
+def test_products_without_triplets_are_refused(learner: Any) -> None:
+    X, triplets = landmark_like()
+    with pytest.raises(ValueError, match=r"made without triplets.*TripletProducts\(X, triplets\)"):
+        clone(learner).fit_products(TripletProducts(X))
+    clone(learner).fit_products(TripletProducts(X, triplets[:0]))
 
 
 # Products of pairs ----------------------------------------------------------------------------------------------------
@@ -182,6 +238,13 @@ def test_transform_is_there_where_no_weight_is_negative() -> None:
     Z = projected.transform(X)
     assert sp.issparse(Z)
     np.testing.assert_allclose((Z @ Z.T).toarray(), projected.similarity(X, X), atol=1e-12)
+    # what was learned decides, and what a fit would learn about fit_transform
+    plain.set_params(projection="psd")
+    assert not hasattr(plain, "transform")
+    assert np.isfinite(plain.fit_transform(X, np.arange(29) % 4).data).all()
+    projected.set_params(projection=None)
+    np.testing.assert_array_equal(projected.transform(X).data, Z.data)
+    assert not hasattr(projected, "fit_transform")
     close_to_one = DiagonalOASIS(1e-3).fit_triplets(X, triplets)
     assert hasattr(close_to_one, "transform")
     assert not hasattr(DiagonalOASIS(), "transform")

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 PROJECT = Path(__file__).resolve().parents[3]
 SCRIPT = PROJECT / "benchmarks" / "diagonal_learners.py"
@@ -38,3 +39,20 @@ def test_the_benchmark_writes_its_figures(tmp_path: Path) -> None:
     assert paper == pytest.approx(sum(seconds) / 7)
     assert f"{paper:.2f}" in printed
     assert "simulated" in printed
+
+
+def test_qpao_is_set_as_in_the_study(tmp_path: Path) -> None:
+    size = ["--dimensions", "60", "1000000", "--nonzeros", "25", "--negatives", "5", "--repeat", "1", "--qpao"]
+    size += ["--peer-seconds", "0.3"]
+    command = [sys.executable, str(SCRIPT), *size, "--output", str(tmp_path / "seconds.json")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    written = json.loads((tmp_path / "seconds.json").read_text())
+    few, many = (result["learners"]["QPAO"] for result in written["results"])
+    config = yaml.safe_load((PROJECT / "config.yaml").read_text(encoding="utf-8"))
+    studied = config["methods"]["qpao"]["parameters"]
+    overridden = config["landmark"]["oxford5k"]["codebook_overrides"]["sift-1m"]["qpao"]["parameters"]
+    assert few["parameters"] == studied
+    assert many["parameters"] == studied | overridden
+    assert few["sparsity"] is not None
+    assert "C=10.0, n_blocks=50\n" in printed
+    assert "C=10.0, n_blocks=500\n" in printed

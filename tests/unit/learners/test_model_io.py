@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import lookalike
 from lookalike.errors import LookalikeError
-from lookalike.learners import LEGO, OASIS
+from lookalike.learners import LEGO, OASIS, SOMLDA
 
 X = np.array([[1.0, 0.0, 0.5], [0.9, 0.1, 0.5], [0.0, 1.0, 0.0], [0.1, 0.9, 0.0]])
 Y = [0, 0, 1, 1]
@@ -114,6 +115,25 @@ def test_a_loaded_model_goes_on(saved: Path) -> None:
     loaded = lookalike.load(saved).partial_fit_triplets(X, triplets)
     np.testing.assert_array_equal(loaded.W_, going_on.W_)
     assert loaded.n_steps_ == 52
+
+
+def test_weights_that_are_nearly_all_equal_take_little_room(tmp_path: Path) -> None:
+    wide = sp.csr_array((np.ones(3), ([0, 1, 2], [5, 5, 9])), shape=(3, 100_000))
+    model = SOMLDA().fit_triplets(wide, [[0, 1, 2]])
+    model.save(tmp_path / "model.npz")
+    assert (tmp_path / "model.npz").stat().st_size < 20_000
+    first = (tmp_path / "model.npz").read_bytes()
+    model.save(tmp_path / "model.npz")
+    assert (tmp_path / "model.npz").read_bytes() == first
+    assert lookalike.load(tmp_path / "model.npz").w_.tobytes() == model.w_.tobytes()
+
+
+def test_files_that_are_not_deflated_load(saved: Path) -> None:
+    expected = lookalike.load(saved).W_
+    with np.load(saved) as stored:
+        arrays = dict(stored)
+    np.savez(saved, **arrays)
+    np.testing.assert_array_equal(lookalike.load(saved).W_, expected)
 
 
 def test_importing_the_package_imports_no_learner() -> None:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, linprog, minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from lookalike.learners import QPAO, TripletProducts, TripletSampler
+from lookalike.learners import QPAO, TripletProducts, TripletSampler, _qpao_blocks
 from lookalike.learners._qpao_blocks import BlockProgramme, Hinges
-from lookalike.learners.qpao import BlockDescent, distinct_hinges, stacked_products
+from lookalike.learners.qpao import LARGEST_GAP, BlockDescent, distinct_hinges, stacked_products
 
 
 def landmark(n: int = 40, d: int = 30, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -266,6 +266,57 @@ def test_it_warns_when_sweeps_run_out_and_not_otherwise() -> None:
         assert QPAO(10.0, n_blocks=20, tol=1e-3, random_state=0).fit_triplets(X, triplets).converged_
 
 
+@pytest.mark.parametrize("n_blocks", [1, 6])
+def test_it_has_not_converged_where_a_block_is_far_from_its_minimum(
+    n_blocks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, triplets = landmark()
+    exact = QPAO(10.0, n_blocks=n_blocks, random_state=0).fit_triplets(X, triplets)
+    assert exact.converged_
+    assert exact.gap_ <= LARGEST_GAP
+    monkeypatch.setattr(_qpao_blocks._Dual, "maximum", lambda _, start: start)
+    with pytest.warns(ConvergenceWarning, match="of the objective above its minimum: scale the rows of X"):
+        model = QPAO(10.0, n_blocks=n_blocks, tol=0.1, random_state=0).fit_triplets(X, triplets)
+    assert not model.converged_
+    assert model.gap_ > LARGEST_GAP
+
+
+def test_rows_far_longer_than_one_are_said_to_be_too_much_for_it() -> None:
+    """At w = 0 every triplet costs C, and tiny weights do better: whatever is found, it does not count as a minimum."""
+    X = 100 * np.random.default_rng(0).random((40, 5))
+    y = np.random.default_rng(1).integers(0, 2, 40)
+    triplets = TripletSampler(y, 0).draw(400)
+    V = differences(X, triplets)
+    # a lower bound of the objective, with 1/2 (w - 1)^2 >= 1/2 - w
+    bound = linprog(
+        np.append(-np.ones(5), np.full(400, 0.1)),
+        np.hstack([-V, -np.eye(400)]),
+        -np.ones(400),
+        bounds=[(0, 5)] * 5 + [(0, None)] * 400,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = QPAO(0.1, n_blocks=1, random_state=0).fit_triplets(X, triplets)
+    above = model.objective_ / (2.5 + bound.fun) - 1
+    assert model.converged_ == (above <= 1e-5)
+
+
+def test_a_newton_step_takes_little_memory_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The curvature is the same in parts, of which the last is narrower."""
+    random = np.random.default_rng(0)
+    products = sp.csr_array(random.random((9, 50)) * (random.random((9, 50)) < 0.5))
+    hinges = Hinges(random.integers(0, 9, 20), random.integers(0, 9, 20), np.ones(20))
+    dual = _qpao_blocks._Dual(products, hinges, np.ones(20), np.ones(50), (0.0, 2.0))
+    free, inside = np.arange(1, 20, 2), np.arange(3, 50)
+    v = products.toarray()[hinges.positive[free]][:, inside] - products.toarray()[hinges.negative[free]][:, inside]
+    widths = []
+    toarray = sp.csr_array.toarray
+    monkeypatch.setattr(sp.csr_array, "toarray", lambda self: (widths.append(self.shape), toarray(self))[1])
+    monkeypatch.setattr(_qpao_blocks, "PART_BYTES", 8 * 10 * 7)
+    np.testing.assert_allclose(dual._curvature(free, inside), v @ v.T, atol=1e-12)
+    assert widths == [(10, 7)] * 6 + [(10, 5)]
+
+
 def test_a_signal_ends_it_between_blocks() -> None:
     X, triplets = landmark(n=200, d=300)
 
@@ -315,3 +366,8 @@ def test_transform_needs_weights_that_are_not_negative() -> None:
     model = QPAO(30.0, lower=-5.0, n_blocks=1).fit_triplets(X, triplets)
     assert model.w_.min() < 0
     assert not hasattr(model, "transform")
+    # what was learned decides, not what the parameters have become
+    model.set_params(lower=0.0)
+    with pytest.raises(AttributeError, match="learn with lower=0, or use similarity"):
+        model.transform(X)
+    assert np.isfinite(QPAO().fit_triplets(X, triplets).set_params(lower=-5.0).transform(X)).all()

@@ -106,6 +106,37 @@ def test_the_printed_sign_leaves_every_triplet_violated() -> None:
     assert SOMLDA().fit_triplets(X, triplets).n_updates_ < len(triplets) / 2
 
 
+@pytest.mark.parametrize("every_step", [(False, False), (True, True), (True, False), (False, True)])
+def test_new_parameters_hold_from_the_next_loss_on(every_step: tuple[bool, bool]) -> None:
+    X, triplets = landmark_like()
+    dense = X.toarray()
+    passes = [
+        {"gamma": 0.3, "rho": 0.2, "regularization": 1e-3, "average_every_step": every_step[0]},
+        {"gamma": 0.02, "rho": 1.0, "regularization": 1e-4, "average_every_step": every_step[1]},
+    ]
+    w, total, t = np.zeros(120), np.zeros(120), 0
+    model = SOMLDA()
+    for setting, part in zip(passes, (triplets[:101], triplets[101:]), strict=True):
+        for query, positive, negative in part:
+            t += 1
+            v = dense[query] * (dense[positive] - dense[negative])
+            loss = 1 - w @ v
+            total -= v if loss > 0 or setting["average_every_step"] else 0
+            if loss > 0:
+                mean, threshold = total / t, setting["regularization"] + setting["gamma"] * setting["rho"] / np.sqrt(t)
+                w = -np.sqrt(t) / setting["gamma"] * np.sign(mean) * np.maximum(abs(mean) - threshold, 0)
+        model.set_params(**setting).partial_fit_triplets(X, part)
+        np.testing.assert_allclose(model.w_, w, rtol=0, atol=1e-11 * np.abs(w).max())
+    assert 0 < model.n_updates_ < len(triplets)
+
+
+def test_zeros_have_no_sign() -> None:
+    X, triplets = landmark_like()
+    model = SOMLDA(0.1, 1.0, 0.01).fit_triplets(X, triplets)
+    assert (model.w_[model.state_["feature"]] == 0).any()
+    assert not np.signbit(model.w_[model.w_ == 0]).any()
+
+
 def test_a_larger_lambda_and_a_larger_rho_are_sparser() -> None:
     X, triplets = landmark_like()
     by_lambda = [SOMLDA(0.1, 0.0, value).fit_triplets(X, triplets).sparsity() for value in (0.0, 1e-3, 0.01, 0.03)]

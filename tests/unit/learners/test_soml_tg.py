@@ -13,10 +13,15 @@ from lookalike.learners import SOMLTG
 
 
 def dense_recursion(
-    X: np.ndarray, triplets: np.ndarray, eta: float, regularization: float, sign: float
+    X: np.ndarray,
+    triplets: np.ndarray,
+    eta: float,
+    regularization: float,
+    sign: float = -1.0,
+    start: np.ndarray | None = None,
 ) -> tuple[np.ndarray, int]:
     """Algorithm 1 on dense vectors; `sign` is -1 for the subgradient, 1 for what line 6 prints."""
-    w = np.zeros(X.shape[1])
+    w = np.zeros(X.shape[1]) if start is None else start
     alpha = eta * regularization
     updates = 0
     for query, positive, negative in triplets:
@@ -56,6 +61,15 @@ def test_the_paper_s_parameters_and_repeated_pairs() -> None:
     model = SOMLTG().fit_triplets(X, triplets)
     np.testing.assert_allclose(model.w_, expected, rtol=0, atol=1e-12)
     assert 0 < model.n_updates_ == updates < len(triplets)
+
+
+def test_new_parameters_hold_for_the_steps_that_follow() -> None:
+    X, triplets = landmark_like()
+    first, _ = dense_recursion(X.toarray(), triplets[:100], 1.0, 1e-3)
+    expected, _ = dense_recursion(X.toarray(), triplets[100:], 0.3, 0.02, start=first)
+    model = SOMLTG(1.0, 1e-3).fit_triplets(X, triplets[:100])
+    model.set_params(learning_rate=0.3, regularization=0.02).partial_fit_triplets(X, triplets[100:])
+    np.testing.assert_allclose(model.w_, expected, rtol=0, atol=1e-12)
 
 
 def test_a_larger_lambda_is_sparser() -> None:

@@ -1,0 +1,15 @@
+"""Read a data set's ground truth: its queries, and what is relevant to them."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.datasets.ground_truth import read_ground_truth
+    from lookalike.files import read_json, read_table, replacing, write_table
+
+    folder = read_json(snakemake.input.images)["ground_truth"]
+    queries, relevance = read_ground_truth(folder, read_table(snakemake.input.manifest))
+    print(f"{len(queries)} queries of {queries['landmark'].nunique()} landmarks")
+    write_table(queries, snakemake.output.queries)
+    write_table(relevance, snakemake.output.relevance)
+    with replacing(snakemake.output.listing) as part:
+        part.write_text(snakemake.params.listing + "\n", encoding="utf-8")
