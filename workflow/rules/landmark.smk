@@ -311,9 +311,7 @@ for studied_dataset in LANDMARK:
             unpack(table_numbers),
             claims=RESOURCES / "landmark-claims.csv",
             reference=RESOURCES / "reference-values.csv",
-            code=code(
-                "exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "evaluation/landmark_files.py"
-            ),
+            code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "evaluation/landmark_files.py"),
         output:
             expand(
                 f"{EXHIBITS}/{{table}}{{file}}",

@@ -144,8 +144,8 @@ def time_learners(
     -------
     DataFrame
         `COLUMNS`: ``nonzeros`` is the mean of the rows at hand; ``seconds`` of the clock, ``cpu_seconds`` of the
-        processor, and ``pair_cpu_seconds``, what the products of pairs took of the latter (NaN where the learner does not
-        say); ``reason`` is why there is no number, else empty; ``data`` is "simulated".
+        processor, and ``pair_cpu_seconds``, what the products of pairs took of the latter (NaN where the learner does
+        not say); ``reason`` is why there is no number, else empty; ``data`` is "simulated".
     """
     import pandas as pd
 

@@ -149,9 +149,9 @@ def made_dimensions():
                     time, reason = np.nan, "the fit took more than 600 s of CPU time"
                 pair = 0.1 * (1, 1.02, 1.05)[repeat] if learner.startswith("soml") else np.nan
                 steps = {"qpao": 21_000 * (not reason), "oasis-diagonal": 100_000}.get(learner, 21_000)
-                times = (3 * time, time, 3 * pair, pair)
+                times = (3 * time, time, pair)
                 rows.append((learner, d, steps, 2000.0, repeat, *times, reason, "simulated", "a processor"))
-    columns = ["learner", "n_features", "n_triplets", "nonzeros", "repeat", "seconds", "cpu_seconds", "pair_cpu_seconds"]
+    columns = ["learner", "n_features", "n_triplets", "nonzeros", "repeat", "seconds", "cpu_seconds"]
     return pd.DataFrame(rows, columns=[*columns, "pair_cpu_seconds", "reason", "data", "processor"])
 
 
