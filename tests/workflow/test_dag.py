@@ -50,14 +50,23 @@ def test_the_papers_data_plan_well_under_a_thousand_jobs(project: Project) -> No
 
 
 def test_without_data_the_default_target_writes_exhibits_that_say_so(project: Project) -> None:
-    assert set(project.planned()) <= {"draw_table", "draw_figure", "list_exhibits", "all"}
-    assert "caltech256: not run: put" in project.snakemake()
+    landmark = {"draw_tables_oxford5k", "draw_figures_oxford5k", "list_landmark_exhibits"}
+    assert set(project.planned()) <= {"draw_table", "draw_figure", "list_exhibits", "all", *landmark}
+    said = project.snakemake()
+    assert "caltech256: not run: put" in said
+    assert "oxford5k: not run: put" in said
     table = (project.folder / "results/caltech256/exhibits/oasis-jmlr-2010/table4.md").read_text()
     assert "not run: put" in table
     assert "256_ObjectCategories.tar" in table
     compare = pd.read_csv(project.folder / "results/caltech256/exhibits/oasis-jmlr-2010/table4_compare.csv")
     assert compare["status"].str.startswith("not run: put").all()
     assert compare["printed"].notna().any()
+    landmarks = project.folder / "results/oxford5k/exhibits"
+    table = (landmarks / "soml-aaai-2014/table3.md").read_text()
+    assert "not run: put" in table
+    assert "oxbuild_images-v1.tgz" in table
+    assert pd.read_csv(landmarks / "soml-aaai-2014/table9_compare.csv")["printed"].notna().all()
+    assert "not run: put" in (landmarks / "landmark/montage.json").read_text()
 
 
 def test_a_data_sets_own_target_fails_where_it_cannot_be_run(project: Project) -> None:
@@ -222,6 +231,6 @@ def test_rule_files_open_with_what_they_need_and_make() -> None:
     for file in files:
         text = Path(file).read_text()
         assert text.startswith('"""'), file
-        if file.name not in ("common.smk", "inputs.smk"):
+        if file.name not in ("common.smk", "inputs.smk", "landmark_inputs.smk"):
             assert "Needs:" in text.split('"""')[1], file
             assert "akes" in text.split('"""')[1], file
