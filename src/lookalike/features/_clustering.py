@@ -17,7 +17,7 @@ import numpy.typing as npt
 def one_thread() -> Iterator[None]:
     """Limit BLAS, OpenMP and faiss to one thread within the block, and give them back what they had after it."""
     import faiss
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # has no types
+    from threadpoolctl import threadpool_limits
 
     before = faiss.omp_get_max_threads()
     with threadpool_limits(limits=1):
