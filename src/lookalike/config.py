@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import itertools
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -27,11 +28,17 @@ Config = dict[str, Any]
 METHOD_ROLES = ("methods", "variants", "timed", "projected")
 """Keys of a study that list methods; a method has one role in it."""
 
-STUDIES = ("category", "landmark")
+STUDIES = ("category", "landmark", "web")
 """Sections of studies; a data set belongs to one of them, because its results have one place."""
 
 SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks")
 """Kinds of data sets whose images are made by code."""
+
+WEB_KINDS = ("websim",)
+"""Kinds of data sets that are a query log and visterms, without pictures."""
+
+MADE_BY_CODE = (*SYNTHETIC_KINDS, *WEB_KINDS)
+"""Kinds of data sets that need nothing put in place."""
 
 LANDMARK_KINDS = ("oxford5k", "landmarks", "synthetic_landmarks")
 """Kinds of data sets that have ground truth for queries instead of classes."""
@@ -169,7 +176,7 @@ def _refer(place: str, name: str, known: Iterable[str]) -> None:
 
 def _cross_check(config: Config) -> None:
     for dataset, settings in config["datasets"].items():
-        if settings["kind"] not in SYNTHETIC_KINDS and not settings.get("path"):
+        if settings["kind"] not in MADE_BY_CODE and not settings.get("path"):
             raise LookalikeError(
                 f"config: datasets.{dataset} needs a `path`: the folder of its images, relative to the work folder"
             )
@@ -186,12 +193,48 @@ def _cross_check(config: Config) -> None:
         _refer(f"methods.{method}.learner", settings["learner"], MODULES)
     for codebook, settings in config["codebooks"].items():
         _cross_check_codebook(config, codebook, settings)
-    for dataset in config["category"].keys() & config["landmark"].keys():
-        raise LookalikeError(f"config: category and landmark both list {dataset!r}: name it in one of them")
+    for first, second in itertools.combinations(STUDIES, 2):
+        for dataset in config[first].keys() & config[second].keys():
+            raise LookalikeError(f"config: {first} and {second} both list {dataset!r}: name it in one of them")
     for dataset, study in config["category"].items():
         _cross_check_study(config, dataset, study)
     for dataset, study in config["landmark"].items():
         _cross_check_landmarks(config, dataset, study)
+    for dataset, study in config["web"].items():
+        _cross_check_web(config, dataset, study)
+
+
+def in_demo(settings: Mapping[str, Any]) -> bool:
+    """Whether a data set, by its settings, belongs to the demo: images made by code, or a small simulated log."""
+    return settings["kind"] in SYNTHETIC_KINDS or bool(settings.get("demo"))
+
+
+def _cross_check_web(config: Config, dataset: str, study: Config) -> None:
+    from lookalike.datasets.web_simulation import WebSimulation
+
+    place = f"web.{dataset}"
+    _refer("web", dataset, config["datasets"])
+    settings = config["datasets"][dataset]
+    if settings["kind"] not in WEB_KINDS:
+        raise LookalikeError(
+            f"config: {place} needs a data set with a query log, of kind {', '.join(WEB_KINDS)}, not {settings['kind']}"
+        )
+    try:
+        WebSimulation.from_settings(settings["simulation"], integer_seed(config["seed"], "datasets", dataset))
+    except LookalikeError as error:
+        raise LookalikeError(f"config: datasets.{dataset}.simulation: {error}") from error
+    training = study["training"]
+    if training["interval"] % training["block"]:
+        raise LookalikeError(
+            f"config: {place}.training.interval, {training['interval']}, must be a multiple of training.block, "
+            f"{training['block']}"
+        )
+    if training["relevance"] == "co_clicks" and (training["theta"] or "share" not in training):
+        raise LookalikeError(
+            f"config: {place}.training: co_clicks are cut by `share`, such as 0.01, and not by theta: set it"
+        )
+    if training["relevance"] == "joint" and "share" in training:
+        raise LookalikeError(f"config: {place}.training.share goes with co_clicks only: cut the joint relevance by theta")
 
 
 def _synthetic_names(config: Config, dataset: str) -> list[str]:

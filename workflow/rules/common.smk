@@ -41,6 +41,7 @@ SEED = config["seed"]
 DATASETS = config["datasets"]
 CATEGORY = config["category"]
 LANDMARK = config["landmark"]
+WEB = config["web"]
 
 RESULTS = "results/{dataset}"
 DESCRIPTOR = f"{RESULTS}/descriptors/{{descriptor}}"
@@ -59,6 +60,8 @@ wildcard_constraints:
     fold="[0-9]+",
     shard="[0-9]+",
     ranker="[0-9]+",
+    learner="[a-z]+",
+    size="[0-9]+",
     module="[a-z_/]+",
 
 
@@ -68,12 +71,12 @@ def one_of(names):
 
 
 def studied(synthetic=None):
-    """Data sets of all studies; only the synthetic or only the other ones if told so."""
+    """Data sets of all studies; only those of the demo (synthetic ones) or only the other ones if told so."""
     return [
         dataset
         for study in settings.STUDIES
         for dataset in config[study]
-        if synthetic is None or (DATASETS[dataset]["kind"] in settings.SYNTHETIC_KINDS) == synthetic
+        if synthetic is None or settings.in_demo(DATASETS[dataset]) == synthetic
     ]
 
 
@@ -87,7 +90,7 @@ def not_run(dataset):
     """Why a data set cannot be run now, as the sentence its exhibits show and the terminal once; empty if it can."""
     data = DATASETS[dataset]
     archives = sources.load_archives(RESOURCES / "archives.yaml")
-    if has_results(dataset) or data["kind"] in settings.SYNTHETIC_KINDS:
+    if has_results(dataset) or data["kind"] in settings.MADE_BY_CODE:
         return ""
     if data["kind"] == "folder":
         why = "" if Path(data["path"]).is_dir() else f"not run: put a folder of class folders at {data['path']}"

@@ -154,6 +154,8 @@ def study_runs(wildcards, file):
     """One file of every run of a data set's study; in the category study also those in further representations."""
     if wildcards.dataset in LANDMARK:
         return landmark_runs(wildcards.dataset, file)
+    if wildcards.dataset in WEB:
+        return web_runs(wildcards.dataset, file)
     study = CATEGORY[wildcards.dataset]
     ablations = expand(
         f"{RUN}/{{fold}}/{file}",
@@ -315,12 +317,14 @@ def exhibit_files(dataset, paper=""):
     """
     if dataset in LANDMARK:
         return landmark_exhibit_files(dataset, paper)
+    if dataset in WEB:
+        return web_exhibit_files(dataset, paper)
     kinds = [
         (drawn_tables(dataset), TABLE_FILES),
         (drawn_figures(dataset), FIGURE_FILES),
         ([] if not_run(dataset) else PICTURES, PICTURE_FILES),
     ]
-    return [
+    return rating_exhibit_files(dataset, paper) + [
         f"results/{dataset}/exhibits/{name}{file}"
         for names, files in kinds
         for name in names
@@ -345,7 +349,7 @@ def own_target(dataset):
 
 
 def paper_exhibits(paper):
-    """Every exhibit of a paper, for each data set that is not synthetic."""
+    """Every exhibit of a paper, for each data set that is not of the demo."""
     return [file for dataset in studied(synthetic=False) for file in exhibit_files(dataset, f"{paper}/")]
 
 

@@ -24,7 +24,11 @@ PAPERS = {
     "oasis-2009-draft": "Chechik, Sharma, Shalit and Bengio, draft of 2009",
 }
 """How captions name the source of an exhibit of the category study."""
-ALL_PAPERS = {**PAPERS, "soml-aaai-2014": "Gao, Hoi, Zhang, Wan and Li, AAAI 2014"}
+ALL_PAPERS = {
+    **PAPERS,
+    "oasis-nips-2009": "Chechik, Shalit, Sharma and Bengio, NIPS 2009",
+    "soml-aaai-2014": "Gao, Hoi, Zhang, Wan and Li, AAAI 2014",
+}
 """The same for all studies, in the order in which an index lists the papers."""
 
 PRINTED_TABLE = {"oasis-jmlr-2010": "table4", "oasis-2009-draft": "table1"}

@@ -1,0 +1,223 @@
+"""Compiled inner loops of the simulated web images: every image draws its visterms from a random stream of its own.
+
+A stream is SplitMix64 started from a hash of the data set's key and the image's number, so that an image has the same
+visterms whatever shard it is made in. Words are drawn through alias tables (Walker 1977; Vose 1991), one draw each.
+"""
+
+# numba's decorators have no types; what they decorate is annotated all the same
+# mypy: disallow-untyped-decorators=False
+
+from __future__ import annotations
+
+from math import cos, exp, log, pi, sqrt
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint32]
+Floats = NDArray[np.float64]
+
+MAX_COUNT = 255
+MAX_TERMS = 4096
+"""Most term occurrences of an image; reached by none at the default settings."""
+
+STRENGTHS = 2.0
+"""An image's share of topic terms is uniform between 0 and so many times the mean: some images show little of it."""
+
+TOPIC, QUERY, STYLE, NONZEROS, SPREAD = range(5)
+"""Places of the numbers in `recipe`: three shares of terms, mean number of terms, spread of its logarithm."""
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_30, _27, _31, _32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _mix(z: Any) -> Any:
+    """Finalise SplitMix64: a bijection of 64-bit numbers that scatters neighbours."""
+    z = (z ^ (z >> _30)) * _MIX_1
+    z = (z ^ (z >> _27)) * _MIX_2
+    return z ^ (z >> _31)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _uniform(bits: Any) -> float:
+    """Return a number in (0, 1): the high 53 bits, moved off zero by half a step."""
+    return (float(bits >> np.uint64(11)) + 0.5) * 1.1102230246251565e-16
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _below(bits: Any, n: int) -> Any:
+    """Return a number from 0 to n - 1 by the high 32 bits (Lemire's multiplication, its bias below n / 2**32)."""
+    return np.int64(((bits >> _32) * np.uint64(n)) >> _32)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _from_alias(bits: Any, threshold: NDArray[np.uint64], other: NDArray[np.int32]) -> Any:
+    """Draw a place of an alias table: the high half of `bits` chooses the place, the low half its owner."""
+    place = _below(bits, threshold.shape[0])
+    if (bits & _LOW) < threshold[place]:
+        return place
+    return np.int64(other[place])
+
+
+@njit(cache=True, nogil=True)
+def _sort(values: Words, n: int) -> None:
+    """Sort the first n values in place by insertion: they are about seventy."""
+    for i in range(1, n):
+        value = values[i]
+        j = i - 1
+        while j >= 0 and values[j] > value:
+            values[j + 1] = values[j]
+            j -= 1
+        values[j + 1] = value
+
+
+@njit(cache=True, nogil=True)
+def draw_images(
+    key: np.uint64,
+    first: int,
+    topics: NDArray[np.int32],
+    queries: NDArray[np.int32],
+    recipe: Floats,
+    background: tuple[Words, NDArray[np.uint64], NDArray[np.int32]],
+    topic_tables: tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.int32]],
+    style_tables: tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.int32]],
+    query_words: NDArray[np.uint32],
+    n_words: int,
+    indptr: NDArray[np.int64],
+    words: Words,
+    counts: NDArray[np.uint8],
+) -> bool:
+    """Draw the visterms of images first, first + 1, ..., one for each entry of `topics`.
+
+    Parameters
+    ----------
+    key : uint64, of the data set
+    first : number of the first image
+    topics, queries : (m,) int32, topic and main query of each image
+    recipe : (5,) float64, see `NONZEROS`
+    background : words (n_words,), thresholds and aliases of one alias table
+    topic_tables, style_tables : words, thresholds and aliases, a row for each topic or style
+    query_words : (n_queries, k) uint32, the own words of each query, all as likely
+    n_words : int
+    indptr : (m + 1,) int64, overwritten
+    words, counts : room for the result, overwritten; with no room, only `indptr` is written
+
+    Returns
+    -------
+    bool
+        False when `words` is too short; what was written is then of no use.
+    """
+    found = np.zeros(n_words, dtype=np.int32)
+    seen = np.empty(min(n_words, MAX_TERMS), dtype=np.uint32)
+    background_words, background_threshold, background_other = background
+    topic_words, topic_threshold, topic_other = topic_tables
+    style_words, style_threshold, style_other = style_tables
+    counting = words.shape[0] == 0
+    end = 0
+    indptr[0] = 0
+    for row in range(topics.shape[0]):
+        state = _mix(key ^ _mix(np.uint64(first + row) * _GOLDEN + _GOLDEN))
+        state += _GOLDEN
+        radius = sqrt(-2.0 * log(_uniform(_mix(state))))
+        state += _GOLDEN
+        normal = radius * cos(2.0 * pi * _uniform(_mix(state)))
+        length = recipe[NONZEROS] * exp(recipe[SPREAD] * normal - 0.5 * recipe[SPREAD] ** 2)
+        n_terms: Any = min(max(np.int64(length + 0.5), 1), MAX_TERMS)
+        state += _GOLDEN
+        style = _below(_mix(state), style_words.shape[0])
+        state += _GOLDEN
+        of_topic = recipe[TOPIC] * STRENGTHS * _uniform(_mix(state))
+        of_query = of_topic + recipe[QUERY]
+        of_style = of_query + recipe[STYLE]
+        topic, query = topics[row], queries[row]
+        n_seen = 0
+        for _ in range(n_terms):
+            state += _GOLDEN
+            source = _uniform(_mix(state))
+            state += _GOLDEN
+            bits = _mix(state)
+            if source < of_topic:
+                word = topic_words[topic, _from_alias(bits, topic_threshold[topic], topic_other[topic])]
+            elif source < of_query:
+                word = query_words[query, _below(bits, query_words.shape[1])]
+            elif source < of_style:
+                word = style_words[style, _from_alias(bits, style_threshold[style], style_other[style])]
+            else:
+                word = background_words[_from_alias(bits, background_threshold, background_other)]
+            if found[word] == 0:
+                seen[n_seen] = word
+                n_seen += 1
+            found[word] += 1
+        if counting:
+            for k in range(n_seen):
+                found[seen[k]] = 0
+        else:
+            if end + n_seen > words.shape[0]:
+                return False
+            _sort(seen, n_seen)
+            for k in range(n_seen):
+                words[end + k] = seen[k]
+                counts[end + k] = np.uint8(min(found[seen[k]], MAX_COUNT))
+                found[seen[k]] = 0
+        end += n_seen
+        indptr[row + 1] = end
+    return True
+
+
+def alias_table(weights: Floats) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """Build the alias table of each row of `weights` (Vose's algorithm).
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_tables, n), positive
+
+    Returns
+    -------
+    threshold : ndarray of shape (n_tables, n), uint64
+        Out of 2**32: how often a place is its own.
+    other : ndarray of shape (n_tables, n), int32
+        Whose it is otherwise.
+    """
+    threshold = np.empty(weights.shape, dtype=np.uint64)
+    other = np.empty(weights.shape, dtype=np.int32)
+    _fill_alias_tables(np.ascontiguousarray(weights, dtype=np.float64), threshold, other)
+    return threshold, other
+
+
+@njit(cache=True, nogil=True)
+def _fill_alias_tables(weights: Floats, threshold: NDArray[np.uint64], other: NDArray[np.int32]) -> None:
+    n = weights.shape[1]
+    small = np.empty(n, dtype=np.int32)
+    large = np.empty(n, dtype=np.int32)
+    for row in range(weights.shape[0]):
+        scaled = weights[row] * (n / weights[row].sum())
+        n_small, n_large = 0, 0
+        for place in range(n):
+            other[row, place] = place
+            if scaled[place] < 1.0:
+                small[n_small] = place
+                n_small += 1
+            else:
+                large[n_large] = place
+                n_large += 1
+        while n_small > 0 and n_large > 0:
+            n_small -= 1
+            less, more = small[n_small], large[n_large - 1]
+            threshold[row, less] = np.uint64(scaled[less] * 4294967296.0)
+            other[row, less] = more
+            scaled[more] -= 1.0 - scaled[less]
+            if scaled[more] < 1.0:
+                n_large -= 1
+                small[n_small] = more
+                n_small += 1
+        # what rounding leaves over owns its place wholly
+        for k in range(n_small):
+            threshold[row, small[k]] = np.uint64(4294967296)
+        for k in range(n_large):
+            threshold[row, large[k]] = np.uint64(4294967296)

@@ -1,0 +1,302 @@
+"""Visterm counts of millions of images on disk, read through memory maps: what stands between simulator and learner.
+
+A store is a folder of three arrays, the parts of a CSR matrix: ``indptr.npy`` (int64), ``words.npy`` (uint16, or
+uint32 above 65,536 words, sorted within an image) and ``counts.npy`` (uint8). Several folders of consecutive images
+are read as one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.errors import LookalikeError
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+FILES = ("indptr.npy", "words.npy", "counts.npy")
+MAX_COUNT = 255
+SMALL = 4096
+"""Files of fewer bytes are read, not mapped."""
+
+
+class Shard(NamedTuple):
+    """Memory maps of one folder, and the number of its first image."""
+
+    first: int
+    indptr: npt.NDArray[np.int64]
+    words: npt.NDArray[Any]
+    counts: npt.NDArray[np.uint8]
+
+
+def word_type(n_words: int) -> type[np.uint16] | type[np.uint32]:
+    """Type of word numbers below `n_words`."""
+    return np.uint16 if n_words <= 65_536 else np.uint32
+
+
+def write_arrays(
+    folder: str | os.PathLike[str],
+    indptr: npt.NDArray[np.int64],
+    words: npt.NDArray[Any],
+    counts: npt.NDArray[np.uint8],
+) -> None:
+    """Write the three arrays of a store, all of them or none: beside `folder` first, which is then replaced.
+
+    Parameters
+    ----------
+    folder : path
+        Its parent is made as needed; what it held before goes.
+    indptr : ndarray of shape (n_images + 1,), int64
+    words, counts : ndarray of shape (nnz,), uint16 or uint32, and uint8
+
+    Raises
+    ------
+    LookalikeError
+        When the disk is full or the folder cannot be written; the old folder is then untouched.
+    """
+    target = Path(folder)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    old = target.with_name(f".{target.name}.{os.getpid()}.old")
+    try:
+        beside.mkdir(parents=True, exist_ok=True)
+        arrays: tuple[npt.NDArray[Any], ...] = (indptr, words, counts)
+        for name, array in zip(FILES, arrays, strict=True):
+            np.save(beside / name, array, allow_pickle=False)
+        # a folder cannot be renamed onto one that holds files
+        if target.exists():
+            os.replace(target, old)
+        os.replace(beside, target)
+    except OSError as error:
+        if old.exists() and not target.exists():
+            with suppress(OSError):
+                os.replace(old, target)
+        raise LookalikeError(
+            f"cannot write the visterm store {target}: {error.strerror}; free some space or mend the permissions, "
+            "then run the same command again"
+        ) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def write_store(folder: str | os.PathLike[str], counts: sp.csr_array) -> None:
+    """Write raw visterm counts as a store, whole or not at all.
+
+    Parameters
+    ----------
+    folder : path
+    counts : csr_array of shape (n_images, n_words)
+        Whole numbers, none negative; above 255 they are cut to 255, zeros are not stored.
+
+    Raises
+    ------
+    LookalikeError
+        When a count is negative or not a whole number, or the disk is full.
+    """
+    import scipy.sparse as sp
+
+    matrix = sp.csr_array(counts, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    if matrix.nnz and (matrix.data.min() < 0 or (matrix.data != np.floor(matrix.data)).any()):
+        raise LookalikeError("a visterm store holds how often words occur; give whole numbers, none of them negative")
+    words = matrix.indices.astype(word_type(matrix.shape[1]))
+    write_arrays(folder, matrix.indptr.astype(np.int64), words, np.minimum(matrix.data, MAX_COUNT).astype(np.uint8))
+
+
+class VistermStore:
+    """Visterm counts of consecutive images in one folder or several, read from disk as they are asked for.
+
+    Parameters
+    ----------
+    folders : path, or sequence of paths
+        Stores in the order of their images.
+    n_words : int
+        Number of words of the codebook, the columns of what is read.
+
+    Attributes
+    ----------
+    n_images, n_words, nnz : int
+    shards : list of Shard
+        Memory maps of each folder.
+
+    Raises
+    ------
+    LookalikeError
+        When a folder or a file of it is missing, cut off or not part of a store, or its words are beyond `n_words`
+        (of which only the type is checked here, the words themselves when they are read).
+
+    Examples
+    --------
+    >>> VistermStore(["visterms/shard-0", "visterms/shard-1"], 10_000).rows([3, 1])  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], n_words: int = 10_000
+    ) -> None:
+        paths = [folders] if isinstance(folders, (str, os.PathLike)) else list(folders)
+        if not paths:
+            raise LookalikeError("a visterm store needs at least one folder; give the folders of its shards")
+        if n_words < 1:
+            raise LookalikeError(f"visterm store: n_words is {n_words}; give the number of words of the codebook")
+        self.n_words = n_words
+        self.folders = [Path(path) for path in paths]
+        self.shards: list[Shard] = []
+        first = 0
+        for folder in self.folders:
+            shard = _open(folder, first)
+            self.shards.append(shard)
+            first += len(shard.indptr) - 1
+        self.n_images = first
+        self.nnz = sum(int(shard.indptr[-1]) for shard in self.shards)
+        self._firsts = np.array([shard.first for shard in self.shards], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return self.n_images
+
+    def row_lengths(self) -> npt.NDArray[np.int64]:
+        """Number of distinct words of every image, int64 of shape (n_images,)."""
+        return np.concatenate([np.diff(shard.indptr) for shard in self.shards])
+
+    def rows(self, ids: npt.ArrayLike, dtype: npt.DTypeLike = np.uint8) -> sp.csr_array:
+        """Return the counts of some images.
+
+        Parameters
+        ----------
+        ids : array-like of shape (m,)
+            Numbers of images, in any order, repeated as you like.
+        dtype : data type of the result
+
+        Returns
+        -------
+        csr_array of shape (m, n_words), indices sorted
+
+        Raises
+        ------
+        LookalikeError
+            When there is no such image, or a word is beyond `n_words`.
+        """
+        wanted = np.asarray(ids)
+        if wanted.ndim != 1 or (wanted.size and not np.issubdtype(wanted.dtype, np.integer)):
+            raise LookalikeError("numbers of images must be a list of whole numbers; give row numbers of the store")
+        wanted = wanted.astype(np.int64)
+        if wanted.size and (wanted.min() < 0 or wanted.max() >= self.n_images):
+            raise LookalikeError(
+                f"the visterm store has images 0 to {self.n_images - 1}, not {wanted.min()} to {wanted.max()}; "
+                "ask for images that it has"
+            )
+        owner = np.searchsorted(self._firsts, wanted, side="right") - 1
+        # an empty shard begins where its successor does: the last of them owns the image
+        lengths = np.empty(len(wanted), dtype=np.int64)
+        starts = np.empty(len(wanted), dtype=np.int64)
+        for number in np.unique(owner):
+            mine = owner == number
+            local = wanted[mine] - self.shards[number].first
+            starts[mine] = self.shards[number].indptr[local]
+            lengths[mine] = self.shards[number].indptr[local + 1] - starts[mine]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        indices = np.empty(indptr[-1], dtype=np.int32)
+        data = np.empty(indptr[-1], dtype=dtype)
+        for number in np.unique(owner):
+            mine = np.flatnonzero(owner == number)
+            source = _places(starts[mine], lengths[mine])
+            place = _places(indptr[mine], lengths[mine])
+            indices[place] = self.shards[number].words[source]
+            data[place] = self.shards[number].counts[source]
+        return self._matrix(indptr, indices, data)
+
+    def slices(self, size: int, dtype: npt.DTypeLike = np.uint8) -> Iterator[tuple[int, sp.csr_array]]:
+        """Iterate over all images in blocks of at most `size` of them, in order, none reaching over two shards.
+
+        Yields
+        ------
+        first : int
+            Number of the block's first image.
+        counts : csr_array of shape (at most size, n_words)
+
+        Raises
+        ------
+        LookalikeError
+            When `size` is below 1, or a word is beyond `n_words`.
+        """
+        if size < 1:
+            raise LookalikeError(f"visterm store: cannot read blocks of {size} images; ask for 1 or more")
+        for shard in self.shards:
+            n = len(shard.indptr) - 1
+            for start in range(0, n, size):
+                pointers = np.asarray(shard.indptr[start : min(start + size, n) + 1])
+                part = slice(int(pointers[0]), int(pointers[-1]))
+                indices = shard.words[part].astype(np.int32)
+                data = shard.counts[part].astype(dtype)
+                yield shard.first + start, self._matrix(pointers - pointers[0], indices, data)
+
+    def _matrix(
+        self, indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], data: npt.NDArray[Any]
+    ) -> sp.csr_array:
+        import scipy.sparse as sp
+
+        if len(indices) and indices.max() >= self.n_words:
+            raise LookalikeError(
+                f"the visterm store in {self.folders[0].parent} has word {indices.max()}, but the codebook "
+                f"{self.n_words} words; give the number of words that it was made with"
+            )
+        # both kinds of indices in one type, or scipy converts them one by one
+        kind = np.int32 if len(indices) < 2**31 else np.int64
+        matrix = sp.csr_array(
+            (data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)),
+            shape=(len(indptr) - 1, self.n_words),
+        )
+        matrix.has_sorted_indices = True
+        matrix.has_canonical_format = True
+        return matrix
+
+
+def _places(starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return start, start + 1, ... for each start, so many as its length, one after another."""
+    ends = np.cumsum(lengths)
+    return np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
+
+
+def _open(folder: Path, first: int) -> Shard:
+    """Map the three files of a folder and check that they belong together."""
+    indptr, words, counts = (_map(folder / name) for name in FILES)
+    n_terms = int(indptr[-1]) if indptr.ndim == 1 and indptr.dtype == np.int64 and len(indptr) else -1
+    fits = (
+        n_terms >= 0
+        and indptr[0] == 0
+        and words.dtype in (np.uint16, np.uint32)
+        and counts.dtype == np.uint8
+        and words.shape == counts.shape == (n_terms,)
+        and bool((indptr[1:] >= indptr[:-1]).all())
+    )
+    if not fits:
+        raise LookalikeError(
+            f"the files of the visterm store {folder} do not belong together; delete the folder and make it again"
+        )
+    return Shard(first, indptr, words, counts)
+
+
+def _map(path: Path) -> npt.NDArray[Any]:
+    try:
+        if path.stat().st_size >= SMALL:
+            return np.lib.format.open_memmap(path, mode="r")
+        # an empty array cannot be mapped
+        with path.open("rb") as file:
+            return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+    except FileNotFoundError:
+        raise LookalikeError(
+            f"there is no {path}, which a visterm store needs; make the shard again or mend the path"
+        ) from None
+    except (ValueError, EOFError, OSError) as error:
+        raise LookalikeError(
+            f"cannot read {path}: it is cut off or no NumPy array; delete its folder and make it again"
+        ) from error

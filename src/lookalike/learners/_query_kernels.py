@@ -1,0 +1,440 @@
+"""Compiled loops over a query log: joint relevance of image pairs, and triplets drawn without the image-image matrix.
+
+The relevance of two images is a sum over the queries they share, R(q, p1) R(q, p2) factor(q). With factor
+1 / (S_q S), where S_q is the sum of R over the images of q and S that over everything, it is Pr(p1, p2) (2009 draft,
+equation 19); with factor 1 it is C'C of click counts (NIPS 2009, section 4.1). Every kernel adds the same products in
+the same order, queries ascending, so one that compares a relevance with a threshold agrees with any other to the bit.
+"""
+
+# mypy: allow-untyped-decorators
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Index = int | np.int64
+"""Kernels compile once more for int32 numbers, so those that arrays hold are widened first."""
+
+BLOCK = 256
+"""Triplets drawn side by side; any number gives the same triplets."""
+
+
+class Incidence(NamedTuple):
+    """A query log as CSR both ways; images ascending within a query, queries ascending within an image."""
+
+    query_start: NDArray[np.int64]
+    query_images: NDArray[np.int32]
+    query_weights: NDArray[np.float64]
+    image_start: NDArray[np.int64]
+    image_queries: NDArray[np.int32]
+    image_weights: NDArray[np.float64]
+    factor: NDArray[np.float64]
+
+
+class Proposal(NamedTuple):
+    """Running sums within rows from which q ~ Pr(q | p) and p+ ~ Pr(. | q) are drawn."""
+
+    by_image: NDArray[np.float64]
+    by_query: NDArray[np.float64]
+
+
+class Lists(NamedTuple):
+    """Positives written out for the images of which few proposals would be accepted.
+
+    `slot` is the number of an image's list, -1 for the others; `cumulative` runs within each list.
+    """
+
+    slot: NDArray[np.int32]
+    start: NDArray[np.int64]
+    images: NDArray[np.int32]
+    cumulative: NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def running_sums(start: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the running sums within each row: exact to the row, where one long sum would lose the small rows."""
+    sums = np.empty(values.shape[0], dtype=np.float64)
+    for row in range(start.shape[0] - 1):
+        total = 0.0
+        for k in range(start[row], start[row + 1]):
+            total += values[k]
+            sums[k] = total
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def relevance_of(log: Incidence, p1: Index, p2: Index) -> tuple[float, int]:
+    """Merge the query lists of two images; return their relevance and how many queries they share."""
+    a, a_end = log.image_start[p1], log.image_start[p1 + 1]
+    b, b_end = log.image_start[p2], log.image_start[p2 + 1]
+    total = 0.0
+    shared = 0
+    while a < a_end and b < b_end:
+        qa, qb = log.image_queries[a], log.image_queries[b]
+        if qa < qb:
+            a += 1
+        elif qa > qb:
+            b += 1
+        else:
+            total += log.image_weights[a] * log.image_weights[b] * log.factor[qa]
+            shared += 1
+            a += 1
+            b += 1
+    return total, shared
+
+
+@njit(cache=True, nogil=True)
+def relevance_of_pairs(log: Incidence, p1: NDArray[np.int64], p2: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the relevance of many pairs."""
+    values = np.empty(p1.shape[0], dtype=np.float64)
+    for i in range(p1.shape[0]):
+        values[i] = relevance_of(log, p1[i], p2[i])[0]
+    return values
+
+
+@njit(cache=True, nogil=True)
+def related(
+    log: Incidence, queries: NDArray[np.int64], candidates: NDArray[np.int64], theta: float
+) -> NDArray[np.bool_]:
+    """Return whether each of a query image's candidates has a relevance above `theta` and is another image."""
+    answers = np.empty(candidates.shape, dtype=np.bool_)
+    for i in range(candidates.shape[0]):
+        for j in range(candidates.shape[1]):
+            other = candidates[i, j]
+            answers[i, j] = other != queries[i] and relevance_of(log, queries[i], other)[0] > theta
+    return answers
+
+
+@njit(cache=True, nogil=True)
+def relevant_to(log: Incidence, image: Index, theta: float) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the other images with a relevance above `theta`, ascending, and the relevances, by sorting."""
+    length = 0
+    for k in range(log.image_start[image], log.image_start[image + 1]):
+        q = log.image_queries[k]
+        length += log.query_start[q + 1] - log.query_start[q]
+    others = np.empty(length, dtype=np.int32)
+    products = np.empty(length, dtype=np.float64)
+    n = 0
+    for k in range(log.image_start[image], log.image_start[image + 1]):
+        q = log.image_queries[k]
+        for j in range(log.query_start[q], log.query_start[q + 1]):
+            others[n] = log.query_images[j]
+            products[n] = log.image_weights[k] * log.query_weights[j] * log.factor[q]
+            n += 1
+    order = np.argsort(others, kind="mergesort")  # stable: a candidate's products stay in the order of the queries
+    images = np.empty(length, dtype=np.int32)
+    values = np.empty(length, dtype=np.float64)
+    n = 0
+    i = 0
+    while i < length:
+        other = others[order[i]]
+        total = 0.0
+        while i < length and others[order[i]] == other:
+            total += products[order[i]]
+            i += 1
+        if other != image and total > theta:
+            images[n] = other
+            values[n] = total
+            n += 1
+    return images[:n].copy(), values[:n].copy()
+
+
+@njit(cache=True, nogil=True)
+def _accumulate(log: Incidence, image: Index, value: NDArray[np.float64], touched: NDArray[np.int32]) -> int:
+    """Add an image's relevances up in `value`, which is zero before; return how many images were touched."""
+    n = 0
+    for k in range(log.image_start[image], log.image_start[image + 1]):
+        q = log.image_queries[k]
+        weight = log.image_weights[k]
+        for j in range(log.query_start[q], log.query_start[q + 1]):
+            other = log.query_images[j]
+            if value[other] == 0.0:
+                touched[n] = other
+                n += 1
+            value[other] += weight * log.query_weights[j] * log.factor[q]
+    return n
+
+
+@njit(cache=True, nogil=True)
+def stream(log: Incidence, images: NDArray[np.int64], theta: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return, for each of `images`, how many others are above `theta` and their share of a proposal's probability."""
+    n_images = log.image_start.shape[0] - 1
+    value = np.zeros(n_images, dtype=np.float64)
+    touched = np.empty(n_images, dtype=np.int32)
+    counts = np.zeros(images.shape[0], dtype=np.int64)
+    accepted = np.zeros(images.shape[0], dtype=np.float64)
+    first_query = np.empty(images.shape[0], dtype=np.int64)
+    for i in range(images.shape[0]):
+        start = log.image_start[images[i]]
+        first_query[i] = log.image_queries[start] if start < log.image_start[images[i] + 1] else -1
+    # images of one query after each other: what one touches is then in the cache for the next
+    for i in np.argsort(first_query, kind="mergesort"):
+        image = images[i]
+        kept = 0.0
+        total = 0.0
+        for k in range(_accumulate(log, image, value, touched)):
+            other = touched[k]
+            total += value[other]
+            if value[other] > theta and other != image:
+                kept += value[other]
+                counts[i] += 1
+            value[other] = 0.0
+        if total > 0.0:
+            accepted[i] = kept / total
+    return counts, accepted
+
+
+@njit(cache=True, nogil=True)
+def write_lists(
+    log: Incidence,
+    chosen: NDArray[np.int64],
+    start: NDArray[np.int64],
+    theta: float,
+    images: NDArray[np.int32],
+    cumulative: NDArray[np.float64],
+) -> None:
+    """Write the positives of the `chosen` images, row i from `start[i]` on, with the running sums of relevance."""
+    n_images = log.image_start.shape[0] - 1
+    value = np.zeros(n_images, dtype=np.float64)
+    touched = np.empty(n_images, dtype=np.int32)
+    for i in range(chosen.shape[0]):
+        place = start[i]
+        total = 0.0
+        for k in range(_accumulate(log, chosen[i], value, touched)):
+            other = touched[k]
+            if value[other] > theta and other != chosen[i]:
+                total += value[other]
+                images[place] = other
+                cumulative[place] = total
+                place += 1
+            value[other] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def upper_values(log: Incidence, count: int) -> NDArray[np.float64]:
+    """Return the relevance of all pairs p1 < p2 that share a query; `count` is at least how many there are."""
+    n_images = log.image_start.shape[0] - 1
+    value = np.zeros(n_images, dtype=np.float64)
+    touched = np.empty(n_images, dtype=np.int32)
+    values = np.empty(count, dtype=np.float64)
+    n = 0
+    for image in range(n_images):
+        for k in range(_accumulate(log, np.int64(image), value, touched)):
+            other = touched[k]
+            if other > image:
+                values[n] = value[other]
+                n += 1
+            value[other] = 0.0
+    return values[:n].copy()
+
+
+@njit(cache=True, nogil=True)
+def largest_relevance_bound(log: Incidence) -> NDArray[np.float64]:
+    """Return, for each image, a number that no relevance of another image exceeds: from each query, its heaviest other.
+
+    Rounding keeps the order of sums and products, so the bound holds for the computed relevances too.
+    """
+    n_queries = log.query_start.shape[0] - 1
+    heaviest = np.full(n_queries, -1, dtype=np.int64)
+    second = np.zeros(n_queries, dtype=np.float64)
+    for q in range(n_queries):
+        first = 0.0
+        for k in range(log.query_start[q], log.query_start[q + 1]):
+            weight = log.query_weights[k]
+            if weight > first:
+                second[q] = first
+                first = weight
+                heaviest[q] = k
+            elif weight > second[q]:
+                second[q] = weight
+    n_images = log.image_start.shape[0] - 1
+    bound = np.zeros(n_images, dtype=np.float64)
+    for image in range(n_images):
+        for k in range(log.image_start[image], log.image_start[image + 1]):
+            q = log.image_queries[k]
+            top = heaviest[q]
+            other = second[q] if log.query_images[top] == image else log.query_weights[top]
+            bound[image] += log.image_weights[k] * other * log.factor[q]
+    return bound
+
+
+@njit(cache=True, nogil=True)
+def _mix(x: np.uint64) -> np.uint64:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def seed_row(states: NDArray[np.uint64], i: int, key: NDArray[np.uint64], row: int) -> None:
+    """Set generator `i` to where the numbers of a row of the stream `key` begin: rows are drawn in any order."""
+    states[i] = _mix(_mix(np.uint64(row) + key[0]) ^ key[1])
+
+
+@njit(cache=True, nogil=True)
+def uniform(states: NDArray[np.uint64], i: int) -> float:
+    """Return generator i's next number in [0, 1), a multiple of 2**-53: SplitMix64 (Steele, Lea and Flood 2014)."""
+    states[i] += np.uint64(0x9E3779B97F4A7C15)
+    return np.float64(_mix(states[i]) >> np.uint64(11)) * 2.0**-53
+
+
+@njit(cache=True, nogil=True)
+def _below(states: NDArray[np.uint64], i: int, n: int) -> int:
+    return int(uniform(states, i) * n)  # below n for every n < 2**53
+
+
+@njit(cache=True, nogil=True)
+def _pick(states: NDArray[np.uint64], i: int, cumulative: NDArray[np.float64], start: int, end: int) -> int:
+    """Return a place of the row [start, end) with probability proportional to what its running sum grows by there."""
+    if end - start == 1:
+        return start
+    target = uniform(states, i) * cumulative[end - 1]
+    low, high = start, end - 1  # u * total may round up to the total: the last place is the answer then too
+    while low < high:
+        middle = (low + high) >> 1
+        if cumulative[middle] > target:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit(cache=True, nogil=True)
+def sample_pairs(
+    key: NDArray[np.uint64], log: Incidence, pair_sums: NDArray[np.float64], n: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the relevances of `n` random pairs and weights that make every related pair count alike.
+
+    A query is drawn by its number of pairs (`pair_sums` runs over the queries), then two of its images. A pair comes up
+    once for each query that it shares, hence the weight: one over the number of these.
+    """
+    states = np.empty(1, dtype=np.uint64)
+    values = np.empty(n, dtype=np.float64)
+    weights = np.empty(n, dtype=np.float64)
+    for row in range(n):
+        seed_row(states, 0, key, row)
+        q = _pick(states, 0, pair_sums, 0, pair_sums.shape[0])
+        start, length = log.query_start[q], log.query_start[q + 1] - log.query_start[q]
+        a = _below(states, 0, length)
+        b = _below(states, 0, length - 1)
+        b += b >= a
+        value, shared = relevance_of(log, np.int64(log.query_images[start + a]), np.int64(log.query_images[start + b]))
+        values[row] = value
+        weights[row] = 1.0 / shared
+    return values, weights
+
+
+@njit(cache=True, nogil=True)
+def _is_positive(log: Incidence, image: Index, other: Index, theta: float) -> bool:
+    # two images of one query have a relevance above zero: nothing to compute
+    return other != image and (theta == 0.0 or relevance_of(log, image, other)[0] > theta)
+
+
+@njit(cache=True, nogil=True)
+def _positive(
+    states: NDArray[np.uint64], i: int, log: Incidence, proposal: Proposal, image: Index, theta: float, tries: int
+) -> Index:
+    """Propose until an image is accepted; after `tries`, draw from all that are above `theta`.
+
+    Accepted proposals and the collected images have the same distribution, so changing over after any number of
+    rejections changes nothing but the time.
+    """
+    for _ in range(tries):
+        k = _pick(states, i, proposal.by_image, log.image_start[image], log.image_start[image + 1])
+        q = log.image_queries[k]
+        place = _pick(states, i, proposal.by_query, log.query_start[q], log.query_start[q + 1])
+        other = np.int64(log.query_images[place])
+        if _is_positive(log, image, other, theta):
+            return other
+    images, values = relevant_to(log, image, theta)
+    return np.int64(images[_pick(states, i, np.cumsum(values), 0, values.shape[0])])
+
+
+@njit(cache=True, nogil=True)
+def _irrelevant(states: NDArray[np.uint64], i: int, log: Incidence, image: Index, theta: float, tries: int) -> int:
+    """Draw uniformly from the other images that are not above `theta`, of which there is one at least."""
+    n_images = log.image_start.shape[0] - 1
+    for _ in range(tries):
+        other = _below(states, i, n_images)
+        if not (other == image or relevance_of(log, image, other)[0] > theta):
+            return other
+    excluded = np.sort(np.append(relevant_to(log, image, theta)[0], np.int32(image)))
+    place = _below(states, i, n_images - excluded.shape[0])
+    for k in range(excluded.shape[0]):  # ascending: every excluded image at or below the place moves it up by one
+        if excluded[k] <= place:
+            place += 1
+    return place
+
+
+@njit(cache=True, nogil=True)
+def _propose_block(
+    states: NDArray[np.uint64],
+    log: Incidence,
+    proposal: Proposal,
+    lists: Lists,
+    triplets: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    slot: NDArray[np.int32],
+) -> None:
+    """Write one proposal (or the draw from its list) beside every query image of a block.
+
+    Each loop makes one kind of far memory access for the whole block, so that the processor waits for many at once.
+    """
+    n = triplets.shape[0]
+    for i in range(n):
+        image = triplets[i, 0]
+        slot[i] = lists.slot[image]
+        begin[i], end[i] = log.image_start[image], log.image_start[image + 1]
+    for i in range(n):
+        if slot[i] < 0:
+            begin[i] = log.image_queries[_pick(states, i, proposal.by_image, begin[i], end[i])]
+    for i in range(n):
+        if slot[i] < 0:
+            q = begin[i]
+            begin[i], end[i] = log.query_start[q], log.query_start[q + 1]
+        else:
+            begin[i], end[i] = lists.start[slot[i]], lists.start[slot[i] + 1]
+    for i in range(n):
+        begin[i] = _pick(states, i, proposal.by_query if slot[i] < 0 else lists.cumulative, begin[i], end[i])
+    for i in range(n):
+        triplets[i, 1] = log.query_images[begin[i]] if slot[i] < 0 else lists.images[begin[i]]
+
+
+@njit(cache=True, nogil=True)
+def draw_triplets(
+    key: NDArray[np.uint64],
+    first: int,
+    log: Incidence,
+    proposal: Proposal,
+    lists: Lists,
+    queries: NDArray[np.int32],
+    theta: float,
+    tries: int,
+    exclude_relevant: bool,
+    triplets: NDArray[np.int32],
+) -> None:
+    """Fill rows (p, p+, p-) of the stream `key` from row `first` on; every row is a function of key and its number.
+
+    `tries` is one at least.
+    """
+    n_images = log.image_start.shape[0] - 1
+    states = np.empty(BLOCK, dtype=np.uint64)
+    begin, end = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
+    slot = np.empty(BLOCK, dtype=np.int32)
+    for row in range(0, triplets.shape[0], BLOCK):
+        block = triplets[row : row + BLOCK]
+        for i in range(block.shape[0]):
+            seed_row(states, i, key, first + row + i)
+            block[i, 0] = queries[_below(states, i, queries.shape[0])]
+            block[i, 2] = _below(states, i, n_images)
+        _propose_block(states, log, proposal, lists, block, begin, end, slot)
+        for i in range(block.shape[0]):
+            image, positive, negative = np.int64(block[i, 0]), np.int64(block[i, 1]), np.int64(block[i, 2])
+            if slot[i] < 0 and not _is_positive(log, image, positive, theta):
+                block[i, 1] = _positive(states, i, log, proposal, image, theta, tries - 1)
+            if exclude_relevant and (negative == image or relevance_of(log, image, negative)[0] > theta):
+                block[i, 2] = _irrelevant(states, i, log, image, theta, tries - 1)

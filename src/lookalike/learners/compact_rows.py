@@ -1,0 +1,319 @@
+"""Weighted visterms of millions of images in three bytes an entry, for training that never holds them as a CSR matrix.
+
+`CompactRows` keeps raw counts (one byte) and word numbers (two bytes) as memory-mapped files, its words numbered by
+falling document frequency as the OASIS kernels want them, and weights a row when it is asked for. Stands between a
+`lookalike.features.visterm_store.VistermStore` and `lookalike.learners.large_scale`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.errors import LookalikeError
+from lookalike.learners._oasis_kernels import permute_square
+from lookalike.learners.look_ahead import Rows
+
+if TYPE_CHECKING:
+    from lookalike.features.visterm_store import VistermStore
+
+SLICE = 65_536
+"""Images that are read at a time."""
+
+FILES = ("indptr", "words", "counts", "lengths", "idf", "order", "image_ids")
+
+
+class CompactRows:
+    """Rows of tf-idf weights f_i d_i / ||f d|| (2009 draft, eq. 15), made from counts as they are asked for.
+
+    Parameters
+    ----------
+    folder : path
+        What `build` wrote. Arrays are memory-mapped, so several processes share one copy.
+
+    Attributes
+    ----------
+    image_ids : numpy.ndarray of shape (n,), int32
+        The images, ascending; row i is image ``image_ids[i]``.
+    idf : numpy.ndarray of shape (d,), float64
+        d_i of the words in the user's order, from these images alone; words of weight 0 have no entries.
+    n_features : int
+        Number of words d.
+
+    Raises
+    ------
+    LookalikeError
+        When a file is missing or damaged.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        arrays: dict[str, NDArray[Any]] = {}
+        for name in FILES:
+            path = Path(folder) / f"{name}.npy"
+            try:
+                arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
+            except (OSError, ValueError, EOFError) as error:
+                raise LookalikeError(f"{path} cannot be read ({error}): make the rows anew") from error
+        n, d = len(arrays["image_ids"]), len(arrays["idf"])
+        n_entries = int(arrays["indptr"][-1]) if arrays["indptr"].size else 0
+        sizes = {"indptr": n + 1, "lengths": n, "order": d, "words": n_entries, "counts": n_entries}
+        if any(arrays[name].shape != (size,) for name, size in sizes.items()):
+            raise LookalikeError(f"{folder} holds arrays of different lengths: make the rows anew")
+        self.image_ids, self.idf = np.asarray(arrays["image_ids"]), np.asarray(arrays["idf"])
+        self.n_features = len(self.idf)
+        self._order = np.asarray(arrays["order"])
+        self._place = np.argsort(self._order)
+        # frequent features lead: their weights are looked up far more often
+        self._idf = self.idf[self._order]
+        self._indptr, self._lengths = np.asarray(arrays["indptr"]), np.asarray(arrays["lengths"])
+        self._words, self._counts = arrays["words"], arrays["counts"]
+
+    @classmethod
+    def build(cls, store: VistermStore, image_ids: ArrayLike, folder: str | os.PathLike[str]) -> Self:
+        """Write the rows of some images of a store, in two passes over it, and open them.
+
+        Parameters
+        ----------
+        store : VistermStore
+        image_ids : array-like of int, shape (n,)
+            Ascending, each once: the images whose document frequencies are counted and whose rows are kept.
+        folder : path
+            Replaced whole.
+
+        Raises
+        ------
+        ValueError
+            When the images are not ascending numbers of the store.
+        LookalikeError
+            When the disk is full.
+        """
+        ids = np.asarray(image_ids, dtype=np.int64)
+        if not len(ids) or np.any(np.diff(ids) <= 0) or ids[0] < 0 or ids[-1] >= store.n_images:
+            raise ValueError(f"image_ids must be ascending image numbers from 0 to {store.n_images - 1}, at least one")
+        frequency = np.zeros(store.n_words, dtype=np.int64)
+        for counts, _ in _selected(store, ids):
+            frequency += np.bincount(counts.indices[counts.data > 0], minlength=store.n_words)
+        idf = np.zeros(store.n_words)
+        found = (frequency > 0) & (frequency < len(ids))
+        idf[found] = -np.log(frequency[found] / len(ids))
+        order = np.argsort(-frequency, kind="stable")
+        target = Path(folder)
+        part = target.with_name(f".{target.name}.part")
+        try:
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir(parents=True)
+            _write(part, store, ids, idf, order, int(frequency[idf != 0].sum()))
+            shutil.rmtree(target, ignore_errors=True)
+            part.rename(target)
+        except OSError as error:
+            raise LookalikeError(
+                f"cannot write {target}: {error.strerror or error}; free some space or mend the permissions, "
+                "then run the same command again"
+            ) from error
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+        return cls(target)
+
+    def __len__(self) -> int:
+        return len(self.image_ids)
+
+    def take(self, rows: NDArray[np.integer[Any]], dtype: np.dtype[Any]) -> Rows:
+        """Return weighted rows as the kernels take them: features by falling document frequency.
+
+        Parameters
+        ----------
+        rows : ndarray of int, shape (n,)
+            Row numbers, in any order, repeats allowed.
+        dtype : numpy.dtype
+            float32 or float64.
+
+        Returns
+        -------
+        indptr : ndarray of shape (n + 1,), int64
+        indices : ndarray of shape (nnz,), uint32
+        data : ndarray of shape (nnz,)
+        squared_norms : ndarray of shape (n,), float64
+
+        Raises
+        ------
+        IndexError
+            When there is no such row.
+        """
+        wanted = np.asarray(rows, dtype=np.int64)
+        if wanted.size and (wanted.min() < 0 or wanted.max() >= len(self)):
+            raise IndexError(f"rows must be 0 to {len(self) - 1}; found {wanted.min()} to {wanted.max()}")
+        indptr = np.zeros(len(wanted) + 1, dtype=np.int64)
+        np.cumsum(self._indptr[wanted + 1] - self._indptr[wanted], out=indptr[1:])
+        indices = np.empty(indptr[-1], dtype=np.uint32)
+        data = np.empty(indptr[-1], dtype=dtype)
+        squared_norms = np.empty(len(wanted))
+        _weigh(
+            wanted,
+            self._indptr,
+            self._words,
+            self._counts,
+            self._lengths,
+            self._idf,
+            indptr,
+            indices,
+            data,
+            squared_norms,
+        )
+        return indptr, indices, data, squared_norms
+
+    def weighted(self, counts: sp.csr_array, *, internal: bool = False) -> sp.csr_array:
+        """Weigh other images' raw counts by these document frequencies.
+
+        Parameters
+        ----------
+        counts : csr_array of shape (m, d)
+        internal : bool, default=False
+            With the features by document frequency, as `take` has them, instead of the user's order.
+
+        Returns
+        -------
+        csr_array of shape (m, d), float32
+            Rows of unit length; a row without a weighted word is empty.
+
+        Raises
+        ------
+        ValueError
+            When the counts are of another number of words.
+        """
+        if counts.shape[1] != self.n_features:
+            raise ValueError(f"counts must have {self.n_features} columns, one a word, not {counts.shape[1]}")
+        values = counts.data * self.idf[counts.indices]
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        lengths = np.sqrt(np.bincount(rows, values**2, minlength=counts.shape[0]))
+        with np.errstate(invalid="ignore"):
+            scaled = np.where(values > 0, values / lengths[rows], 0).astype(np.float32)
+        indices = self._place[counts.indices] if internal else counts.indices
+        weights = sp.csr_array((scaled, indices, counts.indptr), shape=counts.shape, copy=True)
+        weights.eliminate_zeros()
+        weights.sort_indices()
+        return weights
+
+    def restore_order(self, W: NDArray[Any]) -> None:
+        """Put W, in place, from the order of features that `take` has into the user's."""
+        permute_square(W, self._place, np.empty_like(W[0]))
+
+
+def _selected(store: VistermStore, ids: NDArray[np.int64]) -> Any:
+    """Give the counts of the chosen images, slice after slice, and how many came before each."""
+    done = 0
+    for first, counts in store.slices(SLICE):
+        inside = ids[np.searchsorted(ids, first) : np.searchsorted(ids, first + counts.shape[0])] - first
+        if len(inside):
+            yield counts if len(inside) == counts.shape[0] else counts[inside], done
+            done += len(inside)
+
+
+def _write(
+    folder: Path,
+    store: VistermStore,
+    ids: NDArray[np.int64],
+    idf: NDArray[np.float64],
+    order: NDArray[np.int64],
+    n_entries: int,
+) -> None:
+    place = np.argsort(order)
+    word_type = np.uint16 if len(idf) <= np.iinfo(np.uint16).max + 1 else np.uint32
+    types = {"indptr": np.int64, "words": word_type, "counts": np.uint8, "lengths": np.float64}
+    shapes = {"indptr": len(ids) + 1, "words": n_entries, "counts": n_entries, "lengths": len(ids)}
+    files = {name: _mapped(folder / f"{name}.npy", types[name], shapes[name]) for name in types}
+    files["indptr"][0] = 0
+    for counts, done in _selected(store, ids):
+        _write_slice(
+            counts.indptr.astype(np.int64),
+            counts.indices,
+            counts.data,
+            idf,
+            place,
+            done,
+            files["indptr"],
+            files["words"],
+            files["counts"],
+            files["lengths"],
+        )
+    for array in files.values():
+        array.flush()
+    np.save(folder / "idf.npy", idf)
+    np.save(folder / "order.npy", order)
+    np.save(folder / "image_ids.npy", ids.astype(np.int32))
+
+
+def _mapped(path: Path, kind: Any, size: int) -> np.memmap[Any, Any]:
+    """Map a new file whose room on the disk is taken now: found full later, the disk would kill the process."""
+    array: np.memmap[Any, Any] = np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=(size,))
+    # not every POSIX system has it
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    return array
+
+
+@njit(cache=True, nogil=True)
+def _write_slice(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    data: NDArray[np.uint8],
+    idf: NDArray[np.float64],
+    place: NDArray[np.int64],
+    done: int,
+    out_indptr: NDArray[np.int64],
+    out_words: NDArray[Any],
+    out_counts: NDArray[np.uint8],
+    out_lengths: NDArray[np.float64],
+) -> None:
+    position = out_indptr[done]
+    for row in range(indptr.shape[0] - 1):
+        squared, n = 0.0, 0
+        for k in range(indptr[row], indptr[row + 1]):
+            weight = data[k] * idf[indices[k]]
+            if weight == 0.0:
+                continue
+            squared += weight * weight
+            # sorted by insertion: a row is short
+            word, hole = place[indices[k]], position + n
+            while hole > position and out_words[hole - 1] > word:
+                out_words[hole] = out_words[hole - 1]
+                out_counts[hole] = out_counts[hole - 1]
+                hole -= 1
+            out_words[hole] = word
+            out_counts[hole] = data[k]
+            n += 1
+        position += n
+        out_indptr[done + row + 1] = position
+        out_lengths[done + row] = np.sqrt(squared)
+
+
+@njit(cache=True, nogil=True)
+def _weigh(
+    rows: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    words: NDArray[Any],
+    counts: NDArray[np.uint8],
+    lengths: NDArray[np.float64],
+    idf: NDArray[np.float64],
+    out_indptr: NDArray[np.int64],
+    out_indices: NDArray[np.uint32],
+    out_data: NDArray[Any],
+    out_squared_norms: NDArray[np.float64],
+) -> None:
+    for i in range(rows.shape[0]):
+        row, place, total = rows[i], out_indptr[i], 0.0
+        for k in range(indptr[row], indptr[row + 1]):
+            word = words[k]
+            value = out_data.dtype.type(counts[k] * idf[word] / lengths[row])
+            out_indices[place] = word
+            out_data[place] = value
+            total += float(value) * float(value)
+            place += 1
+        out_squared_norms[i] = total

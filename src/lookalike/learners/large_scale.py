@@ -1,0 +1,434 @@
+"""OASIS on millions of images: a training run that can be killed at any moment and goes on from its last checkpoint.
+
+`train` takes steps on `lookalike.learners.compact_rows.CompactRows` with triplets that are a function of the seed and
+the number of a block alone, so that all there is to keep is W and how far it got. It scores W on held-out images at
+regular intervals and stops when that has saturated (JMLR section 5.2.1).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.errors import LookalikeError
+from lookalike.files import read_json, write_array, write_json
+from lookalike.learners._oasis_kernels import HEAD_BYTES, oasis_steps
+from lookalike.learners.compact_rows import CompactRows
+from lookalike.learners.look_ahead import BLOCK, LookAhead, Rows
+
+MODES = ("look-ahead", "sequential")
+STOPPING = ("n_steps", "patience", "tolerance")
+"""What may change between two starts of one run."""
+
+SEGMENT = 64
+"""Blocks between two looks at the clock."""
+
+
+class TripletSource(Protocol):
+    """Gives triplets by number, such as `lookalike.learners.query_triplets.QueryTripletSampler`."""
+
+    def chunk(self, number: int, n: int) -> NDArray[np.int32]:
+        """Return the first `n` triplets of chunk `number`, of shape (n, 3)."""
+        ...
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """What decides the result of a run, but for the rows and the triplets.
+
+    `n_steps`, `patience` and `tolerance` only say when to stop, so a checkpoint goes on under others of them. A run
+    that is already past a smaller limit ends where it is.
+
+    Parameters
+    ----------
+    aggressiveness : float
+        C of JMLR eq. 9.
+    n_steps : int
+        The most triplets; rounded up to whole intervals.
+    interval : int
+        Steps between two scores on held-out images; a multiple of `block`.
+    patience : int
+        Scores in a row that may fail to beat the best by `tolerance` before the run stops; 0 never stops early.
+    tolerance : float
+        By how much mean average precision must grow to count.
+    mode : {"look-ahead", "sequential"}
+        Blocks on all threads, or one step after another on one; the same W to the rounding of sums.
+    block : int
+        Triplets of a block of triplets, in both modes.
+    seed : int
+        Of the triplets; only part of what a checkpoint belongs to, since the source of triplets has it already.
+    """
+
+    aggressiveness: float = 0.1
+    n_steps: int = 160_000_000
+    interval: int = 1_048_576
+    patience: int = 10
+    tolerance: float = 0.0
+    mode: str = "look-ahead"
+    block: int = BLOCK
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.aggressiveness > 0:
+            raise ValueError(f"aggressiveness must be larger than 0, not {self.aggressiveness!r}")
+        if self.mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {self.mode!r}")
+        if self.block < 1 or self.interval < 1 or self.interval % self.block:
+            raise ValueError(f"interval must be a multiple of block, {self.block}, not {self.interval}")
+        if self.n_steps < 1:
+            raise ValueError(f"n_steps must be at least 1, not {self.n_steps}")
+        if self.patience < 0 or self.tolerance < 0:
+            raise ValueError("patience and tolerance must not be negative")
+
+
+@dataclass
+class TrainingRun:
+    """What a run has learned and what it took.
+
+    Attributes
+    ----------
+    W : ndarray of shape (d, d), float32
+        In the user's order of features, at the step with the best score.
+    best_step : int
+        That step.
+    curve : list of dict
+        A row for every score: ``step``, ``seconds`` (wall time of the training so far, scores left out), ``map``,
+        ``loss_rate`` (share of the steps since the row before that had a loss; NaN at step 0).
+    n_steps, n_losses, n_updates : int
+        Taken in all.
+    seconds, cpu_seconds : float
+        Of the steps alone, over all starts.
+    stopped : {"saturated", "limit"}
+    resumed : int
+        How often the run went on from a checkpoint.
+    """
+
+    W: NDArray[np.float32]
+    best_step: int
+    curve: list[dict[str, float]]
+    n_steps: int
+    n_losses: int
+    n_updates: int
+    seconds: float
+    cpu_seconds: float
+    stopped: str
+    resumed: int
+
+
+@dataclass
+class _State:
+    """How far a run has got: what a checkpoint holds beside W."""
+
+    step: int = 0
+    losses: int = 0
+    updates: int = 0
+    losses_at_score: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    resumed: int = 0
+    best_step: int = 0
+    curve: list[dict[str, float]] = field(default_factory=list)
+
+
+def train(
+    rows: CompactRows,
+    source: TripletSource,
+    plan: TrainingPlan,
+    score: Callable[[NDArray[np.float32]], float],
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_seconds: float = 300.0,
+    n_threads: int = 1,
+    report: Callable[[str], None] | None = None,
+    report_seconds: float = 10.0,
+) -> TrainingRun:
+    """Learn W from triplets until its score on held-out images no longer grows.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    source : TripletSource
+        Block b of the run is its chunk b.
+    plan : TrainingPlan
+    score : callable (W) -> float
+        Mean average precision on held-out images, with W's features in the order that `rows` gives them.
+    checkpoint : path, optional
+        A folder that the run keeps itself in: W (4 d^2 bytes), the best W so far, and how far it got. A run that is
+        killed, at any moment, goes on from there when it is started again with the same plan; the checkpoint of another
+        plan, of other rows or other triplets is cleared away. It may need room for W five times. The caller removes the
+        folder once it has the result.
+    checkpoint_seconds : float, default=300
+        How often; what a kill loses at most.
+    n_threads : int, default=1
+        Of the look-ahead mode and of nothing else; changes no bit of W.
+    report : callable (str), optional
+        Gets a line about progress every `report_seconds`.
+
+    Returns
+    -------
+    TrainingRun
+
+    Raises
+    ------
+    LookalikeError
+        When W overflows, a score is not a number, the disk is full, or a checkpoint is damaged.
+    """
+    tell = report or (lambda line: None)
+    keeper = _Checkpoint(checkpoint, plan, rows, source) if checkpoint is not None else None
+    state, W = keeper.resume() if keeper is not None else (None, None)
+    if state is None or W is None:
+        state, W = _State(), np.eye(rows.n_features, dtype=np.float32)
+    else:
+        state.resumed += 1
+        tell(f"goes on from step {state.step:,}, where a checkpoint of an earlier start stands")
+    best = None if keeper is not None else W.copy()
+    last_checkpoint = last_report = time.monotonic()
+    end = -(-plan.n_steps // plan.interval) * plan.interval
+    taker = _Taker(rows, source, plan, n_threads)
+    with taker:
+        while True:
+            is_due = state.step % plan.interval == 0 and (not state.curve or state.curve[-1]["step"] < state.step)
+            if is_due and _score(state, W, score, tell):
+                best = _keep_best(keeper, W, state.step, best)
+            # also where a finished run is started again, maybe with another limit
+            if _saturated(state, plan) or state.step >= end:
+                break
+            point = min((state.step // plan.interval + 1) * plan.interval, state.step + SEGMENT * plan.block)
+            wall, cpu = time.perf_counter(), time.process_time()
+            losses, updates = taker.take(W, state.step // plan.block, (point - state.step) // plan.block)
+            state.seconds += (seconds := time.perf_counter() - wall)
+            state.cpu_seconds += time.process_time() - cpu
+            now = time.monotonic()
+            if now - last_report >= report_seconds or point == end:
+                last_report = now
+                tell(_progress(state.step, point, end, losses, seconds))
+            state.step, state.losses, state.updates = point, state.losses + losses, state.updates + updates
+            if keeper is not None and now - last_checkpoint >= checkpoint_seconds:
+                keeper.save(state, W)
+                last_checkpoint = time.monotonic()
+    stopped = "saturated" if _saturated(state, plan) else "limit"
+    if keeper is not None:
+        keeper.save(state, W)  # a caller that is killed before it has written the result starts from here
+        best = keeper.best(state.best_step)
+    assert best is not None
+    rows.restore_order(best)
+    counts = state.step, state.losses, state.updates
+    return TrainingRun(
+        best, state.best_step, state.curve, *counts, state.seconds, state.cpu_seconds, stopped, state.resumed
+    )
+
+
+def _score(
+    state: _State,
+    W: NDArray[np.float32],
+    score: Callable[[NDArray[np.float32]], float],
+    tell: Callable[[str], None],
+) -> bool:
+    """Add a row to the curve; say whether it is the best so far."""
+    if not np.isfinite(W).all():
+        raise LookalikeError(f"W has overflowed before step {state.step:,}: make aggressiveness smaller")
+    value = float(score(W))
+    if not np.isfinite(value):
+        raise LookalikeError(
+            f"the score of W at step {state.step:,} is {value}: hold out images some of which are relevant to others"
+        )
+    steps = state.step - state.curve[-1]["step"] if state.curve else 0
+    loss_rate = (state.losses - state.losses_at_score) / steps if steps else float("nan")
+    highest = max((row["map"] for row in state.curve), default=-np.inf)
+    state.curve.append({"step": state.step, "seconds": state.seconds, "map": value, "loss_rate": loss_rate})
+    state.losses_at_score = state.losses
+    tell(f"step {state.step:,}: mAP {value:.4f} on held-out images, loss rate {loss_rate:.3f}")
+    if value > highest:
+        state.best_step = state.step
+    return value > highest
+
+
+def _saturated(state: _State, plan: TrainingPlan) -> bool:
+    """Whether none of the last `patience` scores beat what was best before them by more than the tolerance."""
+    scores = [row["map"] for row in state.curve]
+    if not plan.patience or len(scores) <= plan.patience:
+        return False
+    return max(scores[-plan.patience :]) <= max(scores[: -plan.patience]) + plan.tolerance
+
+
+def _keep_best(
+    keeper: _Checkpoint | None, W: NDArray[np.float32], step: int, best: NDArray[np.float32] | None
+) -> NDArray[np.float32] | None:
+    if keeper is not None:
+        keeper.save_best(W, step)
+    elif best is not None:
+        best[:] = W
+    return best
+
+
+def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> str:
+    rate = (point - step) / max(seconds, 1e-9)
+    left = (end - point) / rate
+    return (
+        f"{point:,} of at most {end:,} steps, {rate:,.0f} a second, loss rate {losses / (point - step):.3f}, "
+        f"{left / 3600:.1f} h left" + (" unless it saturates before" if left > 0 else "")
+    )
+
+
+class _Taker:
+    """Takes blocks of steps in the plan's mode."""
+
+    def __init__(self, rows: CompactRows, source: TripletSource, plan: TrainingPlan, n_threads: int) -> None:
+        self._rows, self._source, self._plan = rows, source, plan
+        self._ahead = (
+            LookAhead(rows.n_features, np.dtype(np.float32), n_threads=n_threads, block=plan.block)
+            if plan.mode == "look-ahead"
+            else None
+        )
+
+    def __enter__(self) -> _Taker:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._ahead is not None:
+            self._ahead.__exit__(*exception)
+
+    def take(self, W: NDArray[np.float32], first: int, n_blocks: int) -> tuple[int, int]:
+        """Take the steps of `n_blocks` blocks from block `first` on; return (losses, updates)."""
+        if self._ahead is not None:
+            return self._ahead.steps(W, n_blocks, lambda b: self._fetch(first + b), self._plan.aggressiveness)
+        counts = [self._one_by_one(W, first + b) for b in range(n_blocks)]
+        return sum(losses for losses, _ in counts), sum(updates for _, updates in counts)
+
+    def _fetch(self, number: int) -> tuple[Rows, NDArray[np.int32]]:
+        """Return the rows of a block's triplets, and its triplets as numbers of those."""
+        triplets = self._source.chunk(number, self._plan.block)
+        rows = self._rows.take(triplets.ravel(), np.dtype(np.float32))
+        return rows, np.arange(triplets.size, dtype=np.int32).reshape(triplets.shape)
+
+    def _one_by_one(self, W: NDArray[np.float32], number: int) -> tuple[int, int]:
+        rows, triplets = self._fetch(number)
+        longest = 2 * int(np.diff(rows[0]).max(initial=0))
+        n_head = min(self._rows.n_features, HEAD_BYTES // W.itemsize)
+        scratch = np.empty(longest, dtype=np.uint32), np.empty(longest, dtype=W.dtype), np.empty(n_head, dtype=W.dtype)
+        losses, updates = oasis_steps(W, *rows, triplets, self._plan.aggressiveness, *scratch, np.empty(0))
+        return losses, updates
+
+
+class _Checkpoint:
+    """A folder with W, the best W, and the state that names their files; what it names is whole at every moment."""
+
+    def __init__(
+        self, folder: str | os.PathLike[str], plan: TrainingPlan, rows: CompactRows, source: TripletSource
+    ) -> None:
+        self._folder = Path(folder)
+        # the rows by what their weights are made from, since another set of images has other document frequencies; the
+        # triplets by the first of them
+        self._made_by = {
+            **{name: value for name, value in vars(plan).items() if name not in STOPPING},
+            "n_rows": len(rows),
+            "n_features": rows.n_features,
+            "idf": zlib.crc32(np.ascontiguousarray(rows.idf).tobytes()),
+            "triplets": zlib.crc32(np.ascontiguousarray(source.chunk(0, plan.block)).tobytes()),
+        }
+        self._shape = (rows.n_features,) * 2
+        self._named: tuple[str, ...] = ()
+        """Files that the state on the disk needs."""
+
+    @property
+    def _state(self) -> Path:
+        return self._folder / "state.json"
+
+    def resume(self) -> tuple[_State | None, NDArray[np.float32] | None]:
+        """Return the state and W of an earlier start, or nothing where there is none of this plan."""
+        if not self._state.is_file():
+            return None, None
+        with self._reading():
+            kept = read_json(self._state)
+            if kept.pop("made_by") != self._made_by:
+                # first of all what names the others
+                self._state.unlink()
+                self._clear(keep=())
+                return None, None
+            state = _State(**kept)
+            W = self._load(f"W-{state.step}.npy")
+            if state.curve:
+                self._load(f"best-{state.best_step}.npy", mmap_mode="r")
+        self._named = self._files(state)
+        return state, W
+
+    def save(self, state: _State, W: NDArray[np.float32]) -> None:
+        """Keep W and the state; the old ones go only when the new ones are whole."""
+        with self._writing():
+            write_array(W, self._folder / f"W-{state.step}.npy")
+            write_json({**vars(state), "made_by": self._made_by}, self._state)
+        self._named = self._files(state)
+        self._clear(keep=self._named)
+
+    def save_best(self, W: NDArray[np.float32], step: int) -> None:
+        """Keep the best W so far; the one before stays as long as the state on the disk names it."""
+        name = f"best-{step}.npy"
+        with self._writing():
+            write_array(W, self._folder / name)
+        self._clear(keep=(*self._named, name))
+
+    def best(self, step: int) -> NDArray[np.float32]:
+        """Return the best W."""
+        with self._reading():
+            return self._load(f"best-{step}.npy")
+
+    def _files(self, state: _State) -> tuple[str, ...]:
+        return f"W-{state.step}.npy", f"best-{state.best_step}.npy", self._state.name
+
+    def _load(self, name: str, mmap_mode: Literal["r"] | None = None) -> NDArray[np.float32]:
+        W: NDArray[np.float32] = np.load(self._folder / name, mmap_mode=mmap_mode, allow_pickle=False)
+        if W.shape != self._shape or W.dtype != np.float32:
+            raise ValueError(f"{name} holds another matrix")
+        return W
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
+            raise LookalikeError(
+                f"the checkpoint in {self._folder} cannot be read ({error}): remove that folder to start anew"
+            ) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            # numpy's error of a full disk has no number by which `replacing` could know it
+            raise LookalikeError(
+                f"cannot write the checkpoint in {self._folder} ({error}): free some space, then run the same command "
+                "again to go on from the checkpoint before"
+            ) from error
+
+    def _clear(self, keep: tuple[str, ...]) -> None:
+        """Remove what an earlier state or a killed process has left, and nothing that is somebody else's."""
+        for pattern in ("W-*.npy", "best-*.npy", ".W-*.npy", ".best-*.npy", ".state.*.json"):
+            for file in self._folder.glob(pattern):
+                if file.name not in keep:
+                    with suppress(OSError):
+                        file.unlink()
+
+
+def warm_up() -> None:
+    """Compile the kernels of both modes, so that timed runs do not."""
+    rows = (
+        np.array([0, 1, 2, 4], dtype=np.int64),
+        np.array([0, 1, 0, 1], dtype=np.uint32),
+        np.ones(4, dtype=np.float32),
+        np.array([1.0, 1.0, 2.0]),
+    )
+    triplets = np.array([[0, 2, 1]], dtype=np.int32)
+    with LookAhead(2, np.dtype(np.float32), block=1) as ahead:
+        ahead.steps(np.eye(2, dtype=np.float32), 1, lambda number: (rows, triplets), 0.1)
+    scratch = np.empty(4, dtype=np.uint32), np.empty(4, dtype=np.float32), np.empty(2, dtype=np.float32)
+    oasis_steps(np.eye(2, dtype=np.float32), *rows, triplets, 0.1, *scratch, np.empty(0))

@@ -1,0 +1,274 @@
+"""Random triplets from a query log: what OASIS learns from at web scale, drawn without an image-image matrix."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.datasets.query_log import QueryLog, check_theta
+from lookalike.learners._query_kernels import (
+    Incidence,
+    Lists,
+    Proposal,
+    draw_triplets,
+    largest_relevance_bound,
+    relevant_to,
+    running_sums,
+    sample_pairs,
+    stream,
+    upper_values,
+    write_lists,
+)
+from lookalike.learners.triplets import RandomState, as_seed
+
+TRIES = 64
+"""Rejections after which a positive or a negative is drawn from the written-out candidates instead."""
+
+EASY = 0.5
+"""Images of which at least this share of the proposals is accepted need no list: two tries or fewer on average."""
+
+LIST_ENTRIES = 16_000_000
+"""Most positives that are kept in lists, 12 bytes each; the images beyond them propose, and collect after `TRIES`."""
+
+EXACT_PAIRS = 8_000_000
+"""Most image pairs, counted once per query, of which a co-click threshold is found from all of them."""
+
+SAMPLED_PAIRS = 1_000_000
+"""Size of the sample that stands for the pairs of a larger log."""
+
+
+class QueryTripletSampler:
+    """Draw triplets (query image, positive, negative) from a query log.
+
+    The query image p is uniform over the images that have a relevant other image; the positive p+ is another image
+    with probability proportional to its relevance [Pr(p, p+)] above `theta`: q ~ Pr(q | p), then p+ ~ Pr(. | q), again
+    when that gives p itself or a pair at or below `theta` (JMLR sections 2.3 and 5.2.1, equation 10; 2009 draft,
+    equations 18 and 19). The negative is uniform over all images, so now and then it is relevant, or p or p+ itself;
+    JMLR section 2.3 allows this as almost all images are irrelevant to p.
+
+    Parameters
+    ----------
+    log : QueryLog
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        An integer fixes the stream; a generator gives one number that seeds it.
+    theta : float, default=0.0
+        The cut on Pr(p1, p2): only pairs above it are relevant.
+    relevance : {"joint", "co_clicks"}, default="joint"
+        "co_clicks" takes C'C of the raw relevance instead of Pr(p1, p2), cut to its largest values; the positive is
+        proportional to it (NIPS 2009, section 4.1).
+    share : float, optional
+        For "co_clicks": the share of the non-zero values between two different images that is kept, e.g. 0.01. Values
+        equal to the smallest one kept are kept too.
+    exclude_relevant : bool, default=False
+        Draw the negative uniformly from the images that are neither p nor relevant to it. An image to which all
+        others are relevant is then no query image.
+
+    Attributes
+    ----------
+    queries_ : numpy.ndarray of int32
+        The images that come as p, ascending.
+    n_without_positive_ : int
+        How many images have no relevant other image.
+    threshold_ : float
+        `theta`; with "co_clicks" the smallest value kept.
+    threshold_is_exact_ : bool
+        False where the threshold of co-clicks comes from a sample of the pairs, which depends on the log alone.
+
+    Raises
+    ------
+    ValueError
+        When no image is left as a query image, or `theta`, `relevance` and `share` do not go together.
+
+    Examples
+    --------
+    >>> log = QueryLog.from_pairs([0, 0, 1, 1, 1], [0, 1, 1, 2, 3])
+    >>> QueryTripletSampler(log, random_state=0).draw(2).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        log: QueryLog,
+        random_state: RandomState = None,
+        *,
+        theta: float = 0.0,
+        relevance: str = "joint",
+        share: float | None = None,
+        exclude_relevant: bool = False,
+    ) -> None:
+        self._seed = as_seed(random_state)
+        self._drawn = 0
+        self._log = log.incidence(relevance)
+        self.threshold_, self.threshold_is_exact_ = check_theta(theta), True
+        self._theta = self.threshold_
+        if relevance == "co_clicks":
+            if theta != 0 or share is None or not 0 < share <= 1:
+                raise ValueError(f"co_clicks are cut by share, above 0 and up to 1, not by theta; share is {share}")
+            self.threshold_, self.threshold_is_exact_ = _co_click_threshold(self._log, share)
+            # the largest cut that is below the threshold: the values that equal it stay
+            self._theta = float(np.nextafter(self.threshold_, 0)) if share < 1 else 0.0
+        elif share is not None:
+            raise ValueError("share goes with relevance='co_clicks' only: cut the joint relevance with theta")
+        self._exclude_relevant = bool(exclude_relevant)
+        self._tries = TRIES
+        self._proposal = _proposal(self._log)
+        found = _positives(self._log, self._proposal, self._theta)
+        self._lists = _lists(self._log, found, self._theta)
+        queries = found.images
+        self.n_without_positive_ = log.n_images - len(queries)
+        if self._exclude_relevant:
+            queries = queries[~_without_negative(self._log, queries, self._theta)]
+        if not len(queries):
+            raise ValueError(
+                "no image has a relevant other image"
+                + (" and an irrelevant one" if self._exclude_relevant and len(found.images) else "")
+                + ": lower theta, raise share or give a log with more queries"
+            )
+        self.queries_ = queries.astype(np.int32)
+
+    def draw(self, n: int) -> NDArray[np.int32]:
+        """Return the next `n` triplets of the stream; ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
+
+        Parameters
+        ----------
+        n : int
+            How many, not negative.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n, 3), int32
+            Image numbers (query, positive, negative).
+        """
+        triplets = self._rows(_stream_key(self._seed, 0), self._drawn, n)
+        self._drawn += n
+        return triplets
+
+    def chunk(self, number: int, n: int) -> NDArray[np.int32]:
+        """Return the first `n` triplets of chunk `number`: a stream of its own, by the seed and the number alone.
+
+        So a training run can go on anywhere, and rankers can share the chunks out. Threads may call it together.
+
+        Parameters
+        ----------
+        number : int
+            Which chunk, not negative.
+        n : int
+            How many triplets, not negative.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n, 3), int32
+        """
+        if number < 0:
+            raise ValueError(f"there is no chunk {number}: chunks are numbered from 0 on")
+        return self._rows(_stream_key(self._seed, 1, number), 0, n)
+
+    def _rows(self, key: NDArray[np.uint64], first: int, n: int) -> NDArray[np.int32]:
+        if n < 0:
+            raise ValueError(f"cannot draw {n} triplets: give a count that is not negative")
+        triplets = np.empty((n, 3), dtype=np.int32)
+        draw_triplets(
+            key,
+            first,
+            self._log,
+            self._proposal,
+            self._lists,
+            self.queries_,
+            self._theta,
+            self._tries,
+            self._exclude_relevant,
+            triplets,
+        )
+        return triplets
+
+
+def _stream_key(seed: int, *key: int) -> NDArray[np.uint64]:
+    return np.random.SeedSequence(seed, spawn_key=key).generate_state(2, np.uint64).astype(np.uint64)
+
+
+class _Positives(NamedTuple):
+    """Images with a relevant other image, and the share of their proposals that is accepted."""
+
+    images: NDArray[np.int64]
+    accepted: NDArray[np.float64]
+
+
+def _proposal(log: Incidence) -> Proposal:
+    """Return the running sums; a query is drawn by R(q, p) S_q factor(q), with the joint relevance by Pr(q | p)."""
+    by_query = running_sums(log.query_start, log.query_weights)
+    sums = np.zeros(len(log.query_start) - 1)
+    filled = np.diff(log.query_start) > 0
+    sums[filled] = by_query[log.query_start[1:][filled] - 1]
+    weights = log.image_weights * (sums * log.factor)[log.image_queries]
+    return Proposal(running_sums(log.image_start, weights), by_query)
+
+
+def _positives(log: Incidence, proposal: Proposal, theta: float) -> _Positives:
+    """Find the images with a positive: at theta 0 from the queries alone, else by collecting where one may be."""
+    images = np.flatnonzero(largest_relevance_bound(log) > theta)
+    if theta > 0:
+        counts, accepted = stream(log, images, theta)
+        return _Positives(images[counts > 0], accepted[counts > 0])
+    # only the image itself is rejected: its relevance to itself is what is lost
+    own = log.image_weights**2 * log.factor[log.image_queries]
+    own = running_sums(log.image_start, own)
+    last = log.image_start[images + 1] - 1
+    return _Positives(images, 1 - own[last] / proposal.by_image[last])
+
+
+def _lists(log: Incidence, found: _Positives, theta: float) -> Lists:
+    """Write out the positives of the images of which few proposals are accepted, as far as the memory allows."""
+    hard = found.images[found.accepted < EASY]
+    counts = stream(log, hard, theta)[0]
+    fits = np.cumsum(counts) <= LIST_ENTRIES
+    hard, counts = hard[fits], counts[fits]
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    slot = np.full(len(log.image_start) - 1, -1, dtype=np.int32)
+    slot[hard] = np.arange(len(hard), dtype=np.int32)
+    images, cumulative = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+    write_lists(log, hard, start, theta, images, cumulative)
+    return Lists(slot, start, images, cumulative)
+
+
+def _without_negative(log: Incidence, queries: NDArray[np.int64], theta: float) -> NDArray[np.bool_]:
+    """Return which query images have all other images as relevant ones: few can, by the sizes of their queries."""
+    n_images = len(log.image_start) - 1
+    others = np.diff(log.query_start)[log.image_queries] - 1
+    sums = np.concatenate([[0], np.cumsum(others)])
+    reach = sums[log.image_start[queries + 1]] - sums[log.image_start[queries]]
+    answers = np.zeros(len(queries), dtype=np.bool_)
+    for i in np.flatnonzero(reach >= n_images - 1):
+        answers[i] = len(relevant_to(log, int(queries[i]), theta)[0]) == n_images - 1
+    return answers
+
+
+def _co_click_threshold(log: Incidence, share: float) -> tuple[float, bool]:
+    """Return the smallest value in the top `share` of the co-clicks of different images, and whether it is exact."""
+    sizes = np.diff(log.query_start).astype(np.float64)
+    pair_sums = np.cumsum(sizes * (sizes - 1) / 2)
+    if not len(pair_sums) or pair_sums[-1] == 0:
+        return 0.0, True
+    if pair_sums[-1] <= EXACT_PAIRS:
+        values = upper_values(log, int(pair_sums[-1]))
+        place = len(values) - math.ceil(share * len(values))
+        return float(np.partition(values, place)[place]), True
+    # a seed of its own, so that rankers with other seeds have the same threshold
+    values, weights = sample_pairs(_stream_key(0), log, pair_sums, SAMPLED_PAIRS)
+    order = np.argsort(-values, kind="stable")
+    covered = np.cumsum(weights[order])
+    place = np.searchsorted(covered, share * covered[-1])
+    return float(values[order[min(place, len(order) - 1)]]), False
+
+
+def warm_up() -> None:
+    """Compile the kernels (or load them from numba's cache), so that timed runs do not."""
+    log = QueryLog.from_pairs([0, 0, 1, 1, 1], [0, 1, 1, 2, 3])
+    log.joint(0, 1)
+    log.relevant(0)
+    log.are_relevant([0], [[1, 2]])
+    QueryTripletSampler(log, 0, exclude_relevant=True).draw(2)
+    QueryTripletSampler(log, 0, relevance="co_clicks", share=0.5).draw(2)
+    sample_pairs(_stream_key(0), log.incidence(), np.array([1.0, 4.0]), 1)

@@ -1,0 +1,283 @@
+"""The rating page in a real headless browser: rate, reload, export, read back."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+from rating_pages import RatingPage, Watched, make_page, watch
+
+from lookalike.ratings.collect import read_ratings
+from lookalike.ratings.plan import plan_fingerprint
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+pytestmark = pytest.mark.browser
+
+N_CANDIDATES = 8
+
+
+def begin(page: Page, rater: str = "Ada B.") -> None:
+    page.get_by_label("Your name or initials").first.fill(rater)
+    page.get_by_role("button", name="Start rating").click()
+
+
+def answer_shown(page: Page, candidate: int) -> str | None:
+    return page.locator(".card").nth(candidate - 1).get_attribute("data-answer")
+
+
+def focused(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.id"))
+
+
+def click_answer(page: Page, candidate: int, words: str) -> None:
+    page.locator(".card").nth(candidate - 1).get_by_role("button", name=words, exact=True).click()
+
+
+def export(page: Page, folder: Path, button: str = "#export", *, unfinished: bool = False) -> Path:
+    with page.expect_download() as waiting:
+        page.locator(button).click()
+        if unfinished:
+            page.locator("#confirm-yes").click()
+    file = folder / waiting.value.suggested_filename
+    waiting.value.save_as(file)
+    return file
+
+
+def answers_of(ratings: pd.DataFrame) -> dict[tuple[int, int], str]:
+    """What was answered, by (query, position)."""
+    given = ratings[ratings["answered"]]
+    return dict(zip(zip(given["query"], given["position"], strict=True), given["answer"], strict=True))
+
+
+def test_rate_reload_export_and_read_back(tab: Watched, rating_page: RatingPage, tmp_path: Path) -> None:
+    page = tab.page
+    assert page.locator("#title").inner_text() == "Boats & <trees>"
+    begin(page, 'Ada "B", Čapek')
+    # by keyboard: each answer moves on
+    for key in ("g", "n", "3", "ArrowRight", "1"):
+        page.keyboard.press(key)
+    assert [answer_shown(page, number) for number in range(1, 7)] == [
+        "good",
+        "not_good",
+        "cant_say",
+        None,
+        "good",
+        None,
+    ]
+    assert focused(page).startswith("Candidate 6 of 8")
+    page.keyboard.press("Enter")
+    assert page.locator("#where").inner_text() == "Query 2 of 3"
+    assert focused(page).startswith("Candidate 1 of 8")
+    # by mouse; an answer may be changed
+    click_answer(page, 7, "Good")
+    click_answer(page, 2, "Good")
+    click_answer(page, 2, "Can't say")
+    page.get_by_role("button", name="Next query").click()
+    click_answer(page, 8, "Not good")
+    page.keyboard.press("PageUp")
+    assert page.locator("#where").inner_text() == "Query 2 of 3"
+
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    assert page.locator("#where").inner_text() == "Query 2 of 3"
+    assert page.locator("#done-count").inner_text() == "2 of 3 done"
+    assert [answer_shown(page, number) for number in (1, 2, 7)] == [None, "cant_say", "good"]
+
+    page.keyboard.press("PageDown")
+    assert answer_shown(page, 8) == "not_good"
+    page.keyboard.press("Enter")
+    assert page.locator("#end-summary").inner_text() == "You answered 7 candidates of 24 and called 3 good."
+    file = export(page, tmp_path, "#end-export")
+    assert file.name == f"ratings-Ada-B-Čapek-{plan_fingerprint(rating_page.plan)}.csv"
+    assert page.locator("#end-saved").inner_text() == "Exported."
+
+    ratings = read_ratings([file], rating_page.plan)
+    assert set(ratings["rater"]) == {'Ada "B", Čapek'}
+    assert answers_of(ratings) == {
+        (1, 1): "good", (1, 2): "not_good", (1, 3): "cant_say", (1, 5): "good",
+        (2, 2): "cant_say", (2, 7): "good", (3, 8): "not_good",
+    }  # fmt: skip
+    untouched = ratings[~ratings["answered"]]
+    assert len(untouched) == 24 - 7
+    assert set(untouched["answer"]) == {"not_good"}
+    assert not ratings["simulated"].any()
+    assert len(file.read_text().splitlines()) == 1 + 24
+
+
+def test_progress_is_kept_when_the_browser_is_closed(context: BrowserContext, tab: Watched) -> None:
+    begin(tab.page)
+    tab.page.keyboard.press("g")
+    address = tab.page.url
+    tab.page.close()
+    again = watch(context.new_page())
+    again.page.goto(address)
+    assert answer_shown(again.page, 1) == "good"
+    assert focused(again.page).startswith("Candidate 2 of 8")
+    assert again.complaints == []
+
+
+def test_another_plan_has_progress_of_its_own(context: BrowserContext, tab: Watched, tmp_path: Path) -> None:
+    begin(tab.page)
+    tab.page.keyboard.press("g")
+    other = make_page(tmp_path, seed=5)
+    page = context.new_page()
+    page.goto(other.file.as_uri())
+    assert page.locator("#start").is_visible()
+    begin(page, "Bob")
+    assert answer_shown(page, 1) is None
+    page.keyboard.press("n")
+    tab.page.once("dialog", lambda dialog: dialog.accept())
+    tab.page.reload()
+    assert answer_shown(tab.page, 1) == "good"
+
+
+def test_arrows_follow_the_rows_and_stop_at_the_edges(tab: Watched) -> None:
+    page = tab.page
+    begin(page)
+    places = []
+    for key in ("ArrowLeft", "ArrowUp", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowDown"):
+        page.keyboard.press(key)
+        places.append(int(focused(page).split()[1]))
+    assert places == [1, 1, 6, 7, 8, 8, 3, 8]  # five in a row
+    page.set_viewport_size({"width": 420, "height": 800})
+    page.keyboard.press("ArrowUp")
+    assert focused(page).startswith("Candidate 6 ")  # two in a row
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_page_does_not_tell_which_candidates_were_retrieved(tab: Watched, rating_page: RatingPage) -> None:
+    begin(tab.page)
+    content = json.loads(tab.page.locator("#content").text_content() or "")
+    assert set(content) == {"plan", "title", "queries", "query_pictures", "pictures"}
+    for query in content["queries"]:
+        assert set(query) == {"query", "image", "candidates"}
+        assert [len(candidate) for candidate in query["candidates"]] == [2] * N_CANDIDATES  # position and image
+    assert list(content["pictures"]) == sorted(content["pictures"])
+    for source in (rating_page.file.read_text(), tab.page.content()):
+        text = re.sub("base64,[A-Za-z0-9+/=]+", "", source)
+        assert not any(word in text for word in ("retrieved", "random", "rank", ".png"))
+
+
+def test_export_needs_a_name_and_asks_before_the_end(tab: Watched, rating_page: RatingPage, tmp_path: Path) -> None:
+    page = tab.page
+    page.get_by_role("button", name="Start rating").click()
+    assert "Say who you are first" in page.locator("#rater-problem").inner_text()
+    assert page.locator("#rating").is_hidden()
+    begin(page)
+    page.keyboard.press("g")
+    page.locator("#export").click()
+    assert "You have not finished 3 queries" in page.locator("#confirm-text").inner_text()
+    page.locator("#confirm-no").click()
+    assert not tab.complaints
+    ratings = read_ratings([export(page, tmp_path, unfinished=True)], rating_page.plan)
+    assert answers_of(ratings) == {(1, 1): "good"}
+
+
+def test_leaving_warns_until_the_ratings_are_exported(tab: Watched, tmp_path: Path) -> None:
+    page = tab.page
+    asked: list[str] = []
+
+    def accept(dialog: object) -> None:
+        asked.append(dialog.type)  # type: ignore[attr-defined]
+        dialog.accept()  # type: ignore[attr-defined]
+
+    page.on("dialog", accept)
+    begin(page)
+    page.keyboard.press("g")
+    page.reload()
+    assert asked == ["beforeunload"]
+    page.locator(".card").first.click()
+    export(page, tmp_path, unfinished=True)
+    page.reload()
+    assert asked == ["beforeunload"]
+
+
+def test_start_over_asks_and_then_forgets(tab: Watched) -> None:
+    page = tab.page
+    begin(page)
+    page.keyboard.press("g")
+    page.locator("#start-over").click()
+    page.keyboard.press("Escape")
+    assert answer_shown(page, 1) == "good"
+    page.locator("#start-over").click()
+    page.locator("#confirm-yes").click()
+    page.locator("#start").wait_for()
+    begin(page)
+    assert answer_shown(page, 1) is None
+
+
+def test_help_opens_by_key_and_keeps_keys_to_itself(tab: Watched) -> None:
+    page = tab.page
+    begin(page)
+    page.keyboard.press("?")
+    assert page.get_by_role("dialog", name="How to rate").is_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("PageDown")
+    page.keyboard.press("Escape")
+    assert page.get_by_role("dialog").count() == 0
+    assert answer_shown(page, 1) is None
+    assert page.locator("#where").inner_text() == "Query 1 of 3"
+
+
+def test_candidates_and_answers_have_names_and_states(tab: Watched) -> None:
+    page = tab.page
+    begin(page)
+    card = page.get_by_role("group", name="Candidate 1 of 8: not answered, counts as not good")
+    assert card.get_by_role("button", pressed=True).count() == 0
+    page.keyboard.press("g")
+    card = page.get_by_role("group", name="Candidate 1 of 8: good")
+    assert card.get_by_role("button", name="Good", exact=True, pressed=True).count() == 1
+    assert page.locator("#announcement").inner_text() == ("Candidate 1: Good. 1 of 8 answered")
+    # one stop of the Tab key per candidate, then its three answers
+    assert page.locator(".card[tabindex='0']").count() == 1
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert answer_shown(page, 2) == "good"
+    assert page.get_by_role("progressbar", name="Queries done").count() == 1
+
+
+@pytest.mark.parametrize("spoilt", ["{", "null", '{"rater": 1}', '{"rater": "x", "screen": "rate", "current": 99}'])
+def test_damaged_progress_is_passed_over(tab: Watched, rating_page: RatingPage, spoilt: str) -> None:
+    key = "lookalike-rating:" + plan_fingerprint(rating_page.plan)
+    tab.page.evaluate("([key, text]) => localStorage.setItem(key, text)", [key, spoilt])
+    tab.page.reload()
+    begin(tab.page)
+    tab.page.keyboard.press("g")
+    assert answer_shown(tab.page, 1) == "good"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } })",
+        "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }",
+    ],
+    ids=["refused", "full"],
+)
+def test_without_storage_the_page_warns_and_works(
+    context: BrowserContext, rating_page: RatingPage, tmp_path: Path, broken: str
+) -> None:
+    context.add_init_script(broken)
+    seen = watch(context.new_page())
+    seen.page.goto(rating_page.file.as_uri())
+    assert "keeps no progress" in seen.page.locator("#no-storage").inner_text()
+    begin(seen.page)
+    seen.page.keyboard.press("g")
+    ratings = read_ratings([export(seen.page, tmp_path, unfinished=True)], rating_page.plan)
+    assert answers_of(ratings) == {(1, 1): "good"}
+    assert seen.complaints == []
+
+
+def test_a_second_tab_takes_the_answers_of_the_first(context: BrowserContext, tab: Watched) -> None:
+    begin(tab.page)
+    other = context.new_page()
+    other.goto(tab.page.url)
+    other.keyboard.press("g")
+    tab.page.wait_for_selector(".card[data-answer='good']")
+    assert answer_shown(tab.page, 1) == "good"

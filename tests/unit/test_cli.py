@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from lookalike import __version__
+from lookalike.cli import main
+from lookalike.ratings.collect import FILE_COLUMNS
+from lookalike.ratings.plan import plan_fingerprint, read_plan
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Four queries with three neighbours each, and their pictures."""
+    rows = [(f"q{query}.png", f"i{query}{rank}.png", rank) for query in range(4) for rank in (1, 2, 3)]
+    table = pd.DataFrame(rows, columns=["query_path", "path", "rank"])
+    table.to_csv(tmp_path / "neighbours.csv", index=False)
+    for path in {*table["query_path"], *table["path"]}:
+        Image.fromarray(np.full((8, 8, 3), len(path), dtype=np.uint8)).save(tmp_path / path)
+    return tmp_path
+
+
+def rate(project: Path, *more: str) -> int:
+    images, page = str(project), str(project / "page.html")
+    return main(["rate", str(project / "plan.csv"), "--images", images, "--output", page, *more])
+
+
+def from_neighbours(project: Path, *more: str) -> int:
+    sizes = ("--queries", "4", "--retrieved", "3", "--random", "3")
+    return rate(project, "--neighbours", str(project / "neighbours.csv"), *sizes, *more)
+
+
+def test_help_and_version_need_nothing_heavy() -> None:
+    code = (
+        "import sys; from lookalike.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit as stop: assert stop.code == 0\n"
+        "print([name for name in ('numpy', 'pandas', 'PIL', 'numba', 'sklearn') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert "rate" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_module_is_the_command() -> None:
+    command = [sys.executable, "-m", "lookalike", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == f"lookalike {__version__}\n"
+
+
+def test_a_page_from_own_neighbours_and_its_ratings(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert from_neighbours(project, "--title", "My photos") == 0
+    assert "My photos" in (project / "page.html").read_text()
+    plan = read_plan(project / "plan.csv")
+    assert len(plan) == 4 * 6
+    # the plan that is there is the one that pages are made of
+    (project / "page.html").unlink()
+    assert rate(project) == 0
+    assert (project / "page.html").exists()
+
+    name = plan_fingerprint(plan)
+    lines = [
+        f"{name},Ada,{row.query},{row.query_image},{row.position},{row.image},"
+        + ("good,true" if row.rank == 1 else "not_good,false")
+        for row in plan.itertuples()
+    ]
+    (project / "ada.csv").write_text("\n".join([",".join(FILE_COLUMNS), *lines]) + "\n")
+    capsys.readouterr()
+    table = project / "ratings.parquet"
+    assert main(["ratings", str(project / "plan.csv"), str(project / "ada.csv"), "--output", str(table)]) == 0
+    printed = dict(line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert printed["precision at 1"] == "1"
+    assert printed["precision at 3"] == "0.333"
+    assert (pd.read_parquet(table)["answer"] == "good").sum() == 4
+
+
+def test_a_plan_is_never_replaced_by_another(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert from_neighbours(project) == 0
+    before = (project / "plan.csv").read_bytes()
+    assert from_neighbours(project) == 0
+    assert from_neighbours(project, "--seed", "1") == 1
+    assert "exists and holds another plan" in capsys.readouterr().err
+    assert (project / "plan.csv").read_bytes() == before
+
+
+def test_a_mistake_is_one_sentence_and_status_1(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rate(project) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("lookalike: there is no plan")
+    assert len(error.splitlines()) == 1
+    (project / "i01.png").unlink()
+    assert from_neighbours(project) == 1
+    assert "the image i01.png of the plan cannot be shown" in capsys.readouterr().err
+    assert not (project / "plan.csv").exists()
+    (project / "neighbours.csv").unlink()
+    assert from_neighbours(project) == 1
+    assert "there is no file of neighbours" in capsys.readouterr().err
+
+
+def test_fewer_queries_than_asked_is_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert from_neighbours(project, "--queries", "9") == 0
+    assert capsys.readouterr().err == (
+        "lookalike: only 4 test images can be query images of the rating, not 9: all are taken\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", [[], ["rate"], ["rate", "p", "--images", "i"], ["nothing"], ["ratings", "p"]])
+def test_a_wrong_command_line_is_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert "usage: lookalike" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--queries", "0"], ["--seed", "-1"], ["--random", "x"]])
+def test_numbers_out_of_range_are_status_2(project: Path, option: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        from_neighbours(project, *option)
+    assert stop.value.code == 2

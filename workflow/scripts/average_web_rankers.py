@@ -1,0 +1,12 @@
+"""Average the rankers of a data set and save the learner, to be loaded with `lookalike.load`."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.evaluation.web_runs import as_model, averaged
+    from lookalike.files import read_json
+    from lookalike.learners.model_io import save
+
+    fits = [read_json(file) for file in snakemake.input.fits]
+    model = as_model(averaged(snakemake.input.matrices), fits, snakemake.params.settings)
+    save(model, snakemake.output.model, {"dataset": snakemake.wildcards.dataset, "rankers": len(fits)})

@@ -1,0 +1,21 @@
+"""Read the raters' files; where there is none, simulate a panel."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.files import read_table, write_table
+    from lookalike.ratings.collect import read_ratings
+    from lookalike.ratings.panel import label_agreement, simulated_panel
+    from lookalike.ratings.plan import read_plan
+    from lookalike.seeds import integer_seed
+
+    plan, raters = read_plan(snakemake.input.plan), list(snakemake.input.raters)
+    if raters:
+        ratings = read_ratings(raters, plan)
+    else:
+        print("no rater's file is there: the panel is simulated")
+        manifest = read_table(snakemake.input.manifest)
+        agreement = label_agreement(plan, manifest["image_id"].to_numpy(), manifest["label"].to_numpy())
+        seed = integer_seed(snakemake.params.seed, "simulated_panel")
+        ratings = simulated_panel(plan, agreement, snakemake.params.simulated_raters, seed=seed)
+    write_table(ratings, snakemake.output[0])

@@ -1,0 +1,24 @@
+"""Measure recall and time of approximate indices of the test images beside the exact search."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    import numpy as np
+
+    from lookalike.evaluation.approximate_retrieval import IndexSetting, compare_indices
+    from lookalike.evaluation.web_runs import averaged, test_rows
+    from lookalike.evaluation.web_scores import draw_query_images
+    from lookalike.features.visterm_store import VistermStore
+    from lookalike.files import read_table, write_table
+    from lookalike.learners.compact_rows import CompactRows
+    from lookalike.seeds import integer_seed
+
+    settings = snakemake.params.settings
+    store = VistermStore(snakemake.input.visterms, n_words=snakemake.params.words)
+    ids, gallery = test_rows(CompactRows(snakemake.input.rows), store, read_table(snakemake.input.images))
+    queries = draw_query_images(ids, settings["queries"], integer_seed(snakemake.params.seed, "web", "index_queries"))
+    own = np.searchsorted(ids, queries)
+    indices = [IndexSetting(index["index"], index["rank"], tuple(index["parameters"])) for index in settings["indices"]]
+    W = np.ascontiguousarray(averaged(list(snakemake.input.matrices)))
+    table = compare_indices(W, gallery[own], gallery, settings["neighbours"], indices, own=own)
+    write_table(table, snakemake.output[0])

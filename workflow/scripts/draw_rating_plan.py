@@ -1,0 +1,31 @@
+"""Choose the query images that are rated, and mix what OASIS retrieves for them with images without relevance."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    import numpy as np
+
+    from lookalike.evaluation.ranking import Rankings
+    from lookalike.files import read_table
+    from lookalike.ratings.plan import draw_rating_plan, same_label, write_plan
+    from lookalike.seeds import integer_seed
+
+    settings, rankings = snakemake.params.settings, Rankings.load(snakemake.input.ranks)
+    manifest = read_table(snakemake.input.manifest).set_index("image_id")
+    shown = manifest.loc[rankings.query_ids]
+    labels = shown["label"].to_numpy()
+    plan = draw_rating_plan(
+        rankings.query_ids,
+        # with class labels, every image is relevant to the class it is of and to nothing else
+        np.array([(labels == label).sum() - 1.0 for label in labels]),
+        rankings.query_ids[rankings.neighbours],
+        rankings.query_ids,
+        shown["path"].tolist(),
+        same_label(rankings.query_ids, labels),
+        seed=integer_seed(snakemake.params.seed, "ratings"),
+        n_queries=settings["queries"],
+        n_retrieved=settings["retrieved"],
+        n_random=settings["random"],
+        contents=shown["sha256"].tolist(),
+    )
+    write_plan(plan, snakemake.output[0])

@@ -1,0 +1,17 @@
+"""Put the times of all sizes, and that of the study's own training, into one table."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    import pandas as pd
+
+    from lookalike.evaluation.web_runs import runtime_of_ranker
+    from lookalike.evaluation.web_runtime import runtime_table
+    from lookalike.files import read_json, read_table, write_table
+
+    own = [
+        runtime_of_ranker(read_json(fit), read_table(curve))
+        for fit, curve in zip(snakemake.input.fits, snakemake.input.curves, strict=True)
+    ]
+    rows = pd.concat([read_table(file) for file in snakemake.input.runs]).to_dict("records")
+    write_table(runtime_table([*rows, *own]), snakemake.output[0])

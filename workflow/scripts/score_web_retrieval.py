@@ -1,0 +1,33 @@
+"""Let test images query all other test images, by each system, and count what is relevant among the first."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    import numpy as np
+
+    from lookalike.datasets.query_log import QueryLog
+    from lookalike.evaluation.web_runs import averaged, metrics_of, score_retrieval, test_rows
+    from lookalike.features.visterm_store import VistermStore
+    from lookalike.files import read_table, write_table
+    from lookalike.learners.compact_rows import CompactRows
+
+    images, matrices = read_table(snakemake.input.images), list(snakemake.input.matrices)
+    store = VistermStore(snakemake.input.visterms, n_words=snakemake.params.words)
+    ids, gallery = test_rows(CompactRows(snakemake.input.rows), store, images)
+    systems = {"oasis": lambda: np.load(matrices[0])}
+    if len(matrices) > 1:
+        systems["oasis-averaged"] = lambda: averaged(matrices)
+    systems["euclidean"] = lambda: None
+    precision = score_retrieval(
+        systems,
+        ids,
+        gallery,
+        QueryLog.load(snakemake.input.log),
+        images["topic"].to_numpy(),
+        snakemake.params.settings,
+        seed=snakemake.params.seed,
+        n_threads=snakemake.threads,
+        report=lambda line: print(line, flush=True),
+    )
+    write_table(precision, snakemake.output.precision)
+    write_table(metrics_of(precision, snakemake.wildcards.dataset), snakemake.output.metrics)

@@ -1,0 +1,11 @@
+"""Simulate a query log: which images are relevant to which queries, and which images are for training and for testing."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.datasets.web_simulation import WebSimulation
+
+    simulation = WebSimulation.from_settings(snakemake.params.settings, snakemake.params.seed)
+    simulation.write_log(snakemake.output.log)
+    simulation.write_images(snakemake.output.images)
+    print(f"{simulation.n_images:,} images, {simulation.n_queries:,} queries")

@@ -1,0 +1,9 @@
+"""Simulate the visterms of one shard of images."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.datasets.web_simulation import WebSimulation
+
+    simulation = WebSimulation.from_settings(snakemake.params.settings, snakemake.params.seed)
+    simulation.write_shard(int(snakemake.wildcards.shard), snakemake.params.n_shards, snakemake.output[0])

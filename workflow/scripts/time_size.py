@@ -1,0 +1,24 @@
+"""Time one learner up to its end on a simulated set of one size (JMLR Figure 4)."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    import tempfile
+
+    from lookalike.datasets.web_simulation import WebSimulation
+    from lookalike.evaluation.web_runtime import runtime_table, time_lmnn, time_oasis
+    from lookalike.files import write_table
+    from lookalike.seeds import integer_seed
+
+    params, size = snakemake.params, int(snakemake.wildcards.size)
+    if snakemake.wildcards.learner == "lmnn":
+        row = time_lmnn(size, params.runtime, seed=params.seed)
+    else:
+        seed = integer_seed(params.seed, "web", "simulation", size)
+        simulation = WebSimulation.from_settings(params.simulation | {"n_images": size}, seed)
+        with tempfile.TemporaryDirectory() as folder:
+            row = time_oasis(
+                simulation, params.runtime | params.training, seed=params.seed, folder=folder, report=print
+            )
+    print(row)
+    write_table(runtime_table([row]), snakemake.output[0])
