@@ -209,8 +209,7 @@ rule time_size:
         exclusive=1,
     params:
         simulation=simulation_settings,
-        training=lambda wildcards: triplet_settings(wildcards) | WEB[wildcards.dataset]["validation"],
-        runtime=lambda wildcards: WEB[wildcards.dataset]["runtime"],
+        settings=timed_settings,
         seed=SEED,
     script:
         "../scripts/time_size.py"
@@ -278,7 +277,7 @@ for studied_dataset in WEB:
 
 rule list_web_exhibits:
     input:
-        unpack(web_numbers(web_tables)),
+        **{name: WEB_NUMBER_FILES[name] for name in ("precision", "fits", "counts")},
         exhibits=lambda wildcards: exhibit_files(wildcards.dataset),
         metrics=f"{RESULTS}/metrics.parquet",
         code=code("exhibits/write.py", "exhibits/web_catalogue.py", "exhibits/web_context.py"),

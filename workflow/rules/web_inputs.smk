@@ -52,6 +52,18 @@ def triplet_settings(wildcards):
     return {key: value for key, value in training.items() if key not in ("threads", "rankers", "checkpoint_seconds")}
 
 
+def timed_settings(wildcards):
+    """What decides a fit of the runtime study; which other sizes there are does not."""
+    study = WEB[wildcards.dataset]
+    if wildcards.learner == "lmnn":
+        return {key: study["runtime"][key] for key in ("max_iter", "time_limit")}
+    return {
+        **{key: study["training"][key] for key in ("aggressiveness", "patience", "tolerance")},
+        **{f"validation_{key}": value for key, value in study["validation"].items()},
+        "steps_per_image": study["runtime"]["steps_per_image"],
+    }
+
+
 def timed_sizes(dataset, learner):
     """Numbers of images that a learner is timed at."""
     runtime = WEB[dataset].get("runtime", {})

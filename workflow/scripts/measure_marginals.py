@@ -10,8 +10,8 @@ with logged(snakemake.log):
         snakemake.input.log,
         snakemake.input.images,
         snakemake.input.visterms,
+        snakemake.params.words,
         snakemake.output.histograms,
         snakemake.output.counts,
         seed=integer_seed(snakemake.params.seed, "web", "marginals"),
-        n_words=snakemake.params.words,
     )

@@ -12,13 +12,11 @@ with logged(snakemake.log):
 
     params, size = snakemake.params, int(snakemake.wildcards.size)
     if snakemake.wildcards.learner == "lmnn":
-        row = time_lmnn(size, params.runtime, seed=params.seed)
+        row = time_lmnn(size, params.settings, seed=params.seed)
     else:
         seed = integer_seed(params.seed, "web", "simulation", size)
         simulation = WebSimulation.from_settings(params.simulation | {"n_images": size}, seed)
         with tempfile.TemporaryDirectory() as folder:
-            row = time_oasis(
-                simulation, params.runtime | params.training, seed=params.seed, folder=folder, report=print
-            )
+            row = time_oasis(simulation, params.settings, seed=params.seed, folder=folder, report=print)
     print(row)
     write_table(runtime_table([row]), snakemake.output[0])

@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,8 +42,6 @@ RUNTIME_TYPES = {
 """Columns of ``runtime.parquet``."""
 OASIS, LMNN = "OASIS", "LMNN"
 
-SCORES_PER_PASS = 4
-"""Scores in as many steps as there are images, if no power of two is in the way."""
 INTERVALS = 64, 1_048_576
 """Least and most steps between two scores, powers of two."""
 
@@ -53,10 +52,11 @@ VARIANCE = {"classes": 5.0, "shared": 34.0, "own": 8.0, "noise": 6.0}
 
 
 def score_interval(n_images: int) -> int:
-    """Return how many steps OASIS takes between two scores: a power of two near a quarter of the images, 64 at least.
+    """Return how many steps OASIS takes between two scores: the power of two nearest to the images, 64 at least.
 
-    The stopping point is then found to the same relative precision at every size, as far as it grows with the number
-    of images, and blocks of `lookalike.learners.look_ahead.BLOCK` or fewer steps, a power of two as well, divide it.
+    The patience of early stopping is then the same number of passes over the images at every size, more or less, and
+    the stopping point, which comes after many passes, is as finely found. Blocks of
+    `lookalike.learners.look_ahead.BLOCK` or fewer steps, a power of two as well, divide it.
 
     Parameters
     ----------
@@ -65,10 +65,10 @@ def score_interval(n_images: int) -> int:
     Examples
     --------
     >>> [score_interval(n) for n in (60, 600, 20_000, 10_000_000)]
-    [64, 128, 4096, 1048576]
+    [64, 512, 16384, 1048576]
     """
     least, most = INTERVALS
-    nearest = 2 ** round(np.log2(max(n_images, 1) / SCORES_PER_PASS))
+    nearest = 2 ** round(np.log2(max(n_images, 1)))
     return int(min(max(nearest, least), most))
 
 
@@ -117,24 +117,11 @@ def time_oasis(
     LookalikeError
         When no images can be held out, or the disk is full.
     """
-    from lookalike.learners.large_scale import TrainingPlan, train
-    from lookalike.learners.look_ahead import BLOCK
-
     warm_up()
     names = ("web", "runtime", simulation.n_images, repeat)
     scratch = Path(folder) / f"oasis-{simulation.n_images}-{repeat}"
     try:
-        rows, sampler, validation = _prepare(simulation, settings, seed, names, scratch, n_threads)
-        interval = score_interval(simulation.n_images)
-        plan = TrainingPlan(
-            aggressiveness=float(settings["aggressiveness"]),
-            n_steps=max(interval, round(settings["steps_per_image"] * simulation.n_images)),
-            interval=interval,
-            patience=int(settings["patience"]),
-            tolerance=float(settings["tolerance"]),
-            block=min(BLOCK, interval),
-        )
-        run = train(rows, sampler, plan, validation.score, n_threads=n_threads, report=report)
+        run = _learn(simulation, settings, seed, names, scratch, n_threads, report)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     steps, seconds, cpu_seconds = time_to_best(run)
@@ -169,6 +156,32 @@ def time_to_best(run: TrainingRun) -> tuple[int, float, float]:
     best = max(run.curve[1:], key=lambda row: row["map"])
     share = best["seconds"] / run.seconds if run.seconds else 0.0
     return int(best["step"]), float(best["seconds"]), float(share * run.cpu_seconds)
+
+
+def _learn(
+    simulation: WebSimulation,
+    settings: Mapping[str, Any],
+    seed: int,
+    names: tuple[str | int, ...],
+    scratch: Path,
+    n_threads: int,
+    report: Callable[[str], None] | None,
+) -> TrainingRun:
+    """Make the images and what `train` needs, and train."""
+    from lookalike.learners.large_scale import TrainingPlan, train
+    from lookalike.learners.look_ahead import BLOCK
+
+    rows, sampler, validation = _prepare(simulation, settings, seed, names, scratch, n_threads)
+    interval = score_interval(simulation.n_images)
+    plan = TrainingPlan(
+        aggressiveness=float(settings["aggressiveness"]),
+        n_steps=max(interval, round(settings["steps_per_image"] * simulation.n_images)),
+        interval=interval,
+        patience=int(settings["patience"]),
+        tolerance=float(settings["tolerance"]),
+        block=min(BLOCK, interval),
+    )
+    return train(rows, sampler, plan, validation.score, n_threads=n_threads, report=report)
 
 
 def _prepare(
@@ -245,9 +258,7 @@ def _gaussian_map(
     return np.asarray(directions * (lengths / np.linalg.norm(directions, axis=1))[:, None])
 
 
-def time_lmnn(
-    n: int, settings: Mapping[str, Any], *, seed: int, n_threads: int = 1, repeat: int = 0
-) -> dict[str, Any]:
+def time_lmnn(n: int, settings: Mapping[str, Any], *, seed: int, n_threads: int = 1, repeat: int = 0) -> dict[str, Any]:
     """Time LMNN with an active set on `n` simulated labelled rows of 784 features in 10 classes (`mnist_like`).
 
     Parameters
@@ -313,9 +324,11 @@ def runtime_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def warm_up() -> None:
-    """Compile what a run of OASIS uses (or load it from numba's cache), so that no timed step does."""
-    from lookalike.evaluation import retrieval
-    from lookalike.learners import large_scale, query_triplets
+    """Compile what a run of OASIS uses (or load it from numba's cache), so that no timed step does: by a tiny run."""
+    from lookalike.datasets.web_simulation import WebSimulation
 
-    for module in (retrieval, query_triplets, large_scale):
-        module.warm_up()
+    tiny = WebSimulation(n_images=60, words=200, nonzeros=5, topic_words=5, style_words=5, styles=1)
+    settings = {"aggressiveness": 1.0, "steps_per_image": 1, "patience": 0, "tolerance": 0.0}
+    settings |= {"validation_images": 20, "validation_queries": 1}
+    with TemporaryDirectory() as folder:
+        _learn(tiny, settings, 0, ("warm up",), Path(folder), 1, None)

@@ -142,7 +142,8 @@ class Validation:
             At most so many images query, drawn from those that have a relevant one among the held-out.
         seed : int, SeedSequence or Generator
         theta : float, default=0.0
-            Images are relevant to each other when Pr(p1, p2), of the log of `rows` and these, is above it (JMLR eq. 10).
+            Images are relevant to each other when Pr(p1, p2) is above it (JMLR eq. 10), in the log of those that are
+            learned from and those held out.
         n_threads : int, default=1
 
         Raises

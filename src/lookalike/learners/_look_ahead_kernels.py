@@ -255,7 +255,7 @@ def visit_rows(
         for a in range(old_place[i], old_place[i + 1]):
             stop = min(d, ahead + share)
             for k in range(ahead, stop, line):
-                _prefetch(W, following, k)
+                _prefetch(W, following, k)  # type: ignore[call-arg]
             ahead = stop
             t = old_triplet[a]
             if old_tau[t] != 0.0:
@@ -264,7 +264,7 @@ def visit_rows(
         for a in range(place[i], place[i + 1]):
             stop = min(d, ahead + share)
             for k in range(ahead, stop, line):
-                _prefetch(W, following, k)
+                _prefetch(W, following, k)  # type: ignore[call-arg]
             ahead = stop
             t = triplet[a]
             scores[t] += float(weight[a]) * float(_dot(W, i, start[t], start[t + 1], index, value))

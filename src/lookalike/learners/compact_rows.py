@@ -314,6 +314,7 @@ def _weigh(
             value = out_data.dtype.type(counts[k] * idf[word] / lengths[row])
             out_indices[place] = word
             out_data[place] = value
-            total += float(value) * float(value)
+            # float() would leave single precision as it is here
+            total += np.float64(value) * np.float64(value)
             place += 1
         out_squared_norms[i] = total

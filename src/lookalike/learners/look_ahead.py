@@ -136,8 +136,8 @@ class LookAhead:
         return losses, updates
 
     def _visit(self, W: NDArray[Any], part: int, old: _Block, now: _Block) -> None:
-        block = *now.inverted, *now.differences
-        visit_rows(W, part, PARTS, *old.inverted, old.tau, *old.differences, *block, self._scores[part])
+        scores = self._scores[part]
+        visit_rows(W, part, PARTS, *old.inverted, old.tau, *old.differences, *now.inverted, *now.differences, scores)
 
     def _do(self, tasks: list[Callable[[], None]]) -> None:
         """Do all tasks, each thread taking the next one that nobody has."""

@@ -1,0 +1,279 @@
+"""Steps per second of OASIS at web scale: look-ahead on threads beside one step after another and plain NumPy.
+
+The images and the query log are simulated (`lookalike.datasets.web_simulation`): about 70 of 10,000 words an image,
+drawn with Zipf exponent 0.8, and triplets of co-queried images. W is trained first, by look-ahead, since a trained W
+has fewer losses than the identity and a step without a loss writes nothing; the loss rate is part of the result. Then
+the methods take turns, each going on from where the one before left W, on triplets of its own:
+
+- sequential: the compiled step of `OASIS.fit`, as `large_scale.train` takes it;
+- look-ahead: `lookalike.learners.look_ahead`, for every size of a block and number of threads;
+- NumPy: the same step on the block of W at the non-zeros only (np.ix_), float32, one thread.
+
+All of them include drawing the triplets and weighting the rows. Wall time means something on a quiet machine only;
+processor time, of all threads together, stands beside it, and so does the load.
+
+    python benchmarks/web_training.py --output results/benchmarks/web_training.json
+"""
+
+from __future__ import annotations
+
+import os
+
+# before numpy is imported
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import argparse
+import json
+import platform
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import lookalike
+from lookalike.datasets.query_log import QueryLog
+from lookalike.datasets.web_simulation import WebSimulation
+from lookalike.features.visterm_store import VistermStore
+from lookalike.learners import large_scale
+from lookalike.learners.compact_rows import CompactRows
+from lookalike.learners.large_scale import TrainingPlan
+from lookalike.learners.look_ahead import BLOCK
+from lookalike.learners.query_triplets import QueryTripletSampler
+
+AGGRESSIVENESS = 0.1
+CHUNKS = 1_000_000
+"""Distance between the numbers of the triplet chunks of two methods, so that none sees those of another."""
+
+
+class Timing(NamedTuple):
+    """One turn of one method."""
+
+    seconds: float
+    cpu_seconds: float
+    losses: int
+    steps: int
+
+
+class OneMethod:
+    """Takes steps in one way on whatever W it is given; its triplets begin at a chunk of its own."""
+
+    def __init__(
+        self,
+        rows: CompactRows,
+        source: QueryTripletSampler,
+        number: int,
+        mode: str,
+        block: int = BLOCK,
+        n_threads: int = 1,
+    ) -> None:
+        self.plan = TrainingPlan(aggressiveness=AGGRESSIVENESS, interval=block, mode=mode, block=block)
+        self._taker = large_scale._Taker(rows, source, self.plan, n_threads)
+        self._chunk = number * CHUNKS
+
+    def take(self, W: np.ndarray, n_steps: int) -> Timing:
+        """Take at least so many steps on W."""
+        n_blocks = max(1, n_steps // self.plan.block)
+        wall, cpu = time.perf_counter(), time.process_time()
+        losses, _ = self._taker.take(W, self._chunk, n_blocks)
+        self._chunk += n_blocks
+        return Timing(time.perf_counter() - wall, time.process_time() - cpu, losses, n_blocks * self.plan.block)
+
+    def close(self) -> None:
+        """End its threads."""
+        self._taker.__exit__()
+
+
+class NumPy:
+    """A NumPy loop over the block of W at the non-zeros only (np.ix_), float32."""
+
+    BLOCK = 64
+
+    def __init__(self, rows: CompactRows, source: QueryTripletSampler, number: int) -> None:
+        self._rows, self._source, self._chunk = rows, source, number * CHUNKS
+        self._difference = np.zeros(rows.n_features, dtype=np.float32)
+
+    def take(self, W: np.ndarray, n_steps: int) -> Timing:
+        """Take at least so many steps on W."""
+        n_blocks, losses = max(1, n_steps // self.BLOCK), 0
+        wall, cpu = time.perf_counter(), time.process_time()
+        for _ in range(n_blocks):
+            losses += self._block(W)
+            self._chunk += 1
+        return Timing(time.perf_counter() - wall, time.process_time() - cpu, losses, n_blocks * self.BLOCK)
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+    def _block(self, W: np.ndarray) -> int:
+        triplets = self._source.chunk(self._chunk, self.BLOCK)
+        indptr, indices, data, _ = self._rows.take(triplets.ravel(), np.dtype(np.float32))
+        images = [(indices[a:b], data[a:b]) for a, b in pairwise(indptr)]
+        difference, losses = self._difference, 0
+        for t in range(0, len(images), 3):
+            (index, value), positive, negative = images[t : t + 3]
+            difference[positive[0]] = positive[1]
+            difference[negative[0]] -= negative[1]
+            support = np.union1d(positive[0], negative[0])
+            v = difference[support]
+            difference[support] = 0
+            block = np.ix_(index, support)
+            loss = 1 - value @ W[block] @ v
+            if loss > 0:
+                losses += 1
+                norm = value @ value * (v @ v)
+                if norm > 0:
+                    W[block] += min(AGGRESSIVENESS, loss / norm) * np.outer(value, v)
+        return losses
+
+
+def simulate(simulation: WebSimulation, folder: Path) -> tuple[CompactRows, QueryTripletSampler]:
+    """Return the rows of all simulated images, and triplets from their log."""
+    simulation.write_shard(0, 1, folder / "visterms")
+    store = VistermStore(folder / "visterms", simulation.words)
+    rows = CompactRows.build(store, np.arange(store.n_images), folder / "rows")
+    log = simulation.log()
+    pairs = QueryLog.from_pairs(log.query, log.image, log.relevance, log.n_queries, log.n_images)
+    return rows, QueryTripletSampler(pairs, 0)
+
+
+def check_agreement(folder: Path) -> None:
+    """Stop unless all methods learn one and the same W from the same triplets."""
+    small = WebSimulation(n_images=2_000, words=500, nonzeros=30, topic_words=40, style_words=40)
+    rows, source = simulate(small, folder / "small")
+    learned = []
+    methods: list[Any] = [OneMethod(rows, source, 1, mode=mode, block=NumPy.BLOCK) for mode in large_scale.MODES]
+    for method in [*methods, NumPy(rows, source, 1)]:
+        W = np.eye(small.words, dtype=np.float32)
+        method.take(W, 10 * NumPy.BLOCK)
+        method.close()
+        learned.append(W)
+    if not all(np.allclose(W, learned[0], atol=1e-4) for W in learned) or np.allclose(learned[0], np.eye(small.words)):
+        raise SystemExit("the methods learn different matrices: their speed means nothing")
+
+
+def make_methods(
+    rows: CompactRows, source: QueryTripletSampler, blocks: list[int], threads: list[int]
+) -> dict[str, tuple[dict[str, Any], Any, int]]:
+    """Return each method's settings, the method, and by what the number of its steps is divided."""
+    methods: dict[str, tuple[dict[str, Any], Any, int]] = {
+        "NumPy, non-zeros only (np.ix_)": ({"threads": 1}, NumPy(rows, source, 1), 64),
+        "sequential": ({"threads": 1}, OneMethod(rows, source, 2, mode="sequential"), 4),
+    }
+    for n_threads in threads:
+        for block in blocks:
+            settings = {"threads": n_threads, "block": block}
+            method = OneMethod(rows, source, 2 + len(methods), mode="look-ahead", block=block, n_threads=n_threads)
+            methods[f"look-ahead, {n_threads} thread{'s' * (n_threads > 1)}, block {block:,}"] = settings, method, 1
+    return methods
+
+
+def measure(methods: dict[str, tuple[dict[str, Any], Any, int]], W: np.ndarray, n_steps: int, repeat: int) -> list[Any]:
+    """Return what each method took, in `repeat` turns."""
+    turns: dict[str, list[Timing]] = {name: [] for name in methods}
+    for _ in range(repeat):
+        for name, (_, method, divisor) in methods.items():
+            turns[name].append(method.take(W, n_steps // divisor))
+    sequential = median(turn.steps / turn.seconds for turn in turns["sequential"])
+    results = []
+    for name, (settings, _, _) in methods.items():
+        speeds = [turn.steps / turn.seconds for turn in turns[name]]
+        steps = sum(turn.steps for turn in turns[name])
+        results.append(
+            {
+                "method": name,
+                **settings,
+                "steps_per_second": {"median": median(speeds), "best": max(speeds), "all": speeds},
+                "cpu_microseconds_per_step": 1e6 * sum(turn.cpu_seconds for turn in turns[name]) / steps,
+                "loss_rate": sum(turn.losses for turn in turns[name]) / steps,
+                "times_as_fast_as_sequential": median(speeds) / sequential,
+            }
+        )
+    return results
+
+
+def benchmark(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Simulate, train for a while and measure."""
+    simulation = WebSimulation(n_images=arguments.images)
+    rows, source = simulate(simulation, folder)
+    W = np.eye(rows.n_features, dtype=np.float32)
+    methods = make_methods(rows, source, arguments.blocks, arguments.threads)
+    first = OneMethod(rows, source, 0, mode="look-ahead", n_threads=max(arguments.threads))
+    identity = first.take(W, 1)
+    warm = first.take(W, arguments.warm_steps)
+    first.close()
+    before = os.getloadavg()
+    results = measure(methods, W, arguments.steps, arguments.repeat)
+    for _, method, _ in methods.values():
+        method.close()
+    return {
+        "data": "simulated",
+        "images": len(rows),
+        "dimensions": rows.n_features,
+        "mean_non_zeros": float(np.diff(rows.take(np.arange(len(rows)), np.dtype(np.float32))[0]).mean()),
+        "warm_steps": identity.steps + warm.steps,
+        "loss_rate_of_first_block": identity.losses / identity.steps,
+        "load_average": {"before": before, "after": os.getloadavg()},
+        "results": results,
+    }
+
+
+def processor() -> str:
+    """Return the processor's name where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--images", type=int, default=50_000, help="simulated images (50000)")
+    parser.add_argument("--blocks", type=int, nargs="+", default=[512, 1024, 2048, 4096, 8192], help="(512 ... 8192)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="of the look-ahead (1 2)")
+    parser.add_argument("--warm-steps", type=int, default=500_000, help="taken before anything is measured (500000)")
+    parser.add_argument("--steps", type=int, default=65_536, help="of a turn; the slower methods take fewer (65536)")
+    parser.add_argument("--repeat", type=int, default=3, help="turns of each method (3)")
+    parser.add_argument("--output", type=Path, help="also write everything as JSON to this file")
+    arguments = parser.parse_args()
+    if min(*arguments.blocks, *arguments.threads, arguments.steps, arguments.repeat, arguments.warm_steps) < 1:
+        parser.error("--blocks, --threads, --warm-steps, --steps and --repeat must be at least 1")
+
+    large_scale.warm_up()
+    with tempfile.TemporaryDirectory() as folder:
+        check_agreement(Path(folder))
+        result = benchmark(arguments, Path(folder))
+    print(
+        f"{result['images']:,} simulated images of {result['mean_non_zeros']:.0f} non-zeros, d = "
+        f"{result['dimensions']:,}, after {result['warm_steps']:,} steps; "
+        f"load {result['load_average']['before'][0]:.1f}"
+    )
+    print(f"{'':36}{'steps/s, median':>16}{'best':>10}{'us cpu/step':>13}{'loss rate':>11}{'x sequential':>14}")
+    for row in result["results"]:
+        speed = row["steps_per_second"]
+        print(
+            f"{row['method']:36}{speed['median']:16,.0f}{speed['best']:10,.0f}{row['cpu_microseconds_per_step']:13.1f}"
+            f"{row['loss_rate']:11.3f}{row['times_as_fast_as_sequential']:14.2f}"
+        )
+    if arguments.output:
+        import numba
+
+        machine = {
+            "processor": processor(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "numba": numba.__version__,
+            "lookalike": lookalike.__version__,
+        }
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        arguments.output.write_text(json.dumps({"machine": machine, **result}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
