@@ -14,7 +14,8 @@ demo: $(VENV)/.runtime ## run the whole workflow on synthetic images made by cod
 	@$(BIN)/snakemake --cores $(CORES) demo || { \
 	echo "the demo did not finish; what is done stays: start it again with make demo"; \
 	echo "(if Snakemake says that the folder is locked and no other run is under way: make unlock)"; exit 1; }
-	@cat results/demo/exhibits/headline.txt results/demo_landmarks/exhibits/headline.txt
+	@cat results/demo/exhibits/headline.txt results/demo_landmarks/exhibits/headline.txt \
+	results/websim_demo/exhibits/headline.txt
 
 test: $(VENV)/.development ## run the whole test-suite
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile
@@ -33,6 +34,8 @@ benchmarks: $(VENV)/.runtime ## measure speed beside named peers; IMAGES=folder 
 	$(BIN)/python benchmarks/diagonal_learners.py --output results/benchmarks/diagonal_learners.json
 	$(BIN)/python benchmarks/approximate_words.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/approximate_words.json
 	$(BIN)/python benchmarks/quadratic_programmes.py
+	$(BIN)/python benchmarks/web_training.py --output results/benchmarks/web_training.json
+	$(BIN)/python benchmarks/web_retrieval.py --output results/benchmarks/web_retrieval.json
 
 unlock: $(VENV)/.runtime ## free the work folder after a run was killed so hard that Snakemake could not
 	$(BIN)/snakemake --unlock

@@ -3,7 +3,7 @@
 The images and the query log are simulated (`lookalike.datasets.web_simulation`): about 70 of 10,000 words an image,
 drawn with Zipf exponent 0.8, and triplets of co-queried images. W is trained first, by look-ahead, since a trained W
 has fewer losses than the identity and a step without a loss writes nothing; the loss rate is part of the result. Then
-the methods take turns, each going on from where the one before left W, on triplets of its own:
+the methods take turns, each from the same W, on triplets that it has not seen before:
 
 - sequential: the compiled step of `OASIS.fit`, as `large_scale.train` takes it;
 - look-ahead: `lookalike.learners.look_ahead`, for every size of a block and number of threads;
@@ -174,8 +174,10 @@ def make_methods(
 def measure(methods: dict[str, tuple[dict[str, Any], Any, int]], W: np.ndarray, n_steps: int, repeat: int) -> list[Any]:
     """Return what each method took, in `repeat` turns."""
     turns: dict[str, list[Timing]] = {name: [] for name in methods}
+    start = W.copy()
     for _ in range(repeat):
         for name, (_, method, divisor) in methods.items():
+            W[:] = start
             turns[name].append(method.take(W, n_steps // divisor))
     sequential = median(turn.steps / turn.seconds for turn in turns["sequential"])
     results = []
@@ -236,8 +238,8 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=50_000, help="simulated images (50000)")
     parser.add_argument("--blocks", type=int, nargs="+", default=[512, 1024, 2048, 4096, 8192], help="(512 ... 8192)")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="of the look-ahead (1 2)")
-    parser.add_argument("--warm-steps", type=int, default=500_000, help="taken before anything is measured (500000)")
-    parser.add_argument("--steps", type=int, default=65_536, help="of a turn; the slower methods take fewer (65536)")
+    parser.add_argument("--warm-steps", type=int, default=300_000, help="taken before anything is measured (300000)")
+    parser.add_argument("--steps", type=int, default=32_768, help="of a turn; the slower methods take fewer (32768)")
     parser.add_argument("--repeat", type=int, default=3, help="turns of each method (3)")
     parser.add_argument("--output", type=Path, help="also write everything as JSON to this file")
     arguments = parser.parse_args()

@@ -234,7 +234,9 @@ def _cross_check_web(config: Config, dataset: str, study: Config) -> None:
             f"config: {place}.training: co_clicks are cut by `share`, such as 0.01, and not by theta: set it"
         )
     if training["relevance"] == "joint" and "share" in training:
-        raise LookalikeError(f"config: {place}.training.share goes with co_clicks only: cut the joint relevance by theta")
+        raise LookalikeError(
+            f"config: {place}.training.share goes with co_clicks only: cut the joint relevance by theta"
+        )
 
 
 def _synthetic_names(config: Config, dataset: str) -> list[str]:

@@ -88,8 +88,14 @@ def read_table(path: str | os.PathLike[str]) -> Any:
 
 def write_array(array: np.ndarray, path: str | os.PathLike[str]) -> None:
     """Write an array as ``.npy``."""
-    with replacing(path) as part:
-        np.save(part, array, allow_pickle=False)
+    array = np.asarray(array)
+    if array.dtype.hasobject:
+        raise ValueError("an array of objects cannot be written without pickling: give it a plain dtype")
+    array = array if array.flags.c_contiguous or array.flags.f_contiguous else np.ascontiguousarray(array)
+    with replacing(path) as part, part.open("wb") as file:
+        # not np.save: its error of a full disk has no number to know it by, and of the last bytes there is none at all
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        file.write((array if array.flags.c_contiguous else array.T).data)
 
 
 def write_csr(matrix: sp.csr_array, path: str | os.PathLike[str]) -> None:

@@ -14,6 +14,7 @@ COPIED = ["Snakefile", "config.yaml", "workflow", "src", "envs", "profiles", "te
 # targets of the synthetic data sets, one a study
 CATEGORY = "category_demo"
 LANDMARK = "demo_landmarks"
+WEB = "websim_demo"
 
 
 @dataclass(frozen=True)

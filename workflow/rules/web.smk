@@ -259,9 +259,7 @@ for studied_dataset in WEB:
                 reference=RESOURCES / "reference-values.csv",
                 code=code("exhibits/web_catalogue.py", "exhibits/web_context.py"),
             output:
-                expand(
-                    f"{EXHIBITS}/{{name}}{{file}}", name=drawn(studied_dataset), file=files, allow_missing=True
-                ),
+                expand(f"{EXHIBITS}/{{name}}{{file}}", name=drawn(studied_dataset), file=files, allow_missing=True),
             log:
                 f"{LOGS}/exhibits/{what}.log",
             wildcard_constraints:

@@ -58,9 +58,8 @@ def timed_settings(wildcards):
     if wildcards.learner == "lmnn":
         return {key: study["runtime"][key] for key in ("max_iter", "time_limit")}
     return {
-        **{key: study["training"][key] for key in ("aggressiveness", "patience", "tolerance")},
+        **{key: study["runtime"][key] for key in ("aggressiveness", "patience", "tolerance", "steps_per_image")},
         **{f"validation_{key}": value for key, value in study["validation"].items()},
-        "steps_per_image": study["runtime"]["steps_per_image"],
     }
 
 
@@ -90,11 +89,7 @@ def drawn_web(dataset, exhibits):
     """Those of some exhibits that a web study has the numbers for."""
     study = WEB[dataset]
     missing = {"runtime": "runtime" not in study, "approximate": "approximate" not in study}
-    return [
-        exhibit
-        for exhibit in exhibits
-        if not any(missing.get(need) for need in web_catalogue.NUMBERS_OF[exhibit])
-    ]
+    return [exhibit for exhibit in exhibits if not any(missing.get(need) for need in web_catalogue.NUMBERS_OF[exhibit])]
 
 
 def web_tables(dataset):
@@ -124,12 +119,11 @@ def web_numbers(exhibits):
 
     def numbers(wildcards):
         dataset = wildcards.dataset
-        made = {
-            name
-            for name in WEB_NUMBER_FILES
-            if name not in ("runtime", "approximate") or name in WEB[dataset]
+        made = {name for name in WEB_NUMBER_FILES if name not in ("runtime", "approximate") or name in WEB[dataset]}
+        needs = {need for exhibit in exhibits(dataset) for need in web_catalogue.NUMBERS_OF[exhibit]} | {
+            "fits",
+            "counts",
         }
-        needs = {need for exhibit in exhibits(dataset) for need in web_catalogue.NUMBERS_OF[exhibit]} | {"fits", "counts"}
         return {name: WEB_NUMBER_FILES[name] for name in WEB_NUMBER_FILES if name in needs & made}
 
     return numbers

@@ -18,7 +18,9 @@ with logged(snakemake.log):
     ids, gallery = test_rows(CompactRows(snakemake.input.rows), store, read_table(snakemake.input.images))
     queries = draw_query_images(ids, settings["queries"], integer_seed(snakemake.params.seed, "web", "index_queries"))
     own = np.searchsorted(ids, queries)
-    indices = [IndexSetting(index["index"], index["rank"], tuple(index.get("parameters", ()))) for index in settings["indices"]]
+    indices = [
+        IndexSetting(index["index"], index["rank"], tuple(index.get("parameters", ()))) for index in settings["indices"]
+    ]
     W = np.ascontiguousarray(averaged(list(snakemake.input.matrices)))
     table = compare_indices(W, gallery[own], gallery, settings["neighbours"], indices, own=own)
     write_table(table, snakemake.output[0])

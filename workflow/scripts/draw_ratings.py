@@ -17,7 +17,9 @@ with logged(snakemake.log):
     write_rating_exhibit(
         *snakemake.wildcards.rated.split("/"),
         numbers=rating_numbers(read_table(given.ratings)) if given.get("ratings") else None,
-        context=replace(context, subsets=tuple(subset for subset in context.subsets if subset.id == params.rated["subset"])),
+        context=replace(
+            context, subsets=tuple(subset for subset in context.subsets if subset.id == params.rated["subset"])
+        ),
         reference=load(given.reference),
         fold=params.rated["fold"],
         folder=Path(snakemake.output[0]).parent,

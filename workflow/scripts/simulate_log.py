@@ -1,4 +1,4 @@
-"""Simulate a query log: which images are relevant to which queries, and which images are for training and for testing."""
+"""Simulate a query log: which images are relevant to which queries, and which are for training and for testing."""
 
 from lookalike.workflow_log import logged
 

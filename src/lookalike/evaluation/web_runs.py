@@ -1,4 +1,4 @@
-"""The steps of the web study, each a job of the workflow: prepare, train a ranker, average, and score what is retrieved.
+"""The steps of the web study, each a job of the workflow: prepare, train a ranker, average, score what is retrieved.
 
 Sits between the files of the workflow and the modules that do the work: `lookalike.learners.large_scale` trains,
 `lookalike.evaluation.retrieval` ranks.
@@ -121,9 +121,7 @@ def train_ranker(
         share=settings.get("share"),
     )
     report(f"{len(rows):,} images to learn from, {source.n_without_positive_:,} of them without a relevant other one")
-    plan = TrainingPlan(
-        n_steps=settings["steps"], seed=triplet_seed, **{key: settings[key] for key in PLAN_KEYS}
-    )
+    plan = TrainingPlan(n_steps=settings["steps"], seed=triplet_seed, **{key: settings[key] for key in PLAN_KEYS})
     run = train(
         rows,
         source,
@@ -242,9 +240,7 @@ def score_retrieval(
     tables = []
     for method, matrix in systems.items():
         found, _ = top_k(matrix(), gallery[own], gallery, longest, own=own, n_threads=n_threads)
-        table = precision_of_retrieval(
-            found, query_ids, gallery_ids, log, topics, range(1, longest + 1), method=method
-        )
+        table = precision_of_retrieval(found, query_ids, gallery_ids, log, topics, range(1, longest + 1), method=method)
         best = table.iloc[0]
         report(f"{method}: P@1 {best['precision']:.4f} +- {best['standard_error']:.4f}")
         tables.append(table)

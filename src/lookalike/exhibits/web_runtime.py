@@ -1,7 +1,7 @@
 """Runtime against number of images (OASIS JMLR Figure 4, NIPS Figure 1b): OASIS, LMNN, and both in print.
 
 The papers set OASIS on web images beside LMNN with active sets on MNIST, and continue the times of LMNN by a polynomial
-of second degree. Ours are OASIS on nested parts of a simulated collection and LMNN on a labelled synthetic set of
+of second degree. Ours are OASIS on simulated collections of several sizes and LMNN on a labelled synthetic set of
 MNIST's shape. Both axes are logarithmic here, so that how time grows is a slope.
 """
 

@@ -398,7 +398,7 @@ def _printed_and_ours(row: Any, forms: Mapping[str, str]) -> tuple[str, str, str
         difference = "" if math.isnan(row.difference) else f"{'+' * (row.difference > 0)}{significant(row.difference)}"
         return plus_minus(row.printed, row.printed_std, ",g"), significant(row.ours, row.ours_std), difference
     return (
-        plus_minus(row.printed, row.printed_std, "g", ".1f"),
+        plus_minus(row.printed, row.printed_std, ".10g", ".1f"),
         plus_minus(row.ours, row.ours_std, form),
         _number(row.difference, "+" + form),
     )

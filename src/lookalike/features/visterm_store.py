@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import LookalikeError
+from lookalike.files import write_array
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -69,7 +70,7 @@ def write_arrays(
         beside.mkdir(parents=True, exist_ok=True)
         arrays: tuple[npt.NDArray[Any], ...] = (indptr, words, counts)
         for name, array in zip(FILES, arrays, strict=True):
-            np.save(beside / name, array, allow_pickle=False)
+            write_array(array, beside / name)
         # a folder cannot be renamed onto one that holds files
         if target.exists():
             os.replace(target, old)

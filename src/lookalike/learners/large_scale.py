@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.errors import LookalikeError
-from lookalike.files import read_json, replacing, write_json
+from lookalike.files import read_json, write_array, write_json
 from lookalike.learners._oasis_kernels import HEAD_BYTES, oasis_steps
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.look_ahead import BLOCK, LookAhead, Rows
@@ -319,14 +319,6 @@ class _Taker:
         return losses, updates
 
 
-def write_matrix(W: NDArray[np.float32], path: Path) -> None:
-    """Write W as ``.npy``, whole or not at all."""
-    with replacing(path) as part, part.open("wb") as file:
-        # not np.save: its error of a full disk has no number to know it by, and of the last bytes there is none at all
-        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(W))
-        file.write(W.data)
-
-
 class _Checkpoint:
     """A folder with W, the best W, and the state that names their files; what it names is whole at every moment."""
 
@@ -371,7 +363,7 @@ class _Checkpoint:
 
     def save(self, state: _State, W: NDArray[np.float32]) -> None:
         """Keep W and the state; the old ones go only when the new ones are whole."""
-        write_matrix(W, self._folder / f"W-{state.step}.npy")
+        write_array(W, self._folder / f"W-{state.step}.npy")
         write_json({**vars(state), "made_by": self._made_by}, self._state)
         self._named = self._files(state)
         self._clear(keep=self._named)
@@ -379,7 +371,7 @@ class _Checkpoint:
     def save_best(self, W: NDArray[np.float32], step: int) -> None:
         """Keep the best W so far; the one before stays as long as the state on the disk names it."""
         name = f"best-{step}.npy"
-        write_matrix(W, self._folder / name)
+        write_array(W, self._folder / name)
         self._clear(keep=(*self._named, name))
 
     def best(self, step: int) -> NDArray[np.float32]:

@@ -33,7 +33,7 @@ from lookalike.learners._look_ahead_kernels import (
 )
 
 BLOCK = 2_048
-"""Triplets of a block. A larger one reads W less often, and its products cost more: benchmarks/oasis_steps.py."""
+"""Triplets of a block. A larger one reads W less often, and its products cost more: benchmarks/web_training.py."""
 
 PARTS = 8
 """Into how many interleaved parts the rows of W are shared out; fixed, so that sums are the same on any threads."""
