@@ -365,8 +365,11 @@ def _cross_check_study(config: Config, dataset: str, study: Config) -> None:
     for representation in [study["representation"], *study["ablations"]]:
         _refer(f"{place}: a representation", representation, config["representations"])
     kind = config["datasets"][dataset]["kind"]
-    if kind in LANDMARK_KINDS:
-        raise LookalikeError(f"config: {place} needs a data set of classes, not of kind {kind}: list it under landmark")
+    if kind in (*LANDMARK_KINDS, *WEB_KINDS):
+        its_study = "web" if kind in WEB_KINDS else "landmark"
+        raise LookalikeError(
+            f"config: {place} needs a data set of classes, not of kind {kind}: list it under {its_study}"
+        )
     for role in METHOD_ROLES:
         for method in study[role]:
             _refer(f"{place}.{role}", method, config["methods"])
@@ -390,5 +393,15 @@ def _cross_check_study(config: Config, dataset: str, study: Config) -> None:
         raise LookalikeError(f"config: {place}.rankers.averages must not be larger than its count, {rankers['count']}")
     if rankers and rankers.get("folds", 1) > study["splits"]["folds"]:
         raise LookalikeError(f"config: {place}.rankers.folds must not be larger than splits.folds")
+    if "ratings" in study:
+        _refer(f"{place}.ratings.subset", study["ratings"]["subset"], study["subsets"])
+        if study["ratings"]["fold"] >= study["splits"]["folds"]:
+            raise LookalikeError(
+                f"config: {place}.ratings.fold must be one of the {study['splits']['folds']} partitions, counted from 0"
+            )
+        if "oasis" not in study["methods"]:
+            raise LookalikeError(
+                f"config: {place}.ratings shows what OASIS retrieves: list oasis under {place}.methods"
+            )
     if study["splits"]["validation"] >= study["splits"]["train"]:
         raise LookalikeError(f"config: {place}.splits.validation must be smaller than splits.train")

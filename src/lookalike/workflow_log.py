@@ -17,7 +17,7 @@ from lookalike.errors import LookalikeError
 
 
 @contextlib.contextmanager
-def logged(log: Iterable[str]) -> Iterator[TextIO]:
+def logged(log: Iterable[str], *, append: bool = False) -> Iterator[TextIO]:
     """Send stdout and stderr of the block to the first path of `log`.
 
     A `LookalikeError` becomes one line, in the log and on the terminal, and exit status 1. Any other error leaves its
@@ -27,6 +27,8 @@ def logged(log: Iterable[str]) -> Iterator[TextIO]:
     ----------
     log : iterable of str
         ``snakemake.log``; empty means that output goes where it always goes.
+    append : bool, default=False
+        Write below what the log holds: for a job that goes on where an earlier start was killed.
 
     Yields
     ------
@@ -38,7 +40,7 @@ def logged(log: Iterable[str]) -> Iterator[TextIO]:
     with contextlib.ExitStack() as stack:
         if path is not None:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            stream = _open(path)
+            stream = _open(path, "a" if append else "w")
             stack.callback(_close, stream)
             stack.enter_context(contextlib.redirect_stdout(stream))
             stack.enter_context(contextlib.redirect_stderr(stream))
@@ -58,9 +60,9 @@ def logged(log: Iterable[str]) -> Iterator[TextIO]:
             raise
 
 
-def _open(path: str) -> TextIO:
+def _open(path: str, mode: str) -> TextIO:
     """Open a log that is written line by line."""
-    return open(path, "w", encoding="utf-8", buffering=1)
+    return open(path, mode, encoding="utf-8", buffering=1)
 
 
 def _close(stream: TextIO) -> None:

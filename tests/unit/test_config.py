@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lookalike.config import checked, method_spec
+from lookalike.config import checked, in_demo, method_spec
 from lookalike.errors import LookalikeError
 from lookalike.exhibits.catalogue import EXHIBITS
 
@@ -55,6 +55,13 @@ def test_the_example_of_own_landmarks_is_valid(settings: dict[str, Any]) -> None
     for part, entries in example.items():
         settings[part].update(entries)
     assert checked(settings, SCHEMA)["landmark"]["some-landmarks"]["learning"]["negatives"] == 500
+
+
+def test_only_the_small_simulated_log_belongs_to_the_demo(settings: dict[str, Any]) -> None:
+    datasets = checked(settings, SCHEMA)["datasets"]
+    demo = {name for name, data in datasets.items() if in_demo(data)}
+    assert demo == {"demo", "demo_landmarks", "websim_demo"}
+    assert datasets["websim"]["simulation"]["n_images"] == 2_292_259 + 402_164
 
 
 def test_names_of_landmarks_are_those_of_the_data_set(settings: dict[str, Any]) -> None:
@@ -147,6 +154,18 @@ def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
         ("datasets.demo.synthetic.width", 1024, ["datasets.demo.synthetic: ", "width / height"]),
         ("category.oxford5k", {"representation": "words500", "methods": ["oasis"],
          "subsets": {"a": {"classes": "all"}}}, ["'oxford5k'", "name it in one of them"]),
+        ("category.demo.ratings.subset", "demo30", ["demo.ratings.subset", "did you mean 'demo"]),
+        ("category.demo.ratings.fold", 5, ["demo.ratings.fold", "5 partitions"]),
+        ("category.demo.methods", ["euclidean"], ["demo.ratings", "list oasis"]),
+        ("web.websim.training", {"interval": 5000}, ["websim.training.interval, 5000", "multiple of training.block, 2048"]),
+        ("web.websim.training", {"share": 0.01}, ["training.share", "co_clicks only"]),
+        ("web.websim.training", {"relevance": "co_clicks"}, ["co_clicks", "`share`"]),
+        ("web.websim.training", {"mode": "hogwild"}, ["web.websim.training.mode", "look-ahead"]),
+        ("web.demo", {}, ["category and web", "'demo'"]),
+        ("web.nothing", {}, ["'nothing'"]),
+        ("datasets.websim.simulation", {"n_images": 50}, ["datasets.websim.simulation.n_images"]),
+        ("datasets.websim.simulation", {"words": 300}, ["datasets.websim.simulation: "]),
+        ("datasets.websim.kind", "synthetic", ["web.websim", "websim, not synthetic"]),
     ],
 )  # fmt: skip
 def test_each_mistake_is_one_sentence_with_a_way_out(

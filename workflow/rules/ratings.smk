@@ -8,18 +8,21 @@ answers, or a simulated panel's), and the exhibits drawn from them.
 
 rule draw_rating_plan:
     input:
-        unpack(rated_images),
+        images=f"{RESULTS}/images.json",
+        manifest=f"{RESULTS}/manifest.parquet",
+        ranks=rated_ranks,
         code=code("ratings/plan.py"),
     output:
         f"{RATINGS}/plan.csv",
     log:
         f"{LOGS}/ratings/plan.log",
     wildcard_constraints:
-        dataset=one_of(CATEGORY),
+        dataset=one_of(RATED),
     conda:
         "../../envs/exhibits.yaml"
     params:
         settings=plan_settings,
+        raters=lambda wildcards: str(raters_folder(wildcards.dataset)),
         seed=SEED,
     script:
         "../scripts/draw_rating_plan.py"
@@ -36,11 +39,9 @@ rule write_rating_page:
     log:
         f"{LOGS}/ratings/page.log",
     wildcard_constraints:
-        dataset=one_of(CATEGORY),
+        dataset=one_of(RATED),
     conda:
         "../../envs/exhibits.yaml"
-    params:
-        title=lambda wildcards: DATASETS[wildcards.dataset].get("title", wildcards.dataset),
     script:
         "../scripts/write_rating_page.py"
 
@@ -56,7 +57,7 @@ rule collect_ratings:
     log:
         f"{LOGS}/ratings/ratings.log",
     wildcard_constraints:
-        dataset=one_of(CATEGORY),
+        dataset=one_of(RATED),
     conda:
         "../../envs/exhibits.yaml"
     params:

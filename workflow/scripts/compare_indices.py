@@ -19,7 +19,8 @@ with logged(snakemake.log):
     queries = draw_query_images(ids, settings["queries"], integer_seed(snakemake.params.seed, "web", "index_queries"))
     own = np.searchsorted(ids, queries)
     indices = [
-        IndexSetting(index["index"], index["rank"], tuple(index.get("parameters", ()))) for index in settings["indices"]
+        IndexSetting(index["index"], index["rank"], tuple(index.get("parameters") or (0,)))
+        for index in settings["indices"]
     ]
     W = np.ascontiguousarray(averaged(list(snakemake.input.matrices)))
     table = compare_indices(W, gallery[own], gallery, settings["neighbours"], indices, own=own)

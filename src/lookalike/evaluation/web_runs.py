@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.datasets.query_log import QueryLog
+from lookalike.errors import LookalikeError
 from lookalike.evaluation.protocol import processor_name
 from lookalike.evaluation.retrieval import top_k
 from lookalike.evaluation.web_scores import draw_query_images, precision_of_retrieval
@@ -113,15 +114,18 @@ def train_ranker(
     warm_up_training()
     warm_up_triplets()
     triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), ranker + 1)[ranker]
-    source = QueryTripletSampler(
-        log.of_images(rows.image_ids),
-        triplet_seed,
-        theta=settings["theta"],
-        relevance=settings["relevance"],
-        share=settings.get("share"),
-    )
+    cut = {key: settings[key] for key in ("theta", "relevance", "share") if key in settings}
+    try:
+        source = QueryTripletSampler(log.of_images(rows.image_ids), triplet_seed, **cut)
+    except ValueError as error:
+        raise LookalikeError(f"no triplets can be drawn from this log: {error}") from error
     report(f"{len(rows):,} images to learn from, {source.n_without_positive_:,} of them without a relevant other one")
-    plan = TrainingPlan(n_steps=settings["steps"], seed=triplet_seed, **{key: settings[key] for key in PLAN_KEYS})
+    plan = TrainingPlan(
+        n_steps=settings["steps"],
+        seed=triplet_seed,
+        scored=validation.fingerprint(),
+        **{key: settings[key] for key in PLAN_KEYS},
+    )
     run = train(
         rows,
         source,
@@ -154,6 +158,8 @@ def train_ranker(
         "processor": processor_name(),
         "parameters": dict(settings),
     }
+    if not run.best_step:
+        report("no score beat that of the identity: W is the identity; try another aggressiveness, or more patience")
     return run, fit
 
 
@@ -185,7 +191,7 @@ def as_model(W: NDArray[Any], fits: Sequence[Mapping[str, Any]], settings: Mappi
     model.W_ = np.ascontiguousarray(W)
     model.metric_ = "inner_product"
     model.n_features_in_ = W.shape[0]
-    model.n_steps_ = sum(int(fit["chosen_step"]) for fit in fits)
+    model.n_steps_ = sum(int(fit["n_steps"]) for fit in fits)
     model.n_updates_ = sum(int(fit["n_updates"]) for fit in fits)
     return model
 
@@ -275,13 +281,15 @@ def runtime_of_ranker(fit: Mapping[str, Any], curve: pd.DataFrame) -> dict[str, 
     share = float(chosen["seconds"]) / max(fit["seconds_fit"], 1e-9)
     return {
         "learner": "OASIS",
-        "n_images": int(fit["n_train"]),
+        # held-out images are part of what the run was given, as at the other sizes
+        "n_images": int(fit["n_train"] + fit["n_validation"]),
         "repeat": int(fit["ranker"]),
         "steps": int(fit["chosen_step"]),
         "seconds": float(chosen["seconds"]),
         "cpu_seconds": share * fit["cpu_seconds_fit"],
         "stopped": fit["stopped"],
         "n_threads": int(fit["n_threads"]),
+        "own_run": True,
     }
 
 

@@ -7,6 +7,7 @@ whole queries are held out. Sits between the query log and `lookalike.learners.l
 from __future__ import annotations
 
 import os
+import zlib
 import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -200,6 +201,11 @@ class Validation:
         return average_precision(
             W, self.rows, self.relevant_indptr, self.relevant_indices, self.queries, n_threads=self.n_threads
         ).mean()
+
+    def fingerprint(self) -> int:
+        """Return a number that changes with the images, the queries or what is relevant to them."""
+        parts = (self.rows.data, self.rows.indices, self.queries, self.relevant_indptr, self.relevant_indices)
+        return zlib.crc32(b"".join(np.ascontiguousarray(part).tobytes() for part in parts))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as ``.npz``, the same bytes for the same images; `n_threads` is not kept.

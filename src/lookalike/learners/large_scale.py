@@ -66,6 +66,8 @@ class TrainingPlan:
         Triplets of a block of triplets, in both modes.
     seed : int
         Of the triplets; only part of what a checkpoint belongs to, since the source of triplets has it already.
+    scored : int
+        A number that tells the held-out images from others; likewise.
     """
 
     aggressiveness: float = 0.1
@@ -76,6 +78,7 @@ class TrainingPlan:
     mode: str = "look-ahead"
     block: int = BLOCK
     seed: int = 0
+    scored: int = 0
 
     def __post_init__(self) -> None:
         if not self.aggressiveness > 0:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import csv
 import os
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from lookalike.errors import LookalikeError
 from lookalike.ratings.plan import plan_fingerprint
@@ -17,8 +18,8 @@ from lookalike.ratings.plan import plan_fingerprint
 if TYPE_CHECKING:
     import pandas as pd
 
-FILE_COLUMNS = ("plan", "rater", "query", "query_image", "position", "image", "answer", "answered")
-"""Header of a rater's file."""
+FILE_COLUMNS = ("plan", "rater", "query", "position", "answer", "answered", "done")
+"""Header of a rater's file: query and position say which image it is, by the plan; ``done`` is of the whole query."""
 
 COLUMNS = ("rater", "query", "query_image", "position", "image", "role", "rank", "answer", "answered", "simulated")
 """Columns of the table of ratings."""
@@ -28,6 +29,14 @@ _BOOLEANS = {"true": True, "false": False}
 
 _Place = tuple[int, int]
 _Shown = tuple[int, int, str, int]
+
+
+class _Answer(NamedTuple):
+    """What one line of a file says."""
+
+    answer: str
+    answered: bool
+    done: bool
 
 
 def read_ratings(paths: Iterable[str | os.PathLike[str]], plan: pd.DataFrame) -> pd.DataFrame:
@@ -43,15 +52,20 @@ def read_ratings(paths: Iterable[str | os.PathLike[str]], plan: pd.DataFrame) ->
     Returns
     -------
     DataFrame
-        One row per rater and shown candidate, sorted by rater, query and position: ``rater``, ``query``,
-        ``query_image``, ``position``, ``image``, ``role``, ``rank`` (as in the plan), ``answer`` ("good", "not_good",
+        One row per rater and candidate of a query that this rater has done, sorted by rater, query and position:
+        raters may have done different queries. Columns ``rater``, ``query``, ``query_image``, ``position``, ``image``, ``role``, ``rank`` (as in the plan), ``answer`` ("good", "not_good",
         "cant_say"), ``answered`` (False where the rater left the default, which is "not_good"), ``simulated`` (False).
 
     Raises
     ------
     LookalikeError
-        When there is no file, or one is cut short, of another plan, incomplete, without any answer, or by a rater who
-        has another file there; the message names file and line.
+        When there is no file, or one is cut short, of another plan, incomplete, without any done query or any answer,
+        or by a rater who has another file there; the message names file and line.
+
+    Warns
+    -----
+    UserWarning
+        When a rater has not done all queries: those left are no ratings, as the rater may never have seen them.
     """
     import pandas as pd
 
@@ -66,12 +80,13 @@ def read_ratings(paths: Iterable[str | os.PathLike[str]], plan: pd.DataFrame) ->
     rows = []
     for path in sorted(Path(path) for path in paths):
         rater, answers = _read_file(path, shown, fingerprint)
-        other = file_of.setdefault(rater.casefold(), path)
-        if other != path:
+        if rater.casefold() in file_of:
+            other = file_of[rater.casefold()]
             raise LookalikeError(
                 f"{other} and {path} are both of the rater {rater}: keep one of them, or mend the name"
             )
-        for (query, position), (answer, answered) in answers.items():
+        file_of[rater.casefold()] = path
+        for (query, position), (answer, answered, _) in _of_done_queries(path, rater, answers).items():
             query_image, image, role, rank = shown[query, position]
             rows.append((rater, query, query_image, position, image, role, rank, answer, answered, False))
     if not rows:
@@ -80,16 +95,63 @@ def read_ratings(paths: Iterable[str | os.PathLike[str]], plan: pd.DataFrame) ->
     return table.sort_values(["rater", "query", "position"], kind="stable", ignore_index=True)
 
 
-def _read_file(path: Path, shown: dict[_Place, _Shown], fingerprint: str) -> tuple[str, dict[_Place, tuple[str, bool]]]:
+def refuse_answers_to_other_plans(folder: str | os.PathLike[str], plan: pd.DataFrame) -> None:
+    """Refuse a new plan while raters' files answer another one, which would be worthless without that other plan.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where raters' files are put; it need not exist.
+    plan : DataFrame
+        The new plan.
+
+    Raises
+    ------
+    LookalikeError
+        When a CSV file in the folder names another plan. What names none is left to `read_ratings`.
+    """
+    fingerprint = plan_fingerprint(plan)
+    for path in sorted(Path(folder).glob("*.csv")):
+        for _, cells in _lines(path)[1:]:
+            answered = cells[0].strip()
+            if answered.startswith("plan-") and answered != fingerprint:
+                raise LookalikeError(
+                    f"{path} answers {answered}, but the plan would now be {fingerprint}: go back to the settings and "
+                    f"images that it was made with, or move the raters' files out of {folder} and let them rate anew"
+                )
+
+
+def _of_done_queries(path: Path, rater: str, answers: dict[_Place, _Answer]) -> dict[_Place, _Answer]:
+    """Answers to the queries that a rater has done; how many others there are is said."""
+    queries = {query for query, _ in answers}
+    done = {query for (query, _), one in answers.items() if one.done}
+    if not done:
+        raise LookalikeError(f"{path} has no query that is done: leave it out or let {rater} go on rating")
+    if len(done) < len(queries):
+        warnings.warn(
+            f"{path}: {rater} has done {len(done)} of {len(queries)} queries; the other {len(queries) - len(done)} "
+            "are left out",
+            stacklevel=3,
+        )
+    kept = {place: one for place, one in answers.items() if place[0] in done}
+    if not any(one.answered for one in kept.values()):
+        raise LookalikeError(
+            f"{path} holds no answer at all in what is done, only defaults: leave it out or let {rater} rate"
+        )
+    return kept
+
+
+def _read_file(path: Path, shown: dict[_Place, _Shown], fingerprint: str) -> tuple[str, dict[_Place, _Answer]]:
     """One rater's name and answers, by (query, position)."""
     lines = _lines(path)
     _check_header(path, lines)
     rater = ""
-    answers: dict[_Place, tuple[str, bool]] = {}
+    answers: dict[_Place, _Answer] = {}
+    done_of: dict[int, bool] = {}
     for line, cells in lines[1:]:
         if len(cells) != len(FILE_COLUMNS):
             _refuse(path, line, f"has {len(cells)} of {len(FILE_COLUMNS)} values: the file is cut short or edited")
-        plan, name, *numbers, answer, answered = (cell.strip() for cell in cells)
+        plan, name, query, position, answer, answered, done = (cell.strip() for cell in cells)
         if plan != fingerprint:
             _refuse(path, line, f"belongs to {plan or 'no plan'}, not to {fingerprint}: it was made with another page")
         if not name or (rater and name != rater):
@@ -97,16 +159,19 @@ def _read_file(path: Path, shown: dict[_Place, _Shown], fingerprint: str) -> tup
                 path, line, f"is by {name or 'nobody'}, the lines above by {rater or 'somebody'}: one file, one rater"
             )
         rater = name
-        place = _check_place(path, line, numbers, shown)
+        place = _check_place(path, line, query, position, shown)
         if place in answers:
             _refuse(path, line, f"rates candidate {place[1]} of query {place[0]} a second time")
         if answer not in ANSWERS:
             _refuse(path, line, f"has the answer {answer!r}, which is none of {', '.join(ANSWERS)}")
-        if answered.lower() not in _BOOLEANS:
-            _refuse(path, line, f"says {answered!r} under answered, which is neither true nor false")
+        for column, text in (("answered", answered), ("done", done)):
+            if text.lower() not in _BOOLEANS:
+                _refuse(path, line, f"says {text!r} under {column}, which is neither true nor false")
         if answer != "not_good" and not _BOOLEANS[answered.lower()]:
             _refuse(path, line, f"has the answer {answer}, but says that it was not answered")
-        answers[place] = answer, _BOOLEANS[answered.lower()]
+        answers[place] = _Answer(answer, _BOOLEANS[answered.lower()], _BOOLEANS[done.lower()])
+        if done_of.setdefault(place[0], answers[place].done) != answers[place].done:
+            _refuse(path, line, f"says {done} under done, the lines above of query {place[0]} do not: mend one of them")
     _check_complete(path, lines[-1][0], answers, shown)
     return rater, answers
 
@@ -138,30 +203,25 @@ def _check_header(path: Path, lines: list[tuple[int, list[str]]]) -> None:
         _refuse(path, line, f"is not the header {','.join(FILE_COLUMNS)}: use a file as the rating page exports it")
 
 
-def _check_place(path: Path, line: int, numbers: list[str], shown: dict[_Place, _Shown]) -> _Place:
-    """Query and position of a line, which must show what the plan shows there."""
+def _check_place(path: Path, line: int, query: str, position: str, shown: dict[_Place, _Shown]) -> _Place:
+    """Query and position of a line, which must be in the plan."""
     try:
-        query, query_image, position, image = (int(number) for number in numbers)
+        place = int(query), int(position)
     except ValueError:
-        _refuse(path, line, "has something else than a number under query, query_image, position or image")
-    expected = shown.get((query, position))
-    if expected is None or expected[:2] != (query_image, image):
-        _refuse(path, line, f"is image {image} as candidate {position} of query {query}, which the plan does not show")
-    return query, position
+        _refuse(path, line, "has something else than a number under query or position")
+    if place not in shown:
+        _refuse(path, line, f"is candidate {place[1]} of query {place[0]}, which the plan does not have")
+    return place
 
 
-def _check_complete(
-    path: Path, last: int, answers: dict[_Place, tuple[str, bool]], shown: dict[_Place, _Shown]
-) -> None:
-    """Every candidate of the plan must be there, and one at least answered."""
+def _check_complete(path: Path, last: int, answers: dict[_Place, _Answer], shown: dict[_Place, _Shown]) -> None:
+    """Every candidate of the plan must be there, those of queries that are not done too."""
     if len(answers) < len(shown):
         query, position = min(shown.keys() - answers.keys())
         raise LookalikeError(
             f"{path} ends at line {last} with {len(answers)} of {len(shown)} candidates (candidate {position} of query "
             f"{query} is missing): it is cut short, export it again"
         )
-    if not any(answered for _, answered in answers.values()):
-        raise LookalikeError(f"{path} holds no answer at all, only defaults: leave it out or let the rater rate")
 
 
 def _refuse(path: Path, line: int, reason: str) -> NoReturn:

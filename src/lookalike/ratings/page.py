@@ -1,7 +1,7 @@
 """The page on which a person rates a plan: one HTML file with its pictures inside, which needs no network.
 
-Stands between `lookalike.ratings.plan` and `lookalike.ratings.collect`. The page knows which images are shown where,
-but neither which of them were retrieved nor any file name: nothing on it hints at the right answer.
+Stands between `lookalike.ratings.plan` and `lookalike.ratings.collect`. The page knows pictures by their places alone:
+neither which of them were retrieved, nor a file name, nor an image id, which would follow the order of the classes.
 """
 
 from __future__ import annotations
@@ -58,13 +58,25 @@ def write_page(
     root = Path(image_root)
     if not root.is_dir():
         raise LookalikeError(f"there is no folder of images {root}: name the folder that the plan's paths start from")
-    queries = plan.drop_duplicates("query").sort_values("query")
+    shown = plan.sort_values(["query", "position"])
+    queries = shown.drop_duplicates("query")
+    # numbered as they come up, so that a number says nothing of an image; one that is shown twice is embedded once
+    number_of = {path: number for number, path in enumerate(dict.fromkeys(shown["path"]))}
     content = {
         "plan": plan_fingerprint(plan),
         "title": title,
-        "queries": [_query_content(plan, int(number)) for number in queries["query"]],
-        "query_pictures": _pictures(queries["query_image"], queries["query_path"], root, query_thumbnail),
-        "pictures": _pictures(plan["image"], plan["path"], root, thumbnail),
+        "queries": [
+            {
+                "query": int(query),
+                "candidates": [
+                    [int(position), number_of[path]]
+                    for position, path in zip(rows["position"], rows["path"], strict=True)
+                ],
+            }
+            for query, rows in shown.groupby("query", sort=True)
+        ],
+        "query_pictures": [_data_uri(root, path, query_thumbnail) for path in queries["query_path"]],
+        "pictures": [_data_uri(root, path, thumbnail) for path in number_of],
     }
     page = _fill(
         files("lookalike.ratings").joinpath("page.html").read_text(encoding="utf-8"),
@@ -72,24 +84,6 @@ def write_page(
     )
     with replacing(output) as part:
         part.write_text(page, encoding="utf-8")
-
-
-def _query_content(plan: pd.DataFrame, number: int) -> dict[str, Any]:
-    """What the page may know of one query: image ids in the order shown, and nothing of their role."""
-    rows = plan[plan["query"] == number].sort_values("position")
-    return {
-        "query": number,
-        "image": int(rows["query_image"].iloc[0]),
-        "candidates": [
-            [int(position), int(image)] for position, image in zip(rows["position"], rows["image"], strict=True)
-        ],
-    }
-
-
-def _pictures(images: pd.Series[int], paths: pd.Series[str], root: Path, size: int) -> dict[str, str]:
-    """Data URIs by image id, in the order of the ids: an image that is shown twice is embedded once."""
-    path_of = dict(zip((int(image) for image in images), paths, strict=True))
-    return {str(image): _data_uri(root, path_of[image], size) for image in sorted(path_of)}
 
 
 def _data_uri(root: Path, path: str, size: int) -> str:

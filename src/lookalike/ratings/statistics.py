@@ -1,8 +1,9 @@
 """The numbers of the human evaluation (JMLR 5.2.3, Figures 3B to 3D; NIPS 4.1, Figure 1a) from a table of ratings.
 
 The last step after `lookalike.ratings.collect` or `lookalike.ratings.panel`, whose table every function here takes.
-Two rules hold throughout: only "good" counts as relevant ("can't say" and what was left unanswered do not), and
-precision is over the retrieved candidates, in the order of their ranks.
+Three rules hold throughout: only "good" counts as relevant ("can't say" and what was left unanswered do not),
+precision is over the retrieved candidates, in the order of their ranks, and a query's raters are those who have done
+it, as raters may have done different queries.
 """
 
 from __future__ import annotations
@@ -146,17 +147,17 @@ def leave_one_rater_out(ratings: pd.DataFrame) -> pd.DataFrame:
 
     table = _good(ratings)
     retrieved = _retrieved(ratings)
-    n_raters = table["rater"].nunique()
     oasis = retrieved.groupby(["query", "query_image"], as_index=False).agg(
         precision=("good", "mean"), n_images=("image", "nunique")
     )
     oasis = oasis.assign(system=OASIS, rater="")
     all_good = table.groupby(["query", "position"])["good"].transform("sum")
-    others = n_raters - 1
     table["agreed"] = table["good"] * (all_good - table["good"])
     sums = table.groupby(["query", "query_image", "rater"], as_index=False).agg(
         agreed=("agreed", "sum"), n_images=("good", "sum")
     )
+    # only who has done a query can agree about it
+    others = sums.groupby("query")["rater"].transform("nunique") - 1
     possible = sums["n_images"] * others
     sums["precision"] = sums["agreed"] / possible.where(possible > 0)
     human = sums.assign(system=HUMAN)
@@ -216,26 +217,6 @@ def map_deviations(ratings: pd.DataFrame) -> pd.DataFrame:
     ]
     return pd.DataFrame(spread, columns=["quantity", "mean_standard_deviation"]).assign(
         n_queries=table["query"].nunique(), n_raters=table["rater"].nunique()
-    )
-
-
-def random_candidates(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Share of the random candidates that each rater called good: a check, as it should be small.
-
-    Parameters
-    ----------
-    ratings : DataFrame
-
-    Returns
-    -------
-    DataFrame
-        ``rater``, ``good``, ``cant_say`` (shares, 0..1), ``n`` (random candidates rated); no rows where the plan has no
-        random candidates.
-    """
-    table = _good(ratings)
-    table = table[table["role"] == "random"].assign(unsure=lambda rows: rows["answer"] == "cant_say")
-    return table.groupby("rater", as_index=False).agg(
-        good=("good", "mean"), cant_say=("unsure", "mean"), n=("good", "size")
     )
 
 
