@@ -8,6 +8,7 @@ in 2.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -63,8 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _tell_warning
             options.run(options)
+        sys.stdout.flush()
     except LookalikeError as error:
         print(f"lookalike: {error}", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:
+        # whoever read the output wants no more of it (`| head`), nor a complaint when the interpreter flushes it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     return OK
 
@@ -104,7 +110,7 @@ def _add_rate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     drawing.add_argument(
         "--retrieved", type=_positive, default=10, help="neighbours shown of each (default: %(default)s)"
     )
-    drawing.add_argument("--random", type=_positive, default=10, help="unrelated images (default: %(default)s)")
+    drawing.add_argument("--random", type=_natural, default=10, help="unrelated images (default: %(default)s)")
     drawing.add_argument("--seed", type=_natural, default=0, help="root of every random draw (default: %(default)s)")
     parser.set_defaults(run=_rate)
 
@@ -114,6 +120,8 @@ def _rate(options: argparse.Namespace) -> None:
     from lookalike.ratings.page import write_page
     from lookalike.ratings.plan import plan_from_neighbours, read_plan, write_plan
 
+    _refuse_same(options.output, options.plan, options.neighbours)
+    _refuse_same(options.plan, options.neighbours)
     if options.neighbours is None:
         plan = read_plan(options.plan)
     else:
@@ -127,8 +135,10 @@ def _rate(options: argparse.Namespace) -> None:
         # answers belong to one plan: another one of the same name would make them worthless
         if options.plan.exists() and not read_plan(options.plan).equals(plan):
             raise LookalikeError(f"{options.plan} exists and holds another plan: remove it first or name a new file")
+    _make_folder(options.output)
     write_page(plan, options.images, options.output, title=options.title)
     if options.neighbours is not None:
+        _make_folder(options.plan)
         write_plan(plan, options.plan)
     print(f"{options.output}: {plan['query'].nunique()} queries, {len(plan)} candidates")
 
@@ -137,12 +147,34 @@ def _read_neighbours(path: Path) -> Any:
     """Table of a user's neighbours."""
     import pandas as pd
 
+    from lookalike.ratings.plan import reason_of
+
     try:
         return pd.read_csv(path)
     except FileNotFoundError:
         raise LookalikeError(f"there is no file of neighbours {path}: check the name") from None
     except (OSError, ValueError) as error:  # pandas' parser errors are ValueErrors
-        raise LookalikeError(f"{path} cannot be read as CSV: {error}") from error
+        raise LookalikeError(f"{path} cannot be read as CSV: {reason_of(error)}; mend it or export it again") from error
+
+
+def _refuse_same(output: Path, *inputs: Path | None) -> None:
+    """Refuse to write over what is read."""
+    for given in inputs:
+        if given is not None and output.resolve() == given.resolve():
+            raise LookalikeError(f"{output} would be written over {given}: name another file to write")
+
+
+def _make_folder(path: Path) -> None:
+    """Make the folder of a file that is to be written."""
+    from lookalike.ratings.plan import reason_of
+
+    if path.is_dir():
+        raise LookalikeError(f"{path} is a folder: name a file in it to write")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = reason_of(error)
+        raise LookalikeError(f"the folder {path.parent} cannot be made: {reason}; name another one") from error
 
 
 def _add_ratings(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -161,6 +193,9 @@ def _ratings(options: argparse.Namespace) -> None:
     from lookalike.ratings.plan import read_plan
     from lookalike.ratings.statistics import summary
 
+    if options.output is not None:
+        _refuse_same(options.output, options.plan, *options.files)
+        _make_folder(options.output)
     ratings = read_ratings(options.files, read_plan(options.plan))
     if options.output is not None:
         write_table(ratings, options.output)
@@ -183,7 +218,7 @@ def _tell_warning(
 
 def _positive(text: str) -> int:
     """A whole number of at least 1."""
-    number = int(text)
+    number = _whole(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return number
@@ -191,7 +226,15 @@ def _positive(text: str) -> int:
 
 def _natural(text: str) -> int:
     """A whole number of at least 0."""
-    number = int(text)
+    number = _whole(text)
     if number < 0:
         raise argparse.ArgumentTypeError("must not be negative")
     return number
+
+
+def _whole(text: str) -> int:
+    """A whole number, or what argparse says of anything else."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from rating_pages import RatingPage, Watched, make_page, watch
 
+from lookalike.errors import LookalikeError
 from lookalike.ratings.collect import read_ratings
 from lookalike.ratings.plan import plan_fingerprint
 
@@ -88,6 +89,7 @@ def test_rate_reload_export_and_read_back(tab: Watched, rating_page: RatingPage,
     assert page.locator("#where").inner_text() == "Query 2 of 3"
     assert page.locator("#done-count").inner_text() == "2 of 3 done"
     assert [answer_shown(page, number) for number in (1, 2, 7)] == [None, "cant_say", "good"]
+    assert page.locator(".rated-by").inner_text() == 'Rated by Ada "B", Čapek'
 
     page.keyboard.press("PageDown")
     assert answer_shown(page, 8) == "not_good"
@@ -156,12 +158,15 @@ def test_the_page_does_not_tell_which_candidates_were_retrieved(tab: Watched, ra
     content = json.loads(tab.page.locator("#content").text_content() or "")
     assert set(content) == {"plan", "title", "queries", "query_pictures", "pictures"}
     for query in content["queries"]:
-        assert set(query) == {"query", "image", "candidates"}
-        assert [len(candidate) for candidate in query["candidates"]] == [2] * N_CANDIDATES  # position and image
-    assert list(content["pictures"]) == sorted(content["pictures"])
+        assert set(query) == {"query", "candidates"}
+        assert [len(candidate) for candidate in query["candidates"]] == [2] * N_CANDIDATES  # position and picture
+    numbers = [number for query in content["queries"] for _, number in query["candidates"]]
+    assert list(dict.fromkeys(numbers)) == list(range(len(content["pictures"]))), "numbered as they come up"
+    ids = {*rating_page.plan["image"], *rating_page.plan["query_image"]}
     for source in (rating_page.file.read_text(), tab.page.content()):
         text = re.sub("base64,[A-Za-z0-9+/=]+", "", source)
         assert not any(word in text for word in ("retrieved", "random", "rank", ".png"))
+        assert not ids & {int(number) for number in re.findall(r"\b7\d{3}\b", text)}
 
 
 def test_export_needs_a_name_and_asks_before_the_end(tab: Watched, rating_page: RatingPage, tmp_path: Path) -> None:
@@ -175,8 +180,18 @@ def test_export_needs_a_name_and_asks_before_the_end(tab: Watched, rating_page: 
     assert "You have not finished 3 queries" in page.locator("#confirm-text").inner_text()
     page.locator("#confirm-no").click()
     assert not tab.complaints
-    ratings = read_ratings([export(page, tmp_path, unfinished=True)], rating_page.plan)
+    with pytest.raises(LookalikeError, match="has no query that is done"):
+        read_ratings([export(page, tmp_path, unfinished=True)], rating_page.plan)
+    # the second query is answered in part, but not left by Next: it does not count
+    page.locator("#next").click()
+    page.keyboard.press("g")
+    page.locator("#export").click()
+    assert "You have not finished 2 queries" in page.locator("#confirm-text").inner_text()
+    page.locator("#confirm-no").click()
+    with pytest.warns(UserWarning, match="Ada B. has done 1 of 3 queries"):
+        ratings = read_ratings([export(page, tmp_path, unfinished=True)], rating_page.plan)
     assert answers_of(ratings) == {(1, 1): "good"}
+    assert set(ratings["query"]) == {1}
 
 
 def test_leaving_warns_until_the_ratings_are_exported(tab: Watched, tmp_path: Path) -> None:
@@ -202,14 +217,40 @@ def test_start_over_asks_and_then_forgets(tab: Watched) -> None:
     page = tab.page
     begin(page)
     page.keyboard.press("g")
-    page.locator("#start-over").click()
+    page.get_by_role("button", name="Another person? Start over").click()
+    assert "All answers of Ada B. on this page are deleted." in page.locator("#confirm-text").inner_text()
+    assert "not exported yet" in page.locator("#confirm-text").inner_text()
     page.keyboard.press("Escape")
     assert answer_shown(page, 1) == "good"
     page.locator("#start-over").click()
     page.locator("#confirm-yes").click()
     page.locator("#start").wait_for()
-    begin(page)
+    assert page.get_by_label("Your name or initials").first.input_value() == ""
+    begin(page, "Bob")
     assert answer_shown(page, 1) is None
+    assert page.locator("#rated-by").inner_text() == "Bob"
+
+
+def test_enter_presses_the_button_that_has_the_focus(tab: Watched) -> None:
+    page = tab.page
+    begin(page)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.locator("#where").inner_text() == "Query 1 of 3"
+    assert answer_shown(page, 1) == "not_good"
+    page.locator("#help").focus()
+    page.keyboard.press("Enter")
+    assert page.get_by_role("dialog", name="How to rate").is_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the button that closes it
+    assert page.get_by_role("dialog").count() == 0
+    page.locator("#next").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#where").inner_text() == "Query 2 of 3", "once, not by the button and by the page"
+    # on a candidate itself it goes on, as the help says
+    page.keyboard.press("Enter")
+    assert page.locator("#where").inner_text() == "Query 3 of 3"
 
 
 def test_help_opens_by_key_and_keeps_keys_to_itself(tab: Watched) -> None:
@@ -269,7 +310,9 @@ def test_without_storage_the_page_warns_and_works(
     assert "keeps no progress" in seen.page.locator("#no-storage").inner_text()
     begin(seen.page)
     seen.page.keyboard.press("g")
-    ratings = read_ratings([export(seen.page, tmp_path, unfinished=True)], rating_page.plan)
+    seen.page.keyboard.press("PageDown")
+    with pytest.warns(UserWarning, match="has done 1 of 3"):
+        ratings = read_ratings([export(seen.page, tmp_path, unfinished=True)], rating_page.plan)
     assert answers_of(ratings) == {(1, 1): "good"}
     assert seen.complaints == []
 

@@ -66,8 +66,7 @@ def test_a_page_from_own_neighbours_and_its_ratings(project: Path, capsys: pytes
 
     name = plan_fingerprint(plan)
     lines = [
-        f"{name},Ada,{row.query},{row.query_image},{row.position},{row.image},"
-        + ("good,true" if row.rank == 1 else "not_good,false")
+        f"{name},Ada,{row.query},{row.position}," + ("good,true,true" if row.rank == 1 else "not_good,false,true")
         for row in plan.itertuples()
     ]
     (project / "ada.csv").write_text("\n".join([",".join(FILE_COLUMNS), *lines]) + "\n")
@@ -118,8 +117,88 @@ def test_a_wrong_command_line_is_status_2(arguments: list[str], capsys: pytest.C
     assert "usage: lookalike" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", [["--queries", "0"], ["--seed", "-1"], ["--random", "x"]])
-def test_numbers_out_of_range_are_status_2(project: Path, option: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--queries", "0"], "must be at least 1"),
+        (["--queries", "x"], "must be a whole number, not 'x'"),
+        (["--seed", "-1"], "must not be negative"),
+        (["--random", "2.5"], "must be a whole number, not '2.5'"),
+    ],
+)
+def test_numbers_out_of_range_are_status_2(
+    project: Path, option: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stop:
         from_neighbours(project, *option)
     assert stop.value.code == 2
+    assert f"argument {option[0]}: {message}" in capsys.readouterr().err
+
+
+def test_a_page_may_be_without_unrelated_images(project: Path) -> None:
+    assert from_neighbours(project, "--random", "0") == 0
+    assert set(read_plan(project / "plan.csv")["role"]) == {"retrieved"}
+
+
+def test_nothing_that_is_read_is_written_over(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert from_neighbours(project) == 0
+    plan, neighbours = project / "plan.csv", project / "neighbours.csv"
+    before = plan.read_bytes(), neighbours.read_bytes()
+    images = ["--images", str(project)]
+    for arguments in (
+        ["rate", str(plan), *images, "--output", str(plan)],
+        [
+            "rate",
+            str(plan),
+            *images,
+            "--neighbours",
+            str(neighbours),
+            "--output",
+            str(project / "." / "neighbours.csv"),
+        ],
+        ["rate", str(neighbours), *images, "--neighbours", str(neighbours), "--output", str(project / "page.html")],
+        ["ratings", str(plan), str(neighbours), "--output", str(plan)],
+        ["ratings", str(plan), str(neighbours), "--output", str(neighbours)],
+    ):
+        capsys.readouterr()
+        assert main(arguments) == 1, arguments
+        assert "name another file to write" in capsys.readouterr().err
+    assert (plan.read_bytes(), neighbours.read_bytes()) == before
+
+
+def test_where_nothing_can_be_written_or_read_one_sentence_says_so(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert from_neighbours(project) == 0
+    plan = str(project / "plan.csv")
+    torn = project / "torn.csv"
+    torn.write_text("query_path,path,rank\na,b,1\na,b,1,2,3\n")
+    for arguments, message in (
+        (["rate", plan, "--images", str(project), "--output", f"{plan}/page.html"], "cannot be made: "),
+        (["rate", plan, "--images", str(project), "--output", str(project)], "is a folder: name a file in it"),
+        (["ratings", plan, str(project)], "is a folder: name the CSV files in it"),
+        (["ratings", str(project), plan], "cannot be read as a plan: Is a directory; name a plan.csv"),
+        (
+            ["rate", str(project / "new.csv"), "--images", "x", "--output", "y", "--neighbours", str(torn)],
+            "torn.csv cannot be read as CSV: Expected 3 fields in line 3, saw 5; mend it",
+        ),
+    ):
+        capsys.readouterr()
+        assert main(arguments) == 1
+        error = capsys.readouterr().err
+        assert message in error
+        assert len(error.splitlines()) == 1
+        assert "Errno" not in error
+
+
+def test_a_reader_that_goes_away_hears_no_complaint(project: Path) -> None:
+    assert from_neighbours(project) == 0
+    code = (
+        "import os, sys; from lookalike.cli import main\n"
+        "read, write = os.pipe(); os.close(read); os.dup2(write, 1)\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "rate", "plan.csv", "--images", ".", "--output", "page.html"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr == ""
+    assert done.returncode == 1

@@ -11,9 +11,10 @@ rule draw_rating_plan:
         images=f"{RESULTS}/images.json",
         manifest=f"{RESULTS}/manifest.parquet",
         ranks=rated_ranks,
-        code=code("ratings/plan.py"),
+        code=code("ratings/plan.py", "ratings/collect.py"),
     output:
-        f"{RATINGS}/plan.csv",
+        # kept where the job refuses to replace a plan that raters have answered
+        update(f"{RATINGS}/plan.csv"),
     log:
         f"{LOGS}/ratings/plan.log",
     wildcard_constraints:

@@ -7,10 +7,12 @@ with logged(snakemake.log):
 
     from lookalike.evaluation.ranking import Rankings
     from lookalike.files import read_table
-    from lookalike.ratings.plan import draw_rating_plan, same_label, write_plan
+    from lookalike.ratings.collect import refuse_answers_to_other_plans
+    from lookalike.ratings.plan import draw_rating_plan, retrieved_images, same_label, write_plan
     from lookalike.seeds import integer_seed
 
     settings, rankings = snakemake.params.settings, Rankings.load(snakemake.input.ranks)
+    neighbours = retrieved_images(rankings, settings["retrieved"])
     manifest = read_table(snakemake.input.manifest).set_index("image_id")
     shown = manifest.loc[rankings.query_ids]
     labels = shown["label"].to_numpy()
@@ -18,7 +20,7 @@ with logged(snakemake.log):
         rankings.query_ids,
         # with class labels, every image is relevant to the class it is of and to nothing else
         np.array([(labels == label).sum() - 1.0 for label in labels]),
-        rankings.query_ids[rankings.neighbours],
+        neighbours,
         rankings.query_ids,
         shown["path"].tolist(),
         same_label(rankings.query_ids, labels),
@@ -28,4 +30,5 @@ with logged(snakemake.log):
         n_random=settings["random"],
         contents=shown["sha256"].tolist(),
     )
+    refuse_answers_to_other_plans(snakemake.params.raters, plan)
     write_plan(plan, snakemake.output[0])

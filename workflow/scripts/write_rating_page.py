@@ -8,4 +8,4 @@ with logged(snakemake.log):
     from lookalike.ratings.plan import read_plan
 
     root = read_json(snakemake.input.images)["root"]
-    write_page(read_plan(snakemake.input.plan), root, snakemake.output[0], snakemake.params.title)
+    write_page(read_plan(snakemake.input.plan), root, snakemake.output[0])

@@ -31,6 +31,9 @@ DENSE_UP_TO = 1_000
 
 ROWS_AT_A_TIME = 16_384
 
+TIMINGS = 3
+"""Searches that are timed, after one that is not, for the median of `compare_indices`."""
+
 
 @dataclass(frozen=True)
 class IndexSetting:
@@ -43,7 +46,7 @@ class IndexSetting:
     rank : int
         Dimensions that images are mapped to.
     parameters : sequence of int
-        Values of `search_parameter` that are tried; (0,) for an index without one.
+        Values of `search_parameter` that are tried; (0,) or none for an index without one.
     """
 
     factory: str
@@ -76,7 +79,7 @@ class ProjectedIndex:
     Raises
     ------
     ValueError
-        When `metric` is another.
+        When `metric` is another, or faiss can build no such index of these rows, such as one of more cells than rows.
 
     Attributes
     ----------
@@ -98,13 +101,19 @@ class ProjectedIndex:
         with one_thread():
             mapped = _in_blocks(project, gallery)
             self.n_gallery, self.rank = mapped.shape
-            self._index = faiss.index_factory(self.rank, factory, metrics[metric])
-            if "IVF" in factory:
-                # fewer images than 39 a list are learned from without a warning: small galleries are no mistake
-                faiss.extract_index_ivf(self._index).cp.min_points_per_centroid = 1
-            if not self._index.is_trained:
-                self._index.train(mapped)
-            self._index.add(mapped)
+            try:
+                self._index = faiss.index_factory(self.rank, factory, metrics[metric])
+                if "IVF" in factory:
+                    # fewer images than 39 a list are learned from without a warning: small galleries are no mistake
+                    faiss.extract_index_ivf(self._index).cp.min_points_per_centroid = 1
+                if not self._index.is_trained:
+                    self._index.train(mapped)
+                self._index.add(mapped)
+            except RuntimeError as error:
+                raise ValueError(
+                    f"no index {factory!r} can be built of {self.n_gallery} rows of {self.rank} dimensions, so choose "
+                    f"another one or one of fewer cells: {_reason(error)}"
+                ) from error
 
     @classmethod
     def of_matrix(cls, W: npt.NDArray[Any], gallery: Any, rank: int, factory: str = "Flat") -> Self:
@@ -289,19 +298,23 @@ def compare_indices(
         for each setting, value of its search parameter and k. ``rank`` is that of the mapped rows, less than asked
         for where W has fewer positive eigenvalues; ``parameter`` is ``nprobe`` of an index with IVF in its name,
         ``efSearch`` of one with HNSW, else 0; ``milliseconds`` are wall time a query, mapping it included, of a search
-        for the largest k.
+        for the largest k: the median of `TIMINGS` searches after a first one that is not timed.
 
     Raises
     ------
     ValueError
-        When `ks` is empty, or a search parameter is given to an index that has none, or not to one that has.
+        When `ks` is empty or beyond the gallery, when a search parameter is given to an index that has none, or not to
+        one that has, or when faiss can build no such index.
     """
     import pandas as pd
 
     if not len(ks):
         raise ValueError("ks is empty: name at least one k")
+    n_others = gallery.shape[0] - int(own is not None and bool((np.asarray(own) >= 0).any()))
+    if not 1 <= min(ks) <= max(ks) <= n_others:
+        raise ValueError(f"ks must be from 1 to {n_others}, the rows that a query can find, not {list(ks)}")
     for setting in settings:
-        if any((value > 0) != (setting.search_parameter is not None) for value in setting.parameters):
+        if any((value > 0) != (setting.search_parameter is not None) for value in setting.parameters or (0,)):
             raise ValueError(
                 f"parameters of {setting.factory} must be "
                 + (f"values of {setting.search_parameter}, from 1" if setting.search_parameter else "(0,)")
@@ -310,9 +323,13 @@ def compare_indices(
     n_queries, n_gallery = queries.shape[0], gallery.shape[0]
 
     def measure(name: str, rank: int, parameter: int, search: Callable[[], Found]) -> npt.NDArray[np.int32]:
-        start = time.perf_counter()
         found = search()[0]
-        milliseconds = 1e3 * (time.perf_counter() - start) / n_queries
+        seconds = []
+        for _ in range(TIMINGS):
+            start = time.perf_counter()
+            search()
+            seconds.append(time.perf_counter() - start)
+        milliseconds = 1e3 * float(np.median(seconds)) / n_queries
         truth = found if rank == 0 else exact
         rows.extend(
             (name, rank, parameter, k, recall(found[:, :k], truth[:, :k]), milliseconds, n_queries, n_gallery)
@@ -327,12 +344,17 @@ def compare_indices(
         assert factor is not None
         part = np.ascontiguousarray(factor[:, : setting.rank])
         index = ProjectedIndex.of_factor(part, gallery, setting.factory)
-        for value in setting.parameters:
+        for value in setting.parameters or (0,):
             options = {setting.search_parameter: value} if setting.search_parameter else {}
             search = partial(index.search, queries, max(ks), own=own, **options)
             measure(setting.factory, index.rank, value, search)
     table = pd.DataFrame(rows, columns=list(APPROXIMATE_COLUMNS))
     return table.astype({"rank": np.int32, "parameter": np.int32, "k": np.int32})
+
+
+def _reason(error: RuntimeError) -> str:
+    """What faiss has to say, without the place in its source."""
+    return " ".join(str(error).split()).rsplit(".cpp:", 1)[-1].split(": ", 1)[-1]
 
 
 def _in_blocks(project: Callable[[Any], Floats], rows: Any) -> Floats:

@@ -38,8 +38,16 @@ RUNTIME_TYPES = {
     "cpu_seconds": np.float64,
     "stopped": str,
     "n_threads": np.int32,
+    "lower_bound": bool,
+    "own_run": bool,
 }
-"""Columns of ``runtime.parquet``."""
+"""Columns of ``runtime.parquet``.
+
+``lower_bound``: whether the learner had not reached its end, so that it needs more time than ``seconds``; ``own_run``:
+whether the row is of the study's own training, not of a size of this study.
+"""
+MARKS = ("lower_bound", "own_run")
+"""Columns that a row may lack, and are False then."""
 OASIS, LMNN = "OASIS", "LMNN"
 
 INTERVALS = 64, 1_048_576
@@ -109,8 +117,9 @@ def time_oasis(
     Returns
     -------
     dict
-        A row of `RUNTIME_TYPES`: ``n_images`` counts the held-out ones too, ``steps`` is the chosen one, ``stopped``
-        "saturated" or, by `steps_per_image`, "limit".
+        A row of `RUNTIME_TYPES`: ``n_images`` counts the held-out ones too, ``steps`` is the chosen one (0: nothing
+        was learned), ``stopped`` "saturated" or, by `steps_per_image`, "limit". After the latter the time is a
+        ``lower_bound`` if the last score was the best, so that it was still growing.
 
     Raises
     ------
@@ -134,26 +143,27 @@ def time_oasis(
         "cpu_seconds": cpu_seconds,
         "stopped": run.stopped,
         "n_threads": n_threads,
+        "lower_bound": run.stopped == "limit" and steps == run.n_steps,
+        "own_run": False,
     }
 
 
 def time_to_best(run: TrainingRun) -> tuple[int, float, float]:
     """Return the step that early stopping chooses, and the seconds by the clock and of the processor until then.
 
-    The chosen step is the best scored one after the start: a run that nothing improves takes an interval to see that.
-    Processor time is known of the whole run only, and shared out by the clock.
+    The chosen step is the first of the best scored ones, the start among them: step 0 and no time at all say that
+    nothing was learned. Processor time is known of the whole run only, and shared out by the clock.
 
     Parameters
     ----------
     run : TrainingRun
-        With one score at least after step 0.
 
     Returns
     -------
     step : int
     seconds, cpu_seconds : float
     """
-    best = max(run.curve[1:], key=lambda row: row["map"])
+    best = max(run.curve, key=lambda row: row["map"])
     share = best["seconds"] / run.seconds if run.seconds else 0.0
     return int(best["step"]), float(best["seconds"]), float(share * run.cpu_seconds)
 
@@ -312,14 +322,21 @@ def time_lmnn(n: int, settings: Mapping[str, Any], *, seed: int, n_threads: int 
         "cpu_seconds": clock.cpu_seconds["fit"],
         "stopped": stopped,
         "n_threads": n_threads,
+        "lower_bound": stopped != "converged",
+        "own_run": False,
     }
 
 
 def runtime_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return what `time_oasis` and `time_lmnn` gave as ``runtime.parquet`` has it: by learner, images and repeat."""
+    """Return what `time_oasis` and `time_lmnn` gave as ``runtime.parquet`` has it: by learner, images and repeat.
+
+    Rows may lack `MARKS`, which are False then.
+    """
     import pandas as pd
 
-    table = pd.DataFrame(list(rows), columns=list(RUNTIME_TYPES)).astype(RUNTIME_TYPES)
+    table = pd.DataFrame(list(rows), columns=list(RUNTIME_TYPES))
+    # what is not there is NaN by now, which would be True as a bool
+    table = table.assign(**{mark: table[mark].eq(True) for mark in MARKS}).astype(RUNTIME_TYPES)
     return table.sort_values(["learner", "n_images", "repeat"], kind="stable", ignore_index=True)
 
 

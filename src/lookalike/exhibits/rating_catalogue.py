@@ -45,7 +45,8 @@ NO_NUMBER = {
 }
 """Printed metric to why there may be none of ours."""
 RULE = "No verdict: the papers' numbers are those of their own raters, about images of the web."
-DEVIATION_COLUMNS = ("metric", "paper", "ours", "ours_cell", "printed", "printed_cell", "status", "reason")
+DEVIATION_COLUMNS = ("metric", "paper", "ours", "ours_cell", "printed", "printed_cell", "status", "reason", "simulated")
+"""``simulated``: whether any of the raters behind our number is."""
 
 Draw = Callable[["RatingNumbers | None", Context, "pd.DataFrame"], Plot | Table]
 
@@ -138,6 +139,7 @@ def deviations(numbers: RatingNumbers | None, context: Context, reference: pd.Da
     import pandas as pd
 
     comparison = compare_ratings(RATING_EXHIBITS["human", "deviations"], numbers, context, reference)
+    simulated = numbers is not None and numbers.simulated
     records, rows = [], []
     row: Any
     for row in comparison.itertuples():
@@ -145,7 +147,7 @@ def deviations(numbers: RatingNumbers | None, context: Context, reference: pd.Da
         paper = str(row.printed_setting)
         ours = NOT_RUN if context.not_run else plus_minus(row.ours, math.nan, form)
         printed = plus_minus(row.printed, math.nan, "g")
-        records.append((row.metric, paper, row.ours, ours, row.printed, printed, row.status, row.reason))
+        records.append((row.metric, paper, row.ours, ours, row.printed, printed, row.status, row.reason, simulated))
         status = str(row.status) if context.not_run else f"{row.status}: {row.reason}"
         rows.append((title, ours, printed, PRINTED_IN[paper], status))
     block = Block((context.title, "ours", "paper", "printed in", "status"), tuple(rows))
@@ -165,7 +167,7 @@ def rating_caption(exhibit: RatingExhibit, numbers: RatingNumbers | None, contex
     fold : int
         Which partition the rated images are of, from 0.
     """
-    parts = [exhibit.shows]
+    parts = [exhibit.shows, *_signs(exhibit, numbers)]
     if context.not_run_sentence is not None or numbers is None:
         parts.append(f"{context.title}: {context.not_run_sentence or 'not run'}.")
         parts += ["Numbers shown are the paper's."] if exhibit.printed else []
@@ -239,15 +241,29 @@ def write_rating_exhibit(
     )
 
 
+def _signs(exhibit: RatingExhibit, numbers: RatingNumbers | None) -> list[str]:
+    """What else is drawn beside a mean curve, where it is."""
+    if exhibit.draw not in (figures.mean_curve, figures.both_curves):
+        return []
+    panel = "In (A), dashed" if exhibit.draw is figures.both_curves else "Dashed"
+    signs = []
+    if numbers is not None and numbers.n_random:
+        signs.append(f"{panel}: share of random images that are called good.")
+    if figures.marks_printed_p10(numbers):
+        signs.append("Hollow marker: the printed precision at k = 10.")
+    return [*signs, "Dotted line: the printed peak."]
+
+
 def _data(numbers: RatingNumbers, context: Context, fold: int) -> str:
     """How many queries and raters, of which images; simulated raters are called so first."""
     n_queries, n_raters = (int(numbers.summary[name]) for name in ("n_queries", "n_raters"))
     images = "Synthetic images" if context.synthetic else "Images"
+    random = f" among {numbers.n_random} random {_plural(numbers.n_random, 'one')}" if numbers.n_random else ""
     raters = f"{n_raters} simulated raters" if numbers.simulated else f"{n_raters} {_plural(n_raters, 'rater')}"
     return (
         f"{images} of {context.title}, {context.subsets[0].title}, representation {context.representation}, partition "
         f"{fold + 1} of {context.n_folds}: {n_queries} query {_plural(n_queries, 'image')}, each with the first "
-        f"{numbers.n_retrieved} images that OASIS finds among as many random ones, judged by {raters}."
+        f"{numbers.n_retrieved} images that OASIS finds{random}, judged by {raters}."
     )
 
 
@@ -283,9 +299,8 @@ def _plural(n: int, word: str) -> str:
 
 _MEAN = (
     "Precision at top k of OASIS as raters judge it, mean over queries and raters, as a function of the number of "
-    "neighbours k; dashed: share of random images that are called good; hollow marker and dotted line: the printed "
-    "precision at k = 10 and the printed peak. Error bars: standard error of the mean over all pairs of a query and a "
-    "rater."
+    "neighbours k. Error bars: standard error of the mean over all pairs of a query and a rater; that over the "
+    "queries' own means, which is wider where raters agree, is error_over_queries in the CSV file."
 )
 _SELECTED = (
     "Precision at top k of OASIS as raters judge it for queries that span the range of mean average precision. Error "
@@ -298,7 +313,7 @@ _BOTH = (
 _QUERIES = (
     "Precision of OASIS and of raters for each query, other raters being the truth: that of OASIS is the mean "
     "share of raters who call one of its first images good, that of a rater the mean share of all other raters who "
-    "call good what this rater does, among found and random images. Error bars: standard error of the mean over "
+    "call good what this rater does, among all images shown. Error bars: standard error of the mean over "
     "raters; pale bars: from the lowest to the highest rater."
 )
 _WITH_MEAN = f"{_QUERIES} Dashed: mean over queries of OASIS; dotted: the printed one."

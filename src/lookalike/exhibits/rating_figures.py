@@ -44,8 +44,20 @@ JMLR, NIPS = "oasis-jmlr-2010", "oasis-nips-2009"
 K_MAX = 10
 """Found images of each query that the papers' raters judged."""
 PRINTED_PEAK, PRINTED_P10 = "human_precision_peak", "human_p@10"
-CURVE_COLUMNS = ("panel", "series", "query_image", "k", "precision", "error", "n_queries", "n_raters")
-QUERY_COLUMNS = ("series", "order", "query_image", "precision", "error", "lowest", "highest", "n_raters")
+CURVE_COLUMNS = (
+    "panel",
+    "series",
+    "query_image",
+    "k",
+    "precision",
+    "error",
+    "error_over_queries",
+    "n_queries",
+    "n_raters",
+    "simulated",
+)
+"""``error_over_queries``: of the mean over the queries' own means; ``simulated``: whether any rater is."""
+QUERY_COLUMNS = ("series", "order", "query_image", "precision", "error", "lowest", "highest", "n_raters", "simulated")
 SELECTED_LOOKS = (
     Look(VERMILLION, "o"),
     Look(BLUE, "s"),
@@ -63,7 +75,7 @@ class RatingNumbers:
     """What the figures are drawn from; each table as `lookalike.ratings.statistics` makes it."""
 
     mean_curve: pd.DataFrame
-    """``k, precision, standard_error``."""
+    """``k, precision, standard_error, standard_error_queries``."""
     selected: pd.DataFrame
     """``position`` (rank by mAP), ``query_image, map, k, precision, standard_error, n_raters``."""
     per_query: pd.DataFrame
@@ -74,6 +86,8 @@ class RatingNumbers:
     ``standard_deviation_over_queries``, ``standard_deviation_over_raters``, ``random_good``, ``answered_share``, ..."""
     simulated: bool
     """Whether any of the ratings is simulated."""
+    n_random: int
+    """How many random images are rated beside those for each query."""
 
     @property
     def n_retrieved(self) -> int:
@@ -102,6 +116,8 @@ def rating_numbers(ratings: pd.DataFrame) -> RatingNumbers:
         per_query=statistics.coherence_per_query(ratings),
         summary={str(name): float(value) for name, value in zip(summary["quantity"], summary["value"], strict=True)},
         simulated=bool(ratings["simulated"].any()),
+        n_random=int((ratings.drop_duplicates(["query", "position"])["role"] == "random").sum())
+        // ratings["query"].nunique(),
     )
 
 
@@ -165,6 +181,11 @@ def per_query_with_mean(numbers: RatingNumbers | None, context: Context, referen
     return _queries(numbers, context, reference)
 
 
+def marks_printed_p10(numbers: RatingNumbers | None) -> bool:
+    """Whether the axis of a curve reaches the k of the printed precision, so that it can stand beside ours."""
+    return numbers is None or numbers.n_retrieved >= K_MAX
+
+
 def source_label(numbers: RatingNumbers | None, context: Context) -> str:
     """What stands above a figure about images or ratings that are not real; "" where both are."""
     parts = ["Synthetic images"] if context.synthetic else []
@@ -219,14 +240,16 @@ def _draw_mean(
         k, precision, error = (table[name].to_numpy(float) for name in ("k", "precision", "standard_error"))
         _line(axis, k, precision, error, title_of("oasis"), look)
         rows: Iterable[Any] = table.itertuples()
-        records += [_point(panel, "oasis", numbers, row.k, row.precision, row.standard_error) for row in rows]
+        for row in rows:
+            point = _point(panel, "oasis", numbers, row.k, row.precision, row.standard_error)
+            records.append(point | {"error_over_queries": row.standard_error_queries})
         random_good = numbers.summary.get("random_good", math.nan)
         if not math.isnan(random_good):
             axis.axhline(random_good, color=GREY, linestyle="--", linewidth=1.0, label="random images", zorder=1.5)
             records.append(_point(panel, "random", numbers, None, random_good, math.nan))
     last, peak = (printed_share(reference, JMLR, metric) for metric in (PRINTED_P10, PRINTED_PEAK))
     n_before = len(records)
-    if not math.isnan(last):
+    if not math.isnan(last) and marks_printed_p10(numbers):
         axis.plot(
             [K_MAX], [last], label="printed, at k = 10", linestyle="none", marker=look.marker, markersize=5,
             markerfacecolor="white", markeredgecolor=look.colour, clip_on=False, zorder=4,
@@ -237,7 +260,7 @@ def _draw_mean(
         axis.axhline(peak, color=look.colour, linestyle=(0, (1, 2)), linewidth=1.0, label=label, zorder=1.6)
         records.append(_point(panel, "oasis, printed peak", numbers, None, peak, math.nan))
     for record in records[n_before:]:
-        record |= {"n_queries": 0, "n_raters": 0}
+        record |= {"n_queries": 0, "n_raters": 0, "simulated": False}
 
 
 def _draw_selected(axis: Axes, panel: str, numbers: RatingNumbers | None, records: list[dict[str, Any]]) -> None:
@@ -261,7 +284,8 @@ def _point(
     panel: str, series: str, numbers: RatingNumbers | None, k: int | None, precision: float, error: float
 ) -> dict[str, Any]:
     n_queries, n_raters = (int(numbers.summary[name]) if numbers else 0 for name in ("n_queries", "n_raters"))
-    values = (panel, series, None, k, precision, error, n_queries, n_raters)
+    simulated = numbers is not None and numbers.simulated
+    values = (panel, series, None, k, precision, error, math.nan, n_queries, n_raters, simulated)
     return dict(zip(CURVE_COLUMNS, values, strict=True))
 
 
@@ -275,7 +299,7 @@ def _queries(numbers: RatingNumbers | None, context: Context, reference: pd.Data
         axis = figure.subplots()
         axis.set(xlabel="Query, sorted by the precision of OASIS", ylabel="Precision")
         if numbers is not None:
-            _draw_queries(axis, numbers.per_query.sort_values("order"), context, records)
+            _draw_queries(axis, numbers, context, records)
         if reference is not None:
             _draw_query_means(axis, numbers, reference, context, records)
         _from_zero_to_one(axis)
@@ -291,8 +315,9 @@ def _queries(numbers: RatingNumbers | None, context: Context, reference: pd.Data
     return Plot(figure, frame.astype({"order": "Int64", "query_image": "Int64"}))
 
 
-def _draw_queries(axis: Axes, table: pd.DataFrame, context: Context, records: list[dict[str, Any]]) -> None:
+def _draw_queries(axis: Axes, numbers: RatingNumbers, context: Context, records: list[dict[str, Any]]) -> None:
     """OASIS and the mean rater of each query, with the standard error and the range of raters."""
+    table = numbers.per_query.sort_values("order")
     order, oasis, human = (table[name].to_numpy(float) for name in ("order", "oasis", "human"))
     error, lowest, highest = (
         table[name].to_numpy(float) for name in ("human_standard_error", "human_minimum", "human_maximum")
@@ -310,7 +335,7 @@ def _draw_queries(axis: Axes, table: pd.DataFrame, context: Context, records: li
         bounds = (row.human_standard_error, row.human_minimum, row.human_maximum, row.n_raters)
         of_oasis = ("oasis", *key, row.oasis, nothing, nothing, nothing, row.n_raters)
         for values in (of_oasis, ("human", *key, row.human, *bounds)):
-            records.append(dict(zip(QUERY_COLUMNS, values, strict=True)))
+            records.append(dict(zip(QUERY_COLUMNS, (*values, numbers.simulated), strict=True)))
 
 
 def _draw_query_means(
@@ -321,13 +346,17 @@ def _draw_query_means(
     ours = math.nan if numbers is None else float(numbers.per_query["oasis"].mean())
     n_raters = 0 if numbers is None else int(numbers.summary["n_raters"])
     printed = printed_share(reference, NIPS, PRINTED_P10)
-    lines = (("oasis, mean", ours, "--", n_raters, "mean"), ("oasis, printed mean", printed, ":", 0, "printed mean"))
-    for series, value, line, n, label in lines:
+    simulated = numbers is not None and numbers.simulated
+    lines = (
+        ("oasis, mean", ours, "--", (n_raters, simulated), "mean"),
+        ("oasis, printed mean", printed, ":", (0, False), "printed mean"),
+    )
+    for series, value, line, of_raters, label in lines:
         if not math.isnan(value):
             axis.axhline(
                 value, color=LOOKS["oasis"].colour, linestyle=line, linewidth=1.0, zorder=1.2, label=f"{title}, {label}"
             )
-            values = (series, None, None, value, math.nan, math.nan, math.nan, n)
+            values = (series, None, None, value, math.nan, math.nan, math.nan, *of_raters)
             records.append(dict(zip(QUERY_COLUMNS, values, strict=True)))
 
 

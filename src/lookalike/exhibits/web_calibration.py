@@ -31,6 +31,8 @@ BIN = 5
 """Numbers of non-zeros that are counted together."""
 MOST_POINTS = 300
 """Points of a line on logarithmic axes."""
+SMALL_NUMBERS = (1, 2, 3, 5, 10, 20)
+"""Ticks of a logarithmic axis that reaches no further than 30."""
 ZIPF_RANKS = (10, 1000)
 """Ranks of words between which the slope of their frequencies is told."""
 COUNTED = ("queries", "images")
@@ -98,6 +100,7 @@ def calibration_panels(marginals: pd.DataFrame | None, context: WebContext, refe
             axis.set_xlabel(panel.x)
             axis.set_ylabel(panel.y)
             records += _draw_panel(axis, own, quantity, panel, reference)
+            _tick_few(axis, [one["x"] for one in records if one["quantity"] == quantity and one["source"] == "tail"])
         axes[-1].set_title("(F)  Counts", loc="left")
         records += _draw_counts(axes[-1], context, reference)
         handles = _legend(context, drawn=own is not None)
@@ -192,6 +195,13 @@ def _draw_panel(
     elif panel.form == "histogram":
         axis.set_ylim(bottom=0)
     return records
+
+
+def _tick_few(axis: Axes, values: list[float]) -> None:
+    """Let an axis of small whole numbers have ticks at those: powers of ten would leave it one."""
+    largest = max(values, default=math.inf)
+    if largest < 30:
+        axis.set_xticks([tick for tick in SMALL_NUMBERS if tick <= largest])
 
 
 def _shape(rows: pd.DataFrame, form: str) -> tuple[np.ndarray, np.ndarray]:

@@ -23,6 +23,7 @@ from lookalike.exhibits.figures import Plot
 from lookalike.exhibits.runtime import TRAIN_TIME
 from lookalike.exhibits.tables import Table
 from lookalike.exhibits.web_context import DRAFT, JMLR, NIPS, WEB_PAPERS, WebContext
+from lookalike.exhibits.web_runtime_notes import notes_on_runtime
 from lookalike.exhibits.web_tables import web_headline
 from lookalike.exhibits.write import write_files
 
@@ -73,7 +74,7 @@ class WebNumbers:
     fits: pd.DataFrame | None = None
     """What each fit recorded: ``method, ranker, mode, n_threads, n_steps, steps_per_second, seconds_fit``, ..."""
     runtime: pd.DataFrame | None = None
-    """``learner, n_images, repeat, steps, seconds, cpu_seconds, stopped, n_threads``."""
+    """``learner, n_images, repeat, steps, seconds, cpu_seconds, stopped, n_threads, lower_bound, own_run``."""
     marginals: pd.DataFrame | None = None
     """``quantity, part, x, y``."""
     counts: pd.DataFrame | None = None
@@ -139,15 +140,8 @@ class WebExhibit:
         if context.not_run_sentence:
             parts.append(f"{context.title}: {context.not_run_sentence}.")
         parts.append(self.notes(numbers, context, reference, drawn))
-        if not context.not_run_sentence:
-            shown = set(drawn.frame["series"] if "series" in drawn.frame else drawn.frame.get("method", ()))
-            parts += [
-                f"{context.title_of(name)}: {note.rstrip('.')}."
-                for name, note in context.notes.items()
-                if name in shown
-            ]
-            if self.has_printed:
-                parts.append(f"Not comparable with the printed numbers: {context.why_not_comparable}.")
+        if not context.not_run_sentence and self.has_printed:
+            parts.append(f"Not comparable with the printed numbers: {context.why_not_comparable}.")
         if self.has_printed:
             parts.append(f"Form of {self.title} in {WEB_PAPERS[self.paper]}.")
         return " ".join(filter(None, parts))
@@ -339,10 +333,12 @@ def _runtime(paper: str, name: str) -> WebExhibit:
         name=name,
         kind="figure",
         title=TITLES[name],
-        shows="Training time of OASIS and LMNN over the number of images, both axes logarithmic.",
+        shows=(
+            "Training time of OASIS over the number of images and of LMNN over that of rows, both axes logarithmic."
+        ),
         draw=lambda numbers, context, reference: runtime.runtime_curves(numbers.runtime, context, reference),
         drawn_by="lookalike.exhibits.web_runtime",
-        notes=lambda numbers, context, reference, drawn: runtime.notes_on_runtime(context, numbers.runtime, reference),
+        notes=lambda numbers, context, reference, drawn: notes_on_runtime(context, numbers.runtime, reference),
         compare=lambda numbers, context, reference: runtime.compare_runtime(numbers.runtime, context, reference, paper),
         rule=f"Minutes ({TRAIN_TIME}). No verdict: other data, other machines and other implementations.",
         header=("images", "repeat"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lookalike.exhibits.reference import ALL_PAPERS
 from lookalike.exhibits.style import title_of
@@ -22,19 +22,16 @@ WEB_PAPERS = {NIPS: "Chechik, Shalit, Sharma and Bengio, NIPS 2009", **ALL_PAPER
 """How captions name the source of an exhibit."""
 PARTS = {"train": "training", "test": "test"}
 """Part of the collection to its printed name, in the order of the papers' table."""
-KINDS_MADE_BY_CODE = ("websim",)
 AVERAGED = "oasis-averaged"
 """Our id of the average of several rankers."""
 
 
 @dataclass(frozen=True)
 class WebContext:
-    """Which data the exhibits of a web study show."""
+    """Which data the exhibits of a web study show: log and visterms that are made by code, at whatever size."""
 
     dataset: str
     title: str
-    kind: str
-    """``websim`` where log and visterms are made by code, else a user's own log."""
     methods: tuple[str, ...]
     """Methods that are compared, in order."""
     n_words: int = 10_000
@@ -43,16 +40,17 @@ class WebContext:
     counts: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """(part, quantity) to what was counted, such as ``("train", "images")``; empty where nothing was counted."""
     processors: tuple[str, ...] = ()
-    notes: Mapping[str, str] = field(default_factory=dict)
-    """Method to what the study's settings want captions to say of it."""
     method_titles: Mapping[str, str] = field(default_factory=dict)
     n_validation_images: int = 0
     """Images whose ranking decides when training stops; 0 where it is not known."""
-
-    @property
-    def synthetic(self) -> bool:
-        """Whether log and visterms are made by code; every caption says so."""
-        return self.kind in KINDS_MADE_BY_CODE
+    runtime_settings: Mapping[str, float] = field(default_factory=dict)
+    """``aggressiveness`` and ``patience`` of the sizes of the runtime study, where they are known."""
+    synthetic: ClassVar[bool] = True
+    """That all data are made by code, as `lookalike.exhibits.write` asks of every context."""
+    source: ClassVar[str] = "simulated"
+    """One word on the data, for columns and axes."""
+    why_not_comparable: ClassVar[str] = "simulated"
+    """Why no number may be held against a printed one with a verdict."""
 
     @property
     def not_run_sentence(self) -> str | None:
@@ -62,26 +60,15 @@ class WebContext:
         return "not run: " + self.not_run.removeprefix("not run:").strip()
 
     @property
-    def source(self) -> str:
-        """One word on the data, for columns and axes: ``simulated`` or ``ours``."""
-        return "simulated" if self.synthetic else "ours"
-
-    @property
     def images(self) -> str:
         """How captions begin to speak of the data, with its size where that was counted."""
-        kind = "Simulated query log and visterms" if self.synthetic else "Query log and visterms"
         sizes = [
             f"{self.counts[part, 'images']:,.0f} {title} images"
             for part, title in PARTS.items()
             if (part, "images") in self.counts
         ]
         size = f": {' and '.join(sizes)}, {self.n_words:,} words" if sizes else ""
-        return f"{kind} of {self.title}{size}"
-
-    @property
-    def why_not_comparable(self) -> str:
-        """Why no number may be held against a printed one with a verdict."""
-        return "simulated" if self.synthetic else "not the papers' images"
+        return f"Simulated query log and visterms of {self.title}{size}"
 
     def title_of(self, method: str) -> str:
         """Return the printed name of a method of ours."""
@@ -96,10 +83,10 @@ def web_context(
     Parameters
     ----------
     study : mapping
-        ``dataset``, ``title``, ``kind``, ``not_run`` ("" where it can be run) and ``methods`` (id to title). ``words``
-        is 10,000, ``notes`` (id to a sentence) is empty and ``validation_images`` unknown if left out.
+        ``dataset``, ``title``, ``not_run`` ("" where it can be run) and ``methods`` (id to title). ``words`` is 10,000
+        and ``runtime`` (``aggressiveness`` and ``patience`` of the runtime study) unknown if left out.
     fits : DataFrame, optional
-        What each fit recorded; ``processor`` if it is there.
+        What each fit recorded; ``processor`` and ``n_validation`` if they are there.
     counts : DataFrame, optional
         ``part``, ``quantity``, ``value`` (marginals.csv).
 
@@ -111,16 +98,21 @@ def web_context(
     return WebContext(
         dataset=str(study["dataset"]),
         title=str(study["title"]),
-        kind=str(study["kind"]),
         methods=tuple(study["methods"]),
         n_words=int(study.get("words", 10_000)),
         not_run=study["not_run"] or None,
         counts=_counted(counts),
         processors=() if fits is None or "processor" not in fits else tuple(sorted(set(fits["processor"].dropna()))),
-        notes=dict(study.get("notes", {})),
         method_titles=titles,
-        n_validation_images=int(study.get("validation_images", 0)),
+        n_validation_images=_held_out(fits),
+        runtime_settings={key: value for key, value in (study.get("runtime") or {}).items() if value is not None},
     )
+
+
+def _held_out(fits: pd.DataFrame | None) -> int:
+    """How many images decide when training stops; all rankers have the same."""
+    counted = () if fits is None or "n_validation" not in fits else fits["n_validation"].dropna()
+    return int(max(counted, default=0))
 
 
 def _counted(counts: pd.DataFrame | None) -> dict[tuple[str, str], float]:

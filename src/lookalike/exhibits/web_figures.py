@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 PRECISION_COLUMNS = ("series", "k", "precision", "standard_error", "n_queries", "n_gallery")
 """In percent; ``series`` is a method, ``chance`` or ``oasis, printed``."""
-LEARNING_COLUMNS = ("series", "ranker", "step", "hours", "map", "loss_rate")
+LEARNING_COLUMNS = ("series", "ranker", "step", "hours", "map", "loss_rate", "stopped")
+"""``stopped`` says how the training of a row ``stop`` ended, and is empty in all others."""
 RECALL_COLUMNS = ("series", "index", "rank", "parameter", "k", "recall", "milliseconds")
 CHANCE, PRINTED, MEAN, STOP = "chance", "oasis, printed", "mean", "stop"
 OF_LOG, OF_TOPIC = ("precision", "standard_error"), ("topic_precision", "topic_standard_error")
@@ -143,6 +144,11 @@ def notes_on_precision(context: WebContext, plot: Plot, *, of_log: bool) -> str:
         parts.append(f"Dashed grey: chance, {level:.2g}%.")
     if (frame["series"] == PRINTED).any():
         parts.append("Hollow: precision at 1 as JMLR section 5.2.2 prints it; curves in print have no numbers.")
+    if "euclidean" in set(frame["series"]):
+        parts.append(
+            "The gap to Euclidean is made by the simulation, whose images share styles that mean nothing to queries, "
+            "and cannot be read as the papers'."
+        )
     return " ".join(parts)
 
 
@@ -155,7 +161,7 @@ def learning_curves(curve: pd.DataFrame | None, fits: pd.DataFrame | None, conte
         ``ranker``, ``step``, ``seconds``, ``map`` (fraction), ``loss_rate`` (fraction since the point before). Rows of
         ranker -1 are the averaged model's.
     fits : DataFrame or None
-        ``ranker`` and ``chosen_step``, which is marked.
+        ``ranker``, ``chosen_step``, which is marked, and ``stopped`` ("saturated" or "limit").
     context : WebContext
 
     Returns
@@ -179,7 +185,7 @@ def learning_curves(curve: pd.DataFrame | None, fits: pd.DataFrame | None, conte
         for axis, quantity in ((upper, "map"), (lower, "loss_rate")):
             _draw_curves(axis, records, quantity, context)
             for place, stop in enumerate(stops):
-                label = "chosen stop" if place == 0 else None
+                label = "best mAP of a ranker" if place == 0 else None
                 axis.axvline(stop["step"], color=BLACK, linestyle=":", linewidth=0.9, label=label, zorder=1.5)
         lower.set_ylim(bottom=0)
         if own is None:
@@ -194,7 +200,7 @@ def learning_curves(curve: pd.DataFrame | None, fits: pd.DataFrame | None, conte
 
 
 def notes_on_learning(context: WebContext, plot: Plot) -> str:
-    """Sentences of the caption: which images mAP is of, what is thin and thick, and where training was stopped."""
+    """Sentences of the caption: which images mAP is of, what is thin and thick, which step is kept, the top axis."""
     frame = plot.frame
     parts = []
     rankers = sorted(set(frame.loc[frame["series"] == "ranker", "ranker"]))
@@ -204,11 +210,18 @@ def notes_on_learning(context: WebContext, plot: Plot) -> str:
     if len(rankers) > 1:
         thick = "the averaged matrix" if (frame["series"] == AVERAGED).any() else "their mean, of curves not of models"
         parts.append(f"Thin: {len(rankers)} rankers on triplets of their own; thick: {thick}.")
-    steps = sorted(set(frame.loc[frame["series"] == STOP, "step"]))
-    if steps:
-        parts.append(f"Dotted: the step at which validation stops training ({', '.join(f'{n:,}' for n in steps)}).")
-    if len(rankers):
-        parts.append("Top axis: hours that training took until then, without the time of validation itself.")
+    stops = frame[frame["series"] == STOP]
+    if len(stops):
+        steps = ", ".join(f"{step:,}" for step in sorted(set(stops["step"])))
+        parts.append(f"Dotted: the step of the best validation mAP, whose matrix is kept ({steps}).")
+        limited = sorted(stops.loc[stops["stopped"] == "limit", "ranker"])
+        if limited:
+            named = f"ranker{'s' * (len(limited) > 1)} {' and '.join(map(str, limited))}"
+            whose = f" of {named}" if len(rankers) > 1 else ""
+            parts.append(f"Training{whose} ended at its limit of steps, not because mAP had saturated.")
+    above = plot.figure.axes[0].child_axes
+    if above:
+        parts.append(f"Top axis: {above[0].get_xlabel().lower()} until then, without the time of validation itself.")
     return " ".join(parts)
 
 
@@ -338,7 +351,7 @@ def _curves(curve: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _of_curve(series: str, ranker: int, step: float, seconds: float, value: float, rate: float) -> dict[str, Any]:
-    values = (series, ranker, int(step), float(seconds) / 3600, 100 * float(value), 100 * float(rate))
+    values = (series, ranker, int(step), float(seconds) / 3600, 100 * float(value), 100 * float(rate), "")
     return dict(zip(LEARNING_COLUMNS, values, strict=True))
 
 
@@ -347,11 +360,17 @@ def _stops(fits: pd.DataFrame | None, records: Sequence[Mapping[str, Any]]) -> l
         return []
     rankers = {one["ranker"] for one in records if one["series"] == "ranker"}
     rows = fits[fits["ranker"].isin(rankers)].dropna(subset=["chosen_step"])
+    ends = rows["stopped"] if "stopped" in rows else [""] * len(rows)
     chosen = sorted(
-        {(int(step), int(ranker)) for step, ranker in zip(rows["chosen_step"], rows["ranker"], strict=True)}
+        {
+            (int(step), int(ranker), str(end))
+            for step, ranker, end in zip(rows["chosen_step"], rows["ranker"], ends, strict=True)
+        }
     )
     unknown = (math.nan, math.nan, math.nan)
-    return [dict(zip(LEARNING_COLUMNS, (STOP, ranker, step, *unknown), strict=True)) for step, ranker in chosen]
+    return [
+        dict(zip(LEARNING_COLUMNS, (STOP, ranker, step, *unknown, end), strict=True)) for step, ranker, end in chosen
+    ]
 
 
 def _draw_curves(axis: Axes, records: Sequence[Mapping[str, Any]], quantity: str, context: WebContext) -> None:
@@ -378,7 +397,8 @@ def _draw_line(axis: Axes, rows: Sequence[Mapping[str, Any]], quantity: str, **l
 
 def _hours_above(axis: Axes, curve: pd.DataFrame) -> None:
     """Second axis above the panel: training time of the first ranker, whose steps grow faster as fewer have a loss."""
-    ranker = curve.loc[curve["ranker"] != NO_RANKER, "ranker"].min()
+    rankers = set(curve.loc[curve["ranker"] != NO_RANKER, "ranker"])
+    ranker = min(rankers, default=NO_RANKER)
     points = curve[curve["ranker"] == ranker].dropna(subset=["seconds"]).drop_duplicates("step").sort_values("step")
     steps, seconds = (points[column].to_numpy(dtype=np.float64) for column in ("step", "seconds"))
     rising = np.concatenate([[True], np.diff(np.maximum.accumulate(seconds)) > 0])[: len(steps)]
@@ -391,7 +411,8 @@ def _hours_above(axis: Axes, curve: pd.DataFrame) -> None:
     above = axis.secondary_xaxis(
         "top", functions=(lambda step: _between(step, steps, times), lambda time: _between(time, times, steps))
     )
-    above.set_xlabel(f"{unit} of training", fontsize=7.5)
+    whose = f", ranker {ranker}" if len(rankers) > 1 else ""
+    above.set_xlabel(f"{unit} of training{whose}", fontsize=7.5)
 
 
 def _between(values: Any, x: np.ndarray, y: np.ndarray) -> np.ndarray:

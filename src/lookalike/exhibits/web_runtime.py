@@ -22,7 +22,6 @@ from lookalike.exhibits.style import GREY, LOOKS, VERMILLION, Look, new_figure, 
 from lookalike.exhibits.web_context import JMLR, NIPS, WebContext
 from lookalike.exhibits.web_scaling import (
     DAY,
-    FIT_FROM,
     HOUR,
     MINUTE,
     YEAR,
@@ -32,6 +31,7 @@ from lookalike.exhibits.web_scaling import (
     power_law,
     second_degree,
     short_count,
+    sizes_to_continue,
 )
 
 if TYPE_CHECKING:
@@ -39,15 +39,34 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLUMNS = ("series", "learner", "n_images", "seconds", "low", "high", "n_repeats", "steps", "stopped", "source")
-"""Columns of the figure's frame; times in seconds, ``low`` and ``high`` the least and largest of the repeats."""
+COLUMNS = (
+    "series",
+    "learner",
+    "n_images",
+    "seconds",
+    "low",
+    "high",
+    "n_repeats",
+    "steps",
+    "stopped",
+    "source",
+    "lower_bound",
+    "n_threads",
+)
+"""Columns of the figure's frame; times in seconds, ``low`` and ``high`` the least and largest of the repeats.
+
+``stopped`` has every way in which a repeat ended, such as ``saturated, limit``; ``n_threads`` the most of them, 0 in
+print.
+"""
 OASIS, LMNN = "OASIS", "LMNN"
 METHOD_OF = {OASIS: "oasis", LMNN: "lmnn"}
 PRINTED_METHOD = {OASIS: "oasis", LMNN: "fast-lmnn"}
 """Learner to how the printed numbers call it."""
-MEASURED, PRINTED, EXTRAPOLATED = "measured", "printed", "extrapolated"
+MEASURED, OWN_RUN, PRINTED, EXTRAPOLATED = "measured", "own run", "printed", "extrapolated"
 CUT_OFF = ("limit", "time limit")
-"""How a fit ended that was not at its end: its time is a lower bound."""
+"""How a fit ended that was not at its end: no fit goes through its time."""
+UNITS = {OASIS: "images", LMNN: "rows"}
+"""What a learner's size counts."""
 SAME_SIZE = 1.1
 """Two collections are of one size, as far as a comparison goes, if neither has more than this times the other's."""
 TICKS = (0.001, 0.01, 0.1, 1, 10, MINUTE, 10 * MINUTE, HOUR, 10 * HOUR, 4 * DAY, 40 * DAY, YEAR, 10 * YEAR, 100 * YEAR)
@@ -61,7 +80,8 @@ def runtime_curves(runtime: pd.DataFrame | None, context: WebContext, reference:
     ----------
     runtime : DataFrame or None
         ``learner`` ("OASIS" or "LMNN"), ``n_images``, ``repeat``, ``steps``, ``cpu_seconds``, ``stopped``
-        ("saturated", "converged", "limit" or "time limit"). None where nothing was run.
+        ("saturated", "converged", "limit" or "time limit"), ``n_threads``; ``lower_bound`` and ``own_run`` (the study's
+        own training), False where there are no such columns. None where nothing was run.
     context : WebContext
     reference : DataFrame
         Printed numbers; those of NIPS Figure 1b and the training time of JMLR section 5.2.1 are hollow markers.
@@ -69,7 +89,8 @@ def runtime_curves(runtime: pd.DataFrame | None, context: WebContext, reference:
     Returns
     -------
     Plot
-        Frame columns `COLUMNS`: medians of the repeats, the printed times, and LMNN's continued to the largest size.
+        Frame columns `COLUMNS`: medians of the repeats, the printed times, and LMNN's continued to the largest size in
+        print. Runs in which nothing was learned have no time, and are left out.
     """
     import pandas as pd
 
@@ -80,16 +101,17 @@ def runtime_curves(runtime: pd.DataFrame | None, context: WebContext, reference:
         figure = new_figure(5.4, 4.1)
         axis = figure.subplots()
         axis.set(xscale="log", yscale="log")
-        axis.set_xlabel("Number of training images")
-        axis.set_ylabel("Training time")
-        largest = max((record["n_images"] for record in records), default=0)
+        axis.set_xlabel("Training images (OASIS) or rows (LMNN)")
+        axis.set_ylabel("Training time (ours: processor time)")
+        largest = max((record["n_images"] for record in printed), default=0)
         for learner in (OASIS, LMNN):
-            own = [record for record in measured if record["learner"] == learner]
+            own = [record for record in measured if record["series"] == learner]
             _draw_measured(axis, own, learner)
             if learner == LMNN:
                 records += _draw_extrapolation(axis, own, largest)
             else:
                 _draw_power_law(axis, own)
+        _draw_own_run(axis, [record for record in measured if record["source"] == OWN_RUN])
         _draw_printed(axis, printed)
         if records:
             _human_ticks(axis, [record["seconds"] for record in records])
@@ -98,24 +120,49 @@ def runtime_curves(runtime: pd.DataFrame | None, context: WebContext, reference:
             empty_panel(axis)
         _legend(figure, axis, context)
     frame = pd.DataFrame(records, columns=list(COLUMNS))
-    return Plot(figure, frame.astype({"n_images": np.int64, "n_repeats": np.int64, "stopped": str}))
+    counts = {"n_images": np.int64, "n_repeats": np.int64, "n_threads": np.int64}
+    return Plot(figure, frame.astype({**counts, "stopped": str, "lower_bound": bool}))
 
 
 def measured_times(runtime: pd.DataFrame | None) -> list[dict[str, Any]]:
-    """Return one record a learner and size: median, least and largest CPU seconds of its repeats, by rising size."""
+    """Return one record a learner and size: median, least and largest CPU seconds of its repeats, by rising size.
+
+    The study's own training is a series of its own. Runs in which nothing was learned are no part (`unlearned`).
+    """
     if runtime is None or runtime.empty:
         return []
     records = []
-    groups: Any = runtime.dropna(subset=["cpu_seconds"]).groupby(["learner", "n_images"], sort=True)
-    for (learner, n_images), rows in groups:
+    table = runtime.assign(**{mark: _marked(runtime, mark) for mark in ("lower_bound", "own_run")})
+    timed = table[~_is_unlearned(table)].dropna(subset=["cpu_seconds"])
+    groups: Any = timed.groupby(["own_run", "learner", "n_images"], sort=True)
+    for (is_own, learner, n_images), rows in groups:
         seconds = rows["cpu_seconds"].to_numpy(dtype=np.float64)
-        cut = rows["stopped"].isin(CUT_OFF)
-        stopped = str(rows.loc[cut, "stopped"].iloc[0] if cut.any() else rows["stopped"].iloc[0])
         numbers = float(np.median(seconds)), float(seconds.min()), float(seconds.max()), len(seconds)
-        steps = float(rows["steps"].median())
-        values = (str(learner), str(learner), int(n_images), *numbers, steps, stopped, MEASURED)
-        records.append(dict(zip(COLUMNS, values, strict=True)))
+        series = f"{learner}, the study's own run" if is_own else str(learner)
+        stopped = ", ".join(dict.fromkeys(map(str, rows["stopped"])))
+        told = float(rows["steps"].median()), stopped, OWN_RUN if is_own else MEASURED
+        values = (series, str(learner), int(n_images), *numbers, *told)
+        marks = bool(rows["lower_bound"].any()), int(rows["n_threads"].max())
+        records.append(dict(zip(COLUMNS, (*values, *marks), strict=True)))
     return records
+
+
+def unlearned(runtime: pd.DataFrame | None) -> list[tuple[str, int]]:
+    """Return learner and size of the runs whose best step was their start, so that they have no time."""
+    if runtime is None or runtime.empty:
+        return []
+    rows = runtime[_is_unlearned(runtime)]
+    pairs = zip(rows["learner"], rows["n_images"], strict=True)
+    return sorted({(str(learner), int(n_images)) for learner, n_images in pairs})
+
+
+def _is_unlearned(runtime: pd.DataFrame) -> pd.Series:
+    return (runtime["cpu_seconds"] <= 0) | ((runtime["learner"] == OASIS) & (runtime["steps"] == 0))
+
+
+def _marked(runtime: pd.DataFrame, mark: str) -> pd.Series | bool:
+    """A column that files of earlier runs lack."""
+    return runtime[mark].eq(True) if mark in runtime else False
 
 
 def printed_times(reference: pd.DataFrame) -> list[dict[str, Any]]:
@@ -147,7 +194,7 @@ def paper_images(reference: pd.DataFrame) -> int:
 
 
 def scaling(records: Sequence[Mapping[str, Any]], learner: str = OASIS) -> PowerLaw | None:
-    """Fit how the time of a learner grows over records of fits that ended by their own rule.
+    """Fit how the time of a learner grows over records of fits that ended by their own rule, the study's own run aside.
 
     Parameters
     ----------
@@ -159,8 +206,26 @@ def scaling(records: Sequence[Mapping[str, Any]], learner: str = OASIS) -> Power
     -------
     PowerLaw or None
     """
-    own = [one for one in records if one["learner"] == learner and one["stopped"] not in CUT_OFF]
+    own = [one for one in records if one["learner"] == learner and one["source"] != OWN_RUN and not was_cut_off(one)]
     return power_law([one["n_images"] for one in own], [one["seconds"] for one in own])
+
+
+def was_cut_off(record: Mapping[str, Any]) -> bool:
+    """Return whether any repeat of a record ended at a limit."""
+    return any(end in CUT_OFF for end in record["stopped"].split(", "))
+
+
+def lmnn_sizes(measured: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return the sizes through which LMNN's times are continued, without fits that were cut off."""
+    sizes = [one["n_images"] for one in measured if one["series"] == LMNN and not was_cut_off(one)]
+    return [int(size) for size in sizes_to_continue(sizes)]
+
+
+def lmnn_polynomial(measured: Sequence[Mapping[str, Any]]) -> np.ndarray | None:
+    """Return the coefficients of `second_degree` through `lmnn_sizes`; None where nothing is to be continued."""
+    chosen = set(lmnn_sizes(measured))
+    own = [one for one in measured if one["series"] == LMNN and one["n_images"] in chosen]
+    return second_degree([one["n_images"] for one in own], [one["seconds"] for one in own])
 
 
 def compare_runtime(
@@ -186,69 +251,19 @@ def compare_runtime(
         found = _of_size(measured, learner, n_images)
         minutes = found["seconds"] / MINUTE if found else math.nan
         said = ""
-        if found is None and learner == LMNN and (fit := _continued(measured)) is not None:
+        if found is None and learner == LMNN and (fit := lmnn_polynomial(measured)) is not None:
             minutes, said = float(polynomial(fit, n_images)) / MINUTE, "extrapolated"
-        elif found is not None and found["stopped"] in CUT_OFF:
-            said = f"stopped at its {found['stopped']}"
+        elif found is not None:
+            own = "the study's own run" if found["source"] == OWN_RUN else ""
+            cut = f"stopped: {found['stopped']}" if was_cut_off(found) else ""
+            said = "; ".join(filter(None, (own, cut)))
         judged = _without_verdict(row, context, learner, n_images, minutes, said)
         rows.append(compared.compared_row(row, f"{n_images:,} images", minutes, math.nan, *judged))
     return compared.comparison_frame(rows)
 
 
-def notes_on_runtime(context: WebContext, runtime: pd.DataFrame | None, reference: pd.DataFrame) -> str:
-    """Sentences of the caption: what was timed, how time grows, and what is extrapolated or printed."""
-    measured = [] if context.not_run else measured_times(runtime)
-    printed = printed_times(reference)
-    parts = []
-    if measured:
-        parts += [_timed_sentence(context, measured), _growth_sentence(measured, printed)]
-        fit = _continued(measured)
-        if fit is not None and printed:
-            largest = max(one["n_images"] for one in (*measured, *printed))
-            parts.append(
-                f"Dashed: extrapolation of LMNN, a polynomial of second degree (coefficients not negative) through its "
-                f"{len(_to_continue(measured))} measured sizes of {min(_to_continue(measured)):,} images or more; at "
-                f"{largest:,} images it says {human_time(float(polynomial(fit, largest)))}."
-            )
-        cut = [one for one in measured if one["stopped"] in CUT_OFF]
-        if cut:
-            told = ", ".join(f"{one['learner']} at {one['n_images']:,} images ({one['stopped']})" for one in cut)
-            parts.append(f"Arrows: fits that did not reach their own end, whose time is a lower bound: {told}.")
-    if printed:
-        parts.append(
-            "Hollow: printed, on other machines; circles and diamonds by the labels of NIPS Figure 1b (its LMNN on "
-            "MNIST, that of the largest size projected in print), the square by JMLR section 5.2.1."
-        )
-    return " ".join(filter(None, parts))
-
-
-def _timed_sentence(context: WebContext, measured: Sequence[Mapping[str, Any]]) -> str:
-    repeats = max(one["n_repeats"] for one in measured)
-    spread = f", median of {repeats} repeats (bars: least and largest)" if repeats > 1 else ", one fit a size"
-    lmnn = any(one["learner"] == LMNN for one in measured)
-    beside = ", LMNN (active set) on labelled synthetic vectors of MNIST's shape, 10 classes x 784" if lmnn else ""
-    processors = f" on {' and '.join(context.processors)}" if context.processors else ""
-    return (
-        f"Filled: ours, CPU time of training{processors}{spread}: OASIS on parts of the {context.source} training "
-        f"images, up to the step at which validation mAP had saturated{beside}."
-    )
-
-
-def _growth_sentence(measured: Sequence[Mapping[str, Any]], printed: Sequence[Mapping[str, Any]]) -> str:
-    law = scaling(measured)
-    if law is None:
-        return ""
-    interval = " (95% interval)" if not math.isnan(law.half_width) else ""
-    beside = scaling([one for one in printed if one["series"] == "OASIS, printed"])
-    in_print = f"; the same through the printed points: {beside.told}" if beside is not None else ""
-    return (
-        f"Dotted: time of OASIS grows as (images)^{law.told}{interval}, by least squares in logarithms over "
-        f"{law.n_sizes} sizes{in_print}."
-    )
-
-
 def _of_print(series: str, learner: str, n_images: int, seconds: float) -> dict[str, Any]:
-    values = (series, learner, n_images, float(seconds), math.nan, math.nan, 0, math.nan, "", PRINTED)
+    values = (series, learner, n_images, float(seconds), math.nan, math.nan, 0, math.nan, "", PRINTED, False, 0)
     return dict(zip(COLUMNS, values, strict=True))
 
 
@@ -286,32 +301,39 @@ def _of_size(measured: Sequence[Mapping[str, Any]], learner: str, n_images: int)
     return min(near, key=lambda one: abs(one["n_images"] - n_images), default=None)
 
 
-def _to_continue(measured: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Sizes through which LMNN's times are continued: those of `second_degree`, without fits that were cut off."""
-    sizes = [one["n_images"] for one in measured if one["learner"] == LMNN and one["stopped"] not in CUT_OFF]
-    large = [size for size in sizes if size >= FIT_FROM]
-    return large if len(large) >= 3 else sizes
-
-
-def _continued(measured: Sequence[Mapping[str, Any]]) -> np.ndarray | None:
-    chosen = set(_to_continue(measured))
-    own = [one for one in measured if one["learner"] == LMNN and one["n_images"] in chosen]
-    return second_degree([one["n_images"] for one in own], [one["seconds"] for one in own])
-
-
 def _draw_measured(axis: Axes, records: Sequence[Mapping[str, Any]], learner: str) -> None:
     if not records:
         return
     look = LOOKS[METHOD_OF[learner]]
     x, y, low, high = (np.array([one[key] for one in records]) for key in ("n_images", "seconds", "low", "high"))
-    cut = np.array([one["stopped"] in CUT_OFF for one in records])
     axis.plot(x, y, color=look.colour, marker=look.marker, markersize=4.5, label=f"{learner}, ours", zorder=3)
     axis.errorbar(x, y, yerr=[y - low, high - y], linestyle="none", color=look.colour, elinewidth=0.8, zorder=2.9)
-    for n_images, seconds in zip(x[cut], y[cut], strict=True):
-        axis.annotate(
-            "", (n_images, seconds), xytext=(0, 16), textcoords="offset points", zorder=3,
-            arrowprops={"arrowstyle": "<-", "color": look.colour, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 2},
-        )  # fmt: skip
+    _draw_arrows(axis, records)
+
+
+def _draw_own_run(axis: Axes, records: Sequence[Mapping[str, Any]]) -> None:
+    """Large stars: they belong to no line, since other settings and rules decided them."""
+    if not records:
+        return
+    colour = LOOKS["oasis"].colour
+    x, y, low, high = (np.array([one[key] for one in records]) for key in ("n_images", "seconds", "low", "high"))
+    axis.errorbar(x, y, yerr=[y - low, high - y], linestyle="none", color=colour, elinewidth=0.8, zorder=3.1)
+    axis.plot(
+        x, y, linestyle="none", marker="*", markersize=11, markeredgecolor="white", markeredgewidth=0.6, color=colour,
+        label="OASIS, own run", zorder=3.4,
+    )  # fmt: skip
+    _draw_arrows(axis, records)
+
+
+def _draw_arrows(axis: Axes, records: Sequence[Mapping[str, Any]]) -> None:
+    """Upwards from times that are lower bounds."""
+    for one in records:
+        if one["lower_bound"]:
+            colour = LOOKS[METHOD_OF[one["learner"]]].colour
+            axis.annotate(
+                "", (one["n_images"], one["seconds"]), xytext=(0, 16), textcoords="offset points", zorder=3,
+                arrowprops={"arrowstyle": "<-", "color": colour, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 2},
+            )  # fmt: skip
 
 
 def _draw_power_law(axis: Axes, records: Sequence[Mapping[str, Any]]) -> None:
@@ -326,15 +348,15 @@ def _draw_power_law(axis: Axes, records: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _draw_extrapolation(axis: Axes, records: Sequence[Mapping[str, Any]], largest: int) -> list[dict[str, Any]]:
-    fit = _continued(records)
-    if fit is None or largest <= records[-1]["n_images"]:
+    fit = lmnn_polynomial(records)
+    if fit is None or largest <= (last := max(lmnn_sizes(records))):
         return []
-    sizes = np.geomspace(records[-1]["n_images"], largest, 60)
+    sizes = np.geomspace(last, largest, 60)
     seconds = polynomial(fit, sizes)
     colour = LOOKS["lmnn"].colour
     axis.plot(sizes, seconds, color=colour, linestyle="--", label="LMNN, extrapolated", zorder=2.5)
     values = ("LMNN, extrapolated", LMNN, largest, float(seconds[-1]), math.nan, math.nan, 0, math.nan, "")
-    return [dict(zip(COLUMNS, (*values, EXTRAPOLATED), strict=True))]
+    return [dict(zip(COLUMNS, (*values, EXTRAPOLATED, False, 0), strict=True))]
 
 
 def _draw_printed(axis: Axes, printed: Sequence[Mapping[str, Any]]) -> None:
@@ -375,9 +397,9 @@ def _name_times(axis: Axes, records: Sequence[Mapping[str, Any]]) -> None:
         own = [one for one in records if one["series"] == record["series"]]
         is_last = record is own[-1]
         inside = SAME_SIZE * least < record["n_images"] < largest / SAME_SIZE
-        if inside and (record["source"] != MEASURED or is_last):
-            # where our lines of small collections end, LMNN's is the lower one
-            below = record["source"] == MEASURED and record["learner"] == LMNN
+        if inside and (record["source"] not in (MEASURED, OWN_RUN) or is_last):
+            # where our lines of small collections end, LMNN's is the lower one; above the own run's may be an arrow
+            below = record["source"] == OWN_RUN or record["series"] == LMNN
             axis.annotate(
                 human_time(record["seconds"]), (record["n_images"], record["seconds"]),
                 xytext=(3, -6) if below else (0, 6), textcoords="offset points", ha="left" if below else "center",
@@ -438,5 +460,5 @@ def say_about_data(figure: Figure, context: WebContext) -> None:
     """Write above the panels what to know about the data: why nothing was run, or that they are simulated."""
     if context.not_run_sentence:
         figure.suptitle(context.not_run_sentence, fontsize=8, color=VERMILLION)
-    elif context.synthetic:
+    else:
         figure.suptitle("Simulated data", fontsize=7.5, color=GREY, x=0.99, ha="right")

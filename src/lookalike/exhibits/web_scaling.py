@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-FIT_FROM = 500
-"""Images from which LMNN's times are continued: below, fixed costs hide how they grow."""
+FIT_FROM = 100
+"""Size from which LMNN's times are continued: below, fixed costs hide how they grow."""
+LEAST_SIZES = 3
+"""Sizes of at least `FIT_FROM` without which nothing is continued."""
 MINUTE, HOUR, DAY, YEAR = 60.0, 3600.0, 86_400.0, 365.25 * 86_400.0
 
 
@@ -70,24 +72,35 @@ def second_degree(n_images: Sequence[float], seconds: Sequence[float]) -> np.nda
     Parameters
     ----------
     n_images, seconds : sequence of float
-        One pair a size; those below `FIT_FROM` images are left out while three others remain.
+        One pair a size; those that `sizes_to_continue` leaves out count for nothing.
 
     Returns
     -------
     ndarray of shape (3,), float64, or None
-        Coefficients of 1, n and n^2; None with fewer than three sizes.
+        Coefficients of 1, n and n^2; None where nothing is to be continued.
     """
     from scipy.optimize import nnls
 
-    x, y = np.asarray(n_images, dtype=np.float64), np.asarray(seconds, dtype=np.float64)
-    if (x >= FIT_FROM).sum() >= 3:
-        x, y = x[x >= FIT_FROM], y[x >= FIT_FROM]
-    if len(x) < 3:
+    chosen = np.isin(n_images, sizes_to_continue(n_images))
+    x, y = (np.asarray(values, dtype=np.float64)[chosen] for values in (n_images, seconds))
+    if not len(x):
         return None
     scale = x.max()
     terms = np.stack([np.ones_like(x), x / scale, (x / scale) ** 2], axis=1)
     coefficients, _ = nnls(terms / y[:, None], np.ones_like(y))
     return np.asarray(coefficients / scale ** np.arange(3))
+
+
+def sizes_to_continue(n_images: Sequence[float]) -> list[float]:
+    """Return the sizes through which times may be continued, rising: those from `FIT_FROM`, none if too few.
+
+    Parameters
+    ----------
+    n_images : sequence of float
+        Sizes with a time that is one of the learner's own end.
+    """
+    large = sorted({size for size in n_images if size >= FIT_FROM})
+    return large if len(large) >= LEAST_SIZES else []
 
 
 def human_time(seconds: float) -> str:

@@ -40,9 +40,11 @@ SPEED_COLUMNS = (
     "n_threads",
     "n_rankers",
     "n_train",
+    "n_words",
     "n_steps",
     "chosen_step",
     "steps_per_second",
+    "steps_per_cpu_second",
     "hours",
     "peak_memory_gigabytes",
     "loss_rate",
@@ -54,14 +56,18 @@ SPEED_HEADER = (
     "threads",
     "rankers",
     "images",
+    "words",
     "steps",
     "steps/s",
+    "steps/CPU s",
     "over the paper's",
     "time",
     "peak memory (GB)",
     "steps with a loss (%)",
     "resumed",
 )
+PAPER_WORDS = 10_000
+"""Visterms of the papers' images (JMLR section 5.2.1), that is W's rows and columns."""
 INDEX_COLUMNS = ("index", "rank", "parameter", "k", "recall", "milliseconds", "over_exact", "n_queries", "n_gallery")
 
 
@@ -156,8 +162,8 @@ def speed_table(fits: pd.DataFrame | None, context: WebContext, reference: pd.Da
     ----------
     fits : DataFrame or None
         One row a ranker: ``method``, ``ranker``, ``mode`` ("sequential" or "look-ahead"), ``n_threads``, ``n_steps``,
-        ``steps_per_second``, ``seconds_fit``, ``loss_rate`` (fraction), ``peak_memory_bytes``, ``n_train``,
-        ``chosen_step`` and ``resumed`` (how often). Rows without steps, such as an average's, are left out.
+        ``steps_per_second``, ``seconds_fit``, ``cpu_seconds_fit``, ``loss_rate`` (fraction), ``peak_memory_bytes``,
+        ``n_train``, ``chosen_step`` and ``resumed`` (how often). Rows without steps (an average's) are left out.
     context : WebContext
     reference : DataFrame
         Printed numbers: triplets and minutes of JMLR section 5.2.1.
@@ -166,13 +172,14 @@ def speed_table(fits: pd.DataFrame | None, context: WebContext, reference: pd.Da
     -------
     Table
         Frame columns `SPEED_COLUMNS`: means over the rankers of one mode, the largest of their peaks of memory and the
-        sum of their resumptions; rows of ``source`` ours, then printed.
+        sum of their resumptions; rows of ``source`` ours, then printed. ``over_printed`` is that of the rates by the
+        clock, and NaN for other numbers of words than the paper's, whose steps are other work.
     """
     import pandas as pd
 
     printed = _printed_speed(reference)
     rate = printed["steps_per_second"] if printed else math.nan
-    records = [] if context.not_run else _speeds(fits, rate)
+    records = [] if context.not_run else _speeds(fits, rate, context.n_words)
     if printed:
         records.append(printed)
     rows = [_speed_row(record, context) for record in records]
@@ -190,8 +197,11 @@ def notes_on_speed(context: WebContext, table: Table) -> str:
     if len(ours):
         parts.append(
             "Steps, steps/s and time are of one ranker (means over those of a row), from the first triplet to the last "
-            "without validation; memory is the largest peak of a process."
+            "without validation, by the clock; steps/CPU s is over processor time; memory is the largest peak of a "
+            "process."
         )
+        if (ours["n_words"] != PAPER_WORDS).any():
+            parts.append(f"Only steps on {PAPER_WORDS:,} words are set beside the paper's.")
         if (ours["mode"] != "sequential").any():
             parts.append("Sequential: every step sees the matrix as the step before left it; other modes are named.")
     if context.processors and len(ours):
@@ -283,14 +293,13 @@ def web_headline(precision: pd.DataFrame | None, fits: pd.DataFrame | None, cont
             lines.append(f"{f'P@{k}'.ljust(5)} " + "  ".join(cells))
     speeds = [
         f"{record['mode']}, {_threads(record['n_threads'])}: {record['steps_per_second']:,.0f}"
-        for record in _speeds(fits, math.nan)
+        for record in _speeds(fits, math.nan, context.n_words)
         if not math.isnan(record["steps_per_second"])
     ]
     if speeds:
         lines.append(f"steps/s  {'  '.join(speeds)}")
-    data = f"; {context.source} data" if context.synthetic else ""
     n_queries = 0 if precision is None or precision.empty else int(precision["n_queries"].max())
-    lines.append(f"({n_queries:,} test images as queries, ± standard error over them{data})")
+    lines.append(f"({n_queries:,} test images as queries, ± standard error over them; {context.source} data)")
     return "\n".join(lines) + "\n"
 
 
@@ -314,7 +323,7 @@ def _ours_cell(value: float, form: str, context: WebContext) -> str:
     return MISSING if math.isnan(value) else format(value, form)
 
 
-def _speeds(fits: pd.DataFrame | None, printed_rate: float) -> list[dict[str, Any]]:
+def _speeds(fits: pd.DataFrame | None, printed_rate: float, n_words: int) -> list[dict[str, Any]]:
     """One record a method, mode, number of threads and of images."""
     if fits is None or fits.empty:
         return []
@@ -323,6 +332,7 @@ def _speeds(fits: pd.DataFrame | None, printed_rate: float) -> list[dict[str, An
     groups: Any = trained.groupby(["method", "mode", "n_threads", "n_train"], sort=False)
     for (method, mode, n_threads, n_train), rows in groups:
         means = rows[["n_steps", "chosen_step", "steps_per_second", "seconds_fit", "loss_rate"]].astype(float).mean()
+        is_alike = n_words == PAPER_WORDS
         values = (
             "ours",
             str(method),
@@ -330,14 +340,16 @@ def _speeds(fits: pd.DataFrame | None, printed_rate: float) -> list[dict[str, An
             int(n_threads),
             int(rows["ranker"].nunique()),
             int(n_train),
+            n_words,
             float(means["n_steps"]),
             float(means["chosen_step"]),
             float(means["steps_per_second"]),
+            float((rows["n_steps"] / rows["cpu_seconds_fit"]).astype(float).mean()),
             float(means["seconds_fit"]) / 3600,
             float(rows["peak_memory_bytes"].astype(float).max()) / 1e9,
             100 * float(means["loss_rate"]),
             float(rows["resumed"].fillna(0).sum()) if "resumed" in rows else math.nan,
-            float(means["steps_per_second"]) / printed_rate,
+            float(means["steps_per_second"]) / printed_rate if is_alike else math.nan,
         )
         records.append(dict(zip(SPEED_COLUMNS, values, strict=True)))
     return records
@@ -351,7 +363,8 @@ def _printed_speed(reference: pd.DataFrame) -> dict[str, Any] | None:
         return None
     n_steps, hours = float(steps["value"]), float(minutes["value"]) / 60
     nan = math.nan
-    values = ("printed", "oasis", "", 1, 1, paper_images(reference), n_steps, n_steps, n_steps / hours / 3600, hours)
+    sizes = paper_images(reference), PAPER_WORDS, n_steps, n_steps
+    values = ("printed", "oasis", "", 1, 1, *sizes, n_steps / hours / 3600, nan, hours)
     return dict(zip(SPEED_COLUMNS, (*values, nan, nan, nan, nan), strict=True))
 
 
@@ -363,8 +376,10 @@ def _speed_row(record: Mapping[str, Any], context: WebContext) -> tuple[str, ...
         f"{record['n_threads']}",
         f"{record['n_rankers']}",
         f"{record['n_train']:,}",
+        f"{record['n_words']:,}",
         f"{record['n_steps']:,.0f}",
         f"{record['steps_per_second']:,.0f}",
+        plus_minus(record["steps_per_cpu_second"], math.nan, ",.0f"),
         times_over(record["over_printed"]),
         human_time(3600 * record["hours"]),
         plus_minus(record["peak_memory_gigabytes"], math.nan, ".2f"),

@@ -53,8 +53,9 @@ def read_ratings(paths: Iterable[str | os.PathLike[str]], plan: pd.DataFrame) ->
     -------
     DataFrame
         One row per rater and candidate of a query that this rater has done, sorted by rater, query and position:
-        raters may have done different queries. Columns ``rater``, ``query``, ``query_image``, ``position``, ``image``, ``role``, ``rank`` (as in the plan), ``answer`` ("good", "not_good",
-        "cant_say"), ``answered`` (False where the rater left the default, which is "not_good"), ``simulated`` (False).
+        raters may have done different queries. Columns ``rater``, ``query``, ``query_image``, ``position``, ``image``,
+        ``role``, ``rank`` (as in the plan), ``answer`` ("good", "not_good", "cant_say"), ``answered`` (False where the
+        rater left the default, which is "not_good"), ``simulated`` (False).
 
     Raises
     ------
@@ -108,7 +109,7 @@ def refuse_answers_to_other_plans(folder: str | os.PathLike[str], plan: pd.DataF
     Raises
     ------
     LookalikeError
-        When a CSV file in the folder names another plan. What names none is left to `read_ratings`.
+        When a CSV file in the folder names another plan, or cannot be read at all.
     """
     fingerprint = plan_fingerprint(plan)
     for path in sorted(Path(folder).glob("*.csv")):
@@ -129,8 +130,7 @@ def _of_done_queries(path: Path, rater: str, answers: dict[_Place, _Answer]) -> 
         raise LookalikeError(f"{path} has no query that is done: leave it out or let {rater} go on rating")
     if len(done) < len(queries):
         warnings.warn(
-            f"{path}: {rater} has done {len(done)} of {len(queries)} queries; the other {len(queries) - len(done)} "
-            "are left out",
+            f"{path}: {rater} has done {len(done)} of {len(queries)} queries; left out: {len(queries) - len(done)}",
             stacklevel=3,
         )
     kept = {place: one for place, one in answers.items() if place[0] in done}
@@ -185,6 +185,8 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
                 rows = [(reader.line_num, cells) for cells in reader if cells]
             except csv.Error as error:
                 _refuse(path, reader.line_num, f"is no CSV ({error}): the file is cut short or damaged")
+    except IsADirectoryError:
+        raise LookalikeError(f"{path} is a folder: name the CSV files in it") from None
     except FileNotFoundError:
         raise LookalikeError(f"there is no file of ratings {path}: check the name") from None
     except UnicodeDecodeError:

@@ -67,13 +67,13 @@ def write_page(
         "title": title,
         "queries": [
             {
-                "query": int(query),
+                "query": int(rows["query"].iloc[0]),
                 "candidates": [
                     [int(position), number_of[path]]
                     for position, path in zip(rows["position"], rows["path"], strict=True)
                 ],
             }
-            for query, rows in shown.groupby("query", sort=True)
+            for _, rows in shown.groupby("query", sort=True)
         ],
         "query_pictures": [_data_uri(root, path, query_thumbnail) for path in queries["query_path"]],
         "pictures": [_data_uri(root, path, thumbnail) for path in number_of],

@@ -21,6 +21,8 @@ from lookalike.seeds import generator
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lookalike.evaluation.ranking import Rankings
+
 IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.floating[Any]]
 BoolArray = npt.NDArray[np.bool_]
@@ -72,7 +74,7 @@ def draw_rating_plan(
         How many; the paper has 25, 10 and 10.
     contents : sequence of str, length m, optional
         A digest of each image's bytes: a test image that has the same picture twice among itself and its neighbours is
-        no query, as in the paper.
+        no query, as in the paper, and no picture is drawn as unrelated that is shown with the query already.
 
     Returns
     -------
@@ -104,15 +106,21 @@ def draw_rating_plan(
     rng = generator(seed, "ratings", "plan")
     # lexsort: the last key counts first
     order = np.lexsort((rng.permutation(len(query_ids)), -np.asarray(total_relevance, dtype=np.float64)))
-    if contents is not None:
-        digest_of = dict(zip(image_ids.tolist(), contents, strict=True))
-        order = np.array([row for row in order if _all_differ(query_ids[row], neighbours[row], digest_of)], dtype=int)
+    # without digests, every image is a picture of its own
+    digest_of: dict[int, Any] = dict(zip(image_ids.tolist(), image_ids if contents is None else contents, strict=True))
+    order = np.array([row for row in order if _all_differ(query_ids[row], neighbours[row], digest_of)], dtype=int)
     chosen = _take(order, n_queries)
     rows: list[tuple[Any, ...]] = []
     for query, row in enumerate(chosen, start=1):
         image = int(query_ids[row])
         retrieved = [(int(found), "retrieved", rank) for rank, found in enumerate(neighbours[row], start=1)]
-        unrelated = _draw_unrelated(image, neighbours[row], image_ids, relevant, n_random, path_of, rng)
+        unrelated = _unrelated(image, neighbours[row], image_ids, relevant, digest_of)
+        if len(unrelated) < n_random:
+            raise LookalikeError(
+                f"only {len(unrelated)} images are unrelated to {path_of[image]}, and {n_random} are shown beside its "
+                "neighbours: use more images or ask for fewer random candidates"
+            )
+        unrelated = rng.choice(unrelated, size=n_random, replace=False)
         candidates = [*retrieved, *((int(one), "random", 0) for one in unrelated)]
         for position, place in enumerate(rng.permutation(len(candidates)), start=1):
             shown, role, rank = candidates[place]
@@ -143,6 +151,39 @@ def same_label(image_ids: IntArray, labels: Sequence[Any] | npt.NDArray[Any]) ->
     return relevant
 
 
+def retrieved_images(rankings: Rankings, n_retrieved: int) -> IntArray:
+    """Image ids that rankings of test images by one another begin with, for `draw_rating_plan`.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        With neighbours.
+    n_retrieved : int
+        How many are to be shown of each.
+
+    Returns
+    -------
+    ndarray of int, shape (n_queries, at least n_retrieved)
+
+    Raises
+    ------
+    LookalikeError
+        When OASIS has no result, or there are fewer neighbours than are to be shown.
+    """
+    if rankings.n_queries == 0 or rankings.neighbours is None:
+        raise LookalikeError(
+            "OASIS has no result that could be rated: choose another subset or fold under `ratings` in config.yaml, or "
+            "remove `ratings`"
+        )
+    n_found = rankings.neighbours.shape[1]
+    if n_found < n_retrieved:
+        raise LookalikeError(
+            f"OASIS has {n_found} neighbours of each of its {rankings.n_queries} test images, and {n_retrieved} are to "
+            "be shown: set `retrieved` under `ratings` in config.yaml to fewer, or choose a larger subset"
+        )
+    return np.asarray(rankings.query_ids[rankings.neighbours])
+
+
 def plan_from_neighbours(
     table: pd.DataFrame, *, seed: int = 0, n_queries: int = 25, n_retrieved: int = 10, n_random: int = 10
 ) -> pd.DataFrame:
@@ -165,13 +206,14 @@ def plan_from_neighbours(
     Raises
     ------
     LookalikeError
-        When a column is missing, a query has fewer neighbours than are shown, or there are too few images.
+        When a column is missing, a rank is no number, a query has a rank or a neighbour twice or fewer neighbours than
+        are shown, or there are too few images.
     """
     missing = [column for column in ("query_path", "path", "rank") if column not in table.columns]
     if missing:
         raise LookalikeError(f"the table of neighbours has no column {missing[0]}: it needs query_path, path and rank")
-    table = table[["query_path", "path", "rank"]].dropna()
-    table = table[table["query_path"] != table["path"]].drop_duplicates(["query_path", "path"])
+    table = _checked_ranks(table[["query_path", "path", "rank"]].dropna(subset=["query_path", "path"]))
+    table = table[table["query_path"] != table["path"]]
     paths = sorted({*table["query_path"].astype(str), *table["path"].astype(str)})
     id_of = {path: number for number, path in enumerate(paths)}
     listed: dict[int, list[int]] = {}
@@ -219,7 +261,7 @@ def read_plan(path: str | os.PathLike[str]) -> pd.DataFrame:
     except FileNotFoundError:
         raise LookalikeError(f"there is no plan {path}: name the plan.csv that the workflow wrote") from None
     except (OSError, ValueError) as error:  # pandas' parser errors are ValueErrors
-        raise LookalikeError(f"{path} cannot be read as a plan: {error}") from error
+        raise LookalikeError(f"{path} cannot be read as a plan: {reason_of(error)}; name a plan.csv") from error
     missing = [column for column in COLUMNS if column not in plan.columns]
     if missing:
         raise LookalikeError(f"{path} is no plan of ratings: it has no column {missing[0]}; name a plan.csv")
@@ -227,12 +269,18 @@ def read_plan(path: str | os.PathLike[str]) -> pd.DataFrame:
     try:
         plan = plan.astype(dict.fromkeys(_INTEGERS, "int64"))
     except ValueError as error:
-        raise LookalikeError(f"{path} is no plan of ratings: {error}; make it anew") from error
+        raise LookalikeError(f"{path} is no plan of ratings: {reason_of(error)}; make it anew") from error
     if plan.empty:
         raise LookalikeError(f"{path} is a plan without queries: make it anew")
     if plan.duplicated(["query", "position"]).any() or not plan["role"].isin(ROLES).all():
         raise LookalikeError(f"{path} is a damaged plan, with a position twice or an unknown role: make it anew")
     return plan
+
+
+def reason_of(error: Exception) -> str:
+    """Message of pandas or of the system on one line, without the names and numbers that they put before it."""
+    text = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return " ".join(text.removeprefix("Error tokenizing data. ").removeprefix("C error: ").split()).rstrip(".")
 
 
 def plan_fingerprint(plan: pd.DataFrame) -> str:
@@ -264,6 +312,31 @@ def _check_arrays(
         raise ValueError("a row of neighbours names an image twice or the query image itself")
 
 
+def _checked_ranks(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a user's neighbours with ranks as numbers; refuses what leaves their order open."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(table["rank"], errors="coerce").astype("float64")
+    wrong = ~np.isfinite(numbers)
+    if wrong.any():
+        row = table[wrong].iloc[0]
+        raise LookalikeError(
+            f"the rank '{row['rank']}' of {row['path']} for {row['query_path']} is no number: write 1 for the nearest, "
+            "then 2, 3 and so on"
+        )
+    table = table.assign(rank=numbers).astype({"query_path": str, "path": str}).drop_duplicates()
+    for column, what in (("path", "the neighbour"), ("rank", "the rank")):
+        twice = table[table.duplicated(["query_path", column])]
+        if not twice.empty:
+            value = twice[column].iloc[0]
+            shown = f"{value:g}" if column == "rank" else value
+            raise LookalikeError(
+                f"{twice['query_path'].iloc[0]} has {what} {shown} twice: give each neighbour one line and a rank of "
+                "its own"
+            )
+    return table
+
+
 def _check_known(ids: IntArray, path_of: dict[int, str]) -> None:
     """Refuse queries and neighbours that have no file."""
     unknown = next((one for one in ids.tolist() if one not in path_of), None)
@@ -271,7 +344,7 @@ def _check_known(ids: IntArray, path_of: dict[int, str]) -> None:
         raise ValueError(f"image {unknown} is a query or a neighbour, but not among image_ids")
 
 
-def _all_differ(query: int, neighbours: IntArray, digest_of: dict[int, str]) -> bool:
+def _all_differ(query: int, neighbours: IntArray, digest_of: dict[int, Any]) -> bool:
     """Whether a query image and its neighbours are all different pictures."""
     digests = [digest_of[int(image)] for image in (query, *neighbours)]
     return len(set(digests)) == len(digests)
@@ -291,21 +364,14 @@ def _take(order: IntArray, n_queries: int) -> IntArray:
     return order[:n_queries]
 
 
-def _draw_unrelated(
-    query: int,
-    retrieved: IntArray,
-    image_ids: IntArray,
-    relevant: Relevant,
-    n_random: int,
-    path_of: dict[int, str],
-    rng: np.random.Generator,
+def _unrelated(
+    query: int, retrieved: IntArray, image_ids: IntArray, relevant: Relevant, digest_of: dict[int, Any]
 ) -> IntArray:
-    """Draw images without relevance to the query, none of them retrieved, none twice."""
-    others = image_ids[(image_ids != query) & ~np.isin(image_ids, retrieved)]
-    unrelated = others[~np.asarray(relevant(query, others), dtype=np.bool_)]
-    if len(unrelated) < n_random:
-        raise LookalikeError(
-            f"only {len(unrelated)} images are unrelated to {path_of[query]}, and {n_random} are shown beside its "
-            "neighbours: use more images or ask for fewer random candidates"
-        )
-    return rng.choice(unrelated, size=n_random, replace=False)
+    """Images without relevance to the query whose pictures are not shown yet; of equal pictures the first."""
+    shown = {digest_of[int(image)] for image in (query, *retrieved)}
+    left = []
+    for image in image_ids[~np.asarray(relevant(query, image_ids), dtype=np.bool_)].tolist():
+        if digest_of[image] not in shown:
+            shown.add(digest_of[image])
+            left.append(image)
+    return np.array(left, dtype=np.int64)

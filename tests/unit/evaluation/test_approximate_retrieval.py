@@ -154,7 +154,7 @@ def test_recall_by_hand():
 
 
 def test_compare_indices(rows, psd):
-    settings = [IndexSetting("Flat", 8), IndexSetting("Flat", 2), IndexSetting("IVF16,Flat", 8, (1, 16))]
+    settings = [IndexSetting("Flat", 8), IndexSetting("Flat", 2, ()), IndexSetting("IVF16,Flat", 8, (1, 16))]
     table = compare_indices(psd, rows[:50], rows, [1, 10], settings, own=np.arange(50))
     assert tuple(table.columns) == APPROXIMATE_COLUMNS
     assert table["index"].tolist() == ["exact"] * 2 + ["Flat"] * 4 + ["IVF16,Flat"] * 4
@@ -172,8 +172,51 @@ def test_compare_indices(rows, psd):
 
 
 @pytest.mark.parametrize(
-    "setting", [IndexSetting("Flat", 4, (8,)), IndexSetting("HNSW8", 4), IndexSetting("IVF4,Flat", 4, (0, 1))]
+    "setting",
+    [
+        IndexSetting("Flat", 4, (8,)),
+        IndexSetting("HNSW8", 4),
+        IndexSetting("HNSW8", 4, ()),
+        IndexSetting("IVF4,Flat", 4, (0, 1)),
+    ],
 )
 def test_compare_indices_refuses_parameters_that_mean_nothing(rows, psd, setting):
     with pytest.raises(ValueError, match="parameters of"):
         compare_indices(psd, rows[:5], rows, [1], [setting])
+
+
+@pytest.mark.parametrize(
+    ("setting", "ks", "message"),
+    [
+        (IndexSetting("Nope", 4), [1], "no index 'Nope' can be built of 600 rows of 4 dimensions.*could not parse"),
+        (IndexSetting("IVF700,Flat", 4, (1,)), [1], r"no index 'IVF700,Flat'.*training points \(600\)"),
+        (IndexSetting("Flat", 4), [1, 601], "ks must be from 1 to 600"),
+        (IndexSetting("Flat", 4), [0], "ks must be from 1 to 600"),
+    ],
+)
+def test_compare_indices_refuses_what_cannot_be_built_or_found(rows, psd, setting, ks, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        compare_indices(psd, rows[:5], rows, ks, [setting])
+    assert "\n" not in str(raised.value)
+    assert ".cpp" not in str(raised.value)
+
+
+def test_a_query_cannot_find_itself(rows, psd):
+    with pytest.raises(ValueError, match="ks must be from 1 to 599"):
+        compare_indices(psd, rows[:5], rows, [600], [], own=np.arange(5))
+
+
+def test_the_time_is_the_median_of_three_searches_after_a_first_one(rows, psd, monkeypatch):
+    """The first search, and one of the three, are held up."""
+    clock, calls = [0.0], []
+
+    def slow(*arguments, **options):
+        calls.append(len(calls))
+        clock[0] += (100.0, 1.0, 50.0, 2.0)[(len(calls) - 1) % 4]
+        return top_k(*arguments, **options)
+
+    monkeypatch.setattr(approximate_retrieval, "top_k", slow)
+    monkeypatch.setattr(approximate_retrieval.time, "perf_counter", lambda: clock[0])
+    table = compare_indices(psd, rows[:5], rows, [1], [])
+    assert len(calls) == 4
+    assert table.milliseconds.tolist() == [1e3 * 2.0 / 5]

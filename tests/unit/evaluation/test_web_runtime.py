@@ -115,8 +115,23 @@ def test_the_first_of_equal_scores_counts():
     assert time_to_best(made_run([0.1, 0.5, 0.5, 0.5])) == (64, 2.0, 3.0)
 
 
-def test_a_start_that_nothing_beats_takes_an_interval():
-    assert time_to_best(made_run([0.9, 0.2, 0.1])) == (64, 2.0, 3.0)
+def test_a_start_that_nothing_beats_is_step_0():
+    assert time_to_best(made_run([0.9, 0.2, 0.1])) == (0, 0.0, 0.0)
+    assert time_to_best(made_run([0.9])) == (0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("stopped", "scores", "is_bound"),
+    [("limit", [0.1, 0.2, 0.3], True), ("limit", [0.1, 0.3, 0.2], False), ("saturated", [0.1, 0.2, 0.3], False)],
+)
+def test_the_time_of_a_run_at_its_limit_is_a_lower_bound_while_it_still_grows(
+    simulation, tmp_path, monkeypatch, stopped, scores, is_bound
+):
+    run = made_run(scores)
+    run.stopped, run.n_steps = stopped, 64 * (len(scores) - 1)
+    monkeypatch.setattr(web_runtime, "warm_up", lambda: None)
+    monkeypatch.setattr(web_runtime, "_learn", lambda *arguments: run)
+    assert time_oasis(simulation, SETTINGS, seed=1, folder=tmp_path)["lower_bound"] is is_bound
 
 
 def test_synthetic_rows_have_impostors_and_their_classes():
@@ -142,6 +157,7 @@ def test_lmnn_is_timed_until_it_converges():
     row = time_lmnn(60, {"max_iter": 1000, "time_limit": 100}, seed=1)
     assert list(row) == list(RUNTIME_TYPES)
     assert (row["learner"], row["n_images"], row["stopped"]) == ("LMNN", 60, "converged")
+    assert (row["lower_bound"], row["own_run"]) == (False, False)
     assert 0 < row["steps"] < 1000
     assert row["seconds"] > 0
     assert row["cpu_seconds"] > 0
@@ -149,15 +165,15 @@ def test_lmnn_is_timed_until_it_converges():
 
 def test_lmnn_ends_at_its_limits():
     row = time_lmnn(60, {"max_iter": 3, "time_limit": 100}, seed=1)
-    assert (row["stopped"], row["steps"]) == ("limit", 3)
+    assert (row["stopped"], row["steps"], row["lower_bound"]) == ("limit", 3, True)
     row = time_lmnn(400, {"max_iter": 100_000, "time_limit": 0.3}, seed=1)
-    assert row["stopped"] == "time limit"
+    assert (row["stopped"], row["lower_bound"]) == ("time limit", True)
     assert 0.2 < row["cpu_seconds"] < 3
     assert row["steps"] < 1000
 
 
 def test_the_table_has_the_columns_of_the_file(tmp_path):
-    lmnn = dict(zip(RUNTIME_TYPES, ("LMNN", 60, 0, 9, 0.5, 0.4, "converged", 1), strict=True))
+    lmnn = dict(zip(RUNTIME_TYPES, ("LMNN", 60, 0, 9, 0.5, 0.4, "converged", 1, False, False), strict=True))
     rows = [lmnn, *({**lmnn, "learner": "OASIS", "n_images": n, "repeat": r} for n in (600, 60) for r in (1, 0))]
     table = runtime_table(rows)
     assert list(table["learner"]) == ["LMNN", *["OASIS"] * 4]
@@ -167,6 +183,15 @@ def test_the_table_has_the_columns_of_the_file(tmp_path):
     assert {name: again[name].dtype for name in RUNTIME_TYPES if RUNTIME_TYPES[name] is not str} == {
         name: np.dtype(kind) for name, kind in RUNTIME_TYPES.items() if kind is not str
     }
+
+
+def test_marks_that_a_row_lacks_are_false():
+    row = dict(zip(RUNTIME_TYPES, ("OASIS", 60, 0, 9, 0.5, 0.4, "limit", 1), strict=False))
+    table = runtime_table([row, {**row, "own_run": True, "repeat": 1}, {**row, "own_run": float("nan"), "repeat": 2}])
+    assert table["own_run"].tolist() == [False, True, False]
+    assert table["lower_bound"].tolist() == [False] * 3
+    assert table["own_run"].dtype == table["lower_bound"].dtype == bool
+    assert list(runtime_table([]).columns) == list(RUNTIME_TYPES)
 
 
 def test_the_warm_up_takes_a_step(runs):

@@ -114,6 +114,39 @@ def test_the_printed_precision_and_peak_stand_beside_ours(numbers, synthetic, re
     ]
 
 
+def test_the_csv_has_both_errors_and_says_what_is_simulated(numbers, people, synthetic, one, reference):
+    frame = mean_curve(numbers, synthetic, reference).frame
+    ours = frame[frame["series"] == "oasis"]
+    assert list(ours["error_over_queries"]) == list(numbers.mean_curve["standard_error_queries"])
+    assert "error_over_queries in the CSV file" in rating_caption(RATING_EXHIBITS[JMLR, "fig3b"], numbers, synthetic, 0)
+    table = RATING_EXHIBITS["human", "deviations"]
+    for exhibit in (*(RATING_EXHIBITS[key] for key in ((JMLR, "fig3b"), (JMLR, "fig3c"), (NIPS, "fig1a"))), table):
+        drawn = exhibit.draw(numbers, synthetic, reference).frame
+        if exhibit is table:
+            assert drawn["simulated"].all()
+        else:
+            printed = drawn["series"].str.contains("printed")
+            assert (drawn["simulated"] == ~printed).all()
+        assert not exhibit.draw(people, one, reference).frame["simulated"].any()
+
+
+def test_what_is_not_drawn_is_not_in_the_caption(ratings, numbers, synthetic, reference):
+    for name in ((JMLR, "fig3b"), (DRAFT, "fig7")):
+        told = rating_caption(RATING_EXHIBITS[name], numbers, synthetic, 0)
+        assert "share of random images that are called good" in told
+        assert "Hollow marker: the printed precision at k = 10" in told
+        assert "among 10 random ones" in told
+        few = rating_numbers(ratings[(ratings["role"] == "retrieved") & (ratings["rank"] <= 6)])
+        told = rating_caption(RATING_EXHIBITS[name], few, synthetic, 0)
+        assert "random" not in told
+        assert "Hollow" not in told
+        assert "Dotted line: the printed peak." in told
+    plot = mean_curve(few, synthetic, reference)
+    assert set(plot.frame["series"]) == {"oasis", "oasis, printed peak"}
+    assert plot.figure.axes[0].get_xlim() == (0.5, 6.5)
+    assert "random" not in rating_caption(RATING_EXHIBITS[JMLR, "fig3d"], few, synthetic, 0)
+
+
 def test_five_queries_are_selected_by_their_rank(numbers, synthetic, reference):
     plot = selected_curves(numbers, synthetic, reference)
     assert list(dict.fromkeys(plot.frame["series"])) == [f"rank {rank}" for rank in (1, 6, 11, 16, 21)]

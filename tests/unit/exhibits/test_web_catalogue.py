@@ -147,18 +147,24 @@ def test_the_caption_tells_the_size_that_was_counted(made, reference):
     assert "3,000 training images and 550 test images" in said
 
 
-def test_notes_stand_where_their_method_is_shown(made, reference):
-    context = full(made, notes={"euclidean": "Cosine of tf-idf vectors."})
-    assert "Euclidean: Cosine of tf-idf vectors." in caption("oasis-jmlr-2010/fig3a", made, context, reference)
-    assert "Cosine" not in caption("web/speed", made, context, reference)
+def test_held_out_images_are_read_from_the_fits(made, reference):
+    assert full(made).n_validation_images == 20_000
+    assert web_context(study(), made.fits.drop(columns="n_validation")).n_validation_images == 0
+    assert "over 20,000 training images held out" in caption("web/learning", made, full(made), reference)
 
 
-def test_a_log_of_ones_own_is_not_called_simulated(made, reference):
-    context = full(made, kind="query_log", title="my log")
-    assert context.synthetic is False
-    said = caption("oasis-jmlr-2010/table1", made, context, reference)
-    assert "Query log and visterms of my log" in said
-    assert "Not comparable with the printed numbers: not the papers' images." in said
+def test_settings_that_are_not_known_are_not_told(made, reference):
+    assert "(C = 1, patience = 3)" in caption("oasis-jmlr-2010/fig4", made, full(made), reference)
+    for settings in (None, {}, {"aggressiveness": None, "patience": None}):
+        said = caption("oasis-jmlr-2010/fig4", made, full(made, runtime=settings), reference)
+        assert "OASIS, up to the step" in said
+
+
+def test_the_gap_to_euclidean_is_not_called_the_papers(made, reference):
+    said = caption("oasis-jmlr-2010/fig3a", made, full(made), reference)
+    assert "made by the simulation" in said
+    alone = replace(made, precision=made.precision.query("method == 'oasis'"))
+    assert "made by the simulation" not in caption("oasis-jmlr-2010/fig3a", alone, full(made), reference)
 
 
 def test_same_numbers_give_the_same_bytes(made, reference, tmp_path, written):

@@ -89,7 +89,21 @@ def test_several_rankers_have_the_mean_of_their_common_steps(context):
     stops = plot.frame[plot.frame["series"] == "stop"]
     # the ranker without a curve here has no stop here
     assert list(zip(stops["step"], stops["ranker"], strict=True)) == [(70_000_000, 2), (75_000_000, 1)]
-    assert "70,000,000, 75,000,000" in figures.notes_on_learning(context, plot)
+    said = figures.notes_on_learning(context, plot)
+    assert "best validation mAP, whose matrix is kept (70,000,000, 75,000,000)." in said
+    assert "limit of steps" not in said
+    assert "Top axis: minutes of training, ranker 1 until then" in said
+
+
+def test_a_limit_that_was_hit_is_told(context):
+    fits = made_fits()
+    fits.loc[fits["ranker"] == 2, "stopped"] = "limit"
+    plot = figures.learning_curves(made_curve((1, 2)), fits, context)
+    assert "Training of ranker 2 ended at its limit of steps" in figures.notes_on_learning(context, plot)
+    alone = figures.learning_curves(made_curve((2,)), fits, context)
+    assert "Training ended at its limit of steps" in figures.notes_on_learning(context, alone)
+    old = figures.learning_curves(made_curve((2,)), fits.drop(columns="stopped"), context)
+    assert "limit of steps" not in figures.notes_on_learning(context, old)
 
 
 def test_the_averaged_model_takes_the_place_of_the_mean(context):
@@ -117,7 +131,9 @@ def test_a_curve_without_times_or_of_one_point_is_drawn(context):
     one = made_curve((0,)).iloc[:1]
     assert len(figures.learning_curves(one, None, context).frame) == 1
     still = made_curve((0,)).assign(seconds=0.0)
-    assert not axis_of(figures.learning_curves(still, None, context)).child_axes
+    plot = figures.learning_curves(still, None, context)
+    assert not axis_of(plot).child_axes
+    assert "Top axis" not in figures.notes_on_learning(context, plot)
 
 
 def test_recall_is_shown_at_ten_or_at_the_least(context):
@@ -178,6 +194,14 @@ def test_figures_say_that_they_are_simulated(context, reference):
     )
     for plot in plots:
         assert plot.figure.get_suptitle() == "Simulated data"
+
+
+def test_small_numbers_have_ticks_of_their_own(context, reference):
+    table = made_marginals()
+    few = table[(table["quantity"] != "queries_per_image") | (table["x"] <= 4)]
+    plot = calibration.calibration_panels(few, context, reference)
+    assert [tick for tick in axis_of(plot, 4).get_xticks() if tick <= 4] == [1, 2, 3]
+    assert [label.get_text() for label in axis_of(plot, 4).get_xticklabels()] == ["1", "2", "3"]
 
 
 def test_long_lines_keep_what_can_be_told_apart(context, reference):

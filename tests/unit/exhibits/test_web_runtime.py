@@ -5,13 +5,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from web_numbers import EXPONENT, full, made_runtime
 
 from lookalike.exhibits import web_runtime as runtime
-from lookalike.exhibits.web_scaling import human_time, polynomial, power_law, second_degree, short_count
+from lookalike.exhibits.web_runtime_notes import notes_on_runtime
+from lookalike.exhibits.web_scaling import (
+    human_time,
+    polynomial,
+    power_law,
+    second_degree,
+    short_count,
+    sizes_to_continue,
+)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +96,15 @@ def test_small_sizes_do_not_decide_the_extrapolation():
     seconds = 1e-4 * sizes + 2e-8 * sizes**2
     seconds[0] = 40
     assert second_degree(sizes, seconds) == pytest.approx([0, 1e-4, 2e-8], abs=1e-10)
-    assert second_degree(sizes[:2], seconds[:2]) is None
+    assert second_degree(sizes[:3], seconds[:3]) is None
+
+
+def test_nothing_is_continued_through_fewer_than_three_large_sizes():
+    assert sizes_to_continue([60, 400, 100, 200]) == [100, 200, 400]
+    assert sizes_to_continue([60, 100, 400]) == []
+    assert sizes_to_continue([100, 100, 400]) == []
+    assert sizes_to_continue([]) == []
+    assert second_degree([], []) is None
 
 
 @given(st.lists(st.floats(0.01, 1e4), min_size=3, max_size=6))
@@ -121,13 +138,75 @@ def test_the_figure_has_ours_the_printed_ones_and_the_extrapolation(reference):
 
 
 def test_the_caption_tells_exponent_and_extrapolation(reference):
-    said = runtime.notes_on_runtime(full(), made_runtime(), reference)
+    said = notes_on_runtime(full(), made_runtime(), reference)
     assert f"grows as (images)^{EXPONENT:.2f} ± 0.00 (95% interval)" in said
     assert "over 5 sizes; the same through the printed points: 0.95 ±" in said
-    assert "4 measured sizes of 600 images or more; at 2,300,000 images it says 1.3 days." in said
+    assert (
+        "4 measured sizes of 100 rows or more, 600, 2,000, 6,000, 20,000, to the largest size in print, 115 times as "
+        "many rows as were measured: at 2,300,000 rows it says 1.3 days."
+    ) in said
     assert "10 classes x 784" in said
-    assert "median of 3 repeats" in said
+    assert "where there are repeats: 3 of LMNN." in said
+    assert "OASIS (C = 1, patience = 3), up to the step of the best validation mAP" in said
+    assert "every size a simulated collection of its own" in said
+    assert "LMNN at 60, 600, 2,000, 6,000, 20,000 rows (converged); OASIS at 60, 600, 10,000, 100,000, 2,292,2" in said
+    assert "2,292,259 images (saturated)." in said
     assert "Arrows" not in said
+    assert "star" not in said.replace("start", "")
+    assert "ended at a limit" not in said
+    once = made_runtime().query("repeat == 0")
+    assert ", one fit a size." in notes_on_runtime(full(), once, reference)
+
+
+def with_own_run(**changes):
+    table = made_runtime(100_001).assign(own_run=False, lower_bound=False)
+    own = [
+        {**table.iloc[0], "n_images": 2_292_259, "repeat": ranker, "cpu_seconds": 7.0 + ranker, "own_run": True}
+        for ranker in (0, 1)
+    ]
+    return pd.concat([table, pd.DataFrame(own).assign(n_threads=8, **changes)], ignore_index=True)
+
+
+def test_the_studys_own_run_is_a_star_that_no_fit_goes_through(reference):
+    table = with_own_run(stopped="limit", lower_bound=True)
+    plot = runtime.runtime_curves(table, full(), reference)
+    own = plot.frame[plot.frame["source"] == "own run"].iloc[0]
+    assert (own["series"], own["n_images"], own["seconds"]) == ("OASIS, the study's own run", 2_292_259, 7.5)
+    assert (own["n_repeats"], own["n_threads"], own["lower_bound"]) == (2, 8, True)
+    assert "OASIS, own run" in plot.figure.axes[0].get_legend_handles_labels()[1]
+    said = notes_on_runtime(full(), table, reference)
+    assert f"^{EXPONENT:.2f} ± 0.00" in said
+    assert "over 5 sizes" in said
+    assert "C and stopping rule are its own, on 8 threads instead of 1." in said
+    alike = notes_on_runtime(full(), with_own_run().assign(n_threads=1), reference)
+    assert "C and stopping rule are its own." in alike
+    assert "the study's own run at 2,292,259 images (limit)" in said
+    # it is what stands beside the papers' time of the whole collection, and no fit ends there
+    row = runtime.compare_runtime(table, full(), reference, "oasis-jmlr-2010").iloc[0]
+    assert row["ours"] == pytest.approx(7.5 / 60)
+    assert row["reason"].startswith("the study's own run; stopped: limit; simulated")
+    saturated = notes_on_runtime(full(), with_own_run(), reference)
+    assert "over 5 sizes" in saturated
+
+
+def test_a_run_that_learned_nothing_has_no_time(reference):
+    table = made_runtime()
+    table.loc[table["n_images"] == 600, ["steps", "cpu_seconds"]] = 0
+    plot = runtime.runtime_curves(table, full(), reference)
+    assert 600 not in set(plot.frame.loc[plot.frame["source"] == "measured", "n_images"])
+    assert np.isfinite(plot.frame["seconds"]).all()
+    said = notes_on_runtime(full(), table, reference)
+    assert "no step beat the start on validation images: LMNN at 600 rows, OASIS at 600 images." in said
+    assert f"^{EXPONENT:.2f} ± 0.00" in said
+
+
+def test_without_three_measured_sizes_lmnn_is_not_continued(reference):
+    table = made_runtime()
+    table = table[(table["learner"] == "OASIS") | table["n_images"].isin((60, 600, 2_000))]
+    assert "extrapolated" not in set(runtime.runtime_curves(table, full(), reference).frame["source"])
+    assert "Dashed" not in notes_on_runtime(full(), table, reference)
+    rows = runtime.compare_runtime(table, full(), reference, "oasis-nips-2009").set_index(["method", "subset"])
+    assert rows.loc[("fast-lmnn", "60,000 images"), "status"] == "no result"
 
 
 def test_what_was_cut_off_is_marked_and_not_fitted(reference):
@@ -137,15 +216,19 @@ def test_what_was_cut_off_is_marked_and_not_fitted(reference):
     table.loc[cut, "cpu_seconds"] = 1.0
     late = (table["learner"] == "LMNN") & (table["n_images"] == 20_000) & (table["repeat"] == 1)
     table.loc[late, "stopped"] = "time limit"
-    said = runtime.notes_on_runtime(full(), table, reference)
+    table["lower_bound"] = late
+    said = notes_on_runtime(full(), table, reference)
     assert f"^{EXPONENT:.2f} ± 0.00" in said
     assert "over 4 sizes" in said
-    assert "3 measured sizes of 600" in said
-    assert "lower bound: LMNN at 20,000 images (time limit), OASIS at 2,292,259 images (limit)." in said
+    assert "3 measured sizes of 100 rows or more, 600, 2,000, 6,000, to" in said
+    assert "OASIS at 2,292,259 images (limit)" in said
+    assert "LMNN at 20,000 rows (converged, time limit)" in said
+    assert "Arrows: lower bounds" in said
     frame = runtime.runtime_curves(table, full(), reference).frame
-    assert frame.loc[frame["stopped"] == "time limit", "n_images"].tolist() == [20_000]
+    # the run at its limit had its best score before: that is no bound
+    assert frame.loc[frame["lower_bound"], "n_images"].tolist() == [20_000]
     compared = runtime.compare_runtime(table, full(), reference, "oasis-jmlr-2010")
-    assert compared["reason"].iloc[0].startswith("stopped at its limit; simulated")
+    assert compared["reason"].iloc[0].startswith("stopped: limit; simulated")
 
 
 def test_every_printed_time_stands_beside_ours_of_about_that_size(reference):

@@ -63,11 +63,24 @@ def test_speed_is_a_row_a_mode_with_the_paper_beneath(context, reference):
     assert ahead["peak_memory_gigabytes"] == pytest.approx(2.2)
     assert ahead["resumed"] == 2
     assert ahead["over_printed"] == pytest.approx(27_000 / 666.67, rel=1e-4)
-    assert cells(table, 0)[:8] == [
-        "OASIS, sequential", "1", "1", "2,292,259", "20,000,000", "21,000", "32x", "16 min",
+    assert ahead["steps_per_cpu_second"] == pytest.approx((80e6 / 2909 + 80e6 / 3019) / 2 / 0.8)
+    assert cells(table, 0)[:10] == [
+        "OASIS, sequential", "1", "1", "2,292,259", "10,000", "20,000,000", "21,000", "26,261", "32x", "16 min",
     ]  # fmt: skip
     assert cells(table, 2)[-3:] == ["-", "-", "-"]
     assert "other modes are named" in tables.notes_on_speed(context, table)
+
+
+def test_steps_on_other_words_are_not_set_beside_the_papers(reference):
+    fewer = full(made_numbers(), words=1_000)
+    table = tables.speed_table(made_fits(), fewer, reference)
+    assert cells(table, 0)[4] == "1,000"
+    assert cells(table, 0)[8] == ""
+    assert table.frame["over_printed"].isna().all()
+    assert cells(table, 2)[4] == "10,000"
+    assert "Only steps on 10,000 words" in tables.notes_on_speed(fewer, table)
+    alike = full(made_numbers())
+    assert "Only steps" not in tables.notes_on_speed(alike, tables.speed_table(made_fits(), alike, reference))
 
 
 def test_speed_without_fits_is_the_papers_alone(context, reference):

@@ -7,18 +7,20 @@ import pandas as pd
 import pytest
 
 from lookalike.errors import LookalikeError
-from lookalike.ratings.collect import COLUMNS, FILE_COLUMNS, read_ratings
+from lookalike.ratings.collect import COLUMNS, FILE_COLUMNS, read_ratings, refuse_answers_to_other_plans
 from lookalike.ratings.plan import plan_fingerprint
 
 
-def lines_of(plan: pd.DataFrame, rater: str = "Ada", good: tuple[int, ...] = (0, 5)) -> list[str]:
-    """The page's export, `good` and the candidate after them answered."""
+def lines_of(
+    plan: pd.DataFrame, rater: str = "Ada", good: tuple[int, ...] = (0, 5), done: tuple[int, ...] = (1, 2, 3)
+) -> list[str]:
+    """The page's export, `good` and the candidate after them answered, the queries `done` done."""
     lines = [",".join(FILE_COLUMNS)]
     for number, row in enumerate(plan.itertuples()):
         answer = "good" if number in good else "cant_say" if number - 1 in good else "not_good"
         answered = "true" if answer != "not_good" or number == 3 else "false"
-        shown = f"{row.query},{row.query_image},{row.position},{row.image}"
-        lines.append(f"{plan_fingerprint(plan)},{rater},{shown},{answer},{answered}")
+        seen = str(row.query in done).lower()
+        lines.append(f"{plan_fingerprint(plan)},{rater},{row.query},{row.position},{answer},{answered},{seen}")
     return lines
 
 
@@ -71,10 +73,12 @@ def replaced(line: int, old: str, new: str) -> Spoil:
         (replaced(5, "Ada", "Bob"), "line 5 is by Bob, the lines above by Ada"),
         (replaced(2, "Ada", ""), "line 2 is by nobody"),
         (replaced(2, ",1,", ",one,"), "line 2 has something else than a number"),
-        (replaced(2, "Ada,1,", "Ada,99,"), "line 2 is image .* of query 99, which the plan does not show"),
+        (replaced(2, "Ada,1,", "Ada,99,"), "line 2 is candidate 1 of query 99, which the plan does not have"),
+        (replaced(4, "false,true", "false,maybe"), "line 4 says 'maybe' under done"),
+        (replaced(4, "false,true", "false,false"), "line 4 says false under done, the lines above of query 1 do not"),
         (lambda lines: [*lines, lines[4]], "line 26 rates candidate 4 of query 1 a second time"),
         (lambda lines: lines[:10], r"ends at line 10 with 9 of 24 candidates \(candidate 2 of query 2 is missing\)"),
-        (lambda lines: [*lines[:10], lines[10][:30]], "line 11 has . of 8 values: the file is cut short"),
+        (lambda lines: [*lines[:10], lines[10][:30]], "line 11 has . of 7 values: the file is cut short"),
         (replaced(2, "Ada", '"Ada'), "line .* is no CSV"),
         (lambda lines: lines[:1], "ends at line 1 with 0 of 24"),
     ],
@@ -98,13 +102,49 @@ def test_files_that_are_no_ratings_are_refused(tmp_path: Path, plan: pd.DataFram
         read_ratings([tmp_path / "latin.csv"], plan)
     with pytest.raises(LookalikeError, match="there is no file of ratings"):
         read_ratings([tmp_path / "none.csv"], plan)
-    with pytest.raises(LookalikeError, match="cannot be read"):
+    with pytest.raises(LookalikeError, match="is a folder: name the CSV files in it"):
         read_ratings([tmp_path], plan)
     with pytest.raises(LookalikeError, match="there are no files of ratings"):
         read_ratings([], plan)
     untouched = [line.replace("good,true", "good,false") for line in lines_of(plan, good=())]
     with pytest.raises(LookalikeError, match="no answer at all"):
         read_ratings([write(tmp_path, untouched)], plan)
+
+
+def test_queries_that_are_not_done_are_left_out(tmp_path: Path, plan: pd.DataFrame) -> None:
+    bob = write(tmp_path, lines_of(plan, "Bob", good=(0, 9), done=(1, 3)), "bob.csv")
+    files = [write(tmp_path, lines_of(plan)), bob]
+    with pytest.warns(UserWarning, match=r"bob.csv: Bob has done 2 of 3 queries; left out: 1") as told:
+        ratings = read_ratings(files, plan)
+    assert len(told) == 1
+    assert ratings.groupby("rater")["query"].unique().map(list).to_dict() == {"Ada": [1, 2, 3], "Bob": [1, 3]}
+    assert (ratings["rater"] == "Bob").sum() == 16
+    with pytest.raises(LookalikeError, match=r"bob.csv has no query that is done: .* let Bob go on"):
+        read_ratings([write(tmp_path, lines_of(plan, "Bob", done=()), "bob.csv")], plan)
+    # what was answered in a query that is not done is no answer
+    with (
+        pytest.warns(UserWarning, match="has done 1 of 3"),
+        pytest.raises(LookalikeError, match="no answer at all in what is done"),
+    ):
+        read_ratings([write(tmp_path, lines_of(plan, "Bob", done=(3,)), "bob.csv")], plan)
+
+
+def test_one_file_given_twice_is_refused(tmp_path: Path, plan: pd.DataFrame) -> None:
+    path = write(tmp_path, lines_of(plan))
+    with pytest.raises(LookalikeError, match="are both of the rater Ada"):
+        read_ratings([path, path], plan)
+
+
+def test_a_new_plan_is_refused_while_raters_have_answered_another(tmp_path: Path, plan: pd.DataFrame) -> None:
+    refuse_answers_to_other_plans(tmp_path / "none", plan)
+    write(tmp_path, lines_of(plan))
+    (tmp_path / "notes.csv").write_text("who,when\nAda,Monday\n")
+    refuse_answers_to_other_plans(tmp_path, plan)
+    with pytest.raises(
+        LookalikeError, match=r"ada.csv answers plan-\w+, but the plan would now be plan-.*go back"
+    ) as told:
+        refuse_answers_to_other_plans(tmp_path, plan.iloc[:-1])
+    assert plan_fingerprint(plan) in str(told.value)
 
 
 def test_two_files_of_one_rater_are_refused_with_both_names(tmp_path: Path, plan: pd.DataFrame) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from lookalike.ratings.page import write_page
 from lookalike.ratings.plan import plan_fingerprint
 
 
-def content_of(page: str) -> dict[str, dict[str, str]]:
+def content_of(page: str) -> dict[str, Any]:
     found = re.search(r'<script type="application/json" id="content">(.*?)</script>', page, re.DOTALL)
     assert found
     return json.loads(found[1])
@@ -37,10 +38,26 @@ def test_the_page_holds_its_pictures_and_nothing_of_the_network(
     content = content_of(page)
     assert content["title"] == "A </script> & @@CONTENT@@"
     assert content["plan"] == plan_fingerprint(plan)
-    assert set(content["pictures"]) == {str(image) for image in plan["image"]}
-    assert set(content["query_pictures"]) == {str(image) for image in plan["query_image"]}
+    assert len(content["pictures"]) == plan["image"].nunique()
+    assert len(content["query_pictures"]) == plan["query"].nunique()
     assert not re.search(r"https?:|//[a-z]|src=\"(?!data:)|@import|url\(", re.sub('base64,[^"]+', "", page))
     assert page.count("</script>") == 2
+
+
+def test_pictures_are_numbered_as_they_come_up_whatever_their_ids(
+    tmp_path: Path, plan: pd.DataFrame, images: Path
+) -> None:
+    write_page(plan, images, tmp_path / "page.html")
+    content = content_of((tmp_path / "page.html").read_text())
+    places = [candidate for query in content["queries"] for candidate in query["candidates"]]
+    assert [position for position, _ in places] == plan["position"].tolist()
+    assert [number for _, number in places] == pd.factorize(plan["image"])[0].tolist()
+    assert len({content["pictures"][number] for _, number in places}) == plan["image"].nunique()
+    # other ids of the same pictures give the same page, but for the plan's name
+    renumbered = plan.assign(image=plan["image"] + 10**6, query_image=plan["query_image"] + 10**6)
+    write_page(renumbered, images, tmp_path / "other.html")
+    other = content_of((tmp_path / "other.html").read_text())
+    assert {**other, "plan": ""} == {**content, "plan": ""}
 
 
 def test_the_same_plan_gives_the_same_bytes(tmp_path: Path, plan: pd.DataFrame, images: Path) -> None:
@@ -62,8 +79,8 @@ def test_pictures_are_small_upright_and_without_metadata(tmp_path: Path, plan: p
         Image.fromarray(gradient).save(folder / path, "PNG", exif=exif)
     write_page(plan, folder, tmp_path / "page.html", thumbnail=100, query_thumbnail=200)
     content = content_of((tmp_path / "page.html").read_text())
-    small = picture(content["pictures"][str(plan["image"].iloc[0])])
-    large = picture(content["query_pictures"][str(plan["query_image"].iloc[0])])
+    small = picture(content["pictures"][0])
+    large = picture(content["query_pictures"][0])
     assert (small.size, large.size) == ((50, 100), (100, 200))
     assert not small.getexif()
     pixels = np.asarray(small)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,15 @@ from hypothesis import strategies as st
 from made_plans import IDS, LABELS, PATHS, draw, neighbours_of
 
 from lookalike.errors import LookalikeError
-from lookalike.ratings.plan import COLUMNS, plan_fingerprint, plan_from_neighbours, read_plan, write_plan
+from lookalike.evaluation.ranking import Rankings
+from lookalike.ratings.plan import (
+    COLUMNS,
+    plan_fingerprint,
+    plan_from_neighbours,
+    read_plan,
+    retrieved_images,
+    write_plan,
+)
 
 LABEL_OF = dict(zip(IDS.tolist(), LABELS.tolist(), strict=True))
 PATH_OF = dict(zip(IDS.tolist(), PATHS, strict=True))
@@ -72,6 +81,50 @@ def test_a_query_with_duplicates_among_its_neighbours_is_left_out() -> None:
     assert 102 not in shown
     with pytest.warns(UserWarning, match="only"):
         assert 100 not in draw(n_queries=6, contents=contents_of_query)["query_image"].unique()
+
+
+def test_a_picture_that_is_shown_is_not_drawn_again_under_another_id() -> None:
+    # every tree has the picture of the first neighbour of the query, every house the same one
+    neighbours = np.array([[100, 101, 108, 109]])
+    contents = ["tree" if number >= 9 and number < 16 else str(number) for number in range(16)] + ["house"] * 8
+    arguments = {"query_ids": np.array([102]), "total_relevance": np.ones(1), "neighbours": neighbours, "n_queries": 1}
+    plan = draw(contents=contents, n_random=1, **arguments)
+    random = plan[plan["role"] == "random"]["image"].tolist()
+    assert random == [116], "the first house: trees are shown already"
+    with pytest.raises(LookalikeError, match="only 1 images are unrelated"):
+        draw(contents=contents, n_random=2, **arguments)
+
+
+def test_without_enough_neighbours_nothing_is_drawn() -> None:
+    bare = Rankings(np.array([0, 1, 2]), np.array([1, 1]), 1, np.array([7, 9]))
+    with pytest.raises(LookalikeError, match="OASIS has no result that could be rated"):
+        retrieved_images(bare, 1)
+    found = replace(bare, neighbours=np.array([[1], [0]]))
+    assert retrieved_images(found, 1).tolist() == [[9], [7]]
+    with pytest.raises(LookalikeError, match="has 1 neighbours of each of its 2 test images, and 10 are to be shown"):
+        retrieved_images(found, 10)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rank": ["first", 2, 3]}, "the rank 'first' of a for q is no number"),
+        ({"rank": [1, None, 3]}, "the rank 'nan' of b for q is no number"),
+        ({"rank": [1, 2, 2]}, "q has the rank 2 twice"),
+        ({"path": ["a", "b", "a"]}, "q has the neighbour a twice"),
+    ],
+)
+def test_ranks_that_leave_the_order_open_are_refused(change: dict[str, list[object]], message: str) -> None:
+    table = pd.DataFrame({"query_path": "q", "path": ["a", "b", "c"], "rank": [1, 2, 3]}).assign(**change)
+    with pytest.raises(LookalikeError, match=message):
+        plan_from_neighbours(table, n_queries=1, n_retrieved=2, n_random=1)
+
+
+def test_ranks_are_numbers_even_where_they_were_read_as_text() -> None:
+    rows = [("q", f"i{rank:02d}", str(rank)) for rank in range(1, 13)]
+    table = pd.DataFrame([*rows, rows[0]], columns=["query_path", "path", "rank"])
+    plan = plan_from_neighbours(table, n_queries=1, n_retrieved=3, n_random=0)
+    assert plan.sort_values("rank")["path"].tolist() == ["i01", "i02", "i03"]
 
 
 def test_too_few_unrelated_images_is_an_error_that_names_the_query() -> None:

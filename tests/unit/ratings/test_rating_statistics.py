@@ -14,7 +14,6 @@ from lookalike.ratings.statistics import (
     map_deviations,
     mean_precision_curve,
     precision_curves,
-    random_candidates,
     selected_query_curves,
     summary,
 )
@@ -114,10 +113,29 @@ def test_coherence_is_sorted_by_the_precision_of_oasis(ratings: pd.DataFrame) ->
     assert table["n_raters"].tolist() == [2, 1]
 
 
-def test_random_candidates_and_the_summary(ratings: pd.DataFrame) -> None:
-    shares = random_candidates(ratings).set_index("rater")
-    assert shares["good"].to_dict() == {"Ada": 0, "Bob": 0.5}
-    assert shares["n"].to_dict() == {"Ada": 2, "Bob": 2}
+def test_raters_may_have_done_different_queries(ratings: pd.DataFrame) -> None:
+    carl = ratings[(ratings["rater"] == "Ada") & (ratings["query"] == 1)].assign(rater="Carl")
+    mixed = pd.concat([ratings, carl], ignore_index=True)
+    curve = mean_precision_curve(mixed).set_index("k")
+    assert curve.loc[1, "precision"] == pytest.approx((0 + 1 + 1 + 0 + 0) / 5)
+    third = [(1 / 3 + 1 + 1 / 3) / 3, 1 / 6]
+    assert curve.loc[3, "standard_error_queries"] == pytest.approx(np.std(third, ddof=1) / np.sqrt(2))
+    human = leave_one_rater_out(mixed).query("system == 'human'").set_index(["query", "rater"])["precision"]
+    assert human[1, "Ada"] == 1  # Bob and Carl agree
+    assert human[1, "Bob"] == pytest.approx(2 / 8)
+    # Carl has not done query 2: nobody but Bob can agree there, who does not
+    before = leave_one_rater_out(ratings).query("system == 'human'").set_index(["query", "rater"])["precision"]
+    pd.testing.assert_series_equal(human[2], before[2])
+    swapped = mixed.assign(answer=mixed["answer"].where(mixed["query"] == 1, "good"))
+    human = leave_one_rater_out(swapped).query("system == 'human'").set_index(["query", "rater"])["precision"]
+    assert human[2].tolist() == [1, 1], "of two raters, one other is all others"
+    spread = map_deviations(mixed).set_index("quantity")["mean_standard_deviation"]
+    assert spread["over_queries"] == map_deviations(ratings)["mean_standard_deviation"][0], "one query has no deviation"
+    assert spread["over_raters"] == pytest.approx(np.mean([np.std([0.5, 1, 0.5], ddof=1), np.std([1, 0], ddof=1)]))
+    assert coherence_per_query(mixed).set_index("query")["n_raters"].to_dict() == {1: 3, 2: 1}
+
+
+def test_the_summary(ratings: pd.DataFrame) -> None:
     values = summary(ratings).set_index("quantity")["value"]
     assert values["n_raters"] == values["n_queries"] == 2
     assert values["precision_at_3"] == pytest.approx(5 / 12)
