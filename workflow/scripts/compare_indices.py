@@ -5,6 +5,7 @@ from lookalike.workflow_log import logged
 with logged(snakemake.log):
     import numpy as np
 
+    from lookalike.errors import LookalikeError
     from lookalike.evaluation.approximate_retrieval import IndexSetting, compare_indices
     from lookalike.evaluation.web_runs import averaged, test_rows
     from lookalike.evaluation.web_scores import draw_query_images
@@ -23,5 +24,8 @@ with logged(snakemake.log):
         for index in settings["indices"]
     ]
     W = np.ascontiguousarray(averaged(list(snakemake.input.matrices)))
-    table = compare_indices(W, gallery[own], gallery, settings["neighbours"], indices, own=own)
+    try:
+        table = compare_indices(W, gallery[own], gallery, settings["neighbours"], indices, own=own)
+    except ValueError as error:
+        raise LookalikeError(f"web.{snakemake.wildcards.dataset}.approximate cannot be run: {error}") from error
     write_table(table, snakemake.output[0])

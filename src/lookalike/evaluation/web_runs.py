@@ -289,6 +289,8 @@ def runtime_of_ranker(fit: Mapping[str, Any], curve: pd.DataFrame) -> dict[str, 
         "cpu_seconds": share * fit["cpu_seconds_fit"],
         "stopped": fit["stopped"],
         "n_threads": int(fit["n_threads"]),
+        # the best score was the last one that there was time for
+        "lower_bound": fit["stopped"] == "limit" and fit["chosen_step"] == fit["n_steps"],
         "own_run": True,
     }
 

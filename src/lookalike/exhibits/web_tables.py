@@ -67,7 +67,7 @@ SPEED_HEADER = (
     "resumed",
 )
 PAPER_WORDS = 10_000
-"""Visterms of the papers' images (JMLR section 5.2.1), that is W's rows and columns."""
+"""Visterms of the papers' images (JMLR section 3), that is W's rows and columns."""
 INDEX_COLUMNS = ("index", "rank", "parameter", "k", "recall", "milliseconds", "over_exact", "n_queries", "n_gallery")
 
 
