@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Literal, TextIO
 
 from lookalike.errors import LookalikeError
 
@@ -60,7 +60,7 @@ def logged(log: Iterable[str], *, append: bool = False) -> Iterator[TextIO]:
             raise
 
 
-def _open(path: str, mode: str) -> TextIO:
+def _open(path: str, mode: Literal["a", "w"]) -> TextIO:
     """Open a log that is written line by line."""
     return open(path, mode, encoding="utf-8", buffering=1)
 

@@ -157,7 +157,7 @@ def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
         ("category.demo.ratings.subset", "demo30", ["demo.ratings.subset", "did you mean 'demo"]),
         ("category.demo.ratings.fold", 5, ["demo.ratings.fold", "5 partitions"]),
         ("category.demo.methods", ["euclidean"], ["demo.ratings", "list oasis"]),
-        ("web.websim.training", {"interval": 5000}, ["websim.training.interval, 5000", "multiple of training.block, 2048"]),
+        ("web.websim.training", {"interval": 5000}, ["interval, 5000", "multiple of training.block, 2048"]),
         ("web.websim.training", {"share": 0.01}, ["training.share", "co_clicks only"]),
         ("web.websim.training", {"relevance": "co_clicks"}, ["co_clicks", "`share`"]),
         ("web.websim.training", {"mode": "hogwild"}, ["web.websim.training.mode", "look-ahead"]),

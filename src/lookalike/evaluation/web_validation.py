@@ -7,8 +7,8 @@ whole queries are held out. Sits between the query log and `lookalike.learners.l
 from __future__ import annotations
 
 import os
-import zlib
 import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
