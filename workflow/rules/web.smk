@@ -71,7 +71,7 @@ rule prepare_training:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
         visterms=visterm_shards,
-        code=code("evaluation/web_validation.py", "learners/compact_rows.py"),
+        code=code("evaluation/web_runs.py"),
     output:
         rows=directory(f"{RESULTS}/training"),
         validation=f"{RESULTS}/validation.npz",
@@ -220,7 +220,7 @@ rule gather_runtimes:
         runs=timed_runs,
         fits=of_rankers("fit.json"),
         curves=of_rankers("curve.parquet"),
-        code=code("evaluation/web_runs.py"),
+        code=code("evaluation/web_runs.py", "evaluation/web_runtime.py"),
     output:
         f"{RESULTS}/runtime.parquet",
     log:
