@@ -130,7 +130,6 @@ def web_context(wildcards):
     return {
         "dataset": dataset,
         "title": data.get("title", dataset),
-        "kind": data["kind"],
         "not_run": not_run(dataset).removeprefix("not run: "),
         "methods": web_methods(dataset),
         "words": data["simulation"]["words"],
