@@ -10,14 +10,14 @@ BIN := $(VENV)/bin
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-demo: $(VENV)/.runtime ## run the whole workflow on synthetic images made by code, and say where the exhibits are
+demo: $(VENV)/.runtime $(VENV)/.deep ## run the whole workflow on synthetic images made by code, and say where the exhibits are
 	@$(BIN)/snakemake --cores $(CORES) demo || { \
 	echo "the demo did not finish; what is done stays: start it again with make demo"; \
 	echo "(if Snakemake says that the folder is locked and no other run is under way: make unlock)"; exit 1; }
 	@cat results/demo/exhibits/headline.txt results/demo_landmarks/exhibits/headline.txt \
-	results/websim_demo/exhibits/headline.txt
+	results/websim_demo/exhibits/headline.txt results/demo_triplets/exhibits/headline.txt
 
-test: $(VENV)/.development ## run the whole test-suite
+test: $(VENV)/.development $(VENV)/.deep ## run the whole test-suite
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile
 
 lint: $(VENV)/.development ## run every check that is not a test
@@ -44,8 +44,20 @@ lock: $(VENV)/.installer ## compile envs/*.in into the hashed locks
 	$(BIN)/uv pip compile $(LOCKING) envs/requirements-bootstrap.in -o envs/requirements-bootstrap.txt
 	$(BIN)/uv pip compile $(LOCKING) envs/requirements-dev.in -o envs/requirements-dev.txt
 	$(BIN)/uv pip compile $(LOCKING) -c envs/requirements-dev.txt envs/requirements.in -o envs/requirements.txt
+	$(BIN)/uv pip compile $(LOCKING) -c envs/requirements-dev.txt envs/requirements-deep.in -o envs/requirements-deep.txt
+	$(call lock_processor_build)
 
 LOCKING := --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+# only pip finds a build of torch for processors that somebody has put on the machine; where there is none, its lock stays
+define lock_processor_build
+	@wheels=$$(mktemp -d) && trap 'rm -rf "$$wheels"' EXIT \
+	&& $(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps -d "$$wheels" -r envs/requirements-deep.in \
+	&& if ls "$$wheels" | grep -q '+cpu'; then \
+	$(BIN)/uv pip compile --quiet --python $(BIN)/python --generate-hashes --no-header --no-annotate --find-links "$$wheels" \
+	-c envs/requirements-dev.txt -o envs/requirements-deep-cpu.txt envs/requirements-deep.in; \
+	else echo "no build of torch for processors only: envs/requirements-deep-cpu.txt stays as it is"; fi
+endef
 
 clean: ## remove what the workflow made; fetched and hand-placed data stay
 	rm -rf results logs .snakemake
@@ -81,3 +93,11 @@ $(VENV)/.runtime: envs/requirements.txt pyproject.toml | $(VENV)/.installer
 $(VENV)/.development: envs/requirements-dev.txt pyproject.toml | $(VENV)/.installer
 	$(install)
 	@touch $(VENV)/.runtime
+
+# torch, which only the networks need. What is a stamp is made only by an install that went well: without torch
+# everything else runs, and the next `make` tries again. The build for processors only is a tenth of the public one
+$(VENV)/.deep: envs/requirements-deep-cpu.txt envs/requirements-deep.txt | $(VENV)/.runtime
+	@for lock in $^; do \
+	if $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $$lock > $(VENV)/deep.log 2>&1; \
+	then echo "installed torch into $(VENV) from $$lock"; touch $@; exit 0; fi; done; \
+	echo "torch could not be installed ($(VENV)/deep.log says why): exhibits of the networks will read 'not run'"

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from lookalike import __version__
+from lookalike import __version__, triplet_command
 from lookalike.errors import LookalikeError
 
 OK, FAILED = 0, 1
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lookalike", description="Learn, use and judge image similarity.")
     parser.add_argument("--version", action="version", version=f"lookalike {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_rate, _add_ratings):
+    for add in (_add_rate, _add_ratings, triplet_command.add_parser):
         add(commands)
     return parser
 

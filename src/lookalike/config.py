@@ -28,10 +28,10 @@ Config = dict[str, Any]
 METHOD_ROLES = ("methods", "variants", "timed", "projected")
 """Keys of a study that list methods; a method has one role in it."""
 
-STUDIES = ("category", "landmark", "web")
+STUDIES = ("category", "landmark", "web", "finegrained")
 """Sections of studies; a data set belongs to one of them, because its results have one place."""
 
-SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks")
+SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks", "synthetic_triplets")
 """Kinds of data sets whose images are made by code."""
 
 WEB_KINDS = ("websim",)
@@ -42,6 +42,9 @@ MADE_BY_CODE = (*SYNTHETIC_KINDS, *WEB_KINDS)
 
 LANDMARK_KINDS = ("oxford5k", "landmarks", "synthetic_landmarks")
 """Kinds of data sets that have ground truth for queries instead of classes."""
+
+TRIPLET_KINDS = ("triplets", "class_triplets", "synthetic_triplets")
+"""Kinds of data sets that have triplets of images, rated by people or by code, instead of classes."""
 
 DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
 """Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
@@ -202,6 +205,8 @@ def _cross_check(config: Config) -> None:
         _cross_check_landmarks(config, dataset, study)
     for dataset, study in config["web"].items():
         _cross_check_web(config, dataset, study)
+    for dataset, study in config["finegrained"].items():
+        _cross_check_triplets(config, dataset, study)
 
 
 def in_demo(settings: Mapping[str, Any]) -> bool:
@@ -239,15 +244,35 @@ def _cross_check_web(config: Config, dataset: str, study: Config) -> None:
         )
 
 
+def _cross_check_triplets(config: Config, dataset: str, study: Config) -> None:
+    from lookalike.features.describers import make_describer
+
+    place = f"finegrained.{dataset}"
+    _refer("finegrained", dataset, config["datasets"])
+    kind = config["datasets"][dataset]["kind"]
+    if kind not in TRIPLET_KINDS:
+        raise LookalikeError(
+            f"config: {place} needs a data set with triplets, of kind {', '.join(TRIPLET_KINDS)}, not {kind}"
+        )
+    for system, settings in study["features"].items():
+        try:
+            make_describer(system, **settings)
+        except (LookalikeError, TypeError, ValueError) as error:
+            raise LookalikeError(f"config: {place}.features.{system}: {error}") from error
+
+
 def _synthetic_names(config: Config, dataset: str) -> list[str]:
     """Names of a synthetic data set's classes or landmarks, after checking that its images can be drawn."""
     from lookalike.datasets.synthetic import SyntheticCategories
     from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
+    from lookalike.datasets.synthetic_triplets import SyntheticTriplets
 
     settings, seed = config["datasets"][dataset], integer_seed(config["seed"], "datasets", dataset)
     try:
         if settings["kind"] == "synthetic":
             return SyntheticCategories.from_settings(settings["synthetic"], seed).class_names()
+        if settings["kind"] == "synthetic_triplets":
+            return SyntheticTriplets.from_settings(settings["synthetic_triplets"], seed).category_names()
         return SyntheticLandmarks.from_settings(settings["synthetic_landmarks"], seed).landmark_names()
     except LookalikeError as error:
         raise LookalikeError(f"config: datasets.{dataset}.{settings['kind']}: {error}") from error
@@ -365,8 +390,8 @@ def _cross_check_study(config: Config, dataset: str, study: Config) -> None:
     for representation in [study["representation"], *study["ablations"]]:
         _refer(f"{place}: a representation", representation, config["representations"])
     kind = config["datasets"][dataset]["kind"]
-    if kind in (*LANDMARK_KINDS, *WEB_KINDS):
-        its_study = "web" if kind in WEB_KINDS else "landmark"
+    if kind in (*LANDMARK_KINDS, *WEB_KINDS, *TRIPLET_KINDS):
+        its_study = "web" if kind in WEB_KINDS else "landmark" if kind in LANDMARK_KINDS else "finegrained"
         raise LookalikeError(
             f"config: {place} needs a data set of classes, not of kind {kind}: list it under {its_study}"
         )

@@ -13,7 +13,7 @@ LOCKS = sorted(ENVS.glob("requirements*.txt"))
 CONDA = sorted(ENVS.glob("*.yaml"))
 
 # conda's name for what pip calls otherwise
-PIP_NAMES = {"matplotlib-base": "matplotlib", "py-opencv": "opencv-python-headless"}
+PIP_NAMES = {"matplotlib-base": "matplotlib", "py-opencv": "opencv-python-headless", "pytorch": "torch"}
 # of these pip's version has a fourth number, that of the wheel
 WHEEL_NUMBERED = {"py-opencv"}
 
@@ -39,7 +39,7 @@ def test_development_lock_holds_the_runtime_lock_unchanged() -> None:
 
 @pytest.mark.parametrize("environment", CONDA, ids=lambda path: path.name)
 def test_conda_environment_names_the_locked_versions(environment: Path) -> None:
-    runtime = locked_versions(ENVS / "requirements.txt")
+    runtime = locked_versions(ENVS / "requirements-deep.txt") | locked_versions(ENVS / "requirements.txt")
     dependencies = yaml.safe_load(environment.read_text())["dependencies"]
     packages = [entry for entry in dependencies if not entry.startswith("python ")]
     assert packages
@@ -47,6 +47,22 @@ def test_conda_environment_names_the_locked_versions(environment: Path) -> None:
         name, version = re.fullmatch(r"(\S+) =(\S+)", entry).groups()
         locked = runtime[PIP_NAMES.get(name, name)]
         assert (locked.rpartition(".")[0] if name in WHEEL_NUMBERED else locked) == version, entry
+
+
+@pytest.mark.parametrize("lock", ["requirements-deep.txt", "requirements-deep-cpu.txt"])
+def test_locks_of_the_networks_agree_with_all_others(lock: str) -> None:
+    deep, development = locked_versions(ENVS / lock), locked_versions(ENVS / "requirements-dev.txt")
+    assert deep["torch"].removesuffix("+cpu") == locked_versions(ENVS / "requirements-deep.txt")["torch"]
+    shared = deep.keys() & development.keys()
+    assert "jinja2" in shared
+    assert {name: deep[name] for name in shared} == {name: development[name] for name in shared}
+
+
+def test_only_locks_of_the_networks_name_torch() -> None:
+    assert {lock.name for lock in LOCKS if "torch" in locked_versions(lock)} == {
+        "requirements-deep.txt",
+        "requirements-deep-cpu.txt",
+    }
 
 
 def test_there_are_locks_and_conda_environments() -> None:

@@ -21,6 +21,8 @@ DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
     "faiss": "faiss-cpu",
     "matplotlib": "matplotlib-base",
+    "torch": "pytorch",
+    "pywt": "pywavelets",
 }
 
 # these change how a job is reported or where its file lies, not what is in it

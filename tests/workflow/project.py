@@ -15,6 +15,7 @@ COPIED = ["Snakefile", "config.yaml", "workflow", "src", "envs", "profiles", "te
 CATEGORY = "category_demo"
 LANDMARK = "demo_landmarks"
 WEB = "websim_demo"
+FINEGRAINED = "demo_triplets"
 
 
 @dataclass(frozen=True)

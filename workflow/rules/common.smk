@@ -25,6 +25,7 @@ from lookalike.datasets import ground_truth, sources, subsets
 from lookalike.datasets.locate import listing_fingerprint, why_landmarks_not_obtainable, why_not_obtainable
 from lookalike.datasets.synthetic import SyntheticCategories
 from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
+from lookalike.datasets.synthetic_triplets import SyntheticTriplets
 from lookalike.errors import LookalikeError
 from lookalike.exhibits import landmark_catalogue
 from lookalike.files import read_table
@@ -42,6 +43,7 @@ DATASETS = config["datasets"]
 CATEGORY = config["category"]
 LANDMARK = config["landmark"]
 WEB = config["web"]
+FINEGRAINED = config["finegrained"]
 
 RESULTS = "results/{dataset}"
 DESCRIPTOR = f"{RESULTS}/descriptors/{{descriptor}}"
@@ -61,8 +63,9 @@ wildcard_constraints:
     shard="[0-9]+",
     ranker="[0-9]+",
     learner="[a-z]+",
+    system="[a-z0-9-]+",
     size="[0-9]+",
-    module="[a-z_/]+",
+    module="[a-z0-9_/]+",
 
 
 def one_of(names):
@@ -92,8 +95,10 @@ def not_run(dataset):
     archives = sources.load_archives(RESOURCES / "archives.yaml")
     if has_results(dataset) or data["kind"] in settings.MADE_BY_CODE:
         return ""
-    if data["kind"] == "folder":
+    if data["kind"] in ("folder", "class_triplets"):
         why = "" if Path(data["path"]).is_dir() else f"not run: put a folder of class folders at {data['path']}"
+    elif data["kind"] == "triplets":
+        why = "" if Path(data["path"]).is_dir() else f"not run: put a folder of rated triplets at {data['path']}"
     elif data["kind"] in settings.LANDMARK_KINDS:
         published = {codebook for codebook, described in config["codebooks"].items() if described["published"]}
         wanted = bool(published & set(LANDMARK[dataset]["codebooks"])) if dataset in LANDMARK else False

@@ -64,8 +64,8 @@ def drawing_seed(dataset):
 def synthetic_spec(dataset):
     """What the images of a synthetic data set are like."""
     data = DATASETS[dataset]
-    recipe = SyntheticLandmarks if data["kind"] == "synthetic_landmarks" else SyntheticCategories
-    return recipe.from_settings(data[data["kind"]], drawing_seed(dataset))
+    recipes = {"synthetic_landmarks": SyntheticLandmarks, "synthetic_triplets": SyntheticTriplets}
+    return recipes.get(data["kind"], SyntheticCategories).from_settings(data[data["kind"]], drawing_seed(dataset))
 
 
 def drawn_folder(dataset):
@@ -79,7 +79,7 @@ def folder_listing(wildcards):
     A folder that is away (an unmounted disk) keeps the one that its results were made with.
     """
     data = DATASETS[wildcards.dataset]
-    if data["kind"] != "folder":
+    if data["kind"] not in ("folder", "triplets", "class_triplets"):
         return ""
     recorded = Path(f"results/{wildcards.dataset}/listing.txt")
     if not Path(data["path"]).is_dir() and recorded.is_file():
@@ -156,6 +156,8 @@ def study_runs(wildcards, file):
         return landmark_runs(wildcards.dataset, file)
     if wildcards.dataset in WEB:
         return web_runs(wildcards.dataset, file)
+    if wildcards.dataset in FINEGRAINED:
+        return triplet_runs(wildcards.dataset, file)
     study = CATEGORY[wildcards.dataset]
     ablations = expand(
         f"{RUN}/{{fold}}/{file}",
@@ -319,6 +321,8 @@ def exhibit_files(dataset, paper=""):
         return landmark_exhibit_files(dataset, paper)
     if dataset in WEB:
         return web_exhibit_files(dataset, paper)
+    if dataset in FINEGRAINED:
+        return triplet_exhibit_files(dataset, paper)
     kinds = [
         (drawn_tables(dataset), TABLE_FILES),
         (drawn_figures(dataset), FIGURE_FILES),

@@ -186,7 +186,7 @@ def image_path(spec: SyntheticCategories, label_index: int, image_index: int) ->
 
 
 @contextmanager
-def _scratch(folder: str | os.PathLike[str], part: str) -> Iterator[Path]:
+def scratch_folder(folder: str | os.PathLike[str], part: str) -> Iterator[Path]:
     """Yield a folder for unfinished files beside `folder`, so that none of them is ever listed as an image.
 
     Only the writer of `part` uses it, so it goes at the end with whatever a killed run of that part left in it.
@@ -226,7 +226,7 @@ def write_images(spec: SyntheticCategories, folder: str | os.PathLike[str], shar
     _require(n_shards >= 1, "n_shards", n_shards, "of 1 or more")
     _require(0 <= shard < n_shards, "shard", shard, f"between 0 and {n_shards - 1}")
     n_written = 0
-    with _scratch(folder, str(shard)) as scratch:
+    with scratch_folder(folder, str(shard)) as scratch:
         for label_index, image_index in itertools.islice(_members(spec), shard, None, n_shards):
             image, _ = draw_image(spec, label_index, image_index)
             with replacing(Path(folder) / image_path(spec, label_index, image_index), scratch) as part:
@@ -271,7 +271,7 @@ def write_odd_files(spec: SyntheticCategories, folder: str | os.PathLike[str]) -
     root = Path(folder)
     names = spec.class_names()
     statuses: dict[str, str] = {}
-    with _scratch(folder, "odd") as scratch:
+    with scratch_folder(folder, "odd") as scratch:
         for number, (name, status, write) in enumerate(_ODD_FILES):
             label_index = number % spec.n_classes
             label = names[label_index]

@@ -28,6 +28,7 @@ ALL_PAPERS = {
     **PAPERS,
     "oasis-nips-2009": "Chechik, Shalit, Sharma and Bengio, NIPS 2009",
     "soml-aaai-2014": "Gao, Hoi, Zhang, Wan and Li, AAAI 2014",
+    "deep-ranking-cvpr-2014": "Wang, Song, Leung, Rosenberg, Wang, Philbin, Chen and Wu, CVPR 2014",
 }
 """The same for all studies, in the order in which an index lists the papers."""
 

@@ -1,0 +1,274 @@
+"""Training steps of the paper-size Deep Ranking network: seconds, memory and share of the machine's peak, beside peers.
+
+A step is the forward and backward pass over a batch of triplets and the update by Nesterov momentum with weight decay.
+Pixels are random. Four ways to do it take turns in one run:
+
+- lookalike: one pass over all images of the batch, channels last, our local response normalisation;
+- lookalike, three passes: query, positive and negative images each on their own, as public implementations do it;
+- lookalike, torch's normalisation: `torch.nn.functional.local_response_norm` in place of ours;
+- plain AlexNet: the ConvNet path alone as a `torch.nn.Sequential` of torch's layers in torch's own memory order, with
+  neither low-resolution paths nor linear embedding, so with 30% fewer weights and less to compute.
+
+On the processor peak memory is that of a fresh process which does two steps. On an accelerator each way is measured in
+float32 and under automatic mixed precision (bfloat16). The peak is what a large product of two matrices reaches there
+in the same precision in the same run.
+
+    python benchmarks/deep_ranking.py --triplets 2 --output deep_ranking.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from statistics import median
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
+
+from lookalike.deep import network as networks
+from lookalike.deep.loss import parameter_groups, ranking_loss
+from lookalike.deep.network import DeepRankingNetwork, NetworkConfiguration, paper, small
+
+GAP = 0.5
+Embed = Callable[[Tensor], Tensor]
+CONFIGURATIONS = {"paper": paper, "small": small}
+
+
+class PlainAlexNet(nn.Module):
+    """The ConvNet path of a configuration in torch's own layers, at length 1."""
+
+    def __init__(self, configuration: NetworkConfiguration) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        channels = 3
+        for layer in configuration.convolutions:
+            size = (layer.channels, layer.kernel, layer.stride, layer.padding)
+            layers += [nn.Conv2d(channels, *size, groups=layer.groups), nn.ReLU()]
+            if layer.normalised:
+                layers.append(nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2.0))
+            if layer.pool:
+                layers.append(nn.MaxPool2d(layer.pool, layer.pool_stride))
+            channels = layer.channels
+        layers.append(nn.Flatten())
+        width = channels * configuration.map_side**2
+        for number, next_width in enumerate(configuration.fully_connected):
+            drop = [nn.Dropout(1 - configuration.keep_probability)] if number else []
+            layers += [*drop, nn.Linear(width, next_width), nn.ReLU()]
+            width = next_width
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return vectors of length 1 for uint8 images of shape (n, side, side, 3)."""
+        pixels = ((images.float() - 127.5) / 64).permute(0, 3, 1, 2).contiguous()
+        return functional.normalize(self.layers(pixels).float(), dim=1)
+
+
+def torch_normalisation(maps: Tensor) -> Tensor:
+    return functional.local_response_norm(maps, 5, alpha=5e-4, beta=0.75, k=2.0)
+
+
+class Way:
+    """One way to do a step, with its own weights and optimiser."""
+
+    def __init__(self, name: str, configuration: NetworkConfiguration, device: torch.device) -> None:
+        plain = name == "plain AlexNet"
+        network: nn.Module = PlainAlexNet(configuration) if plain else DeepRankingNetwork(configuration)
+        self.network = network.to(device) if plain else network.to(device, memory_format=torch.channels_last)
+        self.optimiser = torch.optim.SGD(parameter_groups(network), lr=1e-3, momentum=0.9, nesterov=True, fused=True)
+        self.passes = 3 if name == "lookalike, three passes" else 1
+        self.own_normalisation = name == "lookalike, torch's normalisation"
+        self.n_parameters = sum(parameter.numel() for parameter in network.parameters())
+
+    def loss(self, images: Tensor, mixed: bool) -> Tensor:
+        """Return the ranking loss of a batch: all queries, all positives, all negatives."""
+        replaced = mock.patch.object(networks, "local_response_normalisation", torch_normalisation)
+        precision = torch.autocast(images.device.type, dtype=torch.bfloat16) if mixed else nullcontext()
+        with replaced if self.own_normalisation else nullcontext(), precision:
+            vectors = torch.cat([self.network(part) for part in images.chunk(self.passes)])
+        return ranking_loss(*vectors.chunk(3), GAP)
+
+    def step(self, images: Tensor, mixed: bool = False) -> float:
+        """Do one step and return its seconds without the update."""
+        start = time.perf_counter()
+        self.optimiser.zero_grad()
+        self.loss(images, mixed).backward()
+        wait(images.device)
+        seconds = time.perf_counter() - start
+        self.optimiser.step()
+        wait(images.device)
+        return seconds
+
+
+WAYS = ("lookalike", "lookalike, three passes", "lookalike, torch's normalisation", "plain AlexNet")
+
+
+def check_agreement() -> None:
+    """Stop unless all ways give the same loss for the same weights, the low-resolution paths left out."""
+    configuration = small(multiscale=False, keep_probability=1.0)
+    cpu = torch.device("cpu")
+    images = random_images(configuration, 2, cpu)
+    ways = {name: Way(name, configuration, cpu) for name in WAYS}
+    expected = ways["lookalike"].loss(images, mixed=False)
+    for name, way in ways.items():
+        pairs = zip(way.network.parameters(), ways["lookalike"].network.parameters(), strict=True)
+        with torch.no_grad():
+            for theirs, ours in pairs:
+                theirs.copy_(ours)
+        if not torch.allclose(way.loss(images, mixed=False), expected, atol=1e-4):
+            raise SystemExit(f"{name} computes another loss than lookalike: its speed means nothing")
+
+
+def wait(device: torch.device) -> None:
+    """Wait for the accelerator to finish what it was given."""
+    if device.type != "cpu":
+        torch.accelerator.synchronize(device)
+
+
+def random_images(configuration: NetworkConfiguration, triplets: int, device: torch.device) -> Tensor:
+    size = (3 * triplets, configuration.input_size, configuration.input_size, 3)
+    return torch.randint(0, 256, size, dtype=torch.uint8, generator=torch.Generator().manual_seed(0)).to(device)
+
+
+def operations(way: Way, images: Tensor) -> int:
+    """Floating-point operations of a step's products and convolutions, forward and backward."""
+    with FlopCounterMode(display=False) as counter:
+        way.loss(images, mixed=False).backward()
+    return int(counter.get_total_flops())
+
+
+def peak(device: torch.device, mixed: bool, size: int) -> float:
+    """Operations per second of a product of two matrices of this size, the best of five."""
+    a, b = (torch.rand(size, size, device=device, dtype=torch.bfloat16 if mixed else torch.float32) for _ in range(2))
+    repeats = 1 if device.type == "cpu" else 20
+    seconds = []
+    for _ in range(6):
+        start = time.perf_counter()
+        for _ in range(repeats):
+            a @ b
+        wait(device)
+        seconds.append((time.perf_counter() - start) / repeats)
+    return 2 * size**3 / min(seconds[1:])
+
+
+def measure(arguments: argparse.Namespace, device: torch.device, mixed: bool) -> list[dict[str, Any]]:
+    """Measure all ways in turns, `repeat` steps each after one that does not count."""
+    configuration = CONFIGURATIONS[arguments.network]()
+    # first, because Linux counts what the parent held among the most that a process ever held
+    memory = {name: peak_bytes(name, arguments) for name in WAYS} if device.type == "cpu" else {}
+    images = random_images(configuration, arguments.triplets, device)
+    ways = {name: Way(name, configuration, device) for name in WAYS}
+    passes: dict[str, list[float]] = {name: [] for name in WAYS}
+    steps: dict[str, list[float]] = {name: [] for name in WAYS}
+    for turn in range(arguments.repeat + 1):
+        for name, way in ways.items():
+            start = time.perf_counter()
+            seconds = way.step(images, mixed)
+            if turn:
+                passes[name].append(seconds)
+                steps[name].append(time.perf_counter() - start)
+    machine_peak = peak(device, mixed, 2048 if device.type == "cpu" else 8192)
+    ours = median(steps["lookalike"])
+    results = []
+    for name, way in ways.items():
+        n_operations = operations(way, images)
+        results.append(
+            {
+                "way": name,
+                "precision": "bfloat16, mixed" if mixed else "float32",
+                "n_parameters": way.n_parameters,
+                "seconds_per_step": median(steps[name]),
+                "seconds_per_step_best": min(steps[name]),
+                "seconds_forward_and_backward": median(passes[name]),
+                "images_per_second": len(images) / median(steps[name]),
+                "operations_per_step": n_operations,
+                "operations_per_second": n_operations / median(passes[name]),
+                "share_of_peak": n_operations / median(passes[name]) / machine_peak,
+                "peak_operations_per_second": machine_peak,
+                "lookalike_is_times_as_fast": median(steps[name]) / ours,
+                "peak_bytes": memory[name] if name in memory else device_bytes(way, images, mixed),
+            }
+        )
+    return results
+
+
+def peak_bytes(name: str, arguments: argparse.Namespace) -> int:
+    """Peak memory of a fresh process that does two steps."""
+    command = [sys.executable, __file__, "--memory-of", name, "--network", arguments.network]
+    command += ["--triplets", str(arguments.triplets), "--threads", str(arguments.threads)]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def device_bytes(way: Way, images: Tensor, mixed: bool) -> int:
+    """Peak memory of one step on an accelerator, what the other ways hold there included."""
+    if images.device.type != "cuda":
+        return 0
+    torch.cuda.reset_peak_memory_stats(images.device)
+    way.step(images, mixed)
+    return torch.cuda.max_memory_allocated(images.device)
+
+
+def print_memory(name: str, arguments: argparse.Namespace) -> None:
+    configuration = CONFIGURATIONS[arguments.network]()
+    way = Way(name, configuration, torch.device("cpu"))
+    for _ in range(2):
+        way.step(random_images(configuration, arguments.triplets, torch.device("cpu")))
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(most if sys.platform == "darwin" else most * 1024)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--network", choices=sorted(CONFIGURATIONS), default="paper", help="which one (paper)")
+    parser.add_argument("--triplets", type=int, default=2, help="triplets of a step (2)")
+    parser.add_argument("--repeat", type=int, default=3, help="steps of each way (3)")
+    parser.add_argument("--threads", type=int, default=1, help="threads on the processor (1)")
+    parser.add_argument("--device", default="cpu", help="cpu, or a device of torch such as cuda (cpu)")
+    parser.add_argument("--output", type=Path, help="also write everything as JSON to this file")
+    parser.add_argument("--memory-of", choices=WAYS, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if min(arguments.triplets, arguments.repeat, arguments.threads) < 1:
+        parser.error("--triplets, --repeat and --threads must be at least 1")
+    torch.set_num_threads(arguments.threads)
+    if arguments.memory_of:
+        print_memory(arguments.memory_of, arguments)
+        return
+    check_agreement()
+    device = torch.device(arguments.device)
+    results = [
+        row
+        for mixed in ([False] if device.type == "cpu" else [False, True])
+        for row in measure(arguments, device, mixed)
+    ]
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
+    print(f"{arguments.network} network, {arguments.triplets} triplets a step, random pixels, {device.type}: {name}")
+    print(f"{'':34}{'precision':>16}{'s/step':>9}{'images/s':>11}{'of peak':>9}{'GB':>7}{'ours is':>9}")
+    for row in results:
+        print(
+            f"{row['way']:34}{row['precision']:>16}{row['seconds_per_step']:9.3f}{row['images_per_second']:11.1f}"
+            f"{row['share_of_peak']:9.0%}{row['peak_bytes'] / 1e9:7.2f}{row['lookalike_is_times_as_fast']:8.2f}x"
+        )
+    if arguments.output:
+        machine: dict[str, Any] = {"device": device.type, "name": name, "threads": arguments.threads}
+        machine |= {"cores": os.cpu_count(), "load_average": os.getloadavg()}
+        machine |= {"python": platform.python_version(), "torch": torch.__version__}
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        settings = {"network": arguments.network, "triplets": arguments.triplets, "repeat": arguments.repeat}
+        document = {"machine": machine, "settings": settings, "data": "random pixels", "results": results}
+        arguments.output.write_text(json.dumps(document, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""What a Deep Ranking network is made of: the sizes of its paths, the paper's and a small one's, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class ConvolutionLayer:
+    """One convolution of the ConvNet path with what follows it: ReLU, local response normalisation, max-pooling.
+
+    Parameters
+    ----------
+    channels : int
+        Feature maps that come out.
+    kernel : int
+        Side of the filters, in pixels.
+    stride, padding, groups : int
+        Of the convolution.
+    normalised : bool
+        Whether local response normalisation follows.
+    pool, pool_stride : int
+        Side and stride of the max-pooling that follows; 0 for none.
+    """
+
+    channels: int
+    kernel: int
+    stride: int = 1
+    padding: int = 0
+    groups: int = 1
+    normalised: bool = False
+    pool: int = 0
+    pool_stride: int = 0
+
+    def side(self, side: int) -> int:
+        """Return the side of the map that comes out for an input of this side."""
+        side = (side + 2 * self.padding - self.kernel) // self.stride + 1
+        return (side - self.pool) // self.pool_stride + 1 if self.pool else side
+
+
+@dataclass(frozen=True)
+class LowResolutionPath:
+    """A shallow path: every `every`-th pixel, one convolution with ReLU, one max-pooling, both with SAME padding.
+
+    Parameters
+    ----------
+    every : int
+        Pixels are taken at 0, every, 2 * every, ... of both directions, without smoothing and without learning.
+    channels : int
+        Feature maps.
+    kernel, stride : int
+        Of the convolution.
+    pool, pool_stride : int
+        Of the max-pooling.
+    """
+
+    every: int
+    channels: int = 96
+    kernel: int = 8
+    stride: int = 4
+    pool: int = 3
+    pool_stride: int = 4
+
+    def side(self, side: int) -> int:
+        """Return the side of the map that comes out for an image of this side."""
+        return ceiling(ceiling(ceiling(side, self.every), self.stride), self.pool_stride)
+
+
+@dataclass(frozen=True)
+class NetworkConfiguration:
+    """Everything that fixes the shapes of a network; equal configurations have interchangeable weights.
+
+    Parameters
+    ----------
+    name : str
+        What people call it.
+    input_size : int
+        Side of the square input, in pixels.
+    convolutions : tuple of ConvolutionLayer
+        The ConvNet path.
+    fully_connected : tuple of int
+        Widths of the fully connected layers after it.
+    low_resolution : tuple of LowResolutionPath
+        The other paths; unused where `multiscale` is false.
+    embedding_width : int
+        Width of the linear embedding that joins the paths; unused where `multiscale` is false.
+    keep_probability : float, default=0.6
+        Share of the fully connected activations that dropout KEEPS (section 5 of the paper), not the share it drops.
+    multiscale : bool, default=True
+        False for the single-scale network of section 6.5: the ConvNet path alone.
+
+    Raises
+    ------
+    ValueError
+        When a size leaves nothing of the image, or the keep probability is not in (0, 1].
+    """
+
+    name: str
+    input_size: int
+    convolutions: tuple[ConvolutionLayer, ...]
+    fully_connected: tuple[int, ...]
+    low_resolution: tuple[LowResolutionPath, ...]
+    embedding_width: int
+    keep_probability: float = 0.6
+    multiscale: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.keep_probability <= 1:
+            raise ValueError(
+                f"keep_probability is the share of activations that dropout keeps, above 0 and at most 1, "
+                f"not {self.keep_probability}"
+            )
+        if not self.convolutions or not self.fully_connected or (self.multiscale and not self.low_resolution):
+            raise ValueError(
+                "a network needs convolutions, fully connected layers and, multiscale, low-resolution paths"
+            )
+        if self.map_side < 1:
+            raise ValueError(
+                f"the convolutions leave nothing of an image of side {self.input_size}: enlarge input_size"
+            )
+
+    @property
+    def map_side(self) -> int:
+        """Side of the last feature maps of the ConvNet path."""
+        side = self.input_size
+        for layer in self.convolutions:
+            side = layer.side(side)
+            if side < 1:
+                return 0
+        return side
+
+    @property
+    def low_resolution_width(self) -> int:
+        """Values of all low-resolution paths together."""
+        return sum(path.channels * path.side(self.input_size) ** 2 for path in self.low_resolution)
+
+    @property
+    def width(self) -> int:
+        """Dimensions of the embedding that the ranking network gives."""
+        return self.embedding_width if self.multiscale else self.fully_connected[-1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a dictionary that JSON holds, for `from_dict`."""
+        values = asdict(self)
+        for name in ("convolutions", "low_resolution", "fully_connected"):
+            values[name] = list(values[name])
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the configuration that `to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            When a key is missing or unknown.
+        """
+        try:
+            fields = dict(values)
+            fields["convolutions"] = tuple(ConvolutionLayer(**layer) for layer in fields["convolutions"])
+            fields["low_resolution"] = tuple(LowResolutionPath(**path) for path in fields["low_resolution"])
+            fields["fully_connected"] = tuple(fields["fully_connected"])
+            return cls(**fields)
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"this is not the configuration of a network that this version knows ({error})") from error
+
+
+def paper(multiscale: bool = True, **changes: Any) -> NetworkConfiguration:
+    """Return the paper's network: 225 x 225 pixels, 86.3 million parameters, 4,096 dimensions.
+
+    The ConvNet path is that of Krizhevsky et al. (2012), their two groups included; padding 2 before the first layer
+    makes 55 x 55 of 225 x 225, as they have it.
+
+    Parameters
+    ----------
+    multiscale : bool, default=True
+        False for the single-scale network.
+    **changes
+        Fields of `NetworkConfiguration` to set otherwise.
+    """
+    configuration = NetworkConfiguration(
+        name="paper",
+        input_size=225,
+        convolutions=(
+            ConvolutionLayer(96, 11, stride=4, padding=2, normalised=True, pool=3, pool_stride=2),
+            ConvolutionLayer(256, 5, padding=2, groups=2, normalised=True, pool=3, pool_stride=2),
+            ConvolutionLayer(384, 3, padding=1),
+            ConvolutionLayer(384, 3, padding=1, groups=2),
+            ConvolutionLayer(256, 3, padding=1, groups=2, pool=3, pool_stride=2),
+        ),
+        fully_connected=(4096, 4096),
+        low_resolution=(LowResolutionPath(4), LowResolutionPath(8, pool=7, pool_stride=2)),
+        embedding_width=4096,
+        multiscale=multiscale,
+    )
+    return replace(configuration, **changes)
+
+
+def small(multiscale: bool = True, **changes: Any) -> NetworkConfiguration:
+    """Return a network of the same kind for 64 x 64 pixels, which one core trains at 2,000 images a second.
+
+    The steps of the low-resolution paths, 4 and 8 pixels, and their 4 x 4 maps are the paper's; their filters are
+    smaller because there are fewer pixels.
+
+    Parameters
+    ----------
+    multiscale : bool, default=True
+        False for the single-scale network.
+    **changes
+        Fields of `NetworkConfiguration` to set otherwise.
+    """
+    configuration = NetworkConfiguration(
+        name="small",
+        input_size=64,
+        convolutions=(
+            ConvolutionLayer(24, 7, stride=4, padding=3, normalised=True, pool=3, pool_stride=2),
+            ConvolutionLayer(48, 3, padding=1, normalised=True, pool=3, pool_stride=2),
+            ConvolutionLayer(64, 3, padding=1),
+        ),
+        fully_connected=(128, 64),
+        low_resolution=(
+            LowResolutionPath(4, channels=16, kernel=4, stride=2, pool=3, pool_stride=2),
+            LowResolutionPath(8, channels=16, kernel=4, stride=2, pool=3, pool_stride=1),
+        ),
+        embedding_width=64,
+        multiscale=multiscale,
+    )
+    return replace(configuration, **changes)
+
+
+def ceiling(value: int, divisor: int) -> int:
+    """Return the quotient of two whole numbers, rounded up."""
+    return -(-value // divisor)
+
+
+PAPER = paper()
+SMALL = small()

@@ -1,0 +1,310 @@
+"""Pixels for the networks: images in memory or files decoded by worker processes, handed out a batch at a time.
+
+Sits between image files and the loops of `lookalike.deep.training`. A source keeps every image as a square a little
+larger than the network's input, so that the random pixel shift of the training (Deep Ranking, section 5) is the choice
+of a window: nothing is padded or resampled twice. The window is chosen by who asks (a *request* is the row of an image
+and the top left corner of its window), so that a run draws the same windows whatever reads the pixels. Images are
+squashed to the square, each side scaled by itself: nothing is cut off, and the shape is lost as it is for every other
+system of the study that scales an image to a fixed size.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch.utils.data import DataLoader, Dataset
+
+from lookalike.errors import LookalikeError
+
+PREFETCH = 4
+"""Batches that every worker process prepares ahead."""
+
+
+def load_square(path: str | os.PathLike[str], size: int) -> NDArray[np.uint8]:
+    """Read an image file and squash it to a square.
+
+    Parameters
+    ----------
+    path : str or path
+        Of a kind that `lookalike.datasets.images.load_rgb` reads.
+    size : int
+        Side of the square in pixels.
+
+    Returns
+    -------
+    ndarray of uint8, shape (size, size, 3)
+        Red, green, blue. Scaled by a triangle filter as wide as a new pixel, so that shrinking averages.
+
+    Raises
+    ------
+    LookalikeError
+        When the file is missing, damaged or no image.
+    """
+    from PIL import Image
+
+    from lookalike.datasets.images import load_rgb
+
+    image = load_rgb(path)
+    if image.shape[:2] == (size, size):
+        return image
+    scaled = Image.fromarray(image).resize((size, size), Image.Resampling.BILINEAR)
+    return np.ascontiguousarray(np.asarray(scaled, dtype=np.uint8))
+
+
+def load_pixels(
+    paths: Sequence[str | os.PathLike[str]],
+    size: int,
+    n_threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> NDArray[np.uint8]:
+    """Read image files into one array, for sets that fit into memory (3 size^2 bytes an image).
+
+    Parameters
+    ----------
+    paths : sequence of paths
+    size : int
+        Side of the square in pixels.
+    n_threads : int, default=1
+        Files are decoded in so many threads; changes nothing in the result.
+    progress : callable (done, all), optional
+        Called after every image.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n, size, size, 3)
+
+    Raises
+    ------
+    LookalikeError
+        When a file is missing, damaged or no image; the message names it.
+    """
+    pixels = np.empty((len(paths), size, size, 3), dtype=np.uint8)
+    with ThreadPoolExecutor(max(1, n_threads)) as pool:
+        for row, image in enumerate(pool.map(lambda path: load_square(path, size), paths)):
+            pixels[row] = image
+            if progress is not None:
+                progress(row + 1, len(paths))
+    return pixels
+
+
+class ImageSource(Dataset[torch.Tensor]):
+    """Images by row number, each kept as a square of `stored_size` pixels and given as a window of `input_size`.
+
+    Attributes
+    ----------
+    input_size, stored_size : int
+        Sides in pixels.
+    shift : int
+        By how many pixels a window may lie off the centre, to either side: ``stored_size = input_size + 2 shift``.
+    """
+
+    def __init__(self, input_size: int, stored_size: int) -> None:
+        margin = stored_size - input_size
+        if input_size < 1 or margin < 0 or margin % 2:
+            raise ValueError(
+                f"images of {stored_size} pixels cannot be shifted windows of {input_size}: "
+                "store them at the size of the network's input plus twice the shift"
+            )
+        self.input_size, self.stored_size, self.shift = int(input_size), int(stored_size), margin // 2
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def windows(self, requests: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the windows that are asked for, one for every request.
+
+        Parameters
+        ----------
+        requests : ndarray of shape (b, 3), int64
+            Row of the image; top and left of the window, 0 to ``2 * shift``.
+
+        Returns
+        -------
+        ndarray of uint8, shape (b, input_size, input_size, 3)
+        """
+        raise NotImplementedError
+
+    def fingerprint(self) -> int:
+        """Return a number that tells these images from others, without reading them all."""
+        raise NotImplementedError
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        """Return the central window of one image, uint8 of shape (input_size, input_size, 3)."""
+        return torch.from_numpy(self.windows(self.central([index]))[0])
+
+    def __getitems__(self, requests: NDArray[np.int64]) -> torch.Tensor | str:
+        """Return a batch (called by torch), or the sentence that says which image cannot be read.
+
+        An error that leaves a worker process arrives wrapped into its traceback; a sentence arrives as it is.
+        """
+        try:
+            return torch.from_numpy(self.windows(requests))
+        except LookalikeError as error:
+            return str(error)
+
+    def central(self, rows: ArrayLike) -> NDArray[np.int64]:
+        """Return the requests for the central windows of these rows."""
+        rows = np.asarray(rows, dtype=np.int64)
+        return np.column_stack([rows, np.full((len(rows), 2), self.shift)])
+
+    def shifted(self, rows: ArrayLike, random: np.random.Generator) -> NDArray[np.int64]:
+        """Return requests for windows whose corners are uniform over all that fit."""
+        rows = np.asarray(rows, dtype=np.int64)
+        return np.column_stack([rows, random.integers(0, 2 * self.shift + 1, (len(rows), 2))])
+
+
+class ArrayImages(ImageSource):
+    """Images in an array or a memory map; of a map only the windows are read.
+
+    Parameters
+    ----------
+    pixels : ndarray of uint8, shape (n, stored_size, stored_size, 3)
+        Such as `load_pixels` gives, or ``numpy.load(path, mmap_mode="r")``.
+    input_size : int
+        Side of the network's input in pixels.
+
+    Raises
+    ------
+    ValueError
+        When the array has another shape or type, or its margin is no whole number of pixels to each side.
+    """
+
+    def __init__(self, pixels: NDArray[np.uint8], input_size: int) -> None:
+        if pixels.ndim != 4 or pixels.shape[1] != pixels.shape[2] or pixels.shape[3] != 3 or pixels.dtype != np.uint8:
+            raise ValueError(
+                f"images must be an array of uint8 of shape (n, size, size, 3), not {pixels.dtype} of {pixels.shape}"
+            )
+        super().__init__(input_size, pixels.shape[1])
+        self._pixels = pixels
+
+    def __len__(self) -> int:
+        return len(self._pixels)
+
+    def windows(self, requests: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the windows that are asked for (see `ImageSource.windows`)."""
+        size = self.input_size
+        batch = np.empty((len(requests), size, size, 3), dtype=np.uint8)
+        for image, (row, top, left) in zip(batch, requests.tolist(), strict=True):
+            image[:] = self._pixels[row, top : top + size, left : left + size]
+        return batch
+
+    def fingerprint(self) -> int:
+        """Return a checksum of the shape and of up to 64 images."""
+        some = self._pixels[np.linspace(0, len(self) - 1, min(len(self), 64)).astype(np.int64)]
+        return zlib.crc32(np.ascontiguousarray(some).tobytes(), zlib.crc32(repr(self._pixels.shape).encode()))
+
+
+class FileImages(ImageSource):
+    """Image files, decoded when they are asked for: for sets that do not fit into memory.
+
+    Parameters
+    ----------
+    paths : sequence of paths
+        One for every row; rows that are never asked for may be of files that are missing or damaged.
+    input_size, shift : int
+        In pixels.
+    """
+
+    def __init__(self, paths: Sequence[str | os.PathLike[str]], input_size: int, shift: int) -> None:
+        super().__init__(input_size, input_size + 2 * shift)
+        # one array of fixed width: a list of objects would be copied into every worker by its reference counts
+        self._paths = np.array([os.fspath(path) for path in paths], dtype=str)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def windows(self, requests: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the windows that are asked for (see `ImageSource.windows`).
+
+        Raises
+        ------
+        LookalikeError
+            When a file cannot be read; the message names it.
+        """
+        size = self.input_size
+        batch = np.empty((len(requests), size, size, 3), dtype=np.uint8)
+        for image, (row, top, left) in zip(batch, requests.tolist(), strict=True):
+            whole = load_square(str(self._paths[row]), self.stored_size)
+            image[:] = whole[top : top + size, left : left + size]
+        return batch
+
+    def fingerprint(self) -> int:
+        """Return a checksum of the names of all files and the sizes of up to 64."""
+        some = self._paths[np.linspace(0, len(self) - 1, min(len(self), 64)).astype(np.int64)]
+        sizes = [Path(path).stat().st_size if Path(path).is_file() else -1 for path in some]
+        return zlib.crc32(repr((sizes, self.stored_size)).encode(), zlib.crc32("\0".join(self._paths).encode()))
+
+
+def fetch(
+    source: ImageSource, requests: Iterable[NDArray[np.int64]], *, n_workers: int = 0, device: torch.device
+) -> Iterator[torch.Tensor]:
+    """Read batch after batch, with `n_workers` processes ahead of who uses them.
+
+    Parameters
+    ----------
+    source : ImageSource
+    requests : iterable of ndarray of shape (b, 3)
+        The requests of every batch; drawn in this process, a few batches ahead where there are workers.
+    n_workers : int, default=0
+        Processes that read; 0 reads in this one.
+    device : torch.device
+        Where the batches go. To an accelerator they are copied from pinned memory beside its work.
+
+    Yields
+    ------
+    torch.Tensor of uint8, shape (b, input_size, input_size, 3)
+
+    Raises
+    ------
+    LookalikeError
+        When an image cannot be read.
+    """
+    is_accelerator = device.type == "cuda"
+    asked: Any = requests  # torch's annotation knows only lists of row numbers
+    loader: DataLoader[torch.Tensor] = DataLoader(
+        source,
+        batch_sampler=asked,
+        num_workers=n_workers,
+        collate_fn=_as_it_is,
+        pin_memory=is_accelerator,
+        prefetch_factor=PREFETCH if n_workers else None,
+        # of its own, or starting to read would take a number from the stream that dropout draws from
+        generator=torch.Generator(),
+    )
+    for batch in loader:
+        if isinstance(batch, str):
+            raise LookalikeError(f"{batch}; scan the images again, or replace that file, and start again")
+        yield batch.to(device, non_blocking=is_accelerator)
+
+
+def batches(
+    source: ImageSource,
+    rows: ArrayLike | None = None,
+    *,
+    batch: int = 128,
+    n_workers: int = 0,
+    device: str | torch.device = "cpu",
+) -> Iterator[torch.Tensor]:
+    """Yield the central windows of `rows` (by default all), in order: what `lookalike.deep.embedding` takes.
+
+    Yields
+    ------
+    torch.Tensor of uint8, shape (at most `batch`, input_size, input_size, 3)
+        On `device`.
+    """
+    asked = source.central(np.arange(len(source)) if rows is None else rows)
+    parts = (asked[start : start + batch] for start in range(0, len(asked), batch))
+    return fetch(source, parts, n_workers=n_workers, device=torch.device(device))
+
+
+def _as_it_is(batch: Any) -> Any:
+    """Return what `ImageSource.__getitems__` made: it is a batch already."""
+    return batch

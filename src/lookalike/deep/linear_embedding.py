@@ -1,0 +1,269 @@
+"""A linear embedding of vectors that are there already: the row "Single-Scale & Visual Feature" of Table 2.
+
+Section 6.5 of the paper trains one on the vectors of the single-scale network and the hand-crafted features side by
+side. It is what stands at the end of the multiscale network, with other things to join: every part gets length 1, one
+linear layer follows, its output gets length 1, and the ranking loss is that of the networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from lookalike.deep.devices import choose_device, repeatable
+from lookalike.deep.loss import triplet_hinges
+from lookalike.deep.settings import RankingSettings
+
+LEARNING_RATES = (0.03, 0.1, 0.3, 1.0)
+CURVE_COLUMNS = ("learning_rate", "step", "loss", "validation_loss", "validation_precision")
+_SHORTEST = 1e-6
+_ROWS_OF_THE_START = 2000
+_ROWS_AT_A_TIME = 4096
+
+
+class TripletSource(Protocol):
+    """What draws triplets, such as `lookalike.learners.relevance_triplets.RelevanceTripletSampler`."""
+
+    def draw(self, n: int) -> NDArray[np.int32]:
+        """Return the next `n` triplets (query, positive, negative)."""
+
+
+@dataclass(frozen=True)
+class LinearEmbedding:
+    """A trained linear embedding.
+
+    Parameters
+    ----------
+    matrix : numpy.ndarray of shape (d, width), float32
+        Its weights.
+    curve : list of dict
+        One row for each look at the validation triplets, of all learning rates, with the keys `CURVE_COLUMNS`; losses
+        are means per triplet, the precision a share from 0 to 1.
+    learning_rate : float
+        The one that was chosen.
+    step : int
+        After how many of its steps the matrix was taken; 0 is the start.
+    """
+
+    matrix: NDArray[np.float32]
+    curve: list[dict[str, float]]
+    learning_rate: float
+    step: int
+
+    def transform(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the embedding of joined rows, float32 of shape (n, width) and length 1; NaN where a row has one."""
+        matrix = torch.from_numpy(self.matrix)
+        embedded = np.empty((len(vectors), self.matrix.shape[1]), dtype=np.float32)
+        for start in range(0, len(vectors), _ROWS_AT_A_TIME):
+            rows = torch.from_numpy(np.array(vectors[start : start + _ROWS_AT_A_TIME], dtype=np.float32))
+            embedded[start : start + len(rows)] = _embed(rows, matrix).numpy()
+        return embedded
+
+
+def join_parts(parts: Sequence[NDArray[np.floating[Any]]]) -> NDArray[np.float32]:
+    """Put vectors of the same images side by side, each part at Euclidean length 1.
+
+    Parameters
+    ----------
+    parts : sequence of numpy.ndarray of shape (n, d_i)
+        Vectors of the same n images. A row of NaN stays one, a row of zeros too.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n, d_1 + d_2 + ...), float32
+        What `train_linear_embedding` and `LinearEmbedding.transform` take.
+
+    Raises
+    ------
+    ValueError
+        When there is nothing to join, or the parts have different numbers of rows.
+    """
+    if not parts or any(part.ndim != 2 or len(part) != len(parts[0]) for part in parts):
+        raise ValueError("the parts of an embedding are one or more arrays (n, d) with one row for each image")
+    joined = np.empty((len(parts[0]), sum(part.shape[1] for part in parts)), dtype=np.float32)
+    start = 0
+    for part in parts:
+        lengths = np.sqrt(np.square(part, dtype=np.float64).sum(axis=1, keepdims=True))
+        joined[:, start : start + part.shape[1]] = part / np.maximum(lengths, _SHORTEST)
+        start += part.shape[1]
+    return joined
+
+
+def train_linear_embedding(
+    vectors: NDArray[np.float32],
+    sampler: TripletSource,
+    settings: RankingSettings | None = None,
+    *,
+    width: int,
+    validation: NDArray[np.integer[Any]],
+    rows: NDArray[np.integer[Any]] | None = None,
+    learning_rates: Sequence[float] = LEARNING_RATES,
+    random_state: int = 0,
+    device: str | torch.device = "auto",
+    n_threads: int = 1,
+    report: Callable[[str], None] | None = None,
+) -> LinearEmbedding:
+    """Train a linear embedding with the ranking loss, and choose its learning rate and when to stop.
+
+    All learning rates see the same triplets. Kept is the matrix with the least validation loss, the start included, so
+    that an embedding which learns nothing is no worse than none on these triplets. The start holds the directions
+    in which the training vectors are largest (their right singular vectors), so that it measures nearly as the joined
+    vectors themselves do.
+
+    Parameters
+    ----------
+    vectors : numpy.ndarray of shape (n, d), float32
+        Joined vectors (`join_parts`).
+    sampler : TripletSource
+        Where training triplets come from.
+    settings : RankingSettings, optional
+        Its `learning_rate` is not used, and its `precision` neither: this is computed in float32.
+    width : int
+        Dimensions of the embedding, at most d.
+    validation : numpy.ndarray of shape (m, 3), integer
+        Held-out triplets as rows of `vectors`, of training data that the sampler does not draw from; never the rated
+        triplets of the evaluation.
+    rows : numpy.ndarray of shape (k,), integer, optional
+        The row of `vectors` for each number that the sampler draws; by default they are the same.
+    learning_rates : sequence of float
+        Each is trained to the end.
+    random_state : int, default=0
+        Fixes the start; the triplets are the sampler's.
+    device : str or torch.device, default="auto"
+        As `lookalike.deep.devices.choose_device` takes it.
+    n_threads : int, default=1
+        Threads of torch; with the same number a processor gives the same bits again.
+    report : callable, optional
+        Called with one line of text at each look at the validation triplets.
+
+    Returns
+    -------
+    LinearEmbedding
+
+    Raises
+    ------
+    ValueError
+        When `width` is not 1 to d, there is nothing to validate on or no learning rate, or a triplet names a row that
+        is not there or is not finite.
+    """
+    settings = settings or RankingSettings()
+    if not 1 <= width <= vectors.shape[1]:
+        raise ValueError(f"width must be 1 to {vectors.shape[1]}, the dimensions of the joined vectors, not {width}")
+    if not learning_rates or len(validation) == 0:
+        raise ValueError("give at least one learning rate and one validation triplet to choose by")
+    drawn = sampler.draw(settings.n_steps * settings.batch)
+    training = np.asarray(drawn if rows is None else np.asarray(rows)[drawn])
+    _check_rows(vectors, training, validation)
+    where = choose_device(device)
+    with repeatable(where, n_threads, random_state):
+        start = torch.from_numpy(_start(vectors, np.unique(training), width, random_state)).to(where)
+        learner = _Learner(
+            torch.from_numpy(np.array(vectors, dtype=np.float32)).to(where),
+            torch.from_numpy(training.astype(np.int64)).to(where),
+            torch.from_numpy(np.asarray(validation).astype(np.int64)).to(where),
+            report,
+        )
+        for rate in learning_rates:
+            learner.train(start, replace(settings, learning_rate=rate))
+    matrix = learner.best.cpu().numpy()
+    return LinearEmbedding(matrix, learner.curve, learner.best_rate, learner.best_step)
+
+
+class _Learner:
+    """Trains once per learning rate and remembers the best matrix of all."""
+
+    def __init__(
+        self, vectors: Tensor, training: Tensor, validation: Tensor, report: Callable[[str], None] | None
+    ) -> None:
+        self.vectors = vectors
+        self.training = training
+        self.validation = validation
+        self.report = report
+        self.curve: list[dict[str, float]] = []
+        self.best = torch.empty(0)
+        self.best_loss = float("inf")
+        self.best_rate = 0.0
+        self.best_step = 0
+
+    def train(self, start: Tensor, settings: RankingSettings) -> None:
+        matrix = start.clone().requires_grad_()
+        optimiser = torch.optim.SGD(
+            [matrix],
+            lr=settings.learning_rate,
+            momentum=settings.momentum,
+            nesterov=settings.nesterov and settings.momentum > 0,
+            weight_decay=2 * settings.regularisation,
+            fused=True,
+        )
+        self._look(matrix, settings, 0, float("nan"))
+        losses = []
+        for step in range(settings.n_steps):
+            optimiser.param_groups[0]["lr"] = settings.learning_rate_at(step)
+            triplets = self.training[step * settings.batch : (step + 1) * settings.batch]
+            loss = self._hinges(matrix, triplets, settings.gap).mean()
+            optimiser.zero_grad()
+            torch.autograd.backward(loss)
+            optimiser.step()
+            losses.append(loss.detach())
+            if (step + 1) % settings.validation_interval == 0 or step + 1 == settings.n_steps:
+                self._look(matrix, settings, step + 1, float(torch.stack(losses).mean()))
+                losses = []
+
+    def _hinges(self, matrix: Tensor, triplets: Tensor, gap: float) -> Tensor:
+        embedded = _embed(self.vectors[triplets.T.reshape(-1)], matrix)
+        query, positive, negative = embedded.chunk(3)
+        return triplet_hinges(query, positive, negative, gap)
+
+    def _look(self, matrix: Tensor, settings: RankingSettings, step: int, loss: float) -> None:
+        with torch.no_grad():
+            parts = torch.split(self.validation, _ROWS_AT_A_TIME)
+            hinges = torch.cat([self._hinges(matrix, part, settings.gap) for part in parts])
+        # the hinge lies below the gap where the positive is nearer, at it where both are as near
+        right = (hinges < settings.gap).double() + 0.5 * (hinges == settings.gap).double()
+        row = (settings.learning_rate, step, loss, float(hinges.mean()), float(right.mean()))
+        self.curve.append(dict(zip(CURVE_COLUMNS, row, strict=True)))
+        if row[3] < self.best_loss:
+            self.best, self.best_loss = matrix.detach().clone(), row[3]
+            self.best_rate, self.best_step = settings.learning_rate, step
+        if self.report:
+            self.report(
+                f"linear embedding, learning rate {settings.learning_rate:g}: step {step:,} of {settings.n_steps:,}, "
+                f"validation loss {row[3]:.4f}, {100 * row[4]:.1f}% of the validation triplets right"
+            )
+
+
+def _embed(rows: Tensor, matrix: Tensor) -> Tensor:
+    return functional.normalize(rows @ matrix, dim=1, eps=_SHORTEST)
+
+
+def _start(
+    vectors: NDArray[np.float32], training_rows: NDArray[Any], width: int, random_state: int
+) -> NDArray[np.float32]:
+    """Return orthonormal columns of shape (d, width): singular vectors, and random ones where those are too few."""
+    random = np.random.default_rng(random_state)
+    if len(training_rows) > _ROWS_OF_THE_START:
+        training_rows = np.sort(random.choice(training_rows, _ROWS_OF_THE_START, replace=False))
+    directions = torch.linalg.svd(torch.from_numpy(vectors[training_rows].astype(np.float64)), full_matrices=False).Vh
+    directions = directions[:width].T
+    others = torch.from_numpy(random.standard_normal((vectors.shape[1], width - directions.shape[1])))
+    orthonormal = torch.linalg.qr(torch.cat([directions, others], dim=1)).Q
+    return np.ascontiguousarray(orthonormal.numpy().astype(np.float32))
+
+
+def _check_rows(vectors: NDArray[np.float32], *triplets: NDArray[Any]) -> None:
+    for part in triplets:
+        if part.ndim != 2 or part.shape[1] != 3 or not np.issubdtype(part.dtype, np.integer):
+            raise ValueError(f"triplets are rows (query, positive, negative) of whole numbers, not {part.shape}")
+        if part.min() < 0 or part.max() >= len(vectors):
+            raise ValueError(f"a triplet names row {part.max()} of {len(vectors)} vectors: give rows that are there")
+        if not np.isfinite(vectors[np.unique(part)]).all():
+            raise ValueError(
+                "a triplet names an image without a vector: leave unusable images out of the relevance data"
+            )

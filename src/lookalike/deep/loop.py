@@ -1,0 +1,339 @@
+"""The loop that both trainings share: steps of gradient descent, looks at held-out images, checkpoints.
+
+`lookalike.deep.pretraining` and `lookalike.deep.ranking` say what a batch is and what its loss is; here it is learned
+from. The same code runs on a processor (repeatable to the bit, also across a kill), on an accelerator (passes in half
+precision, pixels copied beside the work) and in several processes that torchrun started, which average their gradients.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from lookalike.deep import devices
+from lookalike.deep.checkpoints import Checkpoint, weights_checksum
+from lookalike.deep.curves import Curve
+from lookalike.deep.images import ImageSource, fetch
+from lookalike.deep.loss import parameter_groups
+from lookalike.deep.settings import TrainingSettings
+from lookalike.deep.streams import Stream
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LOOK = 32
+"""Steps between two times that several processes agree on whether a checkpoint is due."""
+
+Objective = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+"""Outputs and target to the mean loss of the batch, with gradient, and the share of it that is right."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training run leaves behind."""
+
+    network: Any
+    """The network with the weights that were kept, in evaluation mode, on the device that it was trained on."""
+    curve: pd.DataFrame
+    """One row for every look: `lookalike.deep.curves.Curve`."""
+    fit: dict[str, Any]
+    """How it was made, for ``fit.json``: settings, chosen step, and (only here) seconds, rate and the device."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where and how a run is done; nothing here decides the result but by the rounding of sums.
+
+    Parameters
+    ----------
+    device : str
+        A device of torch or ``"auto"``.
+    n_threads : int
+        Of torch, on a processor.
+    n_workers : int
+        Processes that read images ahead.
+    checkpoint : path, optional
+        A file that the run keeps itself in.
+    checkpoint_seconds : float
+        How often.
+    report : callable (str), optional
+        Gets a line at every row of the curve.
+    progress : callable (done, all), optional
+        Called after every step.
+    """
+
+    device: str | torch.device = "auto"
+    n_threads: int = 1
+    n_workers: int = 0
+    checkpoint: str | Path | None = None
+    checkpoint_seconds: float = 60.0
+    report: Callable[[str], None] | None = None
+    progress: Callable[[int, int], None] | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is trained on what.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        Trained in place.
+    source : ImageSource
+    stream : Stream
+    objective : callable
+    validate : callable (network) -> (loss, share that is right), optional
+        On held-out images.
+    curve : Curve
+        Without rows.
+    made_by : dict
+        Plain values that decide the result, beside the settings, the stream and the initial weights.
+    """
+
+    network: Any
+    source: ImageSource
+    stream: Stream
+    objective: Objective
+    validate: Callable[[nn.Module], tuple[float, float]] | None
+    curve: Curve
+    made_by: dict[str, Any]
+
+
+def train(task: Task, settings: TrainingSettings, machine: Machine, seed: int) -> Trained:
+    """Take all steps of a task, from the beginning or from its checkpoint.
+
+    Parameters
+    ----------
+    task : Task
+    settings : TrainingSettings
+    machine : Machine
+    seed : int
+        Of dropout, for this process.
+
+    Returns
+    -------
+    Trained
+
+    Raises
+    ------
+    LookalikeError
+        When the device is not there, an image or the checkpoint cannot be read, the disk is full, or the loss is no
+        longer finite.
+    """
+    device = devices.choose_device(machine.device)
+    with devices.repeatable(device, machine.n_threads, seed):
+        run = _Run(task, settings, machine, device)
+        run.resume()
+        run.take_steps()
+        return run.result()
+
+
+class _Run:
+    """A run at some step: what a checkpoint keeps, and what is made anew at every start."""
+
+    def __init__(self, task: Task, settings: TrainingSettings, machine: Machine, device: torch.device) -> None:
+        self._task, self._settings, self._machine, self._device = task, settings, machine, device
+        self._is_first = devices.rank() == 0
+        self._tell = machine.report if machine.report is not None and self._is_first else lambda line: None
+        made_by = {
+            **task.made_by,
+            **{f"settings.{name}": value for name, value in asdict(settings).items()},
+            "processes": devices.n_processes(),
+            "images": task.source.fingerprint(),
+            "stream": task.stream.fingerprint(),
+            "initial weights": weights_checksum(task.network),
+        }
+        self._checkpoint = Checkpoint(machine.checkpoint, machine.checkpoint_seconds, made_by)
+
+        self._network = task.network.to(device, memory_format=torch.channels_last)
+        precision = devices.choose_precision(settings.precision, device)
+        self._precision = precision
+        self._optimiser = torch.optim.SGD(
+            parameter_groups(self._network, settings.regularisation),
+            lr=settings.learning_rate,
+            momentum=settings.momentum,
+            nesterov=settings.nesterov and settings.momentum > 0,
+        )
+        self._scaler = torch.amp.GradScaler(device.type, enabled=precision == "float16")
+
+        self._step, self._resumed, self._seconds, self._n_images = 0, 0, 0.0, 0
+        # loss, share that is right and steps since the last row; float64, because thousands of steps are added
+        self._sums = torch.zeros(3, dtype=torch.float32 if device.type == "mps" else torch.float64, device=device)
+        self._best: dict[str, torch.Tensor] | None = None
+        self._best_step = 0
+
+    def resume(self) -> None:
+        """Go to where an earlier start stands, if there was one."""
+        state, sentence = devices.same_everywhere(self._checkpoint.resume() if self._is_first else (None, ""))
+        if sentence:
+            self._tell(sentence)
+        if state is None:
+            return
+        self._network.load_state_dict(state["network"])
+        self._optimiser.load_state_dict(state["optimiser"])
+        self._scaler.load_state_dict(state["scaler"])
+        own = state["processes"][devices.rank()]
+        self._task.stream.resume(own["stream"])
+        devices.set_random_states(own["random"], self._device)
+        self._sums.copy_(own["sums"])
+        self._n_images = own["n_images"]
+        self._step, self._resumed, self._seconds = state["step"], state["resumed"] + 1, state["seconds"]
+        self._best, self._best_step = state["best"], state["best_step"]
+        self._task.curve.rows.extend(state["curve"])
+
+    def take_steps(self) -> None:
+        """Take the steps that are left."""
+        settings, end = self._settings, self._settings.n_steps
+        forward = self._parallel()
+        self._network.train()
+        if self._step == 0 and not self._task.curve.rows:
+            self._look()
+        started = time.perf_counter()
+        for images, target in self._batches(self._step, end):
+            self._take_step(forward, images, target)
+            self._step += 1
+            if self._machine.progress is not None and self._is_first:
+                self._machine.progress(self._step, end)
+            looks = self._step % settings.validation_interval == 0 or self._step == end
+            if not looks and not self._agree_on_checkpoint():
+                continue
+            self._wait()
+            self._seconds += time.perf_counter() - started
+            if looks:
+                self._look()
+            if self._step == end or self._checkpoint_is_due():
+                self._save()
+            started = time.perf_counter()
+
+    def result(self) -> Trained:
+        """Return the network with the weights that are kept."""
+        settings, curve = self._settings, self._task.curve
+        chosen = self._step
+        if settings.keep == "best":
+            best, chosen = devices.same_everywhere((self._best, self._best_step))
+            if best is not None:
+                self._network.load_state_dict(best)
+        n_images = sum(devices.gather(self._n_images))
+        fit = {
+            "settings": asdict(settings),
+            "n_steps": self._step,
+            "chosen_step": chosen,
+            "n_parameters": sum(parameter.numel() for parameter in self._network.parameters()),
+            "n_processes": devices.n_processes(),
+            "n_threads": self._machine.n_threads,
+            "device": devices.device_name(self._device),
+            "precision": self._precision,
+            "torch": str(torch.__version__),
+            "seconds": self._seconds,
+            "images_per_second": n_images / self._seconds if self._seconds else 0.0,
+            "resumed": self._resumed,
+        }
+        return Trained(self._network.eval(), curve.table(), fit)
+
+    def _parallel(self) -> nn.Module:
+        """Return the network as it is called in training: with several processes, one that averages gradients."""
+        network: nn.Module = self._network
+        if devices.n_processes() == 1:
+            return network
+        ids = [self._device] if self._device.type == "cuda" else None
+        return DistributedDataParallel(network, device_ids=ids, gradient_as_bucket_view=True)
+
+    def _batches(self, first: int, end: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """Yield images and target of every step."""
+        targets: deque[NDArray[np.int64]] = deque()
+
+        def requests() -> Iterator[NDArray[np.int64]]:
+            for asked, target in self._task.stream.batches(first, end):
+                targets.append(target)
+                yield asked
+
+        for images in fetch(self._task.source, requests(), n_workers=self._machine.n_workers, device=self._device):
+            yield images, torch.from_numpy(targets.popleft()).to(self._device, non_blocking=True)
+
+    def _take_step(self, forward: nn.Module, images: torch.Tensor, target: torch.Tensor) -> None:
+        for group in self._optimiser.param_groups:
+            group["lr"] = self._settings.learning_rate_at(self._step)
+        half = getattr(torch, self._precision) if self._precision != "float32" else None
+        with torch.autocast(self._device.type, dtype=half) if half is not None else nullcontext():
+            loss, right = self._task.objective(forward(images), target)
+        self._optimiser.zero_grad(set_to_none=True)
+        torch.autograd.backward(self._scaler.scale(loss))
+        self._scaler.step(self._optimiser)
+        self._scaler.update()
+        # stays on the device: to look at a number there would wait for all its work
+        self._sums += torch.stack([loss.detach(), right, torch.ones_like(right)])
+        self._n_images += len(images)
+
+    def _look(self) -> None:
+        """Add a row to the curve, and keep the weights if it is the best."""
+        loss, right, steps = devices.total(self._sums).tolist()
+        training = (loss / steps, right / steps) if steps else (float("nan"), float("nan"))
+        self._sums.zero_()
+        validation = None
+        if self._task.validate is not None:
+            self._network.eval()
+            validation = devices.same_everywhere(self._task.validate(self._network))
+            self._network.train()
+        if self._task.curve.add(self._step, self._seconds, training, validation):
+            self._best_step = self._step
+            # without held-out images the best weights are the present ones
+            self._best = _copy(self._network) if validation is not None and self._settings.keep == "best" else None
+        self._tell(self._task.curve.sentence())
+
+    def _wait(self) -> None:
+        """Let an accelerator finish, so that what the clock says is true."""
+        if self._device.type != "cpu":
+            torch.get_device_module(self._device).synchronize()
+
+    def _agree_on_checkpoint(self) -> bool:
+        """Whether a checkpoint is due now; several processes ask each other only now and then."""
+        if devices.n_processes() > 1 and self._step % LOOK:
+            return False
+        return self._checkpoint_is_due()
+
+    def _checkpoint_is_due(self) -> bool:
+        return bool(devices.same_everywhere(self._checkpoint.is_due))
+
+    def _save(self) -> None:
+        """Write a checkpoint; every process gives what is its own, the first one writes."""
+        if not self._checkpoint.is_kept:
+            return
+        own = {
+            "stream": self._task.stream.state(self._step),
+            "random": devices.random_states(self._device),
+            "sums": self._sums.cpu(),
+            "n_images": self._n_images,
+        }
+        processes = devices.gather(own)
+        if not self._is_first:
+            return
+        self._checkpoint.save(
+            {
+                "step": self._step,
+                "resumed": self._resumed,
+                "seconds": self._seconds,
+                "network": self._network.state_dict(),
+                "optimiser": self._optimiser.state_dict(),
+                "scaler": self._scaler.state_dict(),
+                "processes": processes,
+                "curve": self._task.curve.rows,
+                "best": self._best,
+                "best_step": self._best_step,
+            }
+        )
+
+
+def _copy(network: nn.Module) -> dict[str, torch.Tensor]:
+    """Return the weights, in the memory of the processor whatever the device."""
+    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in network.state_dict().items()}

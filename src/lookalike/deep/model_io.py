@@ -1,0 +1,154 @@
+"""Saved networks: one ``.npz`` of plain arrays and a configuration in JSON; no pickle, so a file cannot run code."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, NetworkConfiguration
+from lookalike.errors import LookalikeError
+from lookalike.files import replacing
+
+FORMAT = "lookalike network"
+FORMAT_VERSION = 1
+_WEIGHTS = "weights/"
+
+
+def save_network(
+    network: DeepRankingNetwork | ClassificationNetwork,
+    path: str | os.PathLike[str],
+    about: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a network as one ``.npz`` file; the same network, the same bytes.
+
+    Parameters
+    ----------
+    network : DeepRankingNetwork or ClassificationNetwork
+        Its weights in float32, on any device, and its input statistics are kept bit for bit; whether it was being
+        trained is not.
+    path : path-like
+        Ends in ``.npz``.
+    about : mapping, optional
+        Anything that JSON holds and that should travel with the network: settings, classes, where it was trained.
+
+    Raises
+    ------
+    LookalikeError
+        When `path` does not end in ``.npz`` or the folder cannot be written.
+    ValueError
+        When the network is not float32.
+    """
+    path = _npz(path)
+    arrays: dict[str, np.ndarray] = {}
+    for name, value in sorted(network.state_dict().items()):
+        if value.dtype != torch.float32:
+            raise ValueError(f"only float32 networks are saved and {name} is {value.dtype}: call network.float() first")
+        # channels last is a matter of speed, not of what is kept
+        arrays[_WEIGHTS + name] = np.ascontiguousarray(value.detach().cpu().numpy())
+    description: dict[str, Any] = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "kind": "classification" if isinstance(network, ClassificationNetwork) else "ranking",
+        "configuration": network.configuration.to_dict(),
+        "about": dict(about or {}),
+    }
+    if isinstance(network, ClassificationNetwork):
+        description["n_classes"] = network.n_classes
+    arrays["description"] = np.array(json.dumps(description, sort_keys=True))
+    with replacing(path) as part, part.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+
+
+def load_network(
+    path: str | os.PathLike[str], device: str | torch.device = "cpu"
+) -> DeepRankingNetwork | ClassificationNetwork:
+    """Read a network that `save_network` wrote, ready to embed images (in evaluation mode).
+
+    Parameters
+    ----------
+    path : path-like
+        The ``.npz`` file.
+    device : str or torch.device, default="cpu"
+        Where its weights go.
+
+    Returns
+    -------
+    DeepRankingNetwork or ClassificationNetwork
+        As it was saved; its embeddings are the same bits on the same machine.
+
+    Raises
+    ------
+    LookalikeError
+        When the file is missing, is damaged or another kind of file, or is of a version that this package does not
+        read.
+    """
+    path = _npz(path)
+    description, arrays = _read(path, weights=True)
+    weights = {name.removeprefix(_WEIGHTS): torch.from_numpy(array) for name, array in arrays.items()}
+    network: DeepRankingNetwork | ClassificationNetwork
+    try:
+        configuration = NetworkConfiguration.from_dict(description["configuration"])
+        if description["kind"] == "classification":
+            network = ClassificationNetwork(configuration, description["n_classes"])
+        else:
+            network = DeepRankingNetwork(configuration)
+        network.load_state_dict(weights)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise LookalikeError(
+            f"the weights in {path} do not fit the configuration beside them: save the network again"
+        ) from error
+    return network.to(device).eval()
+
+
+def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what `save_network` was given as `about`, without reading the weights; errors as `load_network`."""
+    path = _npz(path)
+    about: dict[str, Any] = _read(path, weights=False)[0].get("about", {})
+    return about
+
+
+def _npz(path: str | os.PathLike[str]) -> Path:
+    path = Path(path)
+    if path.suffix != ".npz":
+        raise LookalikeError(f"a network file ends in .npz, {path} does not: give the path of the .npz file")
+    return path
+
+
+def _read(path: Path, *, weights: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the description and, where asked for, the weights."""
+    if not path.is_file():
+        raise LookalikeError(f"no network file {path}: train a network first or give the path of a saved one")
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            description = json.loads(str(stored["description"]))
+            _check(path, description)
+            names = [name for name in stored.files if weights and name.startswith(_WEIGHTS)]
+            return description, {name: stored[name] for name in names}
+    except KeyError as error:
+        raise _foreign(path) from error
+    except (ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise LookalikeError(
+            f"{path} is not a whole .npz file of a network ({error}): save the network again"
+        ) from error
+
+
+def _check(path: Path, description: Any) -> None:
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise _foreign(path)
+    version = description.get("format_version")
+    if version != FORMAT_VERSION:
+        raise LookalikeError(
+            f"{path} is a network of format version {version!r} and this lookalike reads version {FORMAT_VERSION}: "
+            "load it with the version of lookalike that wrote it"
+        )
+
+
+def _foreign(path: Path) -> LookalikeError:
+    return LookalikeError(f"{path} is not a network of lookalike: give the path of a file that save_network wrote")

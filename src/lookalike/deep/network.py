@@ -1,0 +1,327 @@
+"""The networks of Deep Ranking: a ConvNet path, two shallow low-resolution paths, and what joins them to one embedding.
+
+Figure 3 of the paper is a drawing without text; the layout here follows its printed sizes: an image of 225 x 225 goes
+through a network like Krizhevsky et al.'s (2012) to 4,096 activations, and, with every 4th and every 8th pixel only,
+through one convolution and one max-pooling each to 4 x 4 x 96 values. Both parts get length 1 and a linear embedding
+joins them. With the two groups of Krizhevsky et al.'s convolutions this makes 86.3 million parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lookalike.deep.configuration import (
+    PAPER,
+    SMALL,
+    ConvolutionLayer,
+    LowResolutionPath,
+    NetworkConfiguration,
+    ceiling,
+    paper,
+    small,
+)
+from lookalike.deep.normalisation import local_response_normalisation
+
+__all__ = [
+    "PAPER",
+    "SMALL",
+    "ClassificationNetwork",
+    "ConvolutionLayer",
+    "DeepRankingNetwork",
+    "LowResolutionPath",
+    "NetworkConfiguration",
+    "input_statistics",
+    "paper",
+    "small",
+]
+
+# a vector shorter than this is divided by it, and not by its length
+_SHORTEST = 1e-6
+
+
+def input_statistics(images: NDArray[np.uint8]) -> tuple[NDArray[np.float32], float]:
+    """Return the mean colour of training images and the standard deviation of their values around it.
+
+    Parameters
+    ----------
+    images : numpy.ndarray of shape (n, height, width, 3), uint8
+        Training images, never those that are evaluated.
+
+    Returns
+    -------
+    numpy.ndarray of shape (3,), float32
+        Mean red, green and blue, 0 to 255.
+    float
+        One standard deviation for the three of them, at least 1.
+    """
+    # exact: sums of whole numbers, over the 256 values that there are
+    counts = np.stack([np.bincount(images[..., channel].ravel(), minlength=256) for channel in range(3)])
+    values = np.arange(256)
+    n = counts.sum(axis=1)
+    if not n.all():
+        raise ValueError("there are no images to take the mean of: give training images of shape (n, height, width, 3)")
+    mean = (counts @ values) / n
+    variance = (counts * (values - mean[:, None]) ** 2).sum(axis=1) / n
+    return mean.astype(np.float32), max(1.0, float(np.sqrt(variance.mean())))
+
+
+class DeepRankingNetwork(nn.Module):
+    """The embedding f of the paper (section 4): images to unit vectors whose Euclidean distance ranks.
+
+    Multiscale, the ConvNet path's activations get length 1, the values of the low-resolution paths, joined, get
+    length 1, and one linear layer makes the embedding of both, which gets length 1 again. Single-scale, the embedding
+    is the ConvNet path's activations at length 1 without a linear layer: section 6.5 says that this network and the
+    one for classification have the same architecture, and that the layer before the soft-max or ranking layer is
+    what is measured.
+
+    Parameters
+    ----------
+    configuration : NetworkConfiguration
+        The shapes.
+    random_state : int, default=0
+        Fixes the initial weights, whatever torch's own generator has drawn.
+
+    Notes
+    -----
+    Images are uint8 RGB tensors of shape (n, side, side, 3), as decoded; the network takes off the training images'
+    mean colour itself. Dropout draws from torch's global generator. It follows every fully connected layer whose
+    activations another layer takes in, and so not the single-scale network's embedding itself.
+    """
+
+    def __init__(self, configuration: NetworkConfiguration, random_state: int = 0) -> None:
+        super().__init__()
+        self.configuration = configuration
+        self.input = _Input(configuration.input_size)
+        self.convnet = _ConvNet(configuration)
+        self.low_resolution: _LowResolution | None = None
+        self.linear: nn.Linear | None = None
+        if configuration.multiscale:
+            joined = configuration.fully_connected[-1] + configuration.low_resolution_width
+            self.low_resolution = _LowResolution(configuration)
+            self.linear = _without_initial_values(nn.Linear, joined, configuration.embedding_width)
+        _initialise(self, random_state)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return the embedding.
+
+        Parameters
+        ----------
+        images : torch.Tensor of shape (n, side, side, 3), uint8
+            RGB images on the network's device.
+
+        Returns
+        -------
+        torch.Tensor of shape (n, width), float32
+            Vectors of length 1.
+        """
+        pixels = self.input(images)
+        activations = self.convnet(pixels)
+        if self.low_resolution is None or self.linear is None:
+            return _at_length_one(activations)
+        activations = self.convnet.drop(activations)
+        parts = [_at_length_one(activations), _at_length_one(self.low_resolution(pixels))]
+        return _at_length_one(self.linear(torch.cat(parts, dim=1)))
+
+    def features(self, images: Tensor) -> Tensor:
+        """Return the last activations of the ConvNet path, of shape (n, fully_connected[-1]), not normalised."""
+        activations: Tensor = self.convnet(self.input(images))
+        return activations
+
+    def set_input_statistics(self, mean: Sequence[float] | NDArray[np.float32], deviation: float) -> None:
+        """Set what `input_statistics` gave for the training images; part of the saved network."""
+        self.input.set(mean, deviation)
+
+    def take_pretrained(self, classification: ClassificationNetwork) -> None:
+        """Copy the ConvNet path and the input statistics of a network trained for classification (section 6.1).
+
+        Raises
+        ------
+        ValueError
+            When its ConvNet path has another shape.
+        """
+        ours, theirs = self.configuration, classification.configuration
+        if any(
+            getattr(ours, name) != getattr(theirs, name) for name in ("input_size", "convolutions", "fully_connected")
+        ):
+            raise ValueError(
+                f"the pre-trained network ({theirs.name}) has another ConvNet path than this one ({ours.name}): "
+                "pre-train one of the same configuration"
+            )
+        self.input.load_state_dict(classification.input.state_dict())
+        self.convnet.load_state_dict(classification.convnet.state_dict())
+
+
+class ClassificationNetwork(nn.Module):
+    """The ConvNet path under a soft-max layer: what pre-trains it, and the row "ConvNet" of Table 2.
+
+    Parameters
+    ----------
+    configuration : NetworkConfiguration
+        The shapes; what concerns the other paths is not used.
+    n_classes : int
+        Classes that it tells apart.
+    random_state : int, default=0
+        Fixes the initial weights.
+    """
+
+    def __init__(self, configuration: NetworkConfiguration, n_classes: int, random_state: int = 0) -> None:
+        super().__init__()
+        if n_classes < 2:
+            raise ValueError(f"a classification network needs at least 2 classes, not {n_classes}")
+        self.configuration = configuration
+        self.n_classes = n_classes
+        self.input = _Input(configuration.input_size)
+        self.convnet = _ConvNet(configuration)
+        self.classes = _without_initial_values(nn.Linear, configuration.fully_connected[-1], n_classes)
+        _initialise(self, random_state)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return logits of shape (n, n_classes) for uint8 images of shape (n, side, side, 3)."""
+        logits: Tensor = self.classes(self.convnet.drop(self.features(images)))
+        return logits
+
+    def features(self, images: Tensor) -> Tensor:
+        """Return the last activations of the ConvNet path, of shape (n, fully_connected[-1]), not normalised."""
+        activations: Tensor = self.convnet(self.input(images))
+        return activations
+
+    def set_input_statistics(self, mean: Sequence[float] | NDArray[np.float32], deviation: float) -> None:
+        """Set what `input_statistics` gave for the training images; part of the saved network."""
+        self.input.set(mean, deviation)
+
+
+class _Input(nn.Module):
+    """Pixels to values around 0: minus the training images' mean colour, over their standard deviation."""
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, side: int) -> None:
+        super().__init__()
+        self.side = side
+        self.register_buffer("mean", torch.full((3,), 127.5))
+        self.register_buffer("deviation", torch.tensor(64.0))
+
+    def set(self, mean: Sequence[float] | NDArray[np.float32], deviation: float) -> None:
+        values = torch.as_tensor(np.asarray(mean, dtype=np.float32))
+        if values.shape != (3,) or not bool(torch.isfinite(values).all()) or not 0 < deviation < float("inf"):
+            raise ValueError("input statistics are three means and one positive deviation, as input_statistics gives")
+        self.mean.copy_(values)
+        self.deviation.fill_(deviation)
+
+    def forward(self, images: Tensor) -> Tensor:
+        if images.ndim != 4 or images.shape[1:] != (self.side, self.side, 3):
+            raise ValueError(
+                f"this network takes images of shape (n, {self.side}, {self.side}, 3), not {tuple(images.shape)}: "
+                "resize them first"
+            )
+        # (n, 3, side, side) in the memory order of (n, side, side, 3): what torch calls channels last
+        return (images.to(self.mean.dtype) - self.mean).div_(self.deviation).permute(0, 3, 1, 2)
+
+
+class _ConvNet(nn.Module):
+    """Convolutions and fully connected layers to the last activations, after their ReLU."""
+
+    def __init__(self, configuration: NetworkConfiguration) -> None:
+        super().__init__()
+        self.layers = configuration.convolutions
+        self.convolutions = nn.ModuleList()
+        channels = 3
+        for layer in self.layers:
+            self.convolutions.append(
+                _without_initial_values(
+                    nn.Conv2d,
+                    channels,
+                    layer.channels,
+                    layer.kernel,
+                    stride=layer.stride,
+                    padding=layer.padding,
+                    groups=layer.groups,
+                )
+            )
+            channels = layer.channels
+        self.fully_connected = nn.ModuleList()
+        width = channels * configuration.map_side**2
+        for next_width in configuration.fully_connected:
+            self.fully_connected.append(_without_initial_values(nn.Linear, width, next_width))
+            width = next_width
+        # torch is told the share to drop, the paper prints the share to keep
+        self.drop = nn.Dropout(1 - configuration.keep_probability)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        maps = pixels
+        for layer, convolution in zip(self.layers, self.convolutions, strict=True):
+            maps = functional.relu(convolution(maps))
+            if layer.normalised:
+                maps = local_response_normalisation(maps)
+            if layer.pool:
+                maps = functional.max_pool2d(maps, layer.pool, layer.pool_stride)
+        activations = maps.flatten(1)
+        for number, fully_connected in enumerate(self.fully_connected):
+            if number:
+                activations = self.drop(activations)
+            activations = functional.relu(fully_connected(activations))
+        return activations
+
+
+class _LowResolution(nn.Module):
+    """All low-resolution paths, their values side by side."""
+
+    def __init__(self, configuration: NetworkConfiguration) -> None:
+        super().__init__()
+        self.paths = configuration.low_resolution
+        self.convolutions = nn.ModuleList(
+            _without_initial_values(nn.Conv2d, 3, path.channels, path.kernel, stride=path.stride) for path in self.paths
+        )
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        values = []
+        for path, convolution in zip(self.paths, self.convolutions, strict=True):
+            # subsampling, of pixels: a convolution with this stride would look at all of them
+            few = pixels[:, :, :: path.every, :: path.every]
+            maps = functional.relu(convolution(_pad_same(few, path.kernel, path.stride)))
+            # after ReLU a border of zeros never wins against a value
+            maps = functional.max_pool2d(_pad_same(maps, path.pool, path.pool_stride), path.pool, path.pool_stride)
+            values.append(maps.flatten(1))
+        return torch.cat(values, dim=1)
+
+
+def _at_length_one(vectors: Tensor) -> Tensor:
+    """Rows at Euclidean length 1, in float32 at least; a row of zeros stays one."""
+    vectors = vectors.to(torch.promote_types(vectors.dtype, torch.float32))
+    return functional.normalize(vectors, dim=1, eps=_SHORTEST)
+
+
+def _pad_same(maps: Tensor, kernel: int, stride: int) -> Tensor:
+    """Zeros around maps such that ceil(side / stride) positions fit, the odd one below and right (padding SAME)."""
+    height, width = (max(0, (ceiling(n, stride) - 1) * stride + kernel - n) for n in maps.shape[2:])
+    return functional.pad(maps, (width // 2, width - width // 2, height // 2, height - height // 2))
+
+
+def _without_initial_values(layer: type[nn.Module], *arguments: Any, **settings: Any) -> Any:
+    """Make a layer without drawing its values, which would advance torch's global generator."""
+    return layer(*arguments, **settings, device="meta").to_empty(device="cpu")
+
+
+def _initialise(network: nn.Module, random_state: int) -> None:
+    """Draw weights for layers before a ReLU as He et al. (2015) do, others with variance 1 / inputs; biases are 0.
+
+    Krizhevsky et al.'s fixed deviation of 0.01 is made for pixels of 0 to 255 and weeks of training.
+    """
+    generator = torch.Generator().manual_seed(random_state)
+    for name, module in network.named_modules():
+        if isinstance(module, (nn.Conv2d, nn.Linear)):
+            before_relu = name not in ("linear", "classes")
+            gain = 2.0 if before_relu else 1.0
+            inputs = module.weight[0].numel()
+            with torch.no_grad():
+                module.weight.normal_(0, (gain / inputs) ** 0.5, generator=generator)
+                if module.bias is not None:
+                    module.bias.zero_()

@@ -1,0 +1,341 @@
+"""The networks of the fine-grained study, each from stored pixels to the distances that its row of a table needs.
+
+Rows of the Deep Ranking paper's tables (CVPR 2014, sections 6.4 and 6.5): the pre-trained ConvNet, single-scale and
+multiscale ranking, and the linear embedding on top of a network and the hand-crafted features. All are trained on
+training relevance only; a part of the training images, the same for all of them, says where training stops.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.datasets.relevance import RelevanceData
+from lookalike.deep.embedding import embed, first_layer_filters
+from lookalike.deep.images import ArrayImages, batches, load_pixels
+from lookalike.deep.linear_embedding import join_parts, train_linear_embedding
+from lookalike.deep.model_io import load_network, save_network
+from lookalike.deep.network import DeepRankingNetwork, NetworkConfiguration, paper, small
+from lookalike.deep.training import PretrainingSettings, RankingSettings, Trained, hold_out, pretrain, train_ranking
+from lookalike.errors import LookalikeError
+from lookalike.evaluation.distances import pair_distances
+from lookalike.evaluation.protocol import processor_name
+from lookalike.evaluation.triplet_files import image_paths
+from lookalike.files import replacing
+from lookalike.learners.relevance_triplets import RelevanceTripletSampler
+from lookalike.seeds import integer_seed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Bytes = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float32]
+
+SINGLE_SCALE = "single-scale-ranking"
+"""The one ranking network without low-resolution paths."""
+
+
+class EmbeddingResult(NamedTuple):
+    """What an embedding measured; see `lookalike.evaluation.triplet_files.write_system`."""
+
+    vectors: Floats
+    distances: Floats
+    fit: dict[str, Any]
+    curve: pd.DataFrame
+
+
+class NetworkResult(NamedTuple):
+    """What a network measured, and the network."""
+
+    vectors: Floats
+    distances: Floats
+    fit: dict[str, Any]
+    curve: pd.DataFrame
+    trained: Trained
+
+    def save(self, path: Path) -> None:
+        """Write the network with what its `fit` records of how it was made."""
+        about = {key: self.fit[key] for key in ("system", "settings", "n_steps") if key in self.fit}
+        save_network(self.trained.network, path, about)
+
+    def save_filters(self, path: Path) -> None:
+        """Write the filters of the first layers (Figure 5), which are drawn where there is no torch."""
+        with replacing(path) as part:
+            np.savez(part, **first_layer_filters(self.trained.network))
+
+
+@dataclass(frozen=True)
+class NetworkRun:
+    """What every network of a data set is trained on, and how.
+
+    Parameters
+    ----------
+    pixels : ndarray of uint8, shape (n_images, side, side, 3)
+        All images, row = image id, larger than the network's input by twice the shift.
+    relevance : RelevanceData
+        Training relevance.
+    pairs : DataFrame
+        ``query`` and ``candidate``: image ids of the pairs that are measured.
+    settings : mapping
+        The study's entry ``network``, with ``validation`` (``share``, ``triplets`` and ``sampling``).
+    sampling : mapping
+        Keyword arguments of `RelevanceTripletSampler`.
+    seed : int
+        Root seed.
+    n_threads : int
+        Threads on a processor.
+    checkpoint : Path, optional
+        File that an interrupted training goes on from; the caller removes it.
+    checkpoint_seconds : float
+        Seconds between two of them.
+    report : callable, optional
+        Takes a line of text.
+    """
+
+    pixels: Bytes | None
+    relevance: RelevanceData
+    pairs: pd.DataFrame
+    settings: Mapping[str, Any]
+    sampling: Mapping[str, Any]
+    seed: int
+    n_threads: int = 1
+    checkpoint: Path | None = None
+    checkpoint_seconds: float = 60.0
+    report: Callable[[str], None] | None = field(default=None, compare=False)
+
+    @cached_property
+    def held_out(self) -> tuple[RelevanceData, npt.NDArray[np.int32]]:
+        """Relevance of the images that are learned from, and triplets of image ids of the others."""
+        validation = self.settings["validation"]
+        seed = integer_seed(self.seed, "networks", "validation")
+        return hold_out(
+            self.relevance,
+            validation["share"],
+            validation["triplets"],
+            random_state=seed,
+            **sampler_arguments(validation["sampling"]),
+        )
+
+    @cached_property
+    def images(self) -> ArrayImages:
+        """The images as torch takes them."""
+        return ArrayImages(self.pixels, self.configuration(multiscale=True).input_size)
+
+    def configuration(self, *, multiscale: bool) -> NetworkConfiguration:
+        """Return the configuration of the asked size."""
+        return {"paper": paper, "small": small}[self.settings["size"]](multiscale=multiscale)
+
+    def training(self) -> dict[str, Any]:
+        """Arguments that both trainings take."""
+        return {
+            "device": self.settings["device"],
+            "n_threads": self.n_threads,
+            "checkpoint": self.checkpoint,
+            "checkpoint_seconds": self.checkpoint_seconds,
+            "report": self.report,
+        }
+
+
+def sampler_arguments(sampling: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments of `RelevanceTripletSampler` of settings, in which a left-out number is None."""
+    return {key: value for key, value in sampling.items() if value is not None}
+
+
+def stored_pixels(
+    manifest: pd.DataFrame,
+    folder: str | os.PathLike[str],
+    *,
+    size: str,
+    shift: int,
+    n_threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Bytes:
+    """Return all images at the size that a network takes them in training.
+
+    Parameters
+    ----------
+    manifest : DataFrame
+        ``path`` and ``status``.
+    folder : path-like
+        What the paths start from.
+    size : {"paper", "small"}
+        Which network.
+    shift : int
+        Pixels by which training images are shifted at most.
+    n_threads : int
+    progress : callable, optional
+        Called with the number of images done and of all.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n_images, side, side, 3)
+        Zero where an image cannot be used.
+    """
+    side = {"paper": paper, "small": small}[size]().input_size + 2 * shift
+    paths = image_paths(manifest, folder)
+    usable = [row for row, path in enumerate(paths) if path is not None]
+    pixels = np.zeros((len(paths), side, side, 3), dtype=np.uint8)
+    pixels[usable] = load_pixels([paths[row] for row in usable], side, n_threads=n_threads, progress=progress)
+    return pixels
+
+
+def run_pretraining(run: NetworkRun) -> NetworkResult:
+    """Train the ConvNet path to tell the training categories apart (section 6.1), and measure by its features.
+
+    Parameters
+    ----------
+    run : NetworkRun
+
+    Returns
+    -------
+    NetworkResult
+        Distances are Euclidean, of the activations before the soft-max layer (section 6.5).
+
+    Raises
+    ------
+    LookalikeError
+        When there are fewer than two categories to tell apart.
+    """
+    learned, validation = run.held_out
+    if learned.n_categories < 2:
+        raise LookalikeError("pre-training needs at least two categories of training images: add folders to training/")
+    names = {name: number for number, name in enumerate(sorted(set(run.relevance.labels)))}
+    labels = np.full(len(run.pixels), -1, dtype=np.int64)
+    labels[run.relevance.image_id] = [names[label] for label in run.relevance.labels]
+    trained = pretrain(
+        run.configuration(multiscale=False),
+        run.images,
+        labels,
+        PretrainingSettings(**run.settings["pretraining"]),
+        rows=learned.image_id,
+        validation_rows=np.setdiff1d(run.relevance.image_id, learned.image_id),
+        random_state=integer_seed(run.seed, "networks", "convnet"),
+        **run.training(),
+    )
+    return _measured(run, "convnet", trained, run.settings["pretraining"]["batch"])
+
+
+def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]) -> NetworkResult:
+    """Fine-tune a network by the ranking loss, and measure by its embedding.
+
+    Parameters
+    ----------
+    run : NetworkRun
+    system : str
+        ``single-scale-ranking``, or any other id for the multiscale network.
+    pretrained : path-like
+        The network of `run_pretraining`.
+
+    Returns
+    -------
+    NetworkResult
+        Distances are Euclidean, of the embeddings.
+    """
+    learned, validation = run.held_out
+    network = DeepRankingNetwork(
+        run.configuration(multiscale=system != SINGLE_SCALE),
+        random_state=integer_seed(run.seed, "networks", "weights"),
+    )
+    network.take_pretrained(load_network(pretrained))
+    # the same seeds for all networks: what differs between two of them is what their names say, and chance as little
+    # as possible
+    sampler = RelevanceTripletSampler(
+        learned, random_state=integer_seed(run.seed, "networks", "triplets"), **sampler_arguments(run.sampling)
+    )
+    trained = train_ranking(
+        network,
+        run.images,
+        sampler,
+        RankingSettings(**run.settings["ranking"], gap=run.settings["gap"]),
+        rows=learned.image_id,
+        validation=validation,
+        random_state=integer_seed(run.seed, "networks", "ranking"),
+        **run.training(),
+    )
+    return _measured(run, system, trained, run.settings["ranking"]["batch"])
+
+
+def run_linear_embedding(run: NetworkRun, parts: Sequence[Floats]) -> EmbeddingResult:
+    """Train one linear layer on the vectors of other systems (section 6.5), and measure by its embedding.
+
+    Parameters
+    ----------
+    run : NetworkRun
+        Its pixels are not looked at.
+    parts : sequence of ndarray of float32, shape (n_images, d_i)
+        Vectors, row = image id, of the single-scale network and of the visual features. The latter come as their
+        L1HashKPCA embedding: side by side, the features themselves have so many dimensions that a layer of the
+        paper's width would hold more weights than the network.
+
+    Returns
+    -------
+    EmbeddingResult
+        Distances are Euclidean, of the embeddings.
+    """
+    import pandas as pd
+
+    started = time.perf_counter()
+    learned, validation = run.held_out
+    settings = RankingSettings(
+        **{**run.settings["ranking"], "n_steps": run.settings["linear_embedding"]["n_steps"]}, gap=run.settings["gap"]
+    )
+    joined = join_parts(parts)
+    embedding = train_linear_embedding(
+        joined,
+        RelevanceTripletSampler(
+            learned, random_state=integer_seed(run.seed, "networks", "triplets"), **sampler_arguments(run.sampling)
+        ),
+        settings,
+        width=min(run.settings["linear_embedding"]["width"], joined.shape[1]),
+        validation=validation,
+        rows=learned.image_id,
+        random_state=integer_seed(run.seed, "networks", "linear"),
+        device=run.settings["device"],
+        n_threads=run.n_threads,
+        report=run.report,
+    )
+    vectors = embedding.transform(joined)
+    curve = pd.DataFrame(embedding.curve)
+    fit = {
+        "system": "single-scale-and-visual-feature",
+        "seconds": time.perf_counter() - started,
+        "dimensions": vectors.shape[1],
+        "distance": "l2",
+        "codebook_from": "",
+        "n_images": len(learned.image_id),
+        "n_steps": embedding.step,
+        "learning_rate": embedding.learning_rate,
+        "sampling": dict(run.sampling),
+        "processor": processor_name(),
+    }
+    # the curve of the learning rate that was chosen; the others only chose it
+    chosen = curve[curve["learning_rate"] == embedding.learning_rate].reset_index(drop=True)
+    chosen = chosen.assign(seen=chosen["step"] * settings.batch)
+    return EmbeddingResult(vectors, pair_distances(vectors, run.pairs, "l2"), fit, chosen)
+
+
+def _measured(run: NetworkRun, system: str, trained: Trained, batch: int) -> NetworkResult:
+    """Vectors of every image that is asked for, and the distances of all pairs."""
+    needed = np.unique(np.concatenate([run.pairs["query"], run.pairs["candidate"], run.relevance.image_id]))
+    found = embed(trained.network, (images.numpy() for images in batches(run.images, needed)))
+    vectors = np.full((len(run.pixels), found.shape[1]), np.nan, dtype=np.float32)
+    vectors[needed] = found
+    fit = {
+        **trained.fit,
+        "system": system,
+        "dimensions": found.shape[1],
+        "distance": "l2",
+        "codebook_from": "",
+        "sampling": dict(run.sampling),
+        "processor": processor_name(),
+    }
+    curve = trained.curve.assign(seen=trained.curve["step"] * batch)
+    return NetworkResult(vectors, pair_distances(vectors, run.pairs, "l2"), fit, curve, trained)

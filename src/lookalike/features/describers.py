@@ -1,0 +1,334 @@
+"""Hand-crafted descriptions of whole images behind one interface: the baselines of the fine-grained study.
+
+Table 1 of the Deep Ranking paper (CVPR 2014, section 6.4) compares six of them. Each is a `Describer` in a module of
+its own; here are what they share (the size that images are brought to, checks, threads) and the registry that names
+them, which imports a module only when its describer is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.errors import LookalikeError
+
+Image = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float32]
+
+MIN_SIDE = 32
+"""Pixels that the shorter side of a described image has at least; a shorter one is stretched to it."""
+
+DESCRIBERS = {
+    "wavelet": "lookalike.features.wavelet:Wavelet",
+    "color": "lookalike.features.color_histogram:ColorHistogram",
+    "sift-like": "lookalike.features.sift_like:SiftLike",
+    "fisher": "lookalike.features.fisher_vector:FisherVector",
+    "hog": "lookalike.features.hog:Hog",
+    "spmk-texton-1024-max": "lookalike.features.texton:TextonPyramid",
+}
+"""System id (a row of Table 1) to ``module:Class``."""
+
+SHORT_NAMES = {"colour": "color", "sift": "sift-like", "texton": "spmk-texton-1024-max"}
+"""What else a describer is called on the command line."""
+
+
+class Describer(ABC):
+    """Turns an image into one vector of fixed length.
+
+    A subclass writes `_describe` and `n_dimensions`, and `_fit` where it learns something. Its constructor takes
+    settings by keyword only, each with a default, and keeps each under its own name.
+
+    Attributes
+    ----------
+    system : str
+        Row of Table 1, as in the registry.
+    title : str
+        How tables call it.
+    distance : {"l1", "l2", "chi2", "cosine"}
+        Distance that its vectors are compared by, see `lookalike.evaluation.distances`.
+    needs_fit : bool
+        Whether `fit` learns from images (a codebook, a mixture) and must come before `describe`.
+    longest_side : int
+        Pixels of the longer side of an image at most; larger ones are shrunk. 0 describes images at full size. A
+        subclass that has another size overrides `prepare`.
+    """
+
+    system: ClassVar[str]
+    title: ClassVar[str]
+    distance: ClassVar[str]
+    needs_fit: ClassVar[bool] = False
+    longest_side: int = 256
+
+    @property
+    @abstractmethod
+    def n_dimensions(self) -> int:
+        """Length of the vectors; known once fitted where `needs_fit`."""
+
+    @abstractmethod
+    def _describe(self, image: Image) -> Floats:
+        """Describe one image that `prepare` has brought to size."""
+
+    def _fit(self, images: Iterator[Image], seed: int) -> None:
+        """Learn from images that `prepare` has brought to size; they can be walked through once."""
+        raise NotImplementedError(f"{type(self).__name__} says that it needs `fit`, but has no `_fit`")
+
+    def fit(self, images: Iterable[Image], random_state: int | np.random.Generator | None = None) -> Self:
+        """Learn what the description needs; does nothing where `needs_fit` is False.
+
+        Parameters
+        ----------
+        images : iterable of ndarray of shape (height, width, 3), uint8
+            RGB; walked through once, so a generator that reads files one after another will do.
+        random_state : int, numpy.random.Generator or None, default=None
+
+        Returns
+        -------
+        Describer
+            Itself.
+
+        Raises
+        ------
+        LookalikeError
+            When the images are too few for what is to be learned.
+        """
+        if self.needs_fit:
+            from lookalike.features._clustering import one_thread
+            from lookalike.learners.triplets import as_seed
+
+            with one_thread(), one_opencv_thread():
+                self._fit((self.prepare(image) for image in images), as_seed(random_state))
+        return self
+
+    def prepare(self, image: Image) -> Image:
+        """Check an image and bring it to the size at which it is described.
+
+        Parameters
+        ----------
+        image : ndarray of shape (height, width, 3), uint8
+
+        Returns
+        -------
+        ndarray of shape (height, width, 3), uint8
+            C-contiguous; the longer side at most `longest_side`, the shorter at least `MIN_SIDE`.
+
+        Raises
+        ------
+        ValueError
+            When these are not RGB pixels.
+        """
+        return fit_within(image, self.longest_side)
+
+    def describe(self, image: Image) -> Floats:
+        """Describe one image.
+
+        Parameters
+        ----------
+        image : ndarray of shape (height, width, 3), uint8
+            RGB; grey images come with three equal channels (`lookalike.datasets.images.load_rgb`).
+
+        Returns
+        -------
+        ndarray of shape (n_dimensions,), float32
+            Finite; the same bits for the same pixels and settings on one machine.
+
+        Raises
+        ------
+        ValueError
+            When these are not RGB pixels.
+        RuntimeError
+            When the describer needs `fit` first.
+        """
+        return self._describe(self.prepare(image))
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the constructor was given or took by default; ``type(self)(**settings)`` is its like."""
+        return {name: getattr(self, name) for name in setting_names(type(self))}
+
+
+def setting_names(cls: type[Describer]) -> list[str]:
+    """Names of the settings that a describer's constructor takes."""
+    return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+
+@contextmanager
+def one_opencv_thread() -> Iterator[None]:
+    """Keep OpenCV to one thread within the block, and give back what it had after it."""
+    import cv2
+
+    before = cv2.getNumThreads()
+    cv2.setNumThreads(1)
+    try:
+        yield
+    finally:
+        cv2.setNumThreads(before)
+
+
+def check_pixels(image: Image) -> None:
+    """Refuse what is not uint8 RGB pixels with a ValueError."""
+    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8 or image.size == 0:
+        raise ValueError(f"expected uint8 RGB pixels of shape (height, width, 3), not {image.dtype} {image.shape}")
+
+
+def fit_within(image: Image, longest_side: int) -> Image:
+    """Shrink an image so that its longer side is at most so many pixels; its aspect stays as it is.
+
+    Parameters
+    ----------
+    image : ndarray of shape (height, width, 3), uint8
+    longest_side : int
+        0 leaves large images as they are.
+
+    Returns
+    -------
+    ndarray of shape (height, width, 3), uint8
+        C-contiguous. Areas are averaged in shrinking. A side that is, or would become, shorter than `MIN_SIDE` is
+        stretched to it: only then does the aspect change.
+
+    Raises
+    ------
+    ValueError
+        When these are not RGB pixels.
+    """
+    check_pixels(image)
+    height, width = image.shape[:2]
+    scale = min(1.0, longest_side / max(height, width)) if longest_side else 1.0
+    return resize(image, max(MIN_SIDE, round(height * scale)), max(MIN_SIDE, round(width * scale)))
+
+
+def resize(image: Image, height: int, width: int) -> Image:
+    """Resize RGB pixels: areas are averaged where it shrinks, bilinear where it grows.
+
+    Parameters
+    ----------
+    image : ndarray of shape (h, w, 3), uint8
+    height, width : int
+
+    Returns
+    -------
+    ndarray of shape (height, width, 3), uint8
+        C-contiguous.
+    """
+    if image.shape[:2] == (height, width):
+        return np.ascontiguousarray(image)
+    import cv2
+
+    source: Image = np.ascontiguousarray(image)
+    # OpenCV takes INTER_AREA for nearest neighbours as soon as one side grows, so the sides go one after the other
+    for size in ((width, source.shape[0]), (width, height)):
+        grows = size[0] > source.shape[1] or size[1] > source.shape[0]
+        if size != (source.shape[1], source.shape[0]):
+            resized = cv2.resize(source, size, interpolation=cv2.INTER_LINEAR if grows else cv2.INTER_AREA)
+            source = np.asarray(resized, dtype=np.uint8)
+    return source
+
+
+def describer_class(system: str) -> type[Describer]:
+    """Return the class of a describer by its system id or short name, importing its module.
+
+    Raises
+    ------
+    LookalikeError
+        When there is no such describer.
+    """
+    name = SHORT_NAMES.get(system, system)
+    if name not in DESCRIBERS:
+        known = ", ".join([*DESCRIBERS, *SHORT_NAMES])
+        raise LookalikeError(f"there is no describer {system!r}: take one of {known}")
+    module, _, class_name = DESCRIBERS[name].partition(":")
+    found: type[Describer] = getattr(importlib.import_module(module), class_name)
+    return found
+
+
+def make_describer(system: str, **settings: Any) -> Describer:
+    """Make a describer by its system id or short name.
+
+    Parameters
+    ----------
+    system : str
+        A key of `DESCRIBERS` or `SHORT_NAMES`.
+    **settings
+        Settings of its constructor; those left out have the defaults of the literature.
+
+    Raises
+    ------
+    LookalikeError
+        When there is no such describer, when it has no such setting, or when a setting means nothing.
+    """
+    cls = describer_class(system)
+    names = setting_names(cls)
+    unknown = sorted(set(settings) - set(names))
+    if unknown:
+        raise LookalikeError(
+            f"{cls.system} has no setting {', '.join(map(repr, unknown))}: it takes {', '.join(names)}"
+        )
+    return cls(**settings)
+
+
+def describe_files(
+    describer: Describer,
+    paths: Sequence[str | os.PathLike[str] | None],
+    n_threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    out: Floats | None = None,
+) -> tuple[Floats, float]:
+    """Read and describe image files.
+
+    Parameters
+    ----------
+    describer : Describer
+        Fitted where it needs to be.
+    paths : sequence of path or None
+        None stands for an image that is not to be described.
+    n_threads : int, default=1
+        Images described at a time; the vectors do not depend on it.
+    progress : callable, optional
+        Called with the number of images done and their total, see `lookalike.workflow_log.progress_lines`.
+    out : ndarray of shape (len(paths), n_dimensions), float32, optional
+        Where to write, such as a memory map.
+
+    Returns
+    -------
+    vectors : ndarray of shape (len(paths), n_dimensions), float32
+        Rows of None are NaN.
+    seconds : float
+        Wall-clock time of reading and describing.
+
+    Raises
+    ------
+    LookalikeError
+        When a file cannot be read.
+    ValueError
+        When `out` has another shape or type.
+    """
+    import faiss
+
+    from lookalike.datasets.images import load_rgb
+    from lookalike.features._clustering import one_thread
+
+    shape = (len(paths), describer.n_dimensions)
+    vectors = np.empty(shape, np.float32) if out is None else out
+    if vectors.shape != shape or vectors.dtype != np.float32:
+        raise ValueError(f"`out` must be float32 of shape {shape}, not {vectors.dtype} of shape {vectors.shape}")
+
+    def describe_row(row: int) -> None:
+        path = paths[row]
+        vectors[row] = np.nan if path is None else describer.describe(load_rgb(path))
+
+    start = time.perf_counter()
+    # OpenMP keeps its number of threads by thread, so each of the pool is told
+    pool = ThreadPoolExecutor(max(1, n_threads), initializer=faiss.omp_set_num_threads, initargs=(1,))
+    with one_thread(), one_opencv_thread(), pool:
+        for done, _ in enumerate(pool.map(describe_row, range(len(paths))), start=1):
+            if progress is not None:
+                progress(done, len(paths))
+    return vectors, time.perf_counter() - start

@@ -1,0 +1,311 @@
+"""L1HashKPCA: a short vector whose products stand for L1 distances of long ones (Deep Ranking, section 6.4).
+
+Long non-negative vectors are sketched by weighted minhash (Ioffe, "Improved consistent weighted sampling, weighted
+minhash and L1 sketching", ICDM 2010), and kernel PCA of the share of hashes that agree makes vectors of them, without
+labels. It is the second step of the study's L1HashKPCA row; the first, `lookalike.learners.golden_feature.select_l1`,
+says which features take part with which weights, and OASIS learns on top of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lookalike.features._minhash_kernels import BLOCK, count_agreements, sample_block
+from lookalike.learners.triplets import RandomState, as_seed
+
+RANK_TOLERANCE = 1e-9
+"""Directions with less than this share of the largest eigenvalue are no directions."""
+RIDGE = 1e-6
+"""Added to the agreements' diagonal before they are inverted: rows that are the same make them singular."""
+SMALLEST = np.finfo(np.float32).tiny
+"""Smaller values count as zeros: they are what is left of one after a subtraction."""
+SMALLEST_RATE = 1e-6
+"""Drawn once in 2e12 times or less; keeps steps within what float32 and 64-bit integers hold."""
+TRANSFORM_ROWS = 4_096
+"""Rows whose agreements with the landmarks are in memory at a time."""
+
+
+def l1_visual_features(
+    blocks: Mapping[str, NDArray[Any]], weights: Mapping[str, float] | None = None
+) -> NDArray[np.float32]:
+    """Join the vectors of several features into the non-negative ones that `L1HashKPCA` takes.
+
+    Every block is divided by the L1 norm of its row and multiplied by its weight. A block with negative values anywhere
+    (Fisher vectors, wavelet signs) is split into its positive and its negative part, two blocks of its width, which
+    keeps L1 distances: |a - b| = |a+ - b+| + |a- - b-|. All rows then have the same L1 norm, so that the weighted
+    Jaccard similarity falls as the L1 distance grows.
+
+    Parameters
+    ----------
+    blocks : mapping of str to ndarray of shape (n, d_i)
+        Vectors by feature. A row of NaN (an unusable image) in one block is a row of NaN in the result.
+    weights : mapping of str to float, optional
+        At least 0, by feature; features with weight 0, or without one, are left out. Default: 1 each.
+
+    Returns
+    -------
+    ndarray of shape (n, d), float32
+        In the order of the features' names, so that it does not depend on that of the mappings.
+
+    Raises
+    ------
+    ValueError
+        When no feature has a weight above 0, a weight is negative or names no block, or the blocks differ in rows.
+    """
+    weights = dict.fromkeys(blocks, 1.0) if weights is None else weights
+    unknown = sorted(set(weights) - set(blocks))
+    if unknown:
+        raise ValueError(f"weights name features without vectors, {', '.join(unknown)}: give their blocks too")
+    if any(not (np.isfinite(weight) and weight >= 0) for weight in weights.values()):
+        raise ValueError(f"weights of features must be finite and not negative, not {dict(weights)}: correct them")
+    names = sorted(name for name, weight in weights.items() if weight > 0)
+    if not names:
+        raise ValueError("no feature has a weight above 0, so nothing is left to hash: give one a positive weight")
+    if len({len(blocks[name]) for name in names}) > 1:
+        raise ValueError("blocks must have one row per image each: they differ in their numbers of rows")
+    return np.hstack([_unit_block(blocks[name]) * np.float32(weights[name]) for name in names])
+
+
+def _unit_block(block: NDArray[Any]) -> NDArray[np.float32]:
+    block = np.asarray(block, dtype=np.float32)
+    if (block < 0).any():
+        block = np.hstack([np.maximum(block, 0), np.maximum(-block, 0)])
+    norms = block.sum(axis=1, dtype=np.float64, keepdims=True)
+    return np.asarray(np.divide(block, np.where(norms > 0, norms, np.where(norms == 0, 1, np.nan))), dtype=np.float32)
+
+
+def weighted_minhash(X: Any, n_hashes: int, random_state: RandomState = None) -> NDArray[np.uint32]:
+    """Draw consistent weighted samples of non-negative rows (Ioffe 2010, algorithm 1).
+
+    Two rows have the same sample at a hash with probability sum_k min(a_k, b_k) / sum_k max(a_k, b_k), their weighted
+    Jaccard similarity; for rows of the same L1 norm s this is (2 s - l) / (2 s + l), l being their L1 distance. Work is
+    done for values above zero only.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n, d)
+        Not negative.
+    n_hashes : int
+        Samples of a row, at least 1.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        The same integer gives every row the same samples, whatever other rows are beside it. Hash i is the same
+        whatever `n_hashes` is.
+
+    Returns
+    -------
+    ndarray of shape (n, n_hashes), uint32
+        A sample (a feature and a quantised value of it) as 32 mixed bits: two different ones are taken for the same
+        once in 4 billion. Rows of zeros have one sample of their own.
+
+    Raises
+    ------
+    ValueError
+        When a value is negative or not finite, or `n_hashes` is less than 1.
+    """
+    if n_hashes < 1 or int(n_hashes) != n_hashes:
+        raise ValueError(f"n_hashes must be a whole number of at least 1, not {n_hashes!r}")
+    rows = sp.csr_array(X, dtype=np.float64, copy=True)
+    if not np.isfinite(rows.data).all() or (rows.data < 0).any():
+        raise ValueError("minhash takes finite values that are not negative: split signed blocks by l1_visual_features")
+    rows.sum_duplicates()
+    rows.data[rows.data < SMALLEST] = 0
+    rows.eliminate_zeros()
+    indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
+    logarithms = np.log(rows.data).astype(np.float32)
+    signatures = np.empty((rows.shape[0], int(n_hashes)), dtype=np.uint32)
+    seed = as_seed(random_state)
+    for first in range(0, int(n_hashes), BLOCK):
+        random = np.random.Generator(np.random.PCG64([seed, first]))
+        sample_block(indptr, indices, logarithms, _hash_tables(random, rows.shape[1]), signatures, first)
+    return signatures
+
+
+def _hash_tables(random: np.random.Generator, n_features: int) -> tuple[NDArray[np.float32], ...]:
+    """Draw what a block of hashes needs of every feature: r, 1 / r, beta and ln(c) - r, r and c from Gamma(2, 1)."""
+    shape = (n_features, BLOCK)
+    rates = np.maximum(random.standard_gamma(2.0, shape), SMALLEST_RATE)
+    log_scores = np.log(np.maximum(random.standard_gamma(2.0, shape), SMALLEST_RATE)) - rates
+    tables = (rates, 1 / rates, random.random(shape), log_scores)
+    return tuple(np.asarray(table, dtype=np.float32) for table in tables)
+
+
+def agreement(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """Return the share of hashes at which rows have the same sample: an unbiased estimate of their weighted Jaccard.
+
+    Parameters
+    ----------
+    left, right : ndarray of shapes (n, n_hashes) and (m, n_hashes), uint32
+        Signatures that `weighted_minhash` drew with one seed.
+
+    Returns
+    -------
+    ndarray of shape (n, m), float64
+    """
+    counts = np.empty((len(left), len(right)), dtype=np.int32)
+    count_agreements(np.ascontiguousarray(left), np.ascontiguousarray(right), counts)
+    return np.asarray(counts / left.shape[1])
+
+
+class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Kernel PCA of the agreement of weighted minhashes, an embedding of L1 distances (Deep Ranking, section 6.4).
+
+    Parameters
+    ----------
+    n_components : int, default=1000
+        Numbers in a vector, as in the paper; fewer where there are fewer landmarks or directions.
+    n_hashes : int, default=1024
+        Samples of a row. An agreement j has a standard error of sqrt(j (1 - j) / n_hashes), 0.016 at most here.
+    n_landmarks : int, default=4000
+        Kernel PCA is made from so many rows, drawn without replacement where there are more (Nystroem): its time grows
+        with their cube and its memory with their square.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        Of the hashes and the landmarks.
+
+    Attributes
+    ----------
+    landmarks_ : ndarray of shape (n_landmarks,), int64
+        Rows of X that kernel PCA was made from, ascending.
+    signatures_ : ndarray of shape (n_landmarks, n_hashes), uint32
+        Their samples.
+    eigenvalues_ : ndarray of shape (n_components_,), float64
+        Of the centred kernel of the landmarks, falling.
+    components_ : ndarray of shape (n_landmarks, n_components_), float64
+        Eigenvectors divided by the roots of their eigenvalues.
+    held_out_vectors_ : ndarray of shape (n_landmarks, n_components_), float32
+        What the landmarks' vectors would be if each had not been a landmark, see Notes.
+    n_components_ : int
+    n_features_in_ : int
+
+    Notes
+    -----
+    For the landmarks, products of vectors of all components are the centred kernel, exactly. Other rows are projected
+    onto the same directions. A row agrees with itself at every hash, with any other at the share that the two have in
+    common, so `transform` gives landmarks longer vectors in the last directions than rows that were not there. What is
+    learned on top of landmarks, such as OASIS, must not see that: `held_out_vectors_` has only the part of a landmark
+    that the other landmarks span. Of its agreement with itself, 1, the rest is 1 / (K^-1)_ii with K the agreements.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).random((30, 50))
+    >>> L1HashKPCA(8, n_hashes=64, random_state=0).fit(X).transform(X).shape
+    (30, 8)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1000,
+        *,
+        n_hashes: int = 1024,
+        n_landmarks: int = 4000,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_hashes = n_hashes
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Make the directions from rows, without labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            Not negative, such as `l1_visual_features` gives.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            On NaN, infinity or negative values, a parameter out of its range, or when all rows are the same.
+        """
+        for name in ("n_components", "n_hashes", "n_landmarks"):
+            value = getattr(self, name)
+            if value < 1 or int(value) != value:
+                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        self._seed = as_seed(self.random_state)
+        self.landmarks_ = np.arange(X.shape[0])
+        if X.shape[0] > self.n_landmarks:
+            random = np.random.Generator(np.random.PCG64([self._seed, self.n_hashes]))
+            self.landmarks_ = np.sort(random.choice(X.shape[0], int(self.n_landmarks), replace=False, shuffle=False))
+        self.signatures_ = weighted_minhash(X[self.landmarks_], self.n_hashes, self._seed)
+        kernel = agreement(self.signatures_, self.signatures_)
+        self._column_means = kernel.mean(axis=0)
+        self._take_directions(self._centred(kernel))
+        self.held_out_vectors_ = self._hold_out(kernel)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Map rows to vectors.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            Not negative.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_), float32
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        vectors = np.empty((X.shape[0], self.n_components_), dtype=np.float32)
+        for start in range(0, X.shape[0], TRANSFORM_ROWS):
+            signatures = weighted_minhash(X[start : start + TRANSFORM_ROWS], self.n_hashes, self._seed)
+            kernel = agreement(signatures, self.signatures_)
+            vectors[start : start + TRANSFORM_ROWS] = self._centred(kernel) @ self.components_
+        return vectors
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _centred(self, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return products with the landmarks' mean subtracted on both sides (Schoelkopf et al. 1998, appendix A)."""
+        means = self._column_means
+        return np.asarray(kernel - means[None, :] - kernel.mean(axis=1, keepdims=True) + means.mean())
+
+    def _take_directions(self, kernel: NDArray[np.float64]) -> None:
+        from scipy.linalg import eigh
+
+        n = len(kernel)
+        wanted = min(int(self.n_components), n - 1)
+        values, vectors = eigh(kernel, subset_by_index=[n - wanted, n - 1])
+        values, vectors = values[::-1], vectors[:, ::-1]
+        kept = values > RANK_TOLERANCE * max(float(values[0]), RANK_TOLERANCE)
+        if not kept.any():
+            raise ValueError("all rows have the same samples, so there is no direction: give rows that differ")
+        values, vectors = values[kept], vectors[:, kept]
+        # an eigenvector's sign is free: its largest entry is made positive
+        vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
+        self.eigenvalues_ = values
+        self.components_ = vectors / np.sqrt(values)
+        self.n_components_ = len(values)
+
+    def _hold_out(self, kernel: NDArray[np.float64]) -> NDArray[np.float32]:
+        from scipy.linalg import inv
+
+        n = len(kernel)
+        rest = 1 / np.diag(inv(kernel + RIDGE * np.eye(n)))
+        return np.asarray(self._centred(kernel - np.diag(rest)) @ self.components_, dtype=np.float32)
+
+
+def warm_up() -> None:
+    """Compile the kernels, or load them from numba's cache, so that timed runs do not."""
+    L1HashKPCA(1, n_hashes=1, random_state=0).fit(np.eye(3))

@@ -1,0 +1,128 @@
+"""SIFT-like description: a spatial pyramid of words of dense SIFT (Deep Ranking, Table 1, "SIFT-like").
+
+The paper cites SIFT (Lowe 2004) and says no more. This is the plain use of it for whole images: dense descriptors, a
+k-means codebook, and word counts of the image and its quarters (Lazebnik, Schmid and Ponce, CVPR 2006).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.errors import LookalikeError
+from lookalike.features._clustering import cluster
+from lookalike.features._dense_sift import DenseSift, dense_descriptors, sample_descriptors
+from lookalike.features.describers import Describer
+
+
+class SiftLike(Describer):
+    """Shares of dense SIFT words in the cells of a spatial pyramid, compared by L1.
+
+    Half their L1 distance is 1 less the pyramid match of Lazebnik et al. (eq. 3): every level counts as much as there,
+    so that the shares of an image sum to 1.
+
+    Parameters
+    ----------
+    longest_side : int, default=256
+        Pixels; larger images are shrunk.
+    n_words : int, default=400
+        Size of the codebook, the larger of the two that Lazebnik et al. use.
+    grids : sequence of int, default=(1, 2)
+        Cells of a level in each direction, from coarse to fine.
+    step : int, default=8
+        Pixels between patches.
+    sizes : sequence of int, default=(16, 24, 32)
+        Sides of patches, in pixels.
+    root : bool, default=True
+        Whether words are made of RootSIFT.
+    least_contrast : float, default=2.0
+        Patches of less contrast (a standard deviation, of grey values in 0..255) are flat. They are the last word.
+    n_per_image : int, default=100
+        Descriptors that an image gives to the codebook at most.
+    n_descriptors : int, default=100_000
+        Descriptors that the codebook is learned from at most.
+
+    Attributes
+    ----------
+    words_ : ndarray of shape (n_words, 128), float32
+        Once fitted.
+    """
+
+    system: ClassVar[str] = "sift-like"
+    title: ClassVar[str] = "SIFT-like"
+    distance: ClassVar[str] = "l1"
+    needs_fit: ClassVar[bool] = True
+    words_: npt.NDArray[np.float32]
+
+    def __init__(
+        self,
+        *,
+        longest_side: int = 256,
+        n_words: int = 400,
+        grids: Sequence[int] = (1, 2),
+        step: int = 8,
+        sizes: Sequence[int] = (16, 24, 32),
+        root: bool = True,
+        least_contrast: float = 2.0,
+        n_per_image: int = 100,
+        n_descriptors: int = 100_000,
+    ) -> None:
+        if n_words < 1 or not grids or min(grids) < 1 or n_per_image < 1:
+            raise LookalikeError("`n_words`, `grids` and `n_per_image` of sift-like must be at least 1: correct them")
+        self.longest_side = longest_side
+        self.n_words = n_words
+        self.grids = tuple(grids)
+        self.step = step
+        self.sizes = tuple(sizes)
+        self.root = root
+        self.least_contrast = least_contrast
+        self.n_per_image = n_per_image
+        self.n_descriptors = n_descriptors
+        self._dense = DenseSift(step, self.sizes, root, least_contrast)
+
+    @property
+    def n_dimensions(self) -> int:
+        """Length of the vectors: a share for each word, and for flat patches, in each cell."""
+        return (self.n_words + 1) * sum(grid**2 for grid in self.grids)
+
+    def _fit(self, images: Iterator[npt.NDArray[np.uint8]], seed: int) -> None:
+        vectors = sample_descriptors(images, self._dense, self.n_per_image, self.n_descriptors, seed)
+        if len(vectors) < self.n_words:
+            raise LookalikeError(
+                f"{self.n_words} SIFT words cannot be learned from {len(vectors)} descriptors: give more images, or "
+                "set `n_words` of sift-like lower"
+            )
+        self.words_ = cluster(vectors, self.n_words, seed, n_iterations=25, n_redo=1)
+
+    def _describe(self, image: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+        if not hasattr(self, "words_"):
+            raise RuntimeError("sift-like has no codebook yet: call fit(images) first")
+        vectors, places = dense_descriptors(image, self._dense)
+        words = self._assign(vectors)
+        width = self.n_words + 1
+        levels = [
+            weight * np.bincount(words + width * _cells(places, grid), minlength=width * grid**2)
+            for weight, grid in zip(_level_weights(len(self.grids)), self.grids, strict=True)
+        ]
+        return np.asarray(np.concatenate(levels) / len(words), dtype=np.float32)
+
+    def _assign(self, vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
+        """Return the nearest word of every descriptor; `n_words` for those of flat patches."""
+        squares = np.einsum("ij,ij->i", self.words_, self.words_)
+        words = np.argmin(squares - 2 * (vectors @ self.words_.T), axis=1)
+        return np.where(vectors.any(axis=1), words, self.n_words)
+
+
+def _cells(places: npt.NDArray[np.float64], grid: int) -> npt.NDArray[np.int64]:
+    """Return the cell of every place, row by row."""
+    columns, rows = np.minimum((places * grid).astype(np.int64), grid - 1).T
+    return np.asarray(rows * grid + columns)
+
+
+def _level_weights(n_levels: int) -> list[float]:
+    """Weights of the levels from coarse to fine (Lazebnik et al. 2006, eq. 3); they sum to 1."""
+    finest = n_levels - 1
+    return [0.5**finest, *(0.5 ** (finest - level + 1) for level in range(1, n_levels))]

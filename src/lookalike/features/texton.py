@@ -1,0 +1,217 @@
+"""Textons in a spatial pyramid with max pooling: the "SPMK texton 1024 max" of the fine-grained study.
+
+Deep Ranking (section 6.4) names the spatial pyramid of Lazebnik, Schmid and Ponce (CVPR 2006) and no filters. Here
+pixels are described by the MR8 filter bank (Varma and Zisserman, "A statistical approach to texture classification from
+single images", IJCV 2005), clustered to textons, assigned softly to the nearest few (Liu, Wang and Liu, "In defense of
+soft-assignment coding", ICCV 2011) and pooled by their maximum (Boureau et al., CVPR 2010) in each cell of the pyramid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.errors import LookalikeError
+from lookalike.features.describers import MIN_SIDE, Describer, Floats, Image
+
+N_RESPONSES = 8
+"""Numbers that describe a pixel: edges and bars at three scales, one Gaussian and its Laplacian."""
+
+N_ORIENTATIONS = 6
+
+_SCALES = ((1.0, 3.0), (2.0, 6.0), (4.0, 12.0))  # standard deviations across and along, in pixels
+_ROUND_SCALE = 10.0  # of the Gaussian and the Laplacian
+_RADIUS = 24  # filters are 49 x 49
+_WEBER = 0.03
+_BATCH = 512  # pixels at a time: their neighbourhoods are 5 MB, which caches hold
+_ITERATIONS = 25
+
+Integers = npt.NDArray[np.intp]
+
+
+def mr8_filters() -> Floats:
+    """Return the 38 filters of MR8.
+
+    Returns
+    -------
+    ndarray of shape (38, 49, 49), float32
+        Edges (first derivative of a Gaussian with standard deviations 1 and 3, 2 and 6, 4 and 12) in six orientations
+        each, then bars (second derivative) alike, then a Gaussian and a Laplacian of a Gaussian with standard deviation
+        10. All but the Gaussian sum to zero; absolute values of each sum to one.
+    """
+    y, x = np.mgrid[-_RADIUS : _RADIUS + 1, -_RADIUS : _RADIUS + 1].astype(np.float64)
+    edges, bars = [], []
+    for across, along in _SCALES:
+        for angle in np.pi * np.arange(N_ORIENTATIONS) / N_ORIENTATIONS:
+            u, v = x * np.cos(angle) + y * np.sin(angle), y * np.cos(angle) - x * np.sin(angle)
+            bell = np.exp(-(u**2) / (2 * across**2) - v**2 / (2 * along**2))
+            edges.append(-u * bell)
+            bars.append((u**2 - across**2) * bell)
+    square = (x**2 + y**2) / _ROUND_SCALE**2
+    bell = np.exp(-square / 2)
+    bank = np.array([*edges, *bars, bell, (square - 2) * bell])
+    derivatives = np.arange(len(bank)) != len(bank) - 2
+    bank[derivatives] -= bank[derivatives].mean(axis=(1, 2), keepdims=True)
+    return np.asarray(bank / np.abs(bank).sum(axis=(1, 2), keepdims=True), dtype=np.float32)
+
+
+class TextonPyramid(Describer):
+    """Largest soft assignment to each texton in every cell of 1 x 1, 2 x 2 and 4 x 4; sums to one.
+
+    Grey values are made to have mean 0 and standard deviation 1 in each image. Of an edge's or bar's six orientations
+    the largest response counts (an edge's by its absolute value: its sign is that of the direction, of which only half
+    the circle is filtered), and the eight that remain are scaled by Weber's law, as Varma and Zisserman do.
+    Cells are weighted by level like Lazebnik's (1/4, 1/4, 1/2), so half the L1 distance of two vectors is one minus
+    their pyramid match (histogram intersection) kernel.
+
+    Parameters
+    ----------
+    longest_side : int, default=256
+        Pixels of the longer side at most; larger images are shrunk.
+    n_textons : int, default=1024
+    step : int, default=4
+        Every so many pixels in each direction one is assigned to textons.
+    n_nearest : int, default=5
+        Textons that a pixel is shared between. Its weights fall with the squared distance like a Gaussian whose
+        variance is the mean squared distance of learning pixels to their textons; they sum to one.
+    n_levels : int, default=3
+        Levels of the pyramid; level l has 2^l x 2^l cells.
+    pixels_per_image : int, default=200
+        Random pixels that are taken of each learning image.
+    n_learning_pixels : int, default=200_000
+        Of those, so many at most are clustered.
+
+    Raises
+    ------
+    LookalikeError
+        When a setting means nothing.
+    """
+
+    system: ClassVar[str] = "spmk-texton-1024-max"
+    title: ClassVar[str] = "SPMKtexton1024max"
+    distance: ClassVar[str] = "l1"
+    needs_fit: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        longest_side: int = 256,
+        n_textons: int = 1024,
+        step: int = 4,
+        n_nearest: int = 5,
+        n_levels: int = 3,
+        pixels_per_image: int = 200,
+        n_learning_pixels: int = 200_000,
+    ) -> None:
+        counts = (n_textons, step, n_nearest, n_levels, pixels_per_image, n_learning_pixels)
+        if longest_side < 0 or min(counts) < 1:
+            raise LookalikeError("the textons take `longest_side` from 0 and positive numbers: correct what is less")
+        if step << (n_levels - 1) > MIN_SIDE:
+            raise LookalikeError(
+                f"a step of {step} pixels leaves cells of {n_levels} levels empty in images of {MIN_SIDE} pixels: "
+                "take a smaller `step` or `n_levels`"
+            )
+        self.longest_side = longest_side
+        self.n_textons = n_textons
+        self.step = step
+        self.n_nearest = min(n_nearest, n_textons)
+        self.n_levels = n_levels
+        self.pixels_per_image = pixels_per_image
+        self.n_learning_pixels = n_learning_pixels
+        self.textons: Floats | None = None
+        self.variance = 0.0
+        self._filters = np.ascontiguousarray(mr8_filters().reshape(-1, (2 * _RADIUS + 1) ** 2).T)
+
+    @property
+    def n_dimensions(self) -> int:
+        """Textons in each cell of each level."""
+        return self.n_textons * (((1 << 2 * self.n_levels) - 1) // 3)  # 1 + 4 + 16 + ... cells
+
+    def responses(self, image: Image, rows: Integers, columns: Integers) -> Floats:
+        """Describe pixels of an image by the MR8 filters.
+
+        Parameters
+        ----------
+        image : ndarray of shape (height, width, 3), uint8
+            At least 32 pixels high and wide.
+        rows, columns : ndarray of shape (n,), intp
+            Which pixels.
+
+        Returns
+        -------
+        ndarray of shape (n, 8), float32
+            Three edges, three bars (fine to coarse), the Gaussian, the Laplacian. Zero where the image has one grey.
+        """
+        import cv2
+
+        grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
+        grey = (grey - grey.mean()) / max(float(grey.std()), 1e-3)
+        padded = cv2.copyMakeBorder(grey, _RADIUS, _RADIUS, _RADIUS, _RADIUS, cv2.BORDER_REFLECT_101)
+        side = 2 * _RADIUS + 1
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (side, side))
+        found = np.empty((len(rows), N_RESPONSES), np.float32)
+        # only where pixels are asked for: a convolution of the whole image takes several times as long
+        for start in range(0, len(rows), _BATCH):
+            part = slice(start, start + _BATCH)
+            all38 = windows[rows[part], columns[part]].reshape(-1, side * side) @ self._filters
+            oriented = all38[:, :-2].reshape(-1, 2, len(_SCALES), N_ORIENTATIONS)
+            found[part, :3] = np.abs(oriented[:, 0]).max(axis=2)
+            found[part, 3:6] = oriented[:, 1].max(axis=2)
+            found[part, 6:] = all38[:, -2:]
+        size = np.sqrt(np.einsum("ij,ij->i", found, found))
+        found *= (np.log1p(size / _WEBER) / np.maximum(size, 1e-6))[:, None]
+        return found
+
+    def _fit(self, images: Iterator[Image], seed: int) -> None:
+        """Cluster random pixels of the images."""
+        from lookalike.features.codebook import learn_codebook
+
+        rng = np.random.default_rng(seed)
+        parts = [np.empty((0, N_RESPONSES), np.float32)]
+        for image in images:
+            rows = rng.integers(image.shape[0], size=self.pixels_per_image)
+            parts.append(self.responses(image, rows, rng.integers(image.shape[1], size=self.pixels_per_image)))
+        pixels = np.concatenate(parts)
+        if len(pixels) > self.n_learning_pixels:
+            pixels = pixels[np.sort(rng.permutation(len(pixels))[: self.n_learning_pixels])]
+        start = int(rng.integers(2**31))
+        self.textons = learn_codebook(pixels, self.n_textons, start, n_iterations=_ITERATIONS, n_redo=1)
+        self.variance = float(self._nearest(pixels, self.textons, 1)[0].mean())
+
+    @staticmethod
+    def _nearest(pixels: Floats, textons: Floats, n_nearest: int) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Return squared distances and numbers of the nearest textons of each pixel, nearest first."""
+        import faiss
+
+        squares, textons_found = faiss.knn(pixels, textons, n_nearest)
+        return np.maximum(squares, 0), textons_found
+
+    def _describe(self, image: Image) -> Floats:
+        """Return the cells row by row from the whole image to the smallest, the textons of a cell side by side."""
+        if self.textons is None:
+            raise RuntimeError("the textons are not learned yet: call fit(images) first")
+        height, width = image.shape[:2]
+        y, x = (np.arange(self.step // 2, side, self.step) for side in (height, width))
+        rows, columns = (grid.ravel() for grid in np.meshgrid(y, x, indexing="ij"))
+        squares, textons = self._nearest(self.responses(image, rows, columns), self.textons, self.n_nearest)
+        # relative to the nearest, which leaves the shares as they are and keeps them from 0 / 0
+        shares = np.exp((squares[:, :1] - squares) / max(2 * self.variance, 1e-12))
+        shares /= shares.sum(axis=1, keepdims=True)
+        n = 2 ** (self.n_levels - 1)
+        cells = (rows * n // height) * n + columns * n // width
+        pooled = np.zeros((n * n, self.n_textons), np.float32)
+        np.maximum.at(pooled.ravel(), (cells[:, None] * self.n_textons + textons).ravel(), shares.ravel())
+        return self._pyramid(pooled.reshape(n, n, self.n_textons))
+
+    def _pyramid(self, pooled: Floats) -> Floats:
+        """Join the levels of a pyramid whose finest is given, weighted, to a vector that sums to one."""
+        levels, top = [], self.n_levels - 1
+        for level in range(top, -1, -1):
+            levels.append(pooled.ravel() * np.float32(0.5 ** (top - max(level, 1) + 1)))
+            if level:
+                pooled = pooled.reshape(2 ** (level - 1), 2, 2 ** (level - 1), 2, self.n_textons).max(axis=(1, 3))
+        vector = np.concatenate(levels[::-1])
+        return np.asarray(vector / vector.sum(dtype=np.float64), dtype=np.float32)

@@ -1,0 +1,317 @@
+"""The golden feature: a non-negative weighted sum of distances, its weights by max margin (Deep Ranking, section 6.1).
+
+The paper mixes twenty-seven "features", each with a setting and a distance of its own, some of them learned from
+annotated images, and learns the weights from rated triplets. Here a `Component` is vectors with a distance; where they
+come from is said in `lookalike.evaluation.triplet_systems`. `select_l1` gives the features that `L1HashKPCA` hashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from lookalike.learners._max_margin_kernels import dual_pass
+from lookalike.learners.triplets import RandomState, as_seed, check_triplets
+
+BLOCK_BYTES = 64_000_000
+"""Of the rows on each side of the pairs that are compared at a time."""
+
+
+class Component(NamedTuple):
+    """Vectors and the distance that compares them.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the vectors.
+    vectors : ndarray of shape (n, d), float32
+        A row per image.
+    distance : {"l1", "l2", "chi2", "cosine"}
+        As in `lookalike.evaluation.distances`. For ``chi2``, vectors with negative values are split into their positive
+        and their negative part, because it compares amounts.
+    """
+
+    feature: str
+    vectors: NDArray[np.float32]
+    distance: str
+
+
+def component_distances(
+    components: Sequence[Component], left_rows: ArrayLike, right_rows: ArrayLike
+) -> NDArray[np.float64]:
+    """Distances of pairs of rows by every component.
+
+    Parameters
+    ----------
+    components : sequence of Component
+    left_rows, right_rows : array-like of shape (n,), int
+        Row numbers of the components' vectors.
+
+    Returns
+    -------
+    ndarray of shape (n, number of components), float64
+    """
+    # the distances are asked for here only: their module is a reader of learners
+    from lookalike.evaluation.distances import rowwise_distances
+
+    left, right = np.asarray(left_rows, dtype=np.int64), np.asarray(right_rows, dtype=np.int64)
+    table = np.empty((len(left), len(components)))
+    for column, (_, vectors, distance) in enumerate(components):
+        block = max(1, BLOCK_BYTES // max(1, vectors[:1].nbytes))
+        for start in range(0, len(left), block):
+            sides = [np.asarray(vectors[rows[start : start + block]]) for rows in (left, right)]
+            if distance == "chi2":
+                sides = _both_signs(sides)
+            table[start : start + block, column] = rowwise_distances(sides[0], sides[1], distance)
+    return table
+
+
+def _both_signs(sides: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    """Split rows into positive and negative parts where any value is negative."""
+    if not any((side < 0).any() for side in sides):
+        return sides
+    return [np.hstack([np.maximum(side, 0), np.maximum(-side, 0)]) for side in sides]
+
+
+class GoldenFeature(BaseEstimator):  # type: ignore[misc]
+    """Non-negative weights of distances by max margin: w'(d(q, p-) - d(q, p+)) >= 1 for triplets (q, p+, p-).
+
+    Distances are divided by their median over the pairs of the triplets, so that weights can be compared. The weights
+    minimise 1/2 |w|^2 + C times the mean over triplets of max(0, 1 - w'(d(q, p-) - d(q, p+))), with w >= 0.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Above 0. The larger, the less the weights are held back.
+    tol : float, default=0.001
+        Learning stops where the gap between the objective and its dual is below this share of the objective.
+    max_iter : int, default=1000
+        Passes over the triplets at most.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        Of the order of triplets in a pass; the optimum does not depend on it.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (number of components,), float64
+        Of the distances once divided by their scales; at least 0.
+    scales_ : ndarray of shape (number of components,), float64
+        Medians that distances are divided by.
+    features_, distance_names_ : list of str
+        Of the components.
+    objective_, gap_ : float
+        Where learning stopped.
+    n_iter_ : int
+        Passes taken.
+    converged_ : bool
+        Whether the gap was below the tolerance.
+
+    Notes
+    -----
+    Dual coordinate descent (Hsieh et al., "A dual coordinate descent method for large-scale linear SVM", ICML 2008)
+    with weights that are kept from being negative; without a bias, since a triplet has none. The dual has one bounded
+    variable a triplet, so the gap is known at every pass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shade = Component("shade", np.array([[0.0], [1.0], [3.0]], np.float32), "l1")
+    >>> noise = Component("noise", np.array([[0.0], [5.0], [1.0]], np.float32), "l1")
+    >>> model = GoldenFeature(C=100.0, random_state=0).fit([shade, noise], [[0, 1, 2]])
+    >>> bool(model.weights_[0] > 0), float(model.weights_[1])
+    (True, 0.0)
+    """
+
+    def __init__(
+        self, C: float = 1.0, *, tol: float = 0.001, max_iter: int = 1000, random_state: RandomState = None
+    ) -> None:
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, components: Sequence[Component], triplets: Any) -> Self:
+        """Learn the weights from triplets of row numbers of the components' vectors.
+
+        Parameters
+        ----------
+        components : sequence of Component
+            At least one; all with the same rows.
+        triplets : array-like of shape (m, 3)
+            Row numbers (query, positive, negative), at least one triplet.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            When there is no component or no triplet, a row has no vector (NaN), or a parameter is out of its range.
+        """
+        if not components:
+            raise ValueError("there is nothing to weigh: give at least one component")
+        rows = check_triplets(triplets, min(len(component.vectors) for component in components))
+        nearer = component_distances(components, rows[:, 0], rows[:, 1])
+        farther = component_distances(components, rows[:, 0], rows[:, 2])
+        names = [(component.feature, component.distance) for component in components]
+        return self.fit_distances(names, nearer, farther)
+
+    def fit_distances(
+        self,
+        names: Sequence[tuple[str, str]],
+        nearer: NDArray[np.float64],
+        farther: NDArray[np.float64],
+        scales: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Learn the weights from distances that were measured before.
+
+        Parameters
+        ----------
+        names : sequence of (feature, distance)
+            Of the columns.
+        nearer, farther : ndarray of shape (m, number of components), float64
+            d(q, p+) and d(q, p-) of every triplet, at least one.
+        scales : ndarray of shape (number of components,), float64, optional
+            Instead of `distance_scales` of these distances.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        if nearer.shape != farther.shape or nearer.ndim != 2 or nearer.shape[1] != len(names) or not len(nearer):
+            raise ValueError(
+                f"distances to positives {nearer.shape} and negatives {farther.shape} must be a row per triplet, at "
+                f"least one, and a column for each of the {len(names)} components"
+            )
+        if not (np.isfinite(nearer).all() and np.isfinite(farther).all()):
+            raise ValueError("some distances are NaN or infinite: leave out triplets of images that have no vector")
+        self.features_ = [feature for feature, _ in names]
+        self.distance_names_ = [distance for _, distance in names]
+        self.scales_ = distance_scales(np.vstack([nearer, farther])) if scales is None else np.asarray(scales)
+        self._descend((farther - nearer) / self.scales_)
+        return self
+
+    def distances(
+        self, components: Sequence[Component], left_rows: ArrayLike, right_rows: ArrayLike
+    ) -> NDArray[np.float64]:
+        """Return the weighted sum of distances of pairs of rows.
+
+        Parameters
+        ----------
+        components : sequence of Component
+            In the order of `fit`; the vectors may be other rows. Those of weight 0 are not looked at.
+        left_rows, right_rows : array-like of shape (n,), int
+
+        Returns
+        -------
+        ndarray of shape (n,), float64
+
+        Raises
+        ------
+        ValueError
+            When these are not the components of `fit`.
+        """
+        check_is_fitted(self)
+        if [(c.feature, c.distance) for c in components] != list(
+            zip(self.features_, self.distance_names_, strict=True)
+        ):
+            raise ValueError("these are not the components that the weights belong to: give those of fit, in its order")
+        used = np.flatnonzero(self.weights_)
+        table = component_distances([components[int(i)] for i in used], left_rows, right_rows)
+        return np.asarray(table @ (self.weights_[used] / self.scales_[used]))
+
+    def accuracy(self, nearer: NDArray[np.float64], farther: NDArray[np.float64]) -> float:
+        """Return the share of triplets whose positive is nearer by the weighted sum; a tie counts as half.
+
+        Parameters
+        ----------
+        nearer, farther : ndarray of shape (m, number of components), float64
+            As `fit_distances` takes them.
+        """
+        check_is_fitted(self)
+        margins = (farther - nearer) @ (self.weights_ / self.scales_)
+        return float(np.mean((margins > 0) + 0.5 * (margins == 0)))
+
+    def _check_parameters(self) -> None:
+        if not (np.isfinite(self.C) and self.C > 0):
+            raise ValueError(f"C must be above 0 and finite, not {self.C!r}")
+        if not self.tol > 0:
+            raise ValueError(f"tol must be above 0, not {self.tol!r}")
+        if self.max_iter < 1 or int(self.max_iter) != self.max_iter:
+            raise ValueError(f"max_iter must be a whole number of at least 1, not {self.max_iter!r}")
+
+    def _descend(self, differences: NDArray[np.float64]) -> None:
+        rows = np.ascontiguousarray(differences, dtype=np.float64)
+        squares = np.einsum("ij,ij->i", rows, rows)
+        largest = float(self.C) / len(rows)
+        dual, sums = np.zeros(len(rows)), np.zeros(rows.shape[1])
+        random = np.random.Generator(np.random.PCG64(as_seed(self.random_state)))
+        # equal distances to both: their dual variable is at its bound whatever the weights are
+        dual[squares == 0] = largest
+        self.n_iter_ = 0
+        while self.n_iter_ < self.max_iter:
+            self.n_iter_ += 1
+            dual_pass(rows, squares, random.permutation(len(rows)), largest, dual, sums)
+            weights = np.maximum(sums, 0)
+            half = 0.5 * float(weights @ weights)
+            objective = half + largest * float(np.maximum(1 - rows @ weights, 0).sum())
+            gap = objective - (float(dual.sum()) - half)
+            if gap <= self.tol * objective:
+                break
+        self.weights_, self.objective_, self.gap_ = weights, objective, gap
+        self.converged_ = gap <= self.tol * objective
+
+
+def distance_scales(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what distances are divided by: their medians.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, k), float64
+
+    Returns
+    -------
+    ndarray of shape (k,), float64
+        Where the median is 0 the mean, and where that is 0 too, 1.
+    """
+    medians, means = np.median(distances, axis=0), distances.mean(axis=0)
+    return np.where(medians > 0, medians, np.where(means > 0, means, 1.0))
+
+
+def select_l1(model: GoldenFeature, norms: Mapping[str, float] | None = None) -> dict[str, float]:
+    """Features whose L1 distance has a weight, as weights for `lookalike.features.l1_hash.l1_visual_features`.
+
+    Parameters
+    ----------
+    model : GoldenFeature
+        Fitted.
+    norms : mapping of str to float, optional
+        Mean L1 norm of the vectors of each feature. Vectors are divided by their norms before they are hashed; with
+        `norms`, the weights make up for that.
+
+    Returns
+    -------
+    dict of str to float
+        Above 0, with the sum 1; empty where no L1 distance has a weight.
+    """
+    check_is_fitted(model)
+    found = {
+        feature: float(weight / scale) * (1.0 if norms is None else norms[feature])
+        for feature, distance, weight, scale in zip(
+            model.features_, model.distance_names_, model.weights_, model.scales_, strict=True
+        )
+        if distance == "l1" and weight > 0
+    }
+    total = sum(found.values())
+    return {feature: weight / total for feature, weight in found.items() if weight > 0}
+
+
+def warm_up() -> None:
+    """Compile the kernel, or load it from numba's cache, so that timed runs do not."""
+    GoldenFeature(max_iter=1, random_state=0).fit_distances([("a", "l1")], np.zeros((1, 1)), np.ones((1, 1)))

@@ -1,0 +1,72 @@
+"""Tiny images, relevance and networks for the tests of the trainings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.datasets.relevance import RelevanceData
+from lookalike.deep.network import ConvolutionLayer, LowResolutionPath, NetworkConfiguration
+from lookalike.deep.training import ArrayImages
+from lookalike.learners.relevance_triplets import RelevanceTripletSampler
+
+SIZE, SHIFT = 16, 2
+N_CLASSES, PER_CLASS = 3, 12
+N = N_CLASSES * PER_CLASS
+
+
+def tiny(**changes: Any) -> NetworkConfiguration:
+    """Return a network for 16 x 16 pixels whose steps take a millisecond, with dropout."""
+    settings: dict[str, Any] = {
+        "name": "tiny",
+        "input_size": SIZE,
+        "convolutions": (ConvolutionLayer(6, 5, padding=2, normalised=True, pool=2, pool_stride=2),),
+        "fully_connected": (24, 12),
+        "low_resolution": (LowResolutionPath(2, channels=3, kernel=3, stride=2, pool=2, pool_stride=2),),
+        "embedding_width": 8,
+    }
+    return NetworkConfiguration(**(settings | changes))
+
+
+def pixels() -> np.ndarray:
+    """Return images (36, 20, 20, 3): the class is the direction of stripes, the instance their colour."""
+    random = np.random.default_rng(0)
+    side = SIZE + 2 * SHIFT
+    y, x = np.mgrid[:side, :side]
+    waves = [np.sin(1.1 * x), np.sin(1.1 * y), np.sin(0.8 * (x + y))]
+    images = np.empty((N, side, side, 3))
+    for row, shade in enumerate(shades()):
+        colour = np.array([1 - shade, 0.5, shade])
+        stripes = 127 + 90 * waves[row % N_CLASSES][:, :, None] * colour
+        images[row] = stripes + 40 * colour + random.normal(0, 12, (side, side, 3))
+    return np.clip(images, 0, 255).astype(np.uint8)
+
+
+def shades() -> np.ndarray:
+    """Return the position of every image between red and blue, in 0..1."""
+    return np.random.default_rng(1).random(N)
+
+
+def labels() -> np.ndarray:
+    return np.arange(N) % N_CLASSES
+
+
+def source() -> ArrayImages:
+    return ArrayImages(pixels(), SIZE)
+
+
+def relevance(first: int = 0) -> RelevanceData:
+    """Return the relevance of all images: how near in shade, within a class; image ids start at `first`."""
+    shade = shades()
+    blocks = {}
+    for label in range(N_CLASSES):
+        rows = np.flatnonzero(labels() == label)
+        block = np.exp(-4 * np.abs(shade[rows, None] - shade[rows]))
+        np.fill_diagonal(block, 0)
+        blocks[str(label)] = block
+    return RelevanceData.from_blocks(np.arange(first, first + N), labels().astype(str), blocks)
+
+
+def sampler(seed: int = 0, **settings: Any) -> RelevanceTripletSampler:
+    return RelevanceTripletSampler(relevance(), random_state=seed, **settings)

@@ -1,0 +1,69 @@
+"""What every process of the parallel test does under torchrun: ``parallel_run.py FOLDER``."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from made_training import sampler, source, tiny
+
+from lookalike.deep import devices
+from lookalike.deep.network import DeepRankingNetwork
+from lookalike.deep.training import RankingSettings, Trained, train_ranking
+
+ONE_STEP = RankingSettings(
+    n_steps=1, batch=4, learning_rate=0.1, momentum=0.0, regularisation=0.0, schedule="constant", keep="last", gap=1.0
+)
+STEPS = RankingSettings(n_steps=40, batch=4, learning_rate=0.05, validation_interval=13, gap=0.5)
+HELD_OUT = np.array([[0, 3, 1], [1, 4, 2], [2, 5, 0], [6, 9, 12]])
+
+
+def one_step(**options: Any) -> Trained:
+    """Take one step on triplets of this process's own."""
+    return train_ranking(
+        DeepRankingNetwork(tiny(), random_state=2),
+        source(),
+        sampler(10 + devices.rank()),
+        ONE_STEP,
+        random_state=4,
+        device="cpu",
+        **options,
+    )
+
+
+def steps(**options: Any) -> Trained:
+    """Take some steps and look at held-out triplets between them."""
+    network = DeepRankingNetwork(tiny(), random_state=2)
+    return train_ranking(
+        network, source(), sampler(10 + devices.rank()), STEPS, validation=HELD_OUT, device="cpu", **options
+    )
+
+
+def save(trained: Trained, path: Path) -> None:
+    np.savez(path, **{name: tensor.numpy() for name, tensor in trained.network.state_dict().items()})
+    trained.curve.to_csv(path.with_suffix(".csv"), index=False)
+
+
+def main(folder: Path) -> None:
+    with devices.process_group(devices.choose_device("cpu")):
+        number = devices.rank()
+        save(one_step(), folder / f"one-{number}.npz")
+        save(steps(), folder / f"whole-{number}.npz")
+        running, halfway = folder / "run.pt", folder / "halfway.pt"
+
+        def keep(done: int, total: int) -> None:
+            """Keep what a kill at this step would leave (the first process alone is asked)."""
+            if done == 33:
+                shutil.copy(running, halfway)
+
+        steps(checkpoint=running, checkpoint_seconds=0.0, progress=keep)
+        resumed = steps(checkpoint=halfway, checkpoint_seconds=1000.0)
+        assert (resumed.fit["resumed"], resumed.fit["n_processes"]) == (1, 2)
+        save(resumed, folder / f"resumed-{number}.npz")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

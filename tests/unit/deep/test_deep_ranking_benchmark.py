@@ -1,0 +1,64 @@
+"""The benchmark of training steps: its peers compute the same loss, and its figures are written."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
+
+SCRIPT = Path(__file__).resolve().parents[3] / "benchmarks" / "deep_ranking.py"
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    specification = importlib.util.spec_from_file_location("deep_ranking_benchmark", SCRIPT)
+    assert specification is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_the_benchmark_writes_its_figures(
+    benchmark: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # processes of their own take seconds to start, and a large product takes some too
+    peak = benchmark.peak
+    monkeypatch.setattr(benchmark, "peak", lambda device, mixed, size: peak(device, mixed, 128))
+    monkeypatch.setattr(benchmark, "peak_bytes", lambda name, arguments: 10**9)
+    output = tmp_path / "speed.json"
+    arguments = ["deep_ranking.py", "--network", "small", "--repeat", "1", "--output", str(output)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    threads = torch.get_num_threads()
+    benchmark.main()
+    torch.set_num_threads(threads)
+    document = json.loads(output.read_text())
+    assert document["data"] == "random pixels"
+    assert "random pixels" in capsys.readouterr().out
+    results = {row["way"]: row for row in document["results"]}
+    assert tuple(results) == benchmark.WAYS
+    for row in results.values():
+        assert 0 < row["seconds_forward_and_backward"] <= row["seconds_per_step"]
+        assert row["share_of_peak"] > 0
+        assert row["operations_per_step"] > 3 * 6 * 10**6
+    plain = results["plain AlexNet"]
+    assert plain["n_parameters"] < results["lookalike"]["n_parameters"]
+    assert results["lookalike, three passes"]["operations_per_step"] == results["lookalike"]["operations_per_step"]
+
+
+def test_a_peer_that_computes_something_else_stops_it(benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark, "torch_normalisation", torch.sqrt)
+    with pytest.raises(SystemExit, match="torch's normalisation computes another loss"):
+        benchmark.check_agreement()
+
+
+def test_memory_is_printed_in_bytes(benchmark: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    from argparse import Namespace
+
+    benchmark.print_memory("lookalike", Namespace(network="small", triplets=1))
+    assert 10**8 < int(capsys.readouterr().out) < 10**11

@@ -1,0 +1,24 @@
+"""Describe all images by one hand-crafted feature, and measure every pair that is asked for."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.evaluation.triplet_systems import describe_system
+
+    from lookalike.evaluation.triplet_files import codebook_images, image_paths, write_system
+    from lookalike.files import read_table
+
+    manifest = read_table(snakemake.input.manifest)
+    rows, told = codebook_images(manifest)
+    result = describe_system(
+        snakemake.wildcards.system,
+        snakemake.params.settings,
+        image_paths(manifest, snakemake.params.folder),
+        rows,
+        read_table(snakemake.input.pairs),
+        seed=snakemake.params.seed,
+        codebook_from=told,
+        n_threads=snakemake.threads,
+        report=print,
+    )
+    write_system(result, snakemake.output)

@@ -1,0 +1,25 @@
+"""Embed the L1 visual features by weighted minhash and kernel PCA."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    from lookalike.evaluation.triplet_systems import (
+        L1HashSettings,
+        l1hashkpca_system,
+    )
+
+    from lookalike.evaluation.triplet_files import codebook_images, vectors_by_system, write_system
+    from lookalike.files import read_json, read_table
+
+    rows, told = codebook_images(read_table(snakemake.input.manifest))
+    result = l1hashkpca_system(
+        vectors_by_system(snakemake.input.vectors),
+        read_json(snakemake.input.golden)["l1_weights"],
+        rows,
+        read_table(snakemake.input.pairs),
+        L1HashSettings(**snakemake.params.settings),
+        seed=snakemake.params.seed,
+        codebook_from=told,
+        report=print,
+    )
+    write_system(result, snakemake.output)

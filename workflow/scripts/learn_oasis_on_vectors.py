@@ -1,0 +1,23 @@
+"""Learn OASIS on the vectors of another system, from training relevance."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    import numpy as np
+    from lookalike.evaluation.triplet_systems import OasisSettings, oasis_system
+
+    from lookalike.datasets.relevance import RelevanceData
+    from lookalike.evaluation.triplet_files import write_system
+    from lookalike.files import read_table
+
+    sampling = snakemake.params.sampling
+    result = oasis_system(
+        np.load(snakemake.input.vectors),
+        RelevanceData.load(snakemake.input.relevance),
+        read_table(snakemake.input.pairs),
+        OasisSettings(**snakemake.params.settings, **{key: sampling[key] for key in ("out_of_class", "margin")}),
+        seed=snakemake.params.seed,
+        system=snakemake.wildcards.system,
+        report=print,
+    )
+    write_system(result, snakemake.output)

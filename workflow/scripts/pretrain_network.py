@@ -1,0 +1,29 @@
+"""Train the ConvNet path to tell the training categories apart; goes on from its checkpoint after a kill."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log, append=True):
+    from pathlib import Path
+
+    import numpy as np
+
+    from lookalike.datasets.relevance import RelevanceData
+    from lookalike.deep.runs import NetworkRun, run_pretraining
+    from lookalike.evaluation.triplet_files import write_system
+    from lookalike.files import read_table
+
+    run = NetworkRun(
+        np.load(snakemake.input.pixels, mmap_mode="r"),
+        RelevanceData.load(snakemake.input.relevance),
+        read_table(snakemake.input.pairs),
+        settings=snakemake.params.settings,
+        sampling=snakemake.params.sampling,
+        seed=snakemake.params.seed,
+        n_threads=snakemake.threads,
+        checkpoint=Path(snakemake.output[0]).with_name("checkpoint.pt"),
+        checkpoint_seconds=snakemake.params.checkpoint_seconds,
+        report=lambda line: print(line, flush=True),
+    )
+    result = run_pretraining(run)
+    write_system(result, snakemake.output, model=result.save, filters=result.save_filters)
+    run.checkpoint.unlink(missing_ok=True)

@@ -1,0 +1,28 @@
+"""Read rated triplets, or make them from class folders, and list every pair of images that systems have to measure."""
+
+from lookalike.workflow_log import logged, progress_lines
+
+with logged(snakemake.log):
+    from pathlib import Path
+
+    from lookalike.evaluation.triplet_metrics import candidate_pairs
+
+    from lookalike.datasets.class_triplets import make_class_triplets
+    from lookalike.datasets.locate import remove_other_drawings
+    from lookalike.datasets.rated_triplets import read_release
+    from lookalike.files import replacing, write_table
+
+    settings, folder = dict(snakemake.params.settings), snakemake.params.folder
+    kind = settings.pop("kind")
+    threads = {"n_threads": snakemake.threads, "progress": progress_lines("images")}
+    if kind == "class_triplets":
+        rated = make_class_triplets(folder, settings, snakemake.params.seed, **threads)
+    else:
+        if kind == "synthetic_triplets":
+            remove_other_drawings(folder)
+        rated = read_release(folder, **threads)
+    print(rated.rejected.to_string())
+    rated.write(Path(snakemake.output.manifest).parent)
+    write_table(candidate_pairs(rated.triplets, rated.pool, rated.manifest), snakemake.output.pairs)
+    with replacing(snakemake.output.listing) as part:
+        part.write_text(snakemake.params.listing + "\n", encoding="utf-8")

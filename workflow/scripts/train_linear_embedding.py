@@ -1,0 +1,23 @@
+"""Learn a linear embedding of the single-scale network's features and the visual features together."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log):
+    import numpy as np
+
+    from lookalike.datasets.relevance import RelevanceData
+    from lookalike.deep.runs import NetworkRun, run_linear_embedding
+    from lookalike.evaluation.triplet_files import write_system
+    from lookalike.files import read_table
+
+    run = NetworkRun(
+        None,
+        RelevanceData.load(snakemake.input.relevance),
+        read_table(snakemake.input.pairs),
+        settings=snakemake.params.settings,
+        sampling=snakemake.params.sampling,
+        seed=snakemake.params.seed,
+        n_threads=snakemake.threads,
+        report=lambda line: print(line, flush=True),
+    )
+    write_system(run_linear_embedding(run, [np.load(file) for file in snakemake.input.parts]), snakemake.output)
