@@ -257,6 +257,7 @@ rule train_linear_embedding:
 
 rule score_triplets:
     input:
+        manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",
         pairs=f"{RESULTS}/pairs.parquet",
         distances=of_systems("distances.npy"),
@@ -274,7 +275,7 @@ rule score_triplets:
         "../../envs/learning.yaml"
     params:
         settings=lambda wildcards: FINEGRAINED[wildcards.dataset]["score"],
-        contrasts=lambda wildcards: contrast_pairs(triplet_systems(wildcards.dataset)),
+        contrasts=asked_contrasts,
         seed=SEED,
     script:
         "../scripts/score_triplets.py"

@@ -95,6 +95,16 @@ def of_systems(name, systems=triplet_systems):
     return lambda wildcards: expand(f"{SYSTEM}/{name}", dataset=wildcards.dataset, system=systems(wildcards.dataset))
 
 
+def chosen_percent(dataset):
+    """Share of out-of-class negatives that networks of the tables are trained with."""
+    return round(100 * FINEGRAINED[dataset]["sampler"]["out_of_class"])
+
+
+def asked_contrasts(wildcards):
+    """Pairs of systems that the paper's claims are about."""
+    return contrast_pairs(triplet_systems(wildcards.dataset), chosen_percent(wildcards.dataset))
+
+
 def triplet_runs(dataset, file):
     """What the tables of metrics and of fits of a fine-grained study are gathered from."""
     if file == "metrics.parquet":
@@ -166,7 +176,7 @@ def triplet_context_of(wildcards):
         "learned_not_run": no_training(dataset),
         "systems": triplet_systems(dataset),
         "k": study["score"]["k"],
-        "chosen_percent": round(100 * study["sampler"]["out_of_class"]),
+        "chosen_percent": chosen_percent(dataset),
     }
 
 

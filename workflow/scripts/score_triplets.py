@@ -14,7 +14,7 @@ with logged(snakemake.log):
     distances = {Path(file).parent.name: np.load(file) for file in snakemake.input.distances}
     k, resamples, seed = snakemake.params.settings["k"], snakemake.params.settings["resamples"], snakemake.params.seed
     ranked = outcomes(triplets, pairs, distances, k=k)
-    bootstrap = {"seed": seed, "k": k, "n_resamples": resamples}
+    bootstrap = {"seed": seed, "k": k, "n_resamples": resamples, "manifest": read_table(snakemake.input.manifest)}
     scores = intervals(ranked, triplets, pairs, **bootstrap)
     asked = snakemake.params.contrasts
     write_table(ranked, snakemake.output.outcomes)

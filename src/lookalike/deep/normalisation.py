@@ -33,7 +33,8 @@ def local_response_normalisation(maps: Tensor) -> Tensor:
     """
     with torch.autocast(maps.device.type, enabled=False):
         maps = maps.to(torch.promote_types(maps.dtype, torch.float32))
-        normalised: Tensor = _LocalResponseNormalisation.apply(maps)
+        operation: Any = _LocalResponseNormalisation.apply
+        normalised: Tensor = operation(maps)
         return normalised
 
 

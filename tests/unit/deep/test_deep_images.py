@@ -119,5 +119,5 @@ def test_fingerprints_tell_sources_apart(pixels: np.ndarray, files: list[Path]) 
     ],
 )
 def test_arrays_that_are_no_images_are_refused(pixels: np.ndarray, input_size: int) -> None:
-    with pytest.raises(ValueError, match="pixels|images must be"):
+    with pytest.raises(ValueError, match=r"pixels|images must be"):
         ArrayImages(pixels, input_size)

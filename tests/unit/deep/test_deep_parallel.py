@@ -1,4 +1,4 @@
-"""Two processes of torch's own launcher: gradients are means over them, weights are equal, and a kill changes no bit."""
+"""Two processes of torch's own launcher: gradients are means, weights are equal, and a kill changes no bit."""
 
 from __future__ import annotations
 
