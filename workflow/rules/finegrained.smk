@@ -60,6 +60,7 @@ rule describe_images:
         manifest=f"{RESULTS}/manifest.parquet",
         pairs=f"{RESULTS}/pairs.parquet",
         listing=f"{RESULTS}/listing.txt",
+        kernels=compiled("evaluation/distances.py"),
         code=lambda wildcards: code("evaluation/triplet_systems.py", describer_file(wildcards.system)),
     output:
         [f"{SYSTEM}/{file}" for file in ("vectors.npy", "distances.npy", "fit.json")],
@@ -108,7 +109,7 @@ rule learn_l1hashkpca:
         pairs=f"{RESULTS}/pairs.parquet",
         golden=f"{RESULTS}/systems/golden-features/fit.json",
         vectors=described_systems,
-        kernels=compiled("features/l1_hash.py"),
+        kernels=compiled("features/l1_hash.py") + compiled("evaluation/distances.py"),
         code=code("evaluation/triplet_systems.py"),
     output:
         [f"{RESULTS}/systems/l1hashkpca/{file}" for file in ("vectors.npy", "distances.npy", "fit.json")],
@@ -175,7 +176,7 @@ rule pretrain_network:
         pixels=f"{RESULTS}/pixels.npy",
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
-        kernels=compiled("learners/relevance_triplets.py"),
+        kernels=compiled("learners/relevance_triplets.py") + compiled("evaluation/distances.py"),
         code=code("deep/runs.py"),
     output:
         [
@@ -204,7 +205,7 @@ rule train_network:
         pretrained=f"{RESULTS}/systems/convnet/model.npz",
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
-        kernels=compiled("learners/relevance_triplets.py"),
+        kernels=compiled("learners/relevance_triplets.py") + compiled("evaluation/distances.py"),
         code=code("deep/runs.py"),
     output:
         [
@@ -233,7 +234,7 @@ rule train_linear_embedding:
         parts=[f"{RESULTS}/systems/{part}/vectors.npy" for part in ("single-scale-ranking", "l1hashkpca")],
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
-        kernels=compiled("learners/relevance_triplets.py"),
+        kernels=compiled("learners/relevance_triplets.py") + compiled("evaluation/distances.py"),
         code=code("deep/runs.py"),
     output:
         [

@@ -3,10 +3,9 @@
 from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
-    from lookalike.evaluation.triplet_systems import GoldenSettings, golden_system
-
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.evaluation.triplet_files import vectors_by_system, write_system
+    from lookalike.evaluation.triplet_systems import GoldenSettings, golden_system
     from lookalike.files import read_table
 
     sampling = snakemake.params.sampling

@@ -4,10 +4,10 @@ from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
     import numpy as np
-    from lookalike.evaluation.triplet_systems import OasisSettings, oasis_system
 
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.evaluation.triplet_files import write_system
+    from lookalike.evaluation.triplet_systems import OasisSettings, oasis_system
     from lookalike.files import read_table
 
     sampling = snakemake.params.sampling

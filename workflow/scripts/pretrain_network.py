@@ -13,9 +13,9 @@ with logged(snakemake.log, append=True):
     from lookalike.files import read_table
 
     run = NetworkRun(
-        np.load(snakemake.input.pixels, mmap_mode="r"),
-        RelevanceData.load(snakemake.input.relevance),
-        read_table(snakemake.input.pairs),
+        pixels=np.load(snakemake.input.pixels, mmap_mode="r"),
+        relevance=RelevanceData.load(snakemake.input.relevance),
+        pairs=read_table(snakemake.input.pairs),
         settings=snakemake.params.settings,
         sampling=snakemake.params.sampling,
         seed=snakemake.params.seed,

@@ -6,8 +6,8 @@ with logged(snakemake.log):
     from pathlib import Path
 
     import numpy as np
-    from lookalike.evaluation.triplet_metrics import contrasts, intervals, outcomes, tidy_metrics
 
+    from lookalike.evaluation.triplet_metrics import contrasts, intervals, outcomes, tidy_metrics
     from lookalike.files import read_table, write_table
 
     triplets, pairs = read_table(snakemake.input.triplets), read_table(snakemake.input.pairs)

@@ -6,14 +6,13 @@ with logged(snakemake.log):
     import numpy as np
 
     from lookalike.datasets.relevance import RelevanceData
-    from lookalike.deep.runs import NetworkRun, run_linear_embedding
+    from lookalike.deep.runs import RankingRun, run_linear_embedding
     from lookalike.evaluation.triplet_files import write_system
     from lookalike.files import read_table
 
-    run = NetworkRun(
-        None,
-        RelevanceData.load(snakemake.input.relevance),
-        read_table(snakemake.input.pairs),
+    run = RankingRun(
+        relevance=RelevanceData.load(snakemake.input.relevance),
+        pairs=read_table(snakemake.input.pairs),
         settings=snakemake.params.settings,
         sampling=snakemake.params.sampling,
         seed=snakemake.params.seed,

@@ -23,7 +23,7 @@ from lookalike.deep.embedding import embed, first_layer_filters
 from lookalike.deep.images import ArrayImages, batches, load_pixels
 from lookalike.deep.linear_embedding import join_parts, train_linear_embedding
 from lookalike.deep.model_io import load_network, save_network
-from lookalike.deep.network import DeepRankingNetwork, NetworkConfiguration, paper, small
+from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, NetworkConfiguration, paper, small
 from lookalike.deep.training import PretrainingSettings, RankingSettings, Trained, hold_out, pretrain, train_ranking
 from lookalike.errors import LookalikeError
 from lookalike.evaluation.distances import pair_distances
@@ -41,6 +41,8 @@ Floats = npt.NDArray[np.float32]
 
 SINGLE_SCALE = "single-scale-ranking"
 """The one ranking network without low-resolution paths."""
+SIZES = {"paper": paper, "small": small}
+"""Configurations by the name that settings give them."""
 
 
 class EmbeddingResult(NamedTuple):
@@ -72,14 +74,12 @@ class NetworkResult(NamedTuple):
             np.savez(part, **first_layer_filters(self.trained.network))
 
 
-@dataclass(frozen=True)
-class NetworkRun:
-    """What every network of a data set is trained on, and how.
+@dataclass(frozen=True, kw_only=True)
+class RankingRun:
+    """What everything that is trained by the ranking loss on a data set shares.
 
     Parameters
     ----------
-    pixels : ndarray of uint8, shape (n_images, side, side, 3)
-        All images, row = image id, larger than the network's input by twice the shift.
     relevance : RelevanceData
         Training relevance.
     pairs : DataFrame
@@ -92,37 +92,60 @@ class NetworkRun:
         Root seed.
     n_threads : int
         Threads on a processor.
-    checkpoint : Path, optional
-        File that an interrupted training goes on from; the caller removes it.
-    checkpoint_seconds : float
-        Seconds between two of them.
     report : callable, optional
         Takes a line of text.
     """
 
-    pixels: Bytes | None
     relevance: RelevanceData
     pairs: pd.DataFrame
     settings: Mapping[str, Any]
     sampling: Mapping[str, Any]
     seed: int
     n_threads: int = 1
-    checkpoint: Path | None = None
-    checkpoint_seconds: float = 60.0
     report: Callable[[str], None] | None = field(default=None, compare=False)
 
     @cached_property
     def held_out(self) -> tuple[RelevanceData, npt.NDArray[np.int32]]:
         """Relevance of the images that are learned from, and triplets of image ids of the others."""
         validation = self.settings["validation"]
-        seed = integer_seed(self.seed, "networks", "validation")
         return hold_out(
             self.relevance,
             validation["share"],
             validation["triplets"],
-            random_state=seed,
+            random_state=integer_seed(self.seed, "networks", "validation"),
             **sampler_arguments(validation["sampling"]),
         )
+
+    def sampler(self) -> RelevanceTripletSampler:
+        """Return the source of triplets.
+
+        Its seed is the same for all networks: what differs between two of them is what their names say, and chance as
+        little as possible.
+        """
+        return RelevanceTripletSampler(
+            self.held_out[0],
+            random_state=integer_seed(self.seed, "networks", "triplets"),
+            **sampler_arguments(self.sampling),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkRun(RankingRun):
+    """What every network of a data set is trained on, and how.
+
+    Parameters
+    ----------
+    pixels : ndarray of uint8, shape (n_images, side, side, 3)
+        All images, row = image id, larger than the network's input by twice the shift.
+    checkpoint : Path, optional
+        File that an interrupted training goes on from; the caller removes it.
+    checkpoint_seconds : float
+        Seconds between two of them.
+    """
+
+    pixels: Bytes
+    checkpoint: Path | None = None
+    checkpoint_seconds: float = 60.0
 
     @cached_property
     def images(self) -> ArrayImages:
@@ -131,7 +154,7 @@ class NetworkRun:
 
     def configuration(self, *, multiscale: bool) -> NetworkConfiguration:
         """Return the configuration of the asked size."""
-        return {"paper": paper, "small": small}[self.settings["size"]](multiscale=multiscale)
+        return SIZES[self.settings["size"]](multiscale=multiscale)
 
     def training(self) -> dict[str, Any]:
         """Arguments that both trainings take."""
@@ -179,11 +202,11 @@ def stored_pixels(
     ndarray of uint8, shape (n_images, side, side, 3)
         Zero where an image cannot be used.
     """
-    side = {"paper": paper, "small": small}[size]().input_size + 2 * shift
+    side = SIZES[size]().input_size + 2 * shift
     paths = image_paths(manifest, folder)
-    usable = [row for row, path in enumerate(paths) if path is not None]
+    usable = {row: path for row, path in enumerate(paths) if path is not None}
     pixels = np.zeros((len(paths), side, side, 3), dtype=np.uint8)
-    pixels[usable] = load_pixels([paths[row] for row in usable], side, n_threads=n_threads, progress=progress)
+    pixels[list(usable)] = load_pixels(list(usable.values()), side, n_threads=n_threads, progress=progress)
     return pixels
 
 
@@ -204,7 +227,7 @@ def run_pretraining(run: NetworkRun) -> NetworkResult:
     LookalikeError
         When there are fewer than two categories to tell apart.
     """
-    learned, validation = run.held_out
+    learned, _ = run.held_out
     if learned.n_categories < 2:
         raise LookalikeError("pre-training needs at least two categories of training images: add folders to training/")
     names = {name: number for number, name in enumerate(sorted(set(run.relevance.labels)))}
@@ -244,16 +267,14 @@ def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]
         run.configuration(multiscale=system != SINGLE_SCALE),
         random_state=integer_seed(run.seed, "networks", "weights"),
     )
-    network.take_pretrained(load_network(pretrained))
-    # the same seeds for all networks: what differs between two of them is what their names say, and chance as little
-    # as possible
-    sampler = RelevanceTripletSampler(
-        learned, random_state=integer_seed(run.seed, "networks", "triplets"), **sampler_arguments(run.sampling)
-    )
+    classifier = load_network(pretrained)
+    if not isinstance(classifier, ClassificationNetwork):
+        raise LookalikeError(f"{pretrained} holds no network for classification: pre-train one")
+    network.take_pretrained(classifier)
     trained = train_ranking(
         network,
         run.images,
-        sampler,
+        run.sampler(),
         RankingSettings(**run.settings["ranking"], gap=run.settings["gap"]),
         rows=learned.image_id,
         validation=validation,
@@ -263,13 +284,12 @@ def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]
     return _measured(run, system, trained, run.settings["ranking"]["batch"])
 
 
-def run_linear_embedding(run: NetworkRun, parts: Sequence[Floats]) -> EmbeddingResult:
+def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> EmbeddingResult:
     """Train one linear layer on the vectors of other systems (section 6.5), and measure by its embedding.
 
     Parameters
     ----------
-    run : NetworkRun
-        Its pixels are not looked at.
+    run : RankingRun
     parts : sequence of ndarray of float32, shape (n_images, d_i)
         Vectors, row = image id, of the single-scale network and of the visual features. The latter come as their
         L1HashKPCA embedding: side by side, the features themselves have so many dimensions that a layer of the
@@ -290,9 +310,7 @@ def run_linear_embedding(run: NetworkRun, parts: Sequence[Floats]) -> EmbeddingR
     joined = join_parts(parts)
     embedding = train_linear_embedding(
         joined,
-        RelevanceTripletSampler(
-            learned, random_state=integer_seed(run.seed, "networks", "triplets"), **sampler_arguments(run.sampling)
-        ),
+        run.sampler(),
         settings,
         width=min(run.settings["linear_embedding"]["width"], joined.shape[1]),
         validation=validation,

@@ -6,12 +6,12 @@ what comes out. Smaller is more alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+import lookalike.evaluation._distance_kernels as kernels
 from lookalike.errors import LookalikeError
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 
-BLOCKS_ALIVE = 5
-"""Arrays of the size of a block of rows that are alive at once: both sides, and what a distance makes of them."""
+DISTANCES = ("l1", "l2", "chi2", "cosine")
+"""Names of `rowwise_distances`."""
 
 
 def rowwise_distances(A: ArrayLike, B: ArrayLike, name: str) -> Floats:
@@ -44,29 +44,55 @@ def rowwise_distances(A: ArrayLike, B: ArrayLike, name: str) -> Floats:
     ValueError
         When shapes differ, the name is unknown, or "chi2" meets a negative entry.
     """
-    if name not in _DISTANCES:
-        raise ValueError(f"there is no distance {name!r}: use one of {', '.join(DISTANCES)}")
     a, b = np.asarray(A, dtype=np.float32), np.asarray(B, dtype=np.float32)
     if a.ndim != 2 or a.shape != b.shape:
         raise ValueError(f"both sides need the same number of rows and columns, not {a.shape} and {b.shape}")
-    return _DISTANCES[name](a, b)
+    if name == "chi2" and ((a < 0).any() or (b < 0).any()):
+        raise ValueError("chi2 compares histograms, which have no negative entry: use another distance")
+    rows = np.arange(len(a))
+    return _measure(a, rows, b, rows, name)
 
 
-def pair_distances(
-    vectors: NDArray[np.floating], pairs: pd.DataFrame, distance: str, memory_bytes: int = 64_000_000
-) -> Floats:
+def distances_of_rows(vectors: NDArray[np.floating], left: ArrayLike, right: ArrayLike, name: str) -> Floats:
+    """Return the distance of pairs of rows of one array, none of which is copied.
+
+    Parameters
+    ----------
+    vectors : ndarray of float32, shape (n_images, d)
+        Also a memory-mapped one.
+    left, right : array-like of int, shape (n_pairs,)
+        Row numbers.
+    name : str
+        As of `rowwise_distances`. "chi2" takes negative entries too: it is then that of the positive and the negative
+        parts side by side, the sum of (a - b)^2 / (|a| + |b|).
+
+    Returns
+    -------
+    ndarray of float32, shape (n_pairs,)
+
+    Raises
+    ------
+    ValueError
+        When the name is unknown, or a row is not there.
+    """
+    first, second = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
+    if len(first) and not (min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) < len(vectors)):
+        raise ValueError(f"rows must be numbers from 0 to {len(vectors) - 1}")
+    array = np.asarray(vectors, dtype=np.float32)
+    return _measure(array, first, array, second, name)
+
+
+def pair_distances(vectors: NDArray[np.floating], pairs: pd.DataFrame, distance: str) -> Floats:
     """Return the distance of each pair of images.
 
     Parameters
     ----------
     vectors : ndarray of float32, shape (n_images, d)
-        Row = image id; memory-mapped ones are read in blocks. Images without a vector have NaN.
+        Row = image id. Images without a vector have NaN.
     pairs : DataFrame
         Columns ``query`` and ``candidate``: image ids.
     distance : str
         A name of `rowwise_distances`.
-    memory_bytes : int
-        About how much memory a block of pairs may take; one row is taken at least.
 
     Returns
     -------
@@ -83,13 +109,25 @@ def pair_distances(
             f"the pairs name image {max(queries.max(), candidates.max())} but there are vectors of {len(vectors)} "
             "images: describe the images of this manifest"
         )
-    result = np.empty(len(queries), dtype=np.float32)
-    block = max(1, memory_bytes // max(1, vectors.shape[1] * 4 * BLOCKS_ALIVE))
-    for start in range(0, len(queries), block):
-        rows = slice(start, start + block)
-        with np.errstate(over="ignore", invalid="ignore"):  # said of all pairs at once, below
-            result[rows] = rowwise_distances(vectors[queries[rows]], vectors[candidates[rows]], distance)
+    if distance == "chi2" and (vectors[np.unique(np.concatenate([queries, candidates]))] < 0).any():
+        raise ValueError("chi2 compares histograms, which have no negative entry: use another distance")
+    result = distances_of_rows(vectors, queries, candidates, distance)
     _check_finite(result, vectors, queries, candidates)
+    return result
+
+
+def warm_up() -> None:
+    """Compile every kernel, so that the jobs that follow find them in the cache."""
+    for name in DISTANCES:
+        rowwise_distances(np.zeros((1, 2)), np.ones((1, 2)), name)
+
+
+def _measure(a: Floats, left: NDArray[np.int64], b: Floats, right: NDArray[np.int64], name: str) -> Floats:
+    """Distances by a kernel, which takes contiguous rows."""
+    if name not in DISTANCES:
+        raise ValueError(f"there is no distance {name!r}: use one of {', '.join(DISTANCES)}")
+    result = np.empty(len(left), dtype=np.float32)
+    getattr(kernels, name)(np.ascontiguousarray(a), left, np.ascontiguousarray(b), right, result)
     return result
 
 
@@ -110,42 +148,3 @@ def _check_finite(
         f"{len(images)} images of the triplets or their pools have no vector, the first is image {images[0]}: describe "
         "them, or drop their triplets and take them out of the pools"
     )
-
-
-def _l1(a: Floats, b: Floats) -> Floats:
-    difference = a - b
-    np.abs(difference, out=difference)
-    return np.asarray(difference.sum(axis=1, dtype=np.float64), dtype=np.float32)
-
-
-def _l2(a: Floats, b: Floats) -> Floats:
-    difference = a - b
-    np.multiply(difference, difference, out=difference)
-    return np.asarray(np.sqrt(difference.sum(axis=1, dtype=np.float64)), dtype=np.float32)
-
-
-def _chi2(a: Floats, b: Floats) -> Floats:
-    if (a < 0).any() or (b < 0).any():
-        raise ValueError("chi2 compares histograms, which have no negative entry: use another distance")
-    difference, total = a - b, a + b
-    np.multiply(difference, difference, out=difference)
-    total[total == 0] = 1
-    difference /= total
-    return np.asarray(difference.sum(axis=1, dtype=np.float64), dtype=np.float32)
-
-
-def _cosine(a: Floats, b: Floats) -> Floats:
-    products = [(x * y).sum(axis=1, dtype=np.float64) for x, y in ((a, b), (a, a), (b, b))]
-    norms = np.sqrt(products[1]) * np.sqrt(products[2])
-    distances = np.ones(len(a))
-    np.divide(products[0], norms, out=distances, where=norms > 0)
-    np.subtract(1, distances, out=distances, where=norms > 0)
-    distances[(products[1] == 0) & (products[2] == 0)] = 0
-    distances[np.isnan(norms)] = np.nan
-    # rounding: a row and its copy are at distance 0 and not a hair below or above
-    return np.where((a == b).all(axis=1), 0, np.maximum(distances, 0)).astype(np.float32)
-
-
-_DISTANCES: dict[str, Callable[[Floats, Floats], Floats]] = {"l1": _l1, "l2": _l2, "chi2": _chi2, "cosine": _cosine}
-DISTANCES = tuple(_DISTANCES)
-"""Names of `rowwise_distances`."""

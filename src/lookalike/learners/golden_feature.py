@@ -18,9 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from lookalike.learners._max_margin_kernels import dual_pass
 from lookalike.learners.triplets import RandomState, as_seed, check_triplets
 
-BLOCK_BYTES = 64_000_000
-"""Of the rows on each side of the pairs that are compared at a time."""
-
 
 class Component(NamedTuple):
     """Vectors and the distance that compares them.
@@ -57,25 +54,13 @@ def component_distances(
     ndarray of shape (n, number of components), float64
     """
     # the distances are asked for here only: their module is a reader of learners
-    from lookalike.evaluation.distances import rowwise_distances
+    from lookalike.evaluation.distances import distances_of_rows
 
     left, right = np.asarray(left_rows, dtype=np.int64), np.asarray(right_rows, dtype=np.int64)
     table = np.empty((len(left), len(components)))
     for column, (_, vectors, distance) in enumerate(components):
-        block = max(1, BLOCK_BYTES // max(1, vectors[:1].nbytes))
-        for start in range(0, len(left), block):
-            sides = [np.asarray(vectors[rows[start : start + block]]) for rows in (left, right)]
-            if distance == "chi2":
-                sides = _both_signs(sides)
-            table[start : start + block, column] = rowwise_distances(sides[0], sides[1], distance)
+        table[:, column] = distances_of_rows(vectors, left, right, distance)
     return table
-
-
-def _both_signs(sides: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
-    """Split rows into positive and negative parts where any value is negative."""
-    if not any((side < 0).any() for side in sides):
-        return sides
-    return [np.hstack([np.maximum(side, 0), np.maximum(-side, 0)]) for side in sides]
 
 
 class GoldenFeature(BaseEstimator):  # type: ignore[misc]

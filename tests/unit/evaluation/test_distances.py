@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import LookalikeError
-from lookalike.evaluation.distances import DISTANCES, pair_distances, rowwise_distances
+from lookalike.evaluation.distances import DISTANCES, distances_of_rows, pair_distances, rowwise_distances
 
 
 def written_out(a: list[float], b: list[float], name: str) -> float:
@@ -63,13 +64,43 @@ def pairs_of(query: list[int], candidate: list[int]) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("name", DISTANCES)
-@pytest.mark.parametrize("memory_bytes", [1, 1000, 10**8])
-def test_blocks_of_pairs_change_nothing(name: str, memory_bytes: int) -> None:
+def test_rows_by_number_are_those_rows_also_of_a_memory_map(name: str, tmp_path: Path) -> None:
     random = np.random.default_rng(0)
-    vectors = random.random((20, 7)).astype(np.float32)
+    vectors = random.random((20, 700)).astype(np.float32)
     query, candidate = random.integers(20, size=(2, 50)).tolist()
-    found = pair_distances(vectors, pairs_of(query, candidate), name, memory_bytes)
-    np.testing.assert_array_equal(found, rowwise_distances(vectors[query], vectors[candidate], name))
+    expected = rowwise_distances(vectors[query], vectors[candidate], name)
+    np.testing.assert_array_equal(distances_of_rows(vectors, query, candidate, name), expected)
+    np.save(tmp_path / "vectors.npy", vectors)
+    mapped = np.load(tmp_path / "vectors.npy", mmap_mode="r")
+    np.testing.assert_array_equal(pair_distances(mapped, pairs_of(query, candidate), name), expected)
+
+
+def test_long_rows_are_summed_as_exactly_as_in_double_precision() -> None:
+    random = np.random.default_rng(0)
+    a, b = random.random((2, 3, 20_000)).astype(np.float32)
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    exact = {
+        "l1": abs(x - y).sum(axis=1),
+        "l2": np.sqrt(((x - y) ** 2).sum(axis=1)),
+        "chi2": ((x - y) ** 2 / (x + y)).sum(axis=1),
+        "cosine": 1 - (x * y).sum(axis=1) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1),
+    }
+    for name, expected in exact.items():
+        np.testing.assert_allclose(rowwise_distances(a, b, name), expected, rtol=1e-5)
+
+
+def test_chi2_of_signed_rows_is_that_of_both_parts_side_by_side() -> None:
+    rows = np.random.default_rng(1).normal(size=(6, 40)).astype(np.float32)
+    left, right = [0, 1, 2], [3, 4, 5]
+    parts = np.hstack([np.maximum(rows, 0), np.maximum(-rows, 0)])
+    expected = rowwise_distances(parts[left], parts[right], "chi2")
+    np.testing.assert_allclose(distances_of_rows(rows, left, right, "chi2"), expected, rtol=1e-5)
+
+
+def test_rows_that_are_not_there_are_refused() -> None:
+    for wrong in (-1, 5):
+        with pytest.raises(ValueError, match="from 0 to 4"):
+            distances_of_rows(np.ones((5, 2), np.float32), [0], [wrong], "l1")
 
 
 def test_images_without_a_vector_are_counted_and_only_when_they_are_needed() -> None:

@@ -114,14 +114,6 @@ def test_component_distances_are_those_of_the_vectors_and_split_signs_for_chi2()
     np.testing.assert_allclose(found[:, 1], ratio[0] * split, rtol=1e-4)
 
 
-def test_blocks_do_not_change_distances(monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = np.random.default_rng(0).random((30, 4)).astype(np.float32)
-    left, right = np.arange(30), np.arange(30)[::-1]
-    whole = component_distances([Component("x", vectors, "cosine")], left, right)
-    monkeypatch.setattr("lookalike.learners.golden_feature.BLOCK_BYTES", 100)
-    np.testing.assert_array_equal(component_distances([Component("x", vectors, "cosine")], left, right), whole)
-
-
 def test_scales_are_medians_unless_they_are_zero() -> None:
     table = np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [7.0, 6.0, 0.0]])
     np.testing.assert_array_equal(distance_scales(table), [3.0, 2.0, 1.0])
