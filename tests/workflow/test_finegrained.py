@@ -121,8 +121,8 @@ def test_every_exhibit_says_that_it_is_synthetic(studied: Project) -> None:
 def test_a_finished_study_does_nothing_again_and_an_edit_reruns_what_it_changes(studied: Project) -> None:
     assert studied.planned(FINEGRAINED) == {}
     edited = {
-        "features/hog.py": ({"describe_images": 1, "train_network": 0}),
-        "deep/ranking.py": {"train_network": 4, "describe_images": 0, "read_triplets": 0},
+        "features/hog.py": ({"describe_images": 1, "train_network_demo_triplets": 0}),
+        "deep/ranking.py": {"train_network_demo_triplets": 2, "describe_images": 0, "read_triplets": 0},
     }
     for module, expected in edited.items():
         file = studied.folder / "src/lookalike" / module

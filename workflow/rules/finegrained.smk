@@ -161,6 +161,7 @@ rule read_pixels:
         f"{LOGS}/read_pixels.log",
     wildcard_constraints:
         dataset=one_of(FINEGRAINED),
+    priority: 1
     conda:
         "../../envs/deep.yaml"
     threads: 8
@@ -179,14 +180,12 @@ rule pretrain_network:
         kernels=compiled("learners/relevance_triplets.py") + compiled("evaluation/distances.py"),
         code=code("deep/runs.py"),
     output:
-        [
-            f"{RESULTS}/systems/convnet/{file}"
-            for file in ("model.npz", "filters.npz", "vectors.npy", "distances.npy", "curve.parquet", "fit.json")
-        ],
+        [f"{RESULTS}/systems/convnet/{file}" for file in NETWORK_FILES],
     log:
         f"{LOGS}/networks/convnet.log",
     wildcard_constraints:
         dataset=one_of(FINEGRAINED),
+    priority: 1
     conda:
         "../../envs/deep.yaml"
     threads: lambda wildcards: FINEGRAINED[wildcards.dataset]["network"]["threads"]
@@ -199,34 +198,47 @@ rule pretrain_network:
         "../scripts/pretrain_network.py"
 
 
-rule train_network:
-    input:
-        pixels=f"{RESULTS}/pixels.npy",
-        pretrained=f"{RESULTS}/systems/convnet/model.npz",
-        relevance=f"{RESULTS}/relevance.npz",
-        pairs=f"{RESULTS}/pairs.parquet",
-        kernels=compiled("learners/relevance_triplets.py") + compiled("evaluation/distances.py"),
-        code=code("deep/runs.py"),
-    output:
-        [
-            f"{SYSTEM}/{file}"
-            for file in ("model.npz", "filters.npz", "vectors.npy", "distances.npy", "curve.parquet", "fit.json")
-        ],
-    log:
-        f"{LOGS}/networks/{{system}}.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-        system="single-scale-ranking|deep-ranking|multiscale-(weighted|uniform)-[0-9]+",
-    conda:
-        "../../envs/deep.yaml"
-    threads: lambda wildcards: FINEGRAINED[wildcards.dataset]["network"]["threads"]
-    params:
-        settings=network_settings("ranking", "gap"),
-        sampling=sampling_of,
-        checkpoint_seconds=lambda wildcards: FINEGRAINED[wildcards.dataset]["network"]["checkpoint_seconds"],
-        seed=SEED,
-    script:
-        "../scripts/train_network.py"
+# the networks are the longest chain of jobs, so they go first. One that was killed goes on from its checkpoint, which stands beside its files until they are there
+for studied_dataset in FINEGRAINED:
+    for job_size in jobs_of_networks(studied_dataset):
+
+        rule:
+            name:
+                f"train_{job_size}_{studied_dataset}"
+            input:
+                pixels=f"{RESULTS}/pixels.npy",
+                pretrained=f"{RESULTS}/systems/convnet/model.npz",
+                relevance=f"{RESULTS}/relevance.npz",
+                pairs=f"{RESULTS}/pairs.parquet",
+                kernels=compiled("learners/relevance_triplets.py") + compiled("evaluation/distances.py"),
+                code=code("deep/runs.py"),
+            output:
+                (
+                    [f"{SYSTEM}/{file}" for file in NETWORK_FILES]
+                    if job_size == "network"
+                    else expand(
+                        f"{SYSTEM}/{{file}}",
+                        system=networks_of_job(studied_dataset, "study"),
+                        file=NETWORK_FILES,
+                        allow_missing=True,
+                    )
+                ),
+            log:
+                f"{LOGS}/networks/{{system}}.log" if job_size == "network" else f"{LOGS}/networks/sampling_study.log",
+            wildcard_constraints:
+                dataset=studied_dataset,
+                system=one_of(networks_of_job(studied_dataset, job_size)),
+            priority: 1
+            conda:
+                "../../envs/deep.yaml"
+            threads: lambda wildcards: FINEGRAINED[wildcards.dataset]["network"]["threads"]
+            params:
+                settings=network_settings("ranking", "gap"),
+                samplings=samplings_of_job,
+                checkpoint_seconds=lambda wildcards: FINEGRAINED[wildcards.dataset]["network"]["checkpoint_seconds"],
+                seed=SEED,
+            script:
+                "../scripts/train_networks.py"
 
 
 rule train_linear_embedding:
@@ -245,6 +257,7 @@ rule train_linear_embedding:
         f"{LOGS}/networks/linear_embedding.log",
     wildcard_constraints:
         dataset=one_of(FINEGRAINED),
+    priority: 1
     conda:
         "../../envs/deep.yaml"
     threads: lambda wildcards: FINEGRAINED[wildcards.dataset]["network"]["threads"]

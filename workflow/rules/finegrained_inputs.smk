@@ -11,6 +11,7 @@ SYSTEM = f"{RESULTS}/systems/{{system}}"
 # OASIS on the vectors of another system
 ON_VECTORS = {"oasis": "l1hashkpca", "oasis-on-single-scale-ranking": "single-scale-ranking"}
 EMBEDDED = "single-scale-and-visual-feature"
+NETWORK_FILES = ["model.npz", "filters.npz", "vectors.npy", "distances.npy", "curve.parquet", "fit.json"]
 
 TRIPLET_NUMBER_FILES = {
     "intervals": f"{RESULTS}/intervals.parquet",
@@ -73,6 +74,18 @@ def ranking_networks(dataset):
     return ["single-scale-ranking", "deep-ranking", *sampled_networks(dataset)]
 
 
+def networks_of_job(dataset, jobs):
+    """Networks trained by the ranking loss that have a job each, or those of the sampling study that share one."""
+    shared = FINEGRAINED[dataset].get("sampling_study", {}).get("jobs") == "study"
+    sampled = list(sampled_networks(dataset)) if shared else []
+    return sampled if jobs == "study" else [system for system in ranking_networks(dataset) if system not in sampled]
+
+
+def jobs_of_networks(dataset):
+    """Sizes of jobs that there are networks for."""
+    return [jobs for jobs in ("network", "study") if networks_of_job(dataset, jobs)]
+
+
 def triplet_systems(dataset):
     """Every system that is run on a data set, in the order of the tables."""
     learned = [] if no_training(dataset) else ["l1hashkpca", "oasis", "golden-features"]
@@ -118,12 +131,22 @@ def described_systems(wildcards):
 
 
 def sampling_of(wildcards):
-    """How a network's triplets are sampled."""
-    study = FINEGRAINED[wildcards.dataset]
-    share, weighted = sampled_networks(wildcards.dataset).get(
-        wildcards.get("system"), (study["sampler"]["out_of_class"], True)
-    )
-    return study["sampler"] | {"out_of_class": share, "weighted": weighted}
+    """How the triplets of a network, or of what else learns from them, are sampled."""
+    return sampling(wildcards.dataset, wildcards.get("system"))
+
+
+def sampling(dataset, system=None):
+    """Settings of the sampler for a system."""
+    sampler = FINEGRAINED[dataset]["sampler"]
+    share, weighted = sampled_networks(dataset).get(system, (sampler["out_of_class"], True))
+    return sampler | {"out_of_class": share, "weighted": weighted}
+
+
+def samplings_of_job(wildcards):
+    """How the triplets of every network of a job are sampled, by system."""
+    system = wildcards.get("system")
+    systems = [system] if system else networks_of_job(wildcards.dataset, "study")
+    return {system: sampling(wildcards.dataset, system) for system in systems}
 
 
 def network_settings(*trainings):

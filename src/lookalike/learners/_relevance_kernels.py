@@ -72,16 +72,6 @@ class Choice(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def sort_rows(start: NDArray[np.int64], images: NDArray[np.int32], values: NDArray[np.float32]) -> None:
-    """Sort each row by rising relevance, in place; equal ones stay in the order of the images."""
-    for row in range(start.shape[0] - 1):
-        begin, end = start[row], start[row + 1]
-        order = np.argsort(values[begin:end], kind="mergesort")
-        images[begin:end] = images[begin:end][order]
-        values[begin:end] = values[begin:end][order]
-
-
-@njit(cache=True, nogil=True)
 def _keeps_margin(positive: Any, negative: Any, margin: float) -> bool:
     """Whether the positive is the more relevant one, by the margin at least (equation 8)."""
     return bool(negative < positive and np.float64(positive) - np.float64(negative) >= margin)

@@ -371,8 +371,9 @@ def _check_arguments(
 def _rows(relevance: RelevanceData, choice: kernels.Choice) -> kernels.Rows:
     matrix = relevance.relevance
     start, in_order = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
-    images, values = in_order.copy(), matrix.data.copy()
-    kernels.sort_rows(start, images, values)
+    # each row by rising relevance; equal ones stay in the order of the images
+    by_relevance = np.lexsort((matrix.data, np.repeat(np.arange(len(start) - 1), np.diff(start))))
+    images, values = in_order[by_relevance], matrix.data[by_relevance]
     if choice.weighted:
         weights = np.minimum(values.astype(np.float64), choice.positive_threshold)
     else:

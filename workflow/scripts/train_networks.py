@@ -1,0 +1,34 @@
+"""Fine-tune networks by the ranking loss, from the pre-trained path; a killed one goes on from its checkpoint."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake.log, append=True):
+    from pathlib import Path
+
+    import numpy as np
+
+    from lookalike.datasets.relevance import RelevanceData
+    from lookalike.deep.runs import NetworkRun, run_ranking
+    from lookalike.evaluation.triplet_files import write_system
+    from lookalike.files import read_table
+
+    pixels = np.load(snakemake.input.pixels, mmap_mode="r")
+    relevance, pairs = RelevanceData.load(snakemake.input.relevance), read_table(snakemake.input.pairs)
+    for system, sampling in snakemake.params.samplings.items():
+        print(f"{system}:", flush=True)
+        outputs = [Path(file) for file in snakemake.output if Path(file).parent.name == system]
+        run = NetworkRun(
+            pixels=pixels,
+            relevance=relevance,
+            pairs=pairs,
+            settings=snakemake.params.settings,
+            sampling=sampling,
+            seed=snakemake.params.seed,
+            n_threads=snakemake.threads,
+            checkpoint=outputs[0].with_name("checkpoint.pt"),
+            checkpoint_seconds=snakemake.params.checkpoint_seconds,
+            report=lambda line: print(line, flush=True),
+        )
+        result = run_ranking(run, system, snakemake.input.pretrained)
+        write_system(result, outputs, model=result.save, filters=result.save_filters)
+        run.checkpoint.unlink(missing_ok=True)
