@@ -206,7 +206,7 @@ def triplet_context_of(wildcards):
 def describer_file(system):
     """The module that describes images for a hand-crafted baseline, inside the package."""
     described_by = DESCRIBERS[system].partition(":")[0]
-    return described_by.removeprefix("lookalike.").replace(".", "/") + ".py"
+    return str(Path(*described_by.split(".")[1:]).with_suffix(".py"))
 
 
 def picture_inputs(wildcards):

@@ -175,6 +175,13 @@ class Nuisance:
     noise: float
 
 
+def _draw_speck(rng: np.random.Generator) -> Speck:
+    x, y = map(float, rng.random(2))
+    radius = float(rng.uniform(0.01, 0.045))
+    turn, hue, light = map(float, rng.random(3))
+    return Speck(x, y, radius, turn, hue, light)
+
+
 def draw_nuisance(rng: np.random.Generator, difficulty: float) -> Nuisance:
     """Draw the chance of one image.
 
@@ -190,10 +197,7 @@ def draw_nuisance(rng: np.random.Generator, difficulty: float) -> Nuisance:
         return float(rng.uniform(-scale, scale)) * amount
 
     n_specks = int(rng.binomial(14, 0.8 * difficulty))
-    specks = tuple(
-        Speck(*(float(value) for value in rng.random(2)), float(rng.uniform(0.01, 0.045)), *map(float, rng.random(3)))
-        for _ in range(n_specks)
-    )
+    specks = tuple(_draw_speck(rng) for _ in range(n_specks))
     return Nuisance(
         shift=(spread(0.12), spread(0.08)),
         tilt=spread(0.25),

@@ -53,6 +53,11 @@ class _Looks:
         )
 
 
+def _tone(light: float) -> FloatArray:
+    """One lightness, as `_rgb` takes it."""
+    return np.array([light], dtype=np.float32)
+
+
 def _rgb(light: FloatArray, chroma: float, hue: float) -> FloatArray:
     """Colours of one hue by their lightness, as RGB 0..255: from Oklab, in which equal steps look equal.
 
@@ -116,7 +121,7 @@ def paint(
     for speck in nuisance.specks:
         turn = 2 * np.pi * speck.turn
         corners = _turned(_CIRCLE[::4] * (1, 0.6), turn) * speck.radius * size + (speck.x * size, speck.y * size)
-        colour = _rgb(np.float32([0.35 + 0.5 * speck.light]), 0.10, speck.hue)
+        colour = _rgb(_tone(0.35 + 0.5 * speck.light), 0.10, speck.hue)
         _paint_flat(canvas, corners, colour)
     middle = np.array([0.5 + nuisance.shift[0], 0.5 + nuisance.shift[1]]) * size
     _paint_object(canvas, seed, category, looks, nuisance, middle)
@@ -149,7 +154,7 @@ def _mask(corners: Polygon, size: int) -> tuple[FloatArray, tuple[int, int, int,
     fine = Image.new("L", (int(right - left) * _FINER, int(bottom - top) * _FINER))
     inside = (corners - (left, top)) * _FINER
     ImageDraw.Draw(fine).polygon(inside.ravel().tolist(), fill=255)
-    cover = np.asarray(fine.reduce(_FINER), dtype=np.float32) / 255
+    cover = np.asarray(fine.reduce(_FINER), dtype=np.float32) / np.float32(255)
     return cover, (int(left), int(top), int(right), int(bottom))
 
 
@@ -168,7 +173,7 @@ def _paint_flat(canvas: FloatArray, corners: Polygon, colour: FloatArray) -> Non
 def _soft(cover: FloatArray, radius: float) -> FloatArray:
     """Blur a cover."""
     picture = Image.fromarray((255 * cover).astype(np.uint8)).filter(ImageFilter.BoxBlur(radius))
-    return np.asarray(picture, dtype=np.float32) / 255
+    return np.asarray(picture, dtype=np.float32) / np.float32(255)
 
 
 def _shade(cover: FloatArray, radius: float, nuisance: Nuisance) -> FloatArray:
@@ -176,8 +181,8 @@ def _shade(cover: FloatArray, radius: float, nuisance: Nuisance) -> FloatArray:
     relief = _soft(cover, radius)
     slope_y, slope_x = np.gradient(relief)
     lit = slope_x * np.float32(np.cos(nuisance.azimuth)) + slope_y * np.float32(np.sin(nuisance.azimuth))
-    shade: FloatArray = 0.80 + 0.24 * relief + np.float32(radius * (0.6 + 2 * nuisance.strength)) * lit
-    return shade
+    shade = 0.80 + 0.24 * relief + np.float32(radius * (0.6 + 2 * nuisance.strength)) * lit
+    return np.asarray(shade, dtype=np.float32)
 
 
 def _paint_object(
@@ -191,7 +196,7 @@ def _paint_object(
     _cast_shadow(canvas, [corners for corners, _ in parts], half, nuisance)
     tones = np.linspace(0.60 - looks.contrast / 2, 0.60 + looks.contrast / 2, 256, dtype=np.float32)
     table = _rgb(tones, 0.125, looks.object_hue)
-    plain = {1: _rgb(np.float32([0.46]), 0.10, looks.object_hue), 2: _rgb(np.float32([0.84]), 0.06, looks.object_hue)}
+    plain = {1: _rgb(_tone(0.46), 0.10, looks.object_hue), 2: _rgb(_tone(0.84), 0.06, looks.object_hue)}
     for corners, slot in parts:
         found = _mask(corners, size)
         if found is None:
@@ -225,11 +230,11 @@ def _paint_companion(canvas: FloatArray, looks: _Looks, nuisance: Nuisance, midd
     radius = 0.055 * size
     place = middle + 0.41 * size * np.array([np.cos(looks.companion), np.sin(looks.companion)])
     place = np.clip(place, 1.2 * radius, size - 1.2 * radius)
-    _paint_flat(canvas, _CIRCLE * radius * 1.22 + place, _rgb(np.float32([0.22]), 0.02, 0.7))
+    _paint_flat(canvas, _CIRCLE * radius * 1.22 + place, _rgb(_tone(0.22), 0.02, 0.7))
     found = _mask(_CIRCLE * radius + place, size)
     if found is not None:
         cover, box = found
-        pale = _rgb(np.float32([0.95]), 0.03, 0.25)
+        pale = _rgb(_tone(0.95), 0.03, 0.25)
         _blend(canvas, cover, box, pale * _shade(cover, max(0.5 * radius, 1), nuisance)[..., None])
 
 

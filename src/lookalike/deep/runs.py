@@ -65,13 +65,14 @@ class NetworkResult(NamedTuple):
 
     def save(self, path: Path) -> None:
         """Write the network with what its `fit` records of how it was made."""
-        about = {key: self.fit[key] for key in ("system", "settings", "n_steps") if key in self.fit}
+        about: dict[str, Any] = {key: self.fit[key] for key in ("system", "settings", "n_steps") if key in self.fit}
+        about["shift"] = self.fit["shift"]
         save_network(self.trained.network, path, about)
 
     def save_filters(self, path: Path) -> None:
         """Write the filters of the first layers (Figure 5), which are drawn where there is no torch."""
         with replacing(path) as part:
-            np.savez(part, **first_layer_filters(self.trained.network))
+            np.savez(part, allow_pickle=False, **first_layer_filters(self.trained.network))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -349,6 +350,7 @@ def _measured(run: NetworkRun, system: str, trained: Trained, batch: int) -> Net
     fit = {
         **trained.fit,
         "system": system,
+        "shift": run.images.shift,
         "dimensions": found.shape[1],
         "distance": "l2",
         "codebook_from": "",

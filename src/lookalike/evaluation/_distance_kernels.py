@@ -31,7 +31,7 @@ def l1(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
             part = np.float32(0)
             for j in range(start, min(start + STRETCH, d)):
                 part += abs(x[j] - y[j])
-            total += part
+            total += float(part)
         result[pair] = total
 
 
@@ -47,7 +47,7 @@ def l2(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
             for j in range(start, min(start + STRETCH, d)):
                 difference = x[j] - y[j]
                 part += difference * difference
-            total += part
+            total += float(part)
         result[pair] = np.sqrt(total)
 
 
@@ -64,7 +64,7 @@ def chi2(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
             for j in range(start, min(start + STRETCH, d)):
                 difference = x[j] - y[j]
                 part += difference * (difference / (abs(x[j]) + abs(y[j]) + smallest))
-            total += part
+            total += float(part)
         result[pair] = total
 
 
@@ -83,9 +83,9 @@ def cosine(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> Non
                 part_x += x[j] * x[j]
                 part_y += y[j] * y[j]
                 n_different += x[j] != y[j]
-            product += part
-            of_x += part_x
-            of_y += part_y
+            product += float(part)
+            of_x += float(part_x)
+            of_y += float(part_y)
         norms = np.sqrt(of_x) * np.sqrt(of_y)
         if np.isnan(norms):
             result[pair] = np.nan
