@@ -60,7 +60,7 @@ def test_the_example_of_own_landmarks_is_valid(settings: dict[str, Any]) -> None
 def test_only_the_small_simulated_log_belongs_to_the_demo(settings: dict[str, Any]) -> None:
     datasets = checked(settings, SCHEMA)["datasets"]
     demo = {name for name, data in datasets.items() if in_demo(data)}
-    assert demo == {"demo", "demo_landmarks", "websim_demo"}
+    assert demo == {"demo", "demo_landmarks", "websim_demo", "demo_triplets"}
     assert datasets["websim"]["simulation"]["n_images"] == 2_292_259 + 402_164
 
 

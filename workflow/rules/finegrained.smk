@@ -30,7 +30,12 @@ rule draw_triplet_images:
 rule read_triplets:
     input:
         drawn=drawn_triplet_shards,
-        code=code("datasets/rated_triplets.py", "datasets/class_triplets.py", "evaluation/triplet_metrics.py"),
+        code=code(
+            "datasets/rated_triplets.py",
+            "datasets/class_triplets.py",
+            "datasets/locate.py",
+            "evaluation/triplet_metrics.py",
+        ),
     output:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",
@@ -61,7 +66,9 @@ rule describe_images:
         pairs=f"{RESULTS}/pairs.parquet",
         listing=f"{RESULTS}/listing.txt",
         kernels=compiled("evaluation/distances.py"),
-        code=lambda wildcards: code("evaluation/triplet_systems.py", describer_file(wildcards.system)),
+        code=lambda wildcards: code(
+            "evaluation/triplet_description.py", "evaluation/triplet_files.py", describer_file(wildcards.system)
+        ),
     output:
         [f"{SYSTEM}/{file}" for file in ("vectors.npy", "distances.npy", "fit.json")],
     log:
@@ -85,7 +92,7 @@ rule learn_golden:
         pairs=f"{RESULTS}/pairs.parquet",
         vectors=described_systems,
         kernels=compiled("learners/golden_feature.py") + compiled("learners/relevance_triplets.py"),
-        code=code("evaluation/triplet_systems.py"),
+        code=code("evaluation/triplet_systems.py", "evaluation/triplet_files.py"),
     output:
         distances=f"{RESULTS}/systems/golden-features/distances.npy",
         fit=f"{RESULTS}/systems/golden-features/fit.json",
@@ -110,7 +117,7 @@ rule learn_l1hashkpca:
         golden=f"{RESULTS}/systems/golden-features/fit.json",
         vectors=described_systems,
         kernels=compiled("features/l1_hash.py") + compiled("evaluation/distances.py"),
-        code=code("evaluation/triplet_systems.py"),
+        code=code("evaluation/triplet_systems.py", "evaluation/triplet_files.py"),
     output:
         [f"{RESULTS}/systems/l1hashkpca/{file}" for file in ("vectors.npy", "distances.npy", "fit.json")],
     log:
@@ -132,7 +139,7 @@ rule learn_oasis_on_vectors:
         pairs=f"{RESULTS}/pairs.parquet",
         vectors=lambda wildcards: f"{RESULTS}/systems/{ON_VECTORS[wildcards.system]}/vectors.npy",
         kernels=compiled("learners/oasis.py") + compiled("learners/relevance_triplets.py"),
-        code=code("evaluation/triplet_systems.py"),
+        code=code("evaluation/triplet_systems.py", "evaluation/triplet_files.py"),
     output:
         [f"{SYSTEM}/{file}" for file in ("distances.npy", "fit.json")],
     log:
@@ -198,7 +205,7 @@ rule pretrain_network:
         "../scripts/pretrain_network.py"
 
 
-# the networks are the longest chain of jobs, so they go first. One that was killed goes on from its checkpoint, which stands beside its files until they are there
+# a network that was killed goes on from its checkpoint, which stands beside its files until they are there
 for studied_dataset in FINEGRAINED:
     for job_size in jobs_of_networks(studied_dataset):
 

@@ -3,8 +3,7 @@
 from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
-    from lookalike.evaluation.triplet_systems import describe_system
-
+    from lookalike.evaluation.triplet_description import describe_system
     from lookalike.evaluation.triplet_files import codebook_images, image_paths, write_system
     from lookalike.files import read_table
 

@@ -7,6 +7,7 @@ relevance of two images is a known function; chance (a `Nuisance`) shows in the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,13 +32,13 @@ class Factor(NamedTuple):
 
 FACTORS = (
     Factor("object_hue", 1.2, True),
-    Factor("background_hue", 0.55, True),
-    Factor("background_light", 1.0, False),
-    Factor("gradient", 0.4, False),
-    Factor("contrast", 0.55, False),
-    Factor("frequency", 1.05, False),
-    Factor("orientation", 0.65, False),
-    Factor("size", 1.05, False),
+    Factor("background_hue", 0.4, True),
+    Factor("background_light", 0.5, False),
+    Factor("gradient", 0.3, False),
+    Factor("contrast", 0.7, False),
+    Factor("frequency", 1.2, False),
+    Factor("orientation", 0.9, False),
+    Factor("size", 1.1, False),
     Factor("companion", 0.5, True),
 )
 """The factors in the order of a vector's entries: of the object's colour, of the background's colour, its brightness
@@ -66,6 +67,7 @@ class Category(NamedTuple):
     """Number of the family of `_materials`."""
 
 
+@lru_cache(maxsize=1024)
 def category_of(seed: int, number: int) -> Category:
     """Category of a set: no two alike, any two sharing a shape, a texture or neither.
 
@@ -133,7 +135,7 @@ def relevance_of(factors: FactorArray, others: FactorArray) -> FactorArray:
 
 
 class Speck(NamedTuple):
-    """A bit of clutter on the ground."""
+    """A bit of clutter, or a stain of the backdrop."""
 
     x: float
     y: float
@@ -157,7 +159,10 @@ class Nuisance:
     mirrored : bool
     offset : (float, float)
         Where on the texture's tile it is cut, in shares of the tile.
+    stains : tuple of Speck
+        Of the backdrop: large, and it shows through them.
     specks : tuple of Speck
+        Clutter before it.
     azimuth, strength, exposure, blur, noise : float
         Direction of the light (radians) and how much it models, exposure as a factor, blur (radius in pixels of an
         image of 96) and noise (standard deviation, of 255).
@@ -167,6 +172,7 @@ class Nuisance:
     tilt: float
     mirrored: bool
     offset: tuple[float, float]
+    stains: tuple[Speck, ...]
     specks: tuple[Speck, ...]
     azimuth: float
     strength: float
@@ -175,9 +181,9 @@ class Nuisance:
     noise: float
 
 
-def _draw_speck(rng: np.random.Generator) -> Speck:
+def _draw_speck(rng: np.random.Generator, radii: tuple[float, float]) -> Speck:
     x, y = map(float, rng.random(2))
-    radius = float(rng.uniform(0.01, 0.045))
+    radius = float(rng.uniform(*radii))
     turn, hue, light = map(float, rng.random(3))
     return Speck(x, y, radius, turn, hue, light)
 
@@ -196,17 +202,19 @@ def draw_nuisance(rng: np.random.Generator, difficulty: float) -> Nuisance:
     def spread(scale: float) -> float:
         return float(rng.uniform(-scale, scale)) * amount
 
-    n_specks = int(rng.binomial(14, 0.8 * difficulty))
-    specks = tuple(_draw_speck(rng) for _ in range(n_specks))
+    n_stains, n_specks = (int(rng.binomial(most, 0.8 * difficulty)) for most in (6, 14))
+    stains = tuple(_draw_speck(rng, (0.12, 0.34)) for _ in range(n_stains))
+    specks = tuple(_draw_speck(rng, (0.01, 0.045)) for _ in range(n_specks))
     return Nuisance(
-        shift=(spread(0.12), spread(0.08)),
+        shift=(spread(0.22), spread(0.16)),
         tilt=spread(0.25),
         mirrored=bool(rng.random() < 0.5),
         offset=(float(rng.random()), float(rng.random())),
+        stains=stains,
         specks=specks,
         azimuth=float(rng.uniform(0, np.pi)),
         strength=float(rng.uniform(0.1, 0.35)) * amount,
-        exposure=1 + spread(0.16),
+        exposure=1 + spread(0.25),
         blur=float(rng.uniform(0, 0.8)) * amount,
         noise=float(rng.uniform(2, 10)) * amount,
     )

@@ -45,8 +45,8 @@ class _Looks:
             background_hue=value["background_hue"],
             background_light=0.30 + 0.58 * value["background_light"],
             gradient=0.44 * (value["gradient"] - 0.5),
-            contrast=0.12 + 0.46 * value["contrast"],
-            zoom=0.62 * 3.0 ** value["frequency"],
+            contrast=0.20 + 0.42 * value["contrast"],
+            zoom=2.4 ** value["frequency"],
             angle=1.3 * (value["orientation"] - 0.5),
             height=0.40 + 0.38 * value["size"],
             companion=2 * np.pi * value["companion"],
@@ -118,11 +118,7 @@ def paint(
     """
     looks = _Looks.of(factors)
     canvas = _background(seed, looks, nuisance, size)
-    for speck in nuisance.specks:
-        turn = 2 * np.pi * speck.turn
-        corners = _turned(_CIRCLE[::4] * (1, 0.6), turn) * speck.radius * size + (speck.x * size, speck.y * size)
-        colour = _rgb(_tone(0.35 + 0.5 * speck.light), 0.10, speck.hue)
-        _paint_flat(canvas, corners, colour)
+    canvas = _paint_specks(canvas, nuisance)
     middle = np.array([0.5 + nuisance.shift[0], 0.5 + nuisance.shift[1]]) * size
     _paint_object(canvas, seed, category, looks, nuisance, middle)
     _paint_companion(canvas, looks, nuisance, middle)
@@ -137,6 +133,20 @@ def _background(seed: int, looks: _Looks, nuisance: Nuisance, size: int) -> Floa
     levels = np.clip((light - 0.05) * 256, 0, 255).astype(np.uint8)
     table = _rgb(np.linspace(0.05, 1.05, 256, dtype=np.float32), 0.075, looks.background_hue)
     return table[levels]
+
+
+def _paint_specks(canvas: FloatArray, nuisance: Nuisance) -> FloatArray:
+    """Return the backdrop with its stains, through which it shows, and the clutter before it."""
+    size = len(canvas)
+    fine = Image.fromarray(np.clip(canvas, 0, 255).astype(np.uint8))
+    fine = fine.resize((2 * size, 2 * size), Image.Resampling.NEAREST)
+    draw = ImageDraw.Draw(fine, "RGBA")
+    for specks, chroma, opacity in ((nuisance.stains, 0.075, 190), (nuisance.specks, 0.10, 255)):
+        for speck in specks:
+            corners = _turned(_CIRCLE * (1, 0.6), 2 * np.pi * speck.turn) * speck.radius + (speck.x, speck.y)
+            red, green, blue = (int(value) for value in _rgb(_tone(0.35 + 0.5 * speck.light), chroma, speck.hue)[0])
+            draw.polygon((2 * size * corners).ravel().tolist(), fill=(red, green, blue, opacity))
+    return np.asarray(fine.reduce(2)).astype(np.float32)
 
 
 def _turned(points: Polygon, angle: float) -> Polygon:
@@ -247,7 +257,7 @@ def _expose(canvas: FloatArray, nuisance: Nuisance, rng: np.random.Generator) ->
     np.clip(canvas, 0, 255, out=canvas)
     blur = nuisance.blur * size / _REFERENCE
     if blur > 0.1:
-        picture = Image.fromarray(canvas.astype(np.uint8)).filter(ImageFilter.GaussianBlur(blur))
+        picture = Image.fromarray(canvas.astype(np.uint8)).filter(ImageFilter.BoxBlur(blur))
         canvas = np.asarray(picture).astype(np.float32)
     canvas += np.float32(nuisance.noise) * rng.standard_normal((size, size, 1), dtype=np.float32) + 0.5
     np.clip(canvas, 0, 255, out=canvas)

@@ -40,7 +40,7 @@ from lookalike.seeds import generator
 if TYPE_CHECKING:
     import pandas as pd
 
-RECIPE = 1
+RECIPE = 2
 """Version of how images and ratings are drawn: to be raised whenever the same settings come to give others."""
 PARTS = ("training", "evaluation")
 """Folders of the images that may be learned from, and of those that are rated."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from lookalike.errors import LookalikeError
 if TYPE_CHECKING:
     from lookalike.datasets.relevance import RelevanceData
 
-Report = Callable[[str], None]
 Floats = npt.NDArray[np.float32]
 Features = Mapping[str, Floats]
 """System id of a hand-crafted feature to its vectors (N, d), a row per image id, NaN where there is none."""
@@ -113,13 +112,3 @@ def local_rows(triplets: npt.NDArray[np.int32], ids: npt.NDArray[np.int32]) -> n
     """Return triplets of image ids as rows of `ids`."""
     order = np.argsort(ids)
     return np.asarray(order[np.searchsorted(ids, triplets, sorter=order)], dtype=np.int32)
-
-
-def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings as JSON has them."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-
-
-def say(report: Report | None, line: str) -> None:
-    if report is not None:
-        report(line)

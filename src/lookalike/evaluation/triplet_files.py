@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float32]
+Report = Callable[[str], None]
+
+
+class SystemResult(NamedTuple):
+    """What a job writes of a system.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (N, d), float32, or None
+        A row per image id, NaN where an image cannot be used; None for a system without vectors.
+    distances : ndarray of shape (n_pairs,), float32
+        Aligned with the pairs; smaller is more similar.
+    fit : dict
+        JSON values: ``seconds``, ``settings``, sizes, ``processor``, ...
+    """
+
+    vectors: Floats | None
+    distances: Floats
+    fit: dict[str, Any]
 
 
 class Measured(Protocol):
@@ -123,3 +142,14 @@ def write_system(
             raise ValueError(f"this system has nothing to write to {output.name}")
         write = {".npy": write_array, ".json": write_json, ".parquet": write_table}[output.suffix]
         write(value, output)
+
+
+def say(report: Report | None, line: str) -> None:
+    """Report a line where somebody wants to know."""
+    if report is not None:
+        report(line)
+
+
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as JSON has them."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

@@ -19,15 +19,13 @@ from lookalike.errors import LookalikeError
 from lookalike.evaluation._triplet_training import (
     Features,
     Floats,
-    Report,
     draw_triplets,
-    plain,
-    say,
     stratified_folds,
     usable_rows,
     with_vectors,
 )
 from lookalike.evaluation.protocol import processor_name
+from lookalike.evaluation.triplet_files import Report, plain, say
 from lookalike.seeds import generator, integer_seed
 
 if TYPE_CHECKING:

@@ -13,6 +13,8 @@ from lookalike.datasets.relevance import RelevanceData
 from lookalike.errors import LookalikeError
 from lookalike.evaluation import triplet_systems as systems
 from lookalike.evaluation._triplet_training import draw_triplets, local_rows, stratified_folds
+from lookalike.evaluation.triplet_description import describe_system
+from lookalike.evaluation.triplet_files import SystemResult
 
 N_CATEGORIES, PER = 5, 28
 N = N_CATEGORIES * PER
@@ -62,7 +64,7 @@ def golden(world: dict) -> systems.GoldenResult:
 
 
 @pytest.fixture(scope="module")
-def hashed(world: dict, golden: systems.GoldenResult) -> systems.SystemResult:
+def hashed(world: dict, golden: systems.GoldenResult) -> SystemResult:
     settings = systems.L1HashSettings(n_components=20, n_hashes=256)
     return systems.l1hashkpca_system(
         world["features"],
@@ -122,7 +124,7 @@ def test_the_same_seed_gives_the_same_golden_feature(world: dict, golden: system
     np.testing.assert_array_equal(again.distances, golden.distances)
 
 
-def test_hashed_vectors_are_of_the_usable_images(world: dict, hashed: systems.SystemResult) -> None:
+def test_hashed_vectors_are_of_the_usable_images(world: dict, hashed: SystemResult) -> None:
     assert hashed.vectors is not None
     assert hashed.vectors.shape == (N, 20)
     assert np.isnan(hashed.vectors[0]).all()
@@ -135,9 +137,7 @@ def test_hashed_vectors_are_of_the_usable_images(world: dict, hashed: systems.Sy
     json.dumps(hashed.fit, allow_nan=False)
 
 
-def test_oasis_learns_on_training_images_and_is_better_than_its_start(
-    world: dict, hashed: systems.SystemResult
-) -> None:
+def test_oasis_learns_on_training_images_and_is_better_than_its_start(world: dict, hashed: SystemResult) -> None:
     # two directions matter, and the others are louder
     random = np.random.default_rng(0)
     vectors = np.hstack([world["truth"], 0.9 * random.normal(size=(N, 6))]).astype(np.float32)
@@ -215,7 +215,7 @@ def test_a_hand_crafted_feature_is_described_and_measured(tmp_path) -> None:
     pairs = pd.DataFrame({"query": [0, 1, 0], "candidate": [1, 3, 0]})
     settings = {"n_words": 5, "sizes": (16,)}
     lines: list[str] = []
-    result = systems.describe_system(
+    result = describe_system(
         "sift-like", settings, paths, [3, 4, 5, 2], pairs, seed=0, codebook_from="some", report=lines.append
     )
     assert result.vectors is not None
@@ -229,4 +229,4 @@ def test_a_hand_crafted_feature_is_described_and_measured(tmp_path) -> None:
     assert len(lines) == 2
     json.dumps(result.fit, allow_nan=False)
     with pytest.raises(LookalikeError, match="codebook"):
-        systems.describe_system("sift-like", settings, paths, [2], pairs, seed=0)
+        describe_system("sift-like", settings, paths, [2], pairs, seed=0)
