@@ -257,8 +257,19 @@ def _cross_check_triplets(config: Config, dataset: str, study: Config) -> None:
     for system, settings in study["features"].items():
         try:
             make_describer(system, **settings)
-        except (LookalikeError, TypeError, ValueError) as error:
+        except (LookalikeError, ValueError) as error:
             raise LookalikeError(f"config: {place}.features.{system}: {error}") from error
+        except TypeError as error:
+            raise LookalikeError(
+                f"config: {place}.features.{system}: a setting is of the wrong type in {settings}: look it up in the "
+                "docstring of the describer"
+            ) from error
+    shares = [study["sampler"]["out_of_class"], *(study.get("sampling_study") or {"out_of_class": []})["out_of_class"]]
+    fractions = [share for share in shares if abs(100 * share - round(100 * share)) > 1e-6]
+    if fractions:
+        raise LookalikeError(
+            f"config: {place}: a share of out-of-class negatives is a whole percent, such as 0.2, not {fractions[0]}"
+        )
 
 
 def _synthetic_names(config: Config, dataset: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 
+from lookalike.datasets.rated_triplets import has_grades, has_training_images
 from lookalike.exhibits import triplet_catalogue
 from lookalike.exhibits.triplet_context import FEATURES as HAND_CRAFTED
 from lookalike.exhibits.triplet_context import contrast_pairs
@@ -45,16 +46,30 @@ def drawn_triplet_shards(wildcards):
 def no_training(dataset):
     """Why nothing can be learned from relevance on a data set, as a sentence; empty if it can."""
     data = DATASETS[dataset]
-    if data["kind"] != "triplets" or (Path(data["path"]) / "training").is_dir():
+    if data["kind"] != "triplets" or has_training_images(Path(data["path"])) or is_measured(dataset, "oasis"):
         return ""
     return f"not run: put images to learn from into {data['path']}/training, in folders by category"
 
 
 @cache
-def no_torch():
+def graded(dataset):
+    """Whether relevance within a category has grades; without, all negatives are of other categories."""
+    data = DATASETS[dataset]
+    if data["kind"] != "triplets" or is_measured(dataset, "multiscale-uniform-000"):
+        return True
+    return has_grades(Path(data["path"]))
+
+
+def is_measured(dataset, system):
+    """Whether a system was measured before: results stay when what they were made from is away."""
+    return Path(f"results/{dataset}/systems/{system}/distances.npy").exists()
+
+
+@cache
+def no_torch(dataset):
     """Why networks cannot be trained, as a sentence; empty if they can. In conda environments torch is at hand."""
     deployed = {str(method).rpartition(".")[2].lower() for method in workflow.deployment_settings.deployment_method}
-    if "conda" in deployed or find_spec("torch") is not None:
+    if "conda" in deployed or find_spec("torch") is not None or is_measured(dataset, "deep-ranking"):
         return ""
     return "not run: install torch with `pip install lookalike[deep]`, or `make demo` in the project's folder"
 
@@ -62,7 +77,7 @@ def no_torch():
 def sampled_networks(dataset):
     """Networks of the sampling study that no table shows, by their id: share of out-of-class negatives, weighted."""
     study = FINEGRAINED[dataset]
-    if "sampling_study" not in study:
+    if not study.get("sampling_study") or not graded(dataset):
         return {}
     shares = [share for share in study["sampling_study"]["out_of_class"] if share != study["sampler"]["out_of_class"]]
     weighted = {f"multiscale-weighted-{round(100 * share):03d}": (share, True) for share in shares}
@@ -76,7 +91,7 @@ def ranking_networks(dataset):
 
 def networks_of_job(dataset, jobs):
     """Networks trained by the ranking loss that have a job each, or those of the sampling study that share one."""
-    shared = FINEGRAINED[dataset].get("sampling_study", {}).get("jobs") == "study"
+    shared = (FINEGRAINED[dataset].get("sampling_study") or {}).get("jobs") == "study"
     sampled = list(sampled_networks(dataset)) if shared else []
     return sampled if jobs == "study" else [system for system in ranking_networks(dataset) if system not in sampled]
 
@@ -91,7 +106,7 @@ def triplet_systems(dataset):
     learned = [] if no_training(dataset) else ["l1hashkpca", "oasis", "golden-features"]
     deep = (
         []
-        if no_training(dataset) or no_torch()
+        if no_training(dataset) or no_torch(dataset)
         else ["convnet", *ranking_networks(dataset), *list(ON_VECTORS)[1:], EMBEDDED]
     )
     return [*HAND_CRAFTED, *learned, *deep]
@@ -110,7 +125,7 @@ def of_systems(name, systems=triplet_systems):
 
 def chosen_percent(dataset):
     """Share of out-of-class negatives that networks of the tables are trained with."""
-    return round(100 * FINEGRAINED[dataset]["sampler"]["out_of_class"])
+    return round(100 * sampling(dataset)["out_of_class"])
 
 
 def asked_contrasts(wildcards):
@@ -139,7 +154,7 @@ def sampling(dataset, system=None):
     """Settings of the sampler for a system."""
     sampler = FINEGRAINED[dataset]["sampler"]
     share, weighted = sampled_networks(dataset).get(system, (sampler["out_of_class"], True))
-    return sampler | {"out_of_class": share, "weighted": weighted}
+    return sampler | {"out_of_class": share if graded(dataset) else 1.0, "weighted": weighted}
 
 
 def samplings_of_job(wildcards):
@@ -155,7 +170,7 @@ def network_settings(*trainings):
 
     def kept(wildcards):
         study = FINEGRAINED[wildcards.dataset]
-        validation = study["validation"] | {"sampling": study["sampler"]}
+        validation = study["validation"] | {"sampling": sampling(wildcards.dataset)}
         return {key: value for key, value in study["network"].items() if key not in others} | {"validation": validation}
 
     return kept
@@ -195,7 +210,7 @@ def triplet_context_of(wildcards):
         "title": data.get("title", dataset),
         "kind": data["kind"],
         "not_run": not_run(dataset),
-        "deep_not_run": no_torch(),
+        "deep_not_run": no_torch(dataset),
         "learned_not_run": no_training(dataset),
         "systems": triplet_systems(dataset),
         "k": study["score"]["k"],

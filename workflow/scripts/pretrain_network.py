@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log, append=True):
+with logged(snakemake.log):
     from pathlib import Path
 
     import numpy as np

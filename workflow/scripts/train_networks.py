@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log, append=True):
+with logged(snakemake.log):
     from pathlib import Path
 
     import numpy as np
@@ -14,6 +14,7 @@ with logged(snakemake.log, append=True):
 
     pixels = np.load(snakemake.input.pixels, mmap_mode="r")
     relevance, pairs = RelevanceData.load(snakemake.input.relevance), read_table(snakemake.input.pairs)
+    checkpoints = []
     for system, sampling in snakemake.params.samplings.items():
         print(f"{system}:", flush=True)
         outputs = [Path(file) for file in snakemake.output if Path(file).parent.name == system]
@@ -29,6 +30,9 @@ with logged(snakemake.log, append=True):
             checkpoint_seconds=snakemake.params.checkpoint_seconds,
             report=lambda line: print(line, flush=True),
         )
+        checkpoints.append(run.checkpoint)
         result = run_ranking(run, system, snakemake.input.pretrained)
         write_system(result, outputs, model=result.save, filters=result.save_filters)
-        run.checkpoint.unlink(missing_ok=True)
+    # only now: the outputs of a job that was killed go, and what is finished comes back from its last checkpoint
+    for checkpoint in checkpoints:
+        checkpoint.unlink(missing_ok=True)

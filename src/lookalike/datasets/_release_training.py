@@ -47,6 +47,22 @@ def training_files(files: Collection[str], rejections: Rejections) -> dict[str, 
     return found
 
 
+def has_training_images(root: Path) -> bool:
+    """Whether a release has a file in a folder of a category: what tells a plan that there may be relevance to learn."""
+    return any(
+        file.is_file() and not file.name.startswith(".")
+        for folder in _training_folders(root)
+        for category in folder.iterdir()
+        if category.is_dir()
+        for file in category.rglob("*")
+    )
+
+
+def has_grades(root: Path) -> bool:
+    """Whether a release grades the relevance of its training images; without, it is 1 within a category."""
+    return _relevance_file(root) is not None
+
+
 def training_relevance(
     root: Path, manifest: pd.DataFrame, content: np.ndarray, rejections: Rejections
 ) -> RelevanceData:
@@ -89,12 +105,15 @@ def training_relevance(
 
 def _relevance_file(root: Path) -> Path | None:
     """The file of relevance, whatever the case of its name."""
-    for folder in sorted(root.iterdir()):
-        if folder.name.casefold() == _FOLDER and folder.is_dir():
-            for file in sorted(folder.iterdir()):
-                if file.name.casefold() == _RELEVANCE_FILE and file.is_file():
-                    return file
-    return None
+    files = (file for folder in _training_folders(root) for file in sorted(folder.iterdir()))
+    return next((file for file in files if file.name.casefold() == _RELEVANCE_FILE and file.is_file()), None)
+
+
+def _training_folders(root: Path) -> list[Path]:
+    """The folder of training images, whatever the case of its name; none where the release is away."""
+    if not root.is_dir():
+        return []
+    return [folder for folder in sorted(root.iterdir()) if folder.name.casefold() == _FOLDER and folder.is_dir()]
 
 
 def _read_pairs(

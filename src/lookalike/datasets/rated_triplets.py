@@ -25,6 +25,8 @@ from lookalike.datasets._release_rows import (
     read_columns,
     read_rating_rows,
 )
+from lookalike.datasets._release_training import has_grades as has_grades
+from lookalike.datasets._release_training import has_training_images as has_training_images
 from lookalike.datasets._release_training import training_files, training_relevance
 from lookalike.datasets.relevance import RelevanceData
 from lookalike.errors import LookalikeError

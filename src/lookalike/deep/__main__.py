@@ -285,6 +285,8 @@ def _read_study(options: argparse.Namespace) -> tuple[pd.DataFrame, RelevanceDat
     from lookalike.datasets.relevance import RelevanceData
 
     manifest = _read_manifest(options.study)
+    if not (options.study / "relevance.npz").is_file():
+        raise LookalikeError(f"there is no {options.study / 'relevance.npz'}: name the folder of a study that has one")
     relevance = RelevanceData.load(options.study / "relevance.npz")
     if not relevance.n_images:
         raise LookalikeError(f"{options.study} has no training relevance: add training images to the data set")

@@ -6,6 +6,7 @@ numpy, of any plain type, are packed as bytes.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 import time
@@ -150,3 +151,11 @@ def checksum(arrays: Iterable[np.ndarray]) -> int:
 def weights_checksum(module: torch.nn.Module) -> int:
     """Return a checksum of all weights of a network."""
     return checksum(tensor.detach().cpu().numpy() for tensor in module.state_dict().values())
+
+
+def code_checksum() -> str:
+    """Return a checksum of the package's modules of networks, so that no run mixes two versions of them."""
+    found = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]

@@ -22,7 +22,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from lookalike.deep import devices
-from lookalike.deep.checkpoints import Checkpoint, weights_checksum
+from lookalike.deep.checkpoints import Checkpoint, code_checksum, weights_checksum
 from lookalike.deep.curves import Curve
 from lookalike.deep.images import ImageSource, fetch
 from lookalike.deep.loss import parameter_groups
@@ -153,6 +153,7 @@ class _Run:
             "images": task.source.fingerprint(),
             "stream": task.stream.fingerprint(),
             "initial weights": weights_checksum(task.network),
+            "code": code_checksum(),
         }
         self._checkpoint = Checkpoint(machine.checkpoint, machine.checkpoint_seconds, made_by)
 

@@ -151,4 +151,6 @@ def _check(path: Path, description: Any) -> None:
 
 
 def _foreign(path: Path) -> LookalikeError:
-    return LookalikeError(f"{path} is not a network of lookalike: give the path of a file that save_network wrote")
+    return LookalikeError(
+        f"{path} is not a network of lookalike: give a model.npz that the workflow or python -m lookalike.deep wrote"
+    )

@@ -31,6 +31,9 @@ from lookalike.learners.triplets import RandomState, as_seed, check_triplets
 if TYPE_CHECKING:
     from lookalike.datasets.relevance import RelevanceData
 
+LEAST_HELD_OUT = 3
+"""Images that an in-class triplet has."""
+
 
 def train_ranking(
     network: DeepRankingNetwork,
@@ -139,9 +142,17 @@ def hold_out(
         raise ValueError(f"the share of images to hold out must lie between 0 and 1, not {share!r}")
     seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(2)
     random = np.random.Generator(np.random.PCG64(int(seeds[0])))
+    if not relevance.n_images:
+        raise ValueError("there is no training image to hold out: add images with relevance")
     parts = [np.flatnonzero(relevance.category == number) for number in np.unique(relevance.category)]
     held_out = np.sort(np.concatenate([random.permutation(part)[: round(share * len(part))] for part in parts]))
     left = np.setdiff1d(np.arange(relevance.n_images), held_out)
+    counts = np.bincount(relevance.category[held_out], minlength=1)
+    if counts.max() < LEAST_HELD_OUT:
+        raise ValueError(
+            f"a share of {share:g} holds out at most {counts.max()} images of a category, and a triplet may need "
+            f"{LEAST_HELD_OUT}: raise the share of images to hold out, or add training images"
+        )
     scored = relevance.subset(held_out)
     drawn = RelevanceTripletSampler(scored, random_state=int(seeds[1]), **sampling).draw(n_triplets)
     return relevance.subset(left), scored.image_id[drawn]

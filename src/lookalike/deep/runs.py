@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -109,13 +110,14 @@ class RankingRun:
     def held_out(self) -> tuple[RelevanceData, npt.NDArray[np.int32]]:
         """Relevance of the images that are learned from, and triplets of image ids of the others."""
         validation = self.settings["validation"]
-        return hold_out(
-            self.relevance,
-            validation["share"],
-            validation["triplets"],
-            random_state=integer_seed(self.seed, "networks", "validation"),
-            **sampler_arguments(validation["sampling"]),
-        )
+        with told_in_a_sentence("validation"):
+            return hold_out(
+                self.relevance,
+                validation["share"],
+                validation["triplets"],
+                random_state=integer_seed(self.seed, "networks", "validation"),
+                **sampler_arguments(validation["sampling"]),
+            )
 
     def sampler(self) -> RelevanceTripletSampler:
         """Return the source of triplets.
@@ -123,11 +125,12 @@ class RankingRun:
         Its seed is the same for all networks: what differs between two of them is what their names say, and chance as
         little as possible.
         """
-        return RelevanceTripletSampler(
-            self.held_out[0],
-            random_state=integer_seed(self.seed, "networks", "triplets"),
-            **sampler_arguments(self.sampling),
-        )
+        with told_in_a_sentence("sampler"):
+            return RelevanceTripletSampler(
+                self.held_out[0],
+                random_state=integer_seed(self.seed, "networks", "triplets"),
+                **sampler_arguments(self.sampling),
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +169,15 @@ class NetworkRun(RankingRun):
             "checkpoint_seconds": self.checkpoint_seconds,
             "report": self.report,
         }
+
+
+@contextmanager
+def told_in_a_sentence(settings: str) -> Iterator[None]:
+    """Make of what the settings and the data of a user do not allow an error that a job tells without a traceback."""
+    try:
+        yield
+    except ValueError as error:
+        raise LookalikeError(f"{error} (settings of `{settings}`)") from error
 
 
 def sampler_arguments(sampling: Mapping[str, Any]) -> dict[str, Any]:

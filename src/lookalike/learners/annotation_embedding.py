@@ -21,6 +21,9 @@ LEARNED_ROWS = 10_000
 """Rows that an embedding is learned from at most: principal components and discriminants are settled by then."""
 EMBEDDED_ROWS = 4_096
 """Rows that are embedded at a time."""
+LEAST_SHRINKAGE = 0.01
+"""Of the covariance within categories. The estimate can be 0 where there are fewer images than dimensions, and unseen
+images then lie as far out as one likes."""
 PENALTY = 0.1
 """Of the logistic regression, on features of variance 1: its inverse regularisation."""
 
@@ -93,7 +96,8 @@ class AnnotationEmbedding(BaseEstimator):  # type: ignore[misc]
         self.features_ = sorted(features)
         self._projections = {name: self._project(features[name][rows], seed) for name in self.features_}
         projected = self._projected(features, rows)
-        self._discriminants = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(projected, labels)
+        shrinkage = max(LEAST_SHRINKAGE, _shrinkage(projected, labels))
+        self._discriminants = LinearDiscriminantAnalysis(solver="eigen", shrinkage=shrinkage).fit(projected, labels)
         self._regression = LogisticRegression(C=PENALTY, max_iter=200).fit(projected, labels)
         return self
 
@@ -144,3 +148,14 @@ class AnnotationEmbedding(BaseEstimator):  # type: ignore[misc]
         return np.hstack(
             [(features[name][rows] - mean) @ directions for name, (mean, directions) in self._projections.items()]
         )
+
+
+def _shrinkage(rows: NDArray[np.float64], labels: NDArray[Any]) -> float:
+    """Ledoit and Wolf's share of a round covariance in that within categories."""
+    from sklearn.covariance import ledoit_wolf_shrinkage
+
+    _, inverse = np.unique(labels, return_inverse=True)
+    sums = np.zeros((inverse.max() + 1, rows.shape[1]))
+    np.add.at(sums, inverse, rows)
+    within = rows - (sums / np.bincount(inverse)[:, None])[inverse]
+    return float(ledoit_wolf_shrinkage(within, assume_centered=True))
