@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from project import FINEGRAINED, Project
+from project import FINEGRAINED, Project, job_counts
+
+from lookalike.datasets.synthetic_triplets import SyntheticTriplets, write_images, write_ratings
 
 pytestmark = pytest.mark.workflow
 
@@ -141,3 +145,61 @@ def test_without_triplets_every_number_reads_not_run(new_project: Callable[[str]
     table = (project.folder / f"results/triplets/exhibits/{PAPER}/table1.md").read_text()
     assert "62.2" in table, "the printed number stands there all the same"
     assert "put a folder of rated triplets at data/triplets" in table
+
+
+def release(project: Project) -> Path:
+    """Put a small release at the place of the public one."""
+    folder = project.folder / "data/triplets"
+    spec = SyntheticTriplets(
+        n_categories=4, n_held_out=1, images_per_category=12, evaluation_images_per_category=8, n_triplets=30, size=48
+    )
+    write_images(spec, folder)
+    write_ratings(spec, folder)
+    return folder
+
+
+@needs_torch
+def test_what_a_release_holds_decides_what_is_learned_from_it(new_project: Callable[[str], Project]) -> None:
+    project = new_project("release")
+    folder = release(project)
+    trained = {"train_network_triplets", "pretrain_network", "learn_golden", "train_linear_embedding"}
+    assert project.planned("triplets")["train_network_triplets"] == 2 + 6, "two of the tables, six of Figure 6"
+    (folder / "training/relevance.csv").unlink()
+    assert project.planned("triplets")["train_network_triplets"] == 2, "no shares to vary where nothing is graded"
+    for image in folder.glob("training/*/*.jpg"):
+        image.unlink()
+    planned = project.planned("triplets")
+    assert planned["describe_images"] == 6
+    assert not trained & set(planned)
+
+
+def planned_without_torch(project: Project, folder: Path) -> dict[str, int]:
+    """How often each rule would run on a machine where torch is not found."""
+    (folder / "sitecustomize.py").write_text(
+        "import importlib.util as util\n"
+        "found = util.find_spec\n"
+        "util.find_spec = lambda name, *rest: None if name == 'torch' else found(name, *rest)\n"
+    )
+    done = subprocess.run(
+        project.command("--dry-run", FINEGRAINED),
+        cwd=project.folder,
+        env=project.environment() | {"PYTHONPATH": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stdout
+    return job_counts(done.stdout)
+
+
+@needs_torch
+def test_results_of_networks_stay_where_torch_is_gone(studied: Project, tmp_path: Path) -> None:
+    assert planned_without_torch(studied, tmp_path) == {}
+
+
+def test_without_torch_rows_of_networks_read_not_run(new_project: Callable[[str], Project], tmp_path: Path) -> None:
+    project = new_project("no-torch")
+    planned = planned_without_torch(project, tmp_path)
+    assert planned["learn_golden"] == 1
+    assert not [rule for rule in planned if "network" in rule or rule.startswith(("train_", "read_pixels"))]

@@ -48,7 +48,7 @@ def training_files(files: Collection[str], rejections: Rejections) -> dict[str, 
 
 
 def has_training_images(root: Path) -> bool:
-    """Whether a release has a file in a folder of a category: what tells a plan that there may be relevance to learn."""
+    """Whether a release has a file in a folder of a category, so that a plan knows that there may be relevance."""
     return any(
         file.is_file() and not file.name.startswith(".")
         for folder in _training_folders(root)
