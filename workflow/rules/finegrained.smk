@@ -138,6 +138,7 @@ rule learn_oasis_on_vectors:
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
         vectors=lambda wildcards: f"{RESULTS}/systems/{ON_VECTORS[wildcards.system]}/vectors.npy",
+        network=network_below,
         kernels=compiled("learners/oasis.py") + compiled("learners/relevance_triplets.py"),
         code=code("evaluation/triplet_systems.py", "evaluation/triplet_files.py"),
     output:

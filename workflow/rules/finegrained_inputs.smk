@@ -118,6 +118,12 @@ def trained_networks(dataset):
     return [system for system in triplet_systems(dataset) if system in networks]
 
 
+def network_below(wildcards):
+    """What the network recorded whose vectors OASIS learns on; nothing where they are not a network's."""
+    below = ON_VECTORS[wildcards.system]
+    return f"{RESULTS}/systems/{below}/fit.json" if below in ranking_networks(wildcards.dataset) else []
+
+
 def of_systems(name, systems=triplet_systems):
     """Input function of one file of every system."""
     return lambda wildcards: expand(f"{SYSTEM}/{name}", dataset=wildcards.dataset, system=systems(wildcards.dataset))

@@ -13,7 +13,10 @@ with logged(snakemake.log):
         vectors_by_system(snakemake.input.vectors),
         RelevanceData.load(snakemake.input.relevance),
         read_table(snakemake.input.pairs),
-        GoldenSettings(**snakemake.params.settings, **{key: sampling[key] for key in ("out_of_class", "margin")}),
+        GoldenSettings(
+            **snakemake.params.settings,
+            **{key: sampling[key] for key in ("out_of_class", "margin", "positive_threshold")},
+        ),
         seed=snakemake.params.seed,
         report=print,
     )

@@ -8,16 +8,22 @@ with logged(snakemake.log):
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.evaluation.triplet_files import write_system
     from lookalike.evaluation.triplet_systems import OasisSettings, oasis_system
-    from lookalike.files import read_table
+    from lookalike.files import read_json, read_table
 
     sampling = snakemake.params.sampling
     result = oasis_system(
         np.load(snakemake.input.vectors),
         RelevanceData.load(snakemake.input.relevance),
         read_table(snakemake.input.pairs),
-        OasisSettings(**snakemake.params.settings, **{key: sampling[key] for key in ("out_of_class", "margin")}),
+        OasisSettings(
+            **snakemake.params.settings,
+            **{key: sampling[key] for key in ("out_of_class", "margin", "positive_threshold")},
+        ),
         seed=snakemake.params.seed,
         system=snakemake.wildcards.system,
+        held_out_images=read_json(snakemake.input.network)["held_out_images"]
+        if snakemake.input.get("network")
+        else None,
         report=print,
     )
     write_system(result, snakemake.output)

@@ -2,7 +2,8 @@
 
 Rows of the Deep Ranking paper's tables (CVPR 2014, sections 6.4 and 6.5): the pre-trained ConvNet, single-scale and
 multiscale ranking, and the linear embedding on top of a network and the hand-crafted features. All are trained on
-training relevance only; a part of the training images, the same for all of them, says where training stops.
+training relevance only; a part of the training images, the same for all of them, is held out, draws the curves, and
+says where training stops if it is asked to.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ class NetworkResult(NamedTuple):
     fit: dict[str, Any]
     curve: pd.DataFrame
     trained: Trained
+    start: dict[str, Floats]
+    """Filters of the first layers before training; empty where that began from nothing."""
 
     def save(self, path: Path) -> None:
         """Write the network with what its `fit` records of how it was made."""
@@ -73,7 +76,8 @@ class NetworkResult(NamedTuple):
     def save_filters(self, path: Path) -> None:
         """Write the filters of the first layers (Figure 5), which are drawn where there is no torch."""
         with replacing(path) as part:
-            np.savez(part, allow_pickle=False, **first_layer_filters(self.trained.network))
+            before = {f"start/{path}": filters for path, filters in self.start.items()}
+            np.savez(part, allow_pickle=False, **first_layer_filters(self.trained.network), **before)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,6 +288,7 @@ def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]
     if not isinstance(classifier, ClassificationNetwork):
         raise LookalikeError(f"{pretrained} holds no network for classification: pre-train one")
     network.take_pretrained(classifier)
+    start = {path: filters.copy() for path, filters in first_layer_filters(network).items()}
     trained = train_ranking(
         network,
         run.images,
@@ -294,7 +299,7 @@ def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]
         random_state=integer_seed(run.seed, "networks", "ranking"),
         **run.training(),
     )
-    return _measured(run, system, trained, run.settings["ranking"]["batch"])
+    return _measured(run, system, trained, run.settings["ranking"]["batch"], start)
 
 
 def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> EmbeddingResult:
@@ -340,7 +345,7 @@ def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> EmbeddingR
         "seconds": time.perf_counter() - started,
         "dimensions": vectors.shape[1],
         "distance": "l2",
-        "codebook_from": "",
+        "codebook_from": "training relevance",
         "n_images": len(learned.image_id),
         "n_steps": embedding.step,
         "learning_rate": embedding.learning_rate,
@@ -353,21 +358,27 @@ def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> EmbeddingR
     return EmbeddingResult(vectors, pair_distances(vectors, run.pairs, "l2"), fit, chosen)
 
 
-def _measured(run: NetworkRun, system: str, trained: Trained, batch: int) -> NetworkResult:
+def _measured(
+    run: NetworkRun, system: str, trained: Trained, batch: int, start: dict[str, Floats] | None = None
+) -> NetworkResult:
     """Vectors of every image that is asked for, and the distances of all pairs."""
     needed = np.unique(np.concatenate([run.pairs["query"], run.pairs["candidate"], run.relevance.image_id]))
+    started = time.perf_counter()
     found = embed(trained.network, (images.numpy() for images in batches(run.images, needed)))
     vectors = np.full((len(run.pixels), found.shape[1]), np.nan, dtype=np.float32)
     vectors[needed] = found
     fit = {
         **trained.fit,
+        "images_per_second": len(needed) / (time.perf_counter() - started),
+        "training_images_per_second": trained.fit["images_per_second"],
+        "held_out_images": np.setdiff1d(run.relevance.image_id, run.held_out[0].image_id).tolist(),
         "system": system,
         "shift": run.images.shift,
         "dimensions": found.shape[1],
         "distance": "l2",
-        "codebook_from": "",
+        "codebook_from": "training relevance",
         "sampling": dict(run.sampling),
         "processor": processor_name(),
     }
     curve = trained.curve.assign(seen=trained.curve["step"] * batch)
-    return NetworkResult(vectors, pair_distances(vectors, run.pairs, "l2"), fit, curve, trained)
+    return NetworkResult(vectors, pair_distances(vectors, run.pairs, "l2"), fit, curve, trained, start or {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ Features = Mapping[str, Floats]
 
 
 def draw_triplets(
-    relevance: RelevanceData, n: int, out_of_class: float, margin: float, seed: int
+    relevance: RelevanceData, n: int, sampling: tuple[float, float, float | None], seed: int
 ) -> tuple[npt.NDArray[np.int32], float]:
     """Draw triplets of image ids from training relevance.
 
@@ -30,8 +31,8 @@ def draw_triplets(
     ----------
     relevance : RelevanceData
     n : int
-    out_of_class, margin : float
-        Of `RelevanceTripletSampler`.
+    sampling : tuple of float
+        ``out_of_class``, ``margin`` and ``positive_threshold`` (or None) of `RelevanceTripletSampler`.
     seed : int
 
     Returns
@@ -49,12 +50,23 @@ def draw_triplets(
     from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
     reason = ""
+    out_of_class, margin, threshold = sampling
     for share in dict.fromkeys((out_of_class, 1.0, 0.0)):
         try:
-            sampler = RelevanceTripletSampler(relevance, out_of_class=share, margin=margin, random_state=seed)
+            sampler = RelevanceTripletSampler(
+                relevance,
+                out_of_class=share,
+                margin=margin,
+                positive_threshold=math.inf if threshold is None else threshold,
+                random_state=seed,
+            )
+        except ValueError as error:  # a kind of negatives that the relevance does not have
+            reason = reason or str(error)
+            continue
+        try:
             return relevance.image_id[sampler.draw(n)], share
         except ValueError as error:
-            reason = reason or str(error)
+            raise LookalikeError(f"training triplets cannot be drawn: {error}") from error
     raise LookalikeError(f"no training triplet can be drawn: {reason}")
 
 

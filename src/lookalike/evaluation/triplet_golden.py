@@ -53,8 +53,8 @@ class GoldenSettings:
         Values to choose from, each above 0; see `lookalike.learners.golden_feature.GoldenFeature`.
     n_triplets : int
         Training triplets in all.
-    out_of_class, margin : float
-        Of the sampler of triplets: the share of negatives of other categories, and T_r.
+    out_of_class, margin, positive_threshold : float
+        Of the sampler of triplets: the share of negatives of other categories, T_r, and T_p (None for none).
     folds : int
         Parts that the training images are dealt into; at least 2.
     distances : tuple of str
@@ -69,6 +69,7 @@ class GoldenSettings:
     n_triplets: int = 20_000
     out_of_class: float = 0.2
     margin: float = 0.05
+    positive_threshold: float | None = None
     folds: int = 3
     distances: tuple[str, ...] = ("l1", "l2", "chi2", "cosine")
     annotation: bool = True
@@ -239,10 +240,11 @@ def _measure_folds(
     folds = stratified_folds(relevance.category, settings.folds, generator(seed, "finegrained", "golden", "folds"))
     sizes = [len(part) for part in np.array_split(np.arange(settings.n_triplets), settings.folds)]
     nearer, farther, names = [], [], []
+    sampling = (settings.out_of_class, settings.margin, settings.positive_threshold)
     for fold, size in enumerate(sizes):
         part = relevance.subset(np.flatnonzero(folds == fold))
         stream = integer_seed(seed, "finegrained", "golden", "triplets", fold)
-        triplets, out_of_class = draw_triplets(part, size, settings.out_of_class, settings.margin, stream)
+        triplets, out_of_class = draw_triplets(part, size, sampling, stream)
         components = hand_crafted(features, settings.distances)
         if settings.annotation:
             others = relevance.image_id[folds != fold]

@@ -56,8 +56,8 @@ class OasisSettings:
     ----------
     aggressiveness, steps : tuple of float, tuple of int
         Values to choose from on held-out training images. No step at all, W = I, takes part too.
-    out_of_class, margin : float
-        Of the sampler of triplets: the share of negatives of other categories, and T_r.
+    out_of_class, margin, positive_threshold : float
+        Of the sampler of triplets: the share of negatives of other categories, T_r, and T_p (None for none).
     validation_share : float
         Of the images of every category, held out for the choice.
     n_validation_triplets : int
@@ -68,6 +68,7 @@ class OasisSettings:
     steps: tuple[int, ...] = (1_000, 3_000, 10_000, 30_000)
     out_of_class: float = 0.2
     margin: float = 0.05
+    positive_threshold: float | None = None
     validation_share: float = 0.2
     n_validation_triplets: int = 5_000
 
@@ -169,6 +170,7 @@ def oasis_system(
     *,
     seed: int,
     system: str = "oasis",
+    held_out_images: npt.ArrayLike | None = None,
     report: Report | None = None,
 ) -> SystemResult:
     """Learn OASIS on vectors from training relevance; the distance of a pair is less its similarity.
@@ -188,6 +190,9 @@ def oasis_system(
     seed : int
     system : str
         ``"oasis"`` or ``"oasis-on-single-scale-ranking"``: names the random streams.
+    held_out_images : array-like of int, optional
+        Image ids that settings are chosen by: those that whatever made the vectors did not learn from either. By
+        default a share of the training images.
     report : callable, optional
 
     Returns
@@ -207,12 +212,11 @@ def oasis_system(
     warm_up()
     start = time.perf_counter()
     rows = centred_units(vectors, relevance.image_id)
-    aggressiveness, n_steps, choice = _choose_oasis(rows, relevance, settings, seed, system, report)
+    aggressiveness, n_steps, choice = _choose_oasis(rows, relevance, settings, seed, system, held_out_images, report)
     triplets, out_of_class = draw_triplets(
         relevance,
         n_steps,
-        settings.out_of_class,
-        settings.margin,
+        (settings.out_of_class, settings.margin, settings.positive_threshold),
         integer_seed(seed, "finegrained", system, "training"),
     )
     ids = relevance.image_id
@@ -227,6 +231,7 @@ def oasis_system(
         "distance_seconds": time.perf_counter() - start,
         "dimensions": vectors.shape[1],
         "distance": "-similarity",
+        "codebook_from": "training relevance",
         "settings": plain(asdict(settings)),
         "aggressiveness": aggressiveness,
         "n_steps": n_steps,
@@ -242,7 +247,13 @@ def oasis_system(
 
 
 def _choose_oasis(
-    rows: Floats, relevance: RelevanceData, settings: OasisSettings, seed: int, system: str, report: Report | None
+    rows: Floats,
+    relevance: RelevanceData,
+    settings: OasisSettings,
+    seed: int,
+    system: str,
+    held_out_images: npt.ArrayLike | None,
+    report: Report | None,
 ) -> tuple[float, int, list[dict[str, Any]]]:
     """Return the best aggressiveness and number of steps on held-out training images, and what all of them gave.
 
@@ -250,14 +261,17 @@ def _choose_oasis(
     """
     from lookalike.learners.oasis import OASIS
 
-    random = generator(seed, "finegrained", system, "held-out")
-    held_out = stratified_folds(relevance.category, 1 / settings.validation_share, random) == 0
+    if held_out_images is None:
+        random = generator(seed, "finegrained", system, "held-out")
+        held_out = stratified_folds(relevance.category, 1 / settings.validation_share, random) == 0
+    else:
+        held_out = np.isin(relevance.image_id, held_out_images)
     kept, seen = (relevance.subset(np.flatnonzero(mask)) for mask in (~held_out, held_out))
     steps = sorted(set(settings.steps))
     streams = [integer_seed(seed, "finegrained", system, name) for name in ("choice", "validation")]
-    sampler = (settings.out_of_class, settings.margin)
-    triplets = local_rows(draw_triplets(kept, steps[-1], *sampler, streams[0])[0], kept.image_id)
-    judged = draw_triplets(seen, settings.n_validation_triplets, *sampler, streams[1])[0]
+    sampling = (settings.out_of_class, settings.margin, settings.positive_threshold)
+    triplets = local_rows(draw_triplets(kept, steps[-1], sampling, streams[0])[0], kept.image_id)
+    judged = draw_triplets(seen, settings.n_validation_triplets, sampling, streams[1])[0]
     X = rows[kept.image_id]
     found = [{"aggressiveness": 0.0, "n_steps": 0, "precision": similarity_precision(rows, None, judged)}]
     for aggressiveness in sorted(settings.aggressiveness):

@@ -229,8 +229,10 @@ class TripletContext:
         if not self.median_pool:
             return ""
         whose = "its pool" if self.has_pool else "there being no pool, those of its triplets"
+        share = f", of which the top {self.k} are {self.k / self.median_pool:.0%}" if self.k < self.median_pool else ""
         return (
-            f"Score-{self.k} ranks the images of the query's text query ({whose}; {self.median_pool:,} in the median)"
+            f"Score-{self.k} ranks the images of the query's text query ({whose}; {self.median_pool:,} in the median"
+            f"{share})"
         )
 
     def why_not_run(self, system: str) -> str | None:

@@ -118,7 +118,10 @@ def notes_on_sampling(plot: Plot, context: TripletContext) -> str:
     own = frame[frame["series"] != PRINTED]
     parts = []
     if len(own):
-        parts.append("Multiscale networks. Band and bar: 95% interval of a bootstrap over query images.")
+        parts.append(
+            "Multiscale networks, each trained once: the chance in training is not in band and bar, the 95% interval "
+            "of a bootstrap over query images."
+        )
         parts.append(f"Dotted: {context.chosen_percent}%, the share of DeepRanking.")
         shares = set(own.loc[own["series"] == UNIFORM, "percent"])
         if shares:
@@ -183,7 +186,10 @@ def notes_on_curves(plot: Plot, context: TripletContext) -> str:
     frame = plot.frame
     if frame.empty:
         return "" if context.not_run else f"Networks: {context.why_not_run(DEEP) or 'no curve was recorded'}."
-    parts = ["Solid: validation, of training images that are held out; faint: what is trained on, as it goes by."]
+    parts = [
+        "Solid: triplets of held-out training images, the same for all networks; faint: the triplets that a network is "
+        "trained on, in its own mix of negatives, as they go by."
+    ]
     if set(frame["phase"]) == {"classification", "ranking"}:
         parts.append("A ranking network starts from the weights of the ConvNet.")
     parts.append("No rated triplet is among them.")
@@ -245,10 +251,11 @@ def notes_on_contrasts(plot: Plot, context: TripletContext) -> str:
     if frame["difference"].notna().any():
         parts.append(
             "Each row is the first system minus the second on the same triplets; bars: 95% interval of a paired "
-            "bootstrap over query images, not adjusted for their number. Grey: the interval holds 0."
+            "bootstrap over query images, not adjusted for their number, and without the chance in training, as each "
+            "network was trained once. Grey: the interval holds 0."
         )
     if frame["printed"].notna().any():
-        parts.append("Hollow: differences of the numbers that Tables 1 and 2 print, of the paper's own triplets.")
+        parts.append("Hollow: differences of the precision that Tables 1 and 2 print, of the paper's own triplets.")
     return " ".join(parts)
 
 

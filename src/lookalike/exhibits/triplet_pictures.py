@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 TRIPLET_COLUMNS = ("column", "triplet", "text_query", "kind", "role", "image_id", "file", "label")
-FILTER_COLUMNS = ("path", "place", "filter", "norm", "smallest", "largest", "colour_share")
+FILTER_COLUMNS = ("path", "place", "filter", "norm", "smallest", "largest", "colour_share", "like_start")
 ROLES = {"query": QUERY, "positive": POSITIVE, "negative": NEGATIVE}
 WIDTH = 7.2
 """Width of the figures, in inches."""
@@ -67,6 +67,8 @@ PATH_TITLES = {
     "every-8th-pixel": "every 8th pixel",
 }
 """Paths of the multiscale network, in the order of the figure."""
+START = "start/"
+"""Before the name of a path: its filters before the ranking training."""
 FILTER_COLUMNS_DRAWN = 24
 """Filters in a row of Figure 5."""
 
@@ -160,7 +162,7 @@ def first_layer_filters(filters: Mapping[str, npt.NDArray[np.float32]] | None, c
     ----------
     filters : mapping of str to ndarray of float32, shape (n, height, width, 3), or None
         Name of the path (``convnet``, ``every-4th-pixel``, ``every-8th-pixel``) to its filters, channels red, green,
-        blue; None where the network was not run.
+        blue; None where the network was not run. ``start/`` and the name of a path: its filters before training.
     context : TripletContext
 
     Returns
@@ -179,7 +181,8 @@ def first_layer_filters(filters: Mapping[str, npt.NDArray[np.float32]] | None, c
     if not filters:
         why = context.why_not_run(DEEP) or "DeepRanking was not run here"
         return empty_picture(why, FILTER_COLUMNS)
-    names = [*(name for name in PATH_TITLES if name in filters), *(name for name in filters if name not in PATH_TITLES)]
+    paths = [name for name in filters if not name.startswith(START)]
+    names = [*(name for name in PATH_TITLES if name in paths), *(name for name in paths if name not in PATH_TITLES)]
     groups = [_group(name, np.asarray(filters[name])) for name in names]
     rows = [-(-len(group.filters) // FILTER_COLUMNS_DRAWN) for group in groups]
     records: list[dict[str, Any]] = []
@@ -189,7 +192,7 @@ def first_layer_filters(filters: Mapping[str, npt.NDArray[np.float32]] | None, c
         say_about_data(figure, context)
         for axis, group in zip(panels, groups, strict=True):
             _draw_filters(axis, group)
-            records += _filter_records(group)
+            records += _filter_records(group, filters.get(START + group.path))
     return Plot(figure, pd.DataFrame(records, columns=list(FILTER_COLUMNS)))
 
 
@@ -210,8 +213,17 @@ def caption_of_filters(plot: Plot, context: TripletContext) -> str:
         f"{shows} {context.images}. Each filter has a scale of its own: mid-grey is a weight of 0, and its largest "
         "absolute weight is as bright or as dark as can be. Paths are drawn at one size, whatever their filters' width "
         "in pixels. Filters stand in the order of their colour share, the share of their energy that is not the same "
-        f"in red, green and blue (67% if the three are independent); in the median {told}."
+        f"in red, green and blue (67% if the three are independent); in the median {told}.{_change(plot.frame)}"
     )
+
+
+def _change(frame: pd.DataFrame) -> str:
+    """Sentence on how alike filters are to the ones that training began with; "" where these were not kept."""
+    if "like_start" not in frame or frame["like_start"].isna().all():
+        return ""
+    alike = frame.groupby("path", sort=False)["like_start"].median().dropna()
+    told = ", ".join(f"{PATH_TITLES.get(str(path), str(path))} {value:.2f}" for path, value in alike.items())
+    return f" Correlation of a filter with what it was before the ranking training, in the median: {told}."
 
 
 def _spread_triplets(triplets: pd.DataFrame, n: int) -> pd.DataFrame:
@@ -275,7 +287,13 @@ def _draw_filters(axis: Axes, group: _Group) -> None:
     axis.set_title(title, fontsize=7.5, loc="left", pad=3)
 
 
-def _filter_records(group: _Group) -> list[dict[str, Any]]:
+def _filter_records(group: _Group, start: npt.NDArray[np.float32] | None) -> list[dict[str, Any]]:
+    alike = np.full(len(group.filters), np.nan)
+    if start is not None:
+        before = start[group.numbers].reshape(len(alike), -1)
+        alike = np.array(
+            [np.corrcoef(a, b)[0, 1] for a, b in zip(before, group.filters.reshape(before.shape), strict=True)]
+        )
     return [
         {
             "path": group.path,
@@ -285,6 +303,7 @@ def _filter_records(group: _Group) -> list[dict[str, Any]]:
             "smallest": float(weights.min()),
             "largest": float(weights.max()),
             "colour_share": float(share),
+            "like_start": float(alike[place - 1]),
         }
         for place, (weights, number, share) in enumerate(
             zip(group.filters, group.numbers, group.colour_shares, strict=True), start=1

@@ -146,6 +146,15 @@ def notes_on_systems(table: Table, context: TripletContext) -> str:
         if context.k != PAPER_K:
             parts.append(f"The paper's scores are of the top {PAPER_K}.")
     there = set(frame.loc[frame["ours"].notna(), "system"])
+    if "golden-features" in there:
+        parts.append(
+            "Golden Features learn from the same training relevance as all that learns; in the paper they made it."
+        )
+    if {"single-scale-ranking", "deep-ranking"} <= there:
+        parts.append(
+            "Each network was trained once, and the chance in that is in no interval. The single-scale one has no "
+            "linear layer: it is measured by its last activations."
+        )
     parts += not_run_sentences(set(frame["system"]) - there, context)
     if context.kind == REAL and any(map(is_learned, there)):
         parts.append("Systems that learn did so from other images than the paper's.")
@@ -243,8 +252,9 @@ def notes_on_features(context: TripletContext) -> str:
     if context.not_run is not None:
         return ""
     parts = [
-        "Images/s: images described, decoding among it; time: all of it, learning among it. Settings that are not "
-        "shown in full are in the CSV."
+        "Images/s: images described a second: decoded and described by a feature, hashed from ready features by "
+        "L1HashKPCA, embedded from decoded pixels by a network; time: learning among it. Settings that are not shown "
+        "in full are in the CSV."
     ]
     if context.processors:
         parts.append(f"Measured on {' and '.join(context.processors)}.")

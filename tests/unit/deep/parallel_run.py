@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from made_training import sampler, source, tiny
+from made_networks import sampler, source, tiny
 
 from lookalike.deep import devices
 from lookalike.deep.network import DeepRankingNetwork

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
-from made_training import N, labels, pixels, relevance  # noqa: E402
+from made_networks import N, labels, pixels, relevance  # noqa: E402
 from PIL import Image  # noqa: E402
 
 from lookalike.deep import __main__ as command  # noqa: E402

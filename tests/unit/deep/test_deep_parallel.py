@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
 import parallel_run  # noqa: E402
-from made_training import tiny  # noqa: E402
+from made_networks import tiny  # noqa: E402
 
 from lookalike.deep import devices  # noqa: E402
 from lookalike.deep.network import DeepRankingNetwork  # noqa: E402

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
-from made_training import N, labels, sampler, source  # noqa: E402
+from made_networks import N, labels, sampler, source  # noqa: E402
 
 from lookalike.deep.streams import BLOCK, LabelStream, TripletStream  # noqa: E402
 

@@ -15,7 +15,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
-from made_training import PER_CLASS, N, labels, pixels, relevance, sampler, source, tiny  # noqa: E402
+from made_networks import PER_CLASS, N, labels, pixels, relevance, sampler, source, tiny  # noqa: E402
 from PIL import Image  # noqa: E402
 
 from lookalike.deep import devices  # noqa: E402

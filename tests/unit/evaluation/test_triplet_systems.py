@@ -48,7 +48,7 @@ def world() -> dict:
     }
     features["good"][0] = np.nan  # an unusable image, in no pair
     held_out = HELD_OUT[HELD_OUT > 0]
-    triplets, _ = draw_triplets(relevance_of(held_out, truth), 600, 0.2, 0.05, 0)
+    triplets, _ = draw_triplets(relevance_of(held_out, truth), 600, (0.2, 0.05, None), 0)
     pairs = pd.DataFrame({"query": np.tile(triplets[:, 0], 2), "candidate": triplets[:, 1:].T.ravel()})
     return {"features": features, "relevance": relevance_of(TRAINING, truth), "pairs": pairs, "truth": truth}
 
@@ -173,7 +173,7 @@ def test_a_similarity_is_of_the_query_to_the_candidate() -> None:
 
 def test_relevance_without_grades_gives_out_of_class_triplets_only() -> None:
     data = RelevanceData.from_labels(np.arange(N), LABELS.astype(str))
-    triplets, share = draw_triplets(data, 200, 0.2, 0.05, 0)
+    triplets, share = draw_triplets(data, 200, (0.2, 0.05, None), 0)
     assert share == 1.0
     assert (LABELS[triplets[:, 0]] == LABELS[triplets[:, 1]]).all()
     assert (LABELS[triplets[:, 0]] != LABELS[triplets[:, 2]]).all()
