@@ -15,7 +15,7 @@ with logged(snakemake.log):
         read_table(snakemake.input.pairs),
         GoldenSettings(
             **snakemake.params.settings,
-            **{key: sampling[key] for key in ("out_of_class", "margin", "positive_threshold")},
+            **{key: sampling[key] for key in ("out_of_class", "margin", "positive_threshold") if key in sampling},
         ),
         seed=snakemake.params.seed,
         report=print,

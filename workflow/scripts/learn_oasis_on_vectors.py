@@ -17,7 +17,7 @@ with logged(snakemake.log):
         read_table(snakemake.input.pairs),
         OasisSettings(
             **snakemake.params.settings,
-            **{key: sampling[key] for key in ("out_of_class", "margin", "positive_threshold")},
+            **{key: sampling[key] for key in ("out_of_class", "margin", "positive_threshold") if key in sampling},
         ),
         seed=snakemake.params.seed,
         system=snakemake.wildcards.system,
