@@ -27,7 +27,7 @@ lint: $(VENV)/.development ## run every check that is not a test
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
-benchmarks: $(VENV)/.runtime ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages
+benchmarks: $(VENV)/.runtime $(VENV)/.deep ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages
 	$(BIN)/python benchmarks/descriptors.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/descriptors.json
 	$(BIN)/python benchmarks/oasis_steps.py --output results/benchmarks/oasis_steps.json
 	$(BIN)/python benchmarks/competitors.py $(if $(PEERS),--peers $(PEERS)) --output results/benchmarks/competitors.json
@@ -36,6 +36,8 @@ benchmarks: $(VENV)/.runtime ## measure speed beside named peers; IMAGES=folder 
 	$(BIN)/python benchmarks/quadratic_programmes.py
 	$(BIN)/python benchmarks/web_training.py --output results/benchmarks/web_training.json
 	$(BIN)/python benchmarks/web_retrieval.py --output results/benchmarks/web_retrieval.json
+	$(BIN)/python benchmarks/describers.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/describers.json
+	$(BIN)/python benchmarks/deep_ranking.py --output results/benchmarks/deep_ranking.json
 
 unlock: $(VENV)/.runtime ## free the work folder after a run was killed so hard that Snakemake could not
 	$(BIN)/snakemake --unlock
