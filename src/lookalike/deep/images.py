@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -95,7 +96,7 @@ def load_pixels(
     return pixels
 
 
-class ImageSource(Dataset[torch.Tensor]):
+class ImageSource(Dataset[torch.Tensor], ABC):
     """Images by row number, each kept as a square of `stored_size` pixels and given as a window of `input_size`.
 
     Attributes
@@ -115,9 +116,11 @@ class ImageSource(Dataset[torch.Tensor]):
             )
         self.input_size, self.stored_size, self.shift = int(input_size), int(stored_size), margin // 2
 
+    @abstractmethod
     def __len__(self) -> int:
-        raise NotImplementedError
+        """Return the number of images."""
 
+    @abstractmethod
     def windows(self, requests: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the windows that are asked for, one for every request.
 
@@ -130,11 +133,10 @@ class ImageSource(Dataset[torch.Tensor]):
         -------
         ndarray of uint8, shape (b, input_size, input_size, 3)
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def fingerprint(self) -> int:
         """Return a number that tells these images from others, without reading them all."""
-        raise NotImplementedError
 
     def __getitem__(self, index: int) -> torch.Tensor:
         """Return the central window of one image, uint8 of shape (input_size, input_size, 3)."""

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from lookalike.datasets.relevance import RelevanceData
 from lookalike.deep.embedding import embed, first_layer_filters
 from lookalike.deep.images import ArrayImages, batches, load_pixels
-from lookalike.deep.linear_embedding import join_parts, train_linear_embedding
+from lookalike.deep.linear_embedding import LEARNING_RATES, join_parts, train_linear_embedding
 from lookalike.deep.model_io import load_network, save_network
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, NetworkConfiguration, paper, small
 from lookalike.deep.training import PretrainingSettings, RankingSettings, Trained, hold_out, pretrain, train_ranking
@@ -349,6 +349,7 @@ def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> EmbeddingR
         "n_images": len(learned.image_id),
         "n_steps": embedding.step,
         "learning_rate": embedding.learning_rate,
+        "settings": {"learning_rates": list(LEARNING_RATES), "n_steps": settings.n_steps, "batch": settings.batch},
         "sampling": dict(run.sampling),
         "processor": processor_name(),
     }

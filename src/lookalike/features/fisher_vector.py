@@ -7,7 +7,7 @@ two together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -200,7 +200,7 @@ def _posteriors(descriptors: npt.NDArray[np.float64], mixture: Mixture) -> npt.N
     return np.asarray(posteriors / posteriors.sum(axis=1, keepdims=True))
 
 
-def _fit_quietly(mixture: object, projected: npt.NDArray[np.float64]) -> None:
+def _fit_quietly(mixture: Any, projected: npt.NDArray[np.float64]) -> None:
     """Fit a mixture; that it may stop at its last iteration before it has converged is no matter for a codebook."""
     import warnings
 
@@ -208,4 +208,4 @@ def _fit_quietly(mixture: object, projected: npt.NDArray[np.float64]) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        mixture.fit(projected)  # type: ignore[attr-defined]
+        mixture.fit(projected)
