@@ -5,9 +5,8 @@ from lookalike.workflow_log import logged
 with logged(snakemake.log):
     from pathlib import Path
 
-    from lookalike.exhibits.triplet_catalogue import TripletNumbers, write_triplet_exhibits
-
     from lookalike.exhibits.reference import load
+    from lookalike.exhibits.triplet_catalogue import TripletNumbers, write_triplet_exhibits
     from lookalike.exhibits.triplet_context import triplet_context
     from lookalike.files import read_table
 

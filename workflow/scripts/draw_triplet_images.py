@@ -4,7 +4,6 @@ from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
     from lookalike.datasets.synthetic_triplets import SyntheticTriplets, write_images, write_ratings
-
     from lookalike.files import write_json
 
     settings, shard = snakemake.params.settings, int(snakemake.wildcards.shard)

@@ -3,12 +3,11 @@
 from lookalike.workflow_log import logged
 
 with logged(snakemake.log):
+    from lookalike.evaluation.triplet_files import codebook_images, vectors_by_system, write_system
     from lookalike.evaluation.triplet_systems import (
         L1HashSettings,
         l1hashkpca_system,
     )
-
-    from lookalike.evaluation.triplet_files import codebook_images, vectors_by_system, write_system
     from lookalike.files import read_json, read_table
 
     rows, told = codebook_images(read_table(snakemake.input.manifest))

@@ -6,7 +6,6 @@ with logged(snakemake.log):
     from pathlib import Path
 
     from lookalike.exhibits.triplet_catalogue import triplet_headline
-
     from lookalike.exhibits.triplet_context import triplet_context
     from lookalike.exhibits.write import write_index
     from lookalike.files import read_table, replacing

@@ -5,11 +5,10 @@ from lookalike.workflow_log import logged, progress_lines
 with logged(snakemake.log):
     from pathlib import Path
 
-    from lookalike.evaluation.triplet_metrics import candidate_pairs
-
     from lookalike.datasets.class_triplets import make_class_triplets
     from lookalike.datasets.locate import remove_other_drawings
     from lookalike.datasets.rated_triplets import read_release
+    from lookalike.evaluation.triplet_metrics import candidate_pairs
     from lookalike.files import replacing, write_table
 
     settings, folder = dict(snakemake.params.settings), snakemake.params.folder
