@@ -18,7 +18,7 @@ demo: $(VENV)/.runtime $(VENV)/.deep ## run the whole workflow on synthetic imag
 	results/websim_demo/exhibits/headline.txt results/demo_triplets/exhibits/headline.txt
 
 test: $(VENV)/.development $(VENV)/.deep ## run the whole test-suite
-	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --dist loadfile
 
 lint: $(VENV)/.development ## run every check that is not a test
 	$(BIN)/ruff check .
