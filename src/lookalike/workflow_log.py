@@ -1,6 +1,7 @@
 """Where a workflow script's words go: its log file, and for a user's own mistake one sentence without a traceback.
 
-Snakemake's ``log:`` names a file but does not write a ``script:``'s output there; every script opens it with `logged`.
+Snakemake's ``log:`` names a file but does not write a ``script:``'s output there; every script opens it with `logged`,
+which also leaves a record of the job beside it (`lookalike.job_record`).
 """
 
 from __future__ import annotations
@@ -9,24 +10,25 @@ import contextlib
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, TextIO
 
 from lookalike.errors import LookalikeError
+from lookalike.job_record import Job, record_path, write_record
 
 
 @contextlib.contextmanager
-def logged(log: Iterable[str], *, append: bool = False) -> Iterator[TextIO]:
-    """Send stdout and stderr of the block to the first path of `log`.
+def logged(job: Job, *, append: bool = False) -> Iterator[TextIO]:
+    """Send stdout and stderr of the block to the job's first log, and leave a record beside it once the block is done.
 
     A `LookalikeError` becomes one line, in the log and on the terminal, and exit status 1. Any other error leaves its
     traceback in the log, goes on to Snakemake, and names the log.
 
     Parameters
     ----------
-    log : iterable of str
-        ``snakemake.log``; empty means that output goes where it always goes.
+    job : Job
+        ``snakemake``; without a log, output goes where it always goes and there is no record.
     append : bool, default=False
         Write below what the log holds: for a job that goes on where an earlier start was killed.
 
@@ -35,17 +37,21 @@ def logged(log: Iterable[str], *, append: bool = False) -> Iterator[TextIO]:
     TextIO
         Standard error as it was before the block, for what is to be seen at once and not kept: a progress bar.
     """
-    path = next(iter(log), None)
+    path = next(iter(job.log), None)
+    started = time.time()
     terminal = sys.stderr
     with contextlib.ExitStack() as stack:
         if path is not None:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
+            record_path(path).unlink(missing_ok=True)  # a job that fails leaves none, an earlier one's neither
             stream = _open(path, "a" if append else "w")
             stack.callback(_close, stream)
             stack.enter_context(contextlib.redirect_stdout(stream))
             stack.enter_context(contextlib.redirect_stderr(stream))
         try:
             yield terminal
+            if path is not None:
+                write_record(job, path, started)
         except LookalikeError as error:
             if path is not None:
                 print(f"error: {error}", file=terminal)

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.evaluation.web_runs import as_model, averaged
     from lookalike.files import read_json
     from lookalike.learners.model_io import save

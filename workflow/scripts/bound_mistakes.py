@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     import pandas as pd
 
     from lookalike.evaluation.loss_bound import bound_fold

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.files import read_table, write_table
     from lookalike.ratings.collect import read_ratings
     from lookalike.ratings.panel import label_agreement, simulated_panel

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from importlib import import_module
 
     import_module("lookalike." + snakemake.wildcards.module.replace("/", ".")).warm_up()

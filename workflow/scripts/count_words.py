@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.features.words import count_query_words, count_words
     from lookalike.files import read_table, write_csr
 

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged, progress_lines
 
-with logged(snakemake.log):
+with logged(snakemake):
     import numpy as np
 
     from lookalike.features.descriptors import describe_shard, shard_of, write_blocks

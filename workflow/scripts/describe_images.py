@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.evaluation.triplet_description import describe_system
     from lookalike.evaluation.triplet_files import codebook_images, image_paths, write_system
     from lookalike.files import read_table

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.datasets.pool import draw_codebook_pool
     from lookalike.files import read_table, write_table
     from lookalike.seeds import integer_seed

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks, write_ground_truth_files, write_images
     from lookalike.files import write_json
 

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.evaluation.landmarks import draw_learning_images
     from lookalike.files import read_table, write_table
 

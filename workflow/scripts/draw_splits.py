@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.datasets.splits import make_splits
     from lookalike.datasets.subsets import (
         keep_large_enough,

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.datasets.synthetic_triplets import SyntheticTriplets, write_images, write_ratings
     from lookalike.files import write_json
 

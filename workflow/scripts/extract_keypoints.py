@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged, progress_lines
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.features.keypoints import SiftSettings, extract_shard, save_keypoints
     from lookalike.files import read_json, read_table
 

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.features.codebook import learn_codebook, sample_descriptors
     from lookalike.features.descriptors import normalise
     from lookalike.files import read_table, write_array

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.evaluation.triplet_files import vectors_by_system, write_system
     from lookalike.evaluation.triplet_systems import GoldenSettings, golden_system

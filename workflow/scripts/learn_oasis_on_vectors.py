@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     import numpy as np
 
     from lookalike.datasets.relevance import RelevanceData

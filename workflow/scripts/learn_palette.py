@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.features.palette import learn_palette, pool_pixels
     from lookalike.files import read_json, read_table, write_array
     from lookalike.seeds import integer_seed

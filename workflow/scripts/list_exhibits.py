@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from pathlib import Path
 
     from lookalike.exhibits.context import study_context

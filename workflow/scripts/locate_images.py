@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log) as terminal:
+with logged(snakemake) as terminal:
     from lookalike.datasets.locate import obtain_archive, remove_other_drawings
     from lookalike.datasets.sources import load_archives
     from lookalike.files import write_json

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.datasets.web_marginals import write_marginals
     from lookalike.seeds import integer_seed
 

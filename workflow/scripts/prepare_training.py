@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.datasets.query_log import QueryLog
     from lookalike.evaluation.web_runs import prepare_training
     from lookalike.features.visterm_store import VistermStore

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.datasets.ground_truth import read_ground_truth
     from lookalike.files import read_json, read_table, replacing, write_table
 

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged, progress_lines
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.deep.runs import stored_pixels
     from lookalike.files import read_table, write_array
 

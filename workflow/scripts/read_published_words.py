@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged, progress_lines
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.features.published_words import read_published_words
     from lookalike.features.words import save_words
     from lookalike.files import read_json, read_table

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged, progress_lines
 
-with logged(snakemake.log):
+with logged(snakemake):
     from pathlib import Path
 
     from lookalike.datasets.class_triplets import make_class_triplets

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged, progress_lines
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.datasets.scan import scan_folder, summary
     from lookalike.files import read_json, replacing, write_table
 

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.datasets.web_simulation import WebSimulation
 
     simulation = WebSimulation.from_settings(snakemake.params.settings, snakemake.params.seed)

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     import pandas as pd
 
     from lookalike.evaluation.lambda_sweep import sweep_lambdas

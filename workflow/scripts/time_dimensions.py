@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.evaluation.dimensions import time_learners
     from lookalike.files import write_table
 

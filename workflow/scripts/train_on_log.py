@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log, append=True):
+with logged(snakemake, append=True):
     import shutil
     from pathlib import Path
 

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.evaluation.rankers import train_ranker
     from lookalike.files import read_csr, read_table, replacing
 

@@ -2,7 +2,7 @@
 
 from lookalike.workflow_log import logged
 
-with logged(snakemake.log):
+with logged(snakemake):
     from lookalike.files import read_json
     from lookalike.ratings.page import write_page
     from lookalike.ratings.plan import read_plan

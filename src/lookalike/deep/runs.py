@@ -29,10 +29,10 @@ from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, Ne
 from lookalike.deep.training import PretrainingSettings, RankingSettings, Trained, hold_out, pretrain, train_ranking
 from lookalike.errors import LookalikeError
 from lookalike.evaluation.distances import pair_distances
-from lookalike.evaluation.protocol import processor_name
 from lookalike.evaluation.triplet_files import image_paths
 from lookalike.files import replacing
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
+from lookalike.machine import processor_name
 from lookalike.seeds import integer_seed
 
 if TYPE_CHECKING:

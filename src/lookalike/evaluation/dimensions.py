@@ -15,9 +15,10 @@ import scipy.sparse as sp
 
 from lookalike.evaluation.folds import learner_maker
 from lookalike.evaluation.landmarks import LandmarkTask, fit_learner, landmark_triplets, triplets_for
-from lookalike.evaluation.protocol import Clock, processor_name, warm_up
+from lookalike.evaluation.protocol import Clock, warm_up
 from lookalike.evaluation.time_limit import TimeLimitReachedError, cpu_time_limit
 from lookalike.learners.triplet_products import TripletProducts
+from lookalike.machine import processor_name
 from lookalike.seeds import integer_seed
 
 if TYPE_CHECKING:

@@ -26,8 +26,9 @@ import scipy.sparse as sp
 from lookalike.errors import LookalikeError
 from lookalike.evaluation.folds import fold_seed, learner_maker
 from lookalike.evaluation.landmark_rankings import RELEVANCE, LandmarkRankings
-from lookalike.evaluation.protocol import Clock, plain_number, processor_name, warm_up
+from lookalike.evaluation.protocol import Clock, plain_number, warm_up
 from lookalike.evaluation.time_limit import TimeLimitReachedError, cpu_time_limit
+from lookalike.machine import processor_name
 from lookalike.seeds import generator, integer_seed
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from lookalike.evaluation.ranking import Rankings, rank_leave_one_out
 from lookalike.evaluation.selection import MEASURED, best_candidate, grid, log_spaced_steps, trace_candidates
 from lookalike.evaluation.time_limit import TimeLimitReachedError, cpu_time_limit
 from lookalike.learners.registry import learner_module
+from lookalike.machine import processor_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,19 +152,6 @@ def warm_up(learner: str) -> None:
     module = import_module("lookalike." + learner_module(learner).removesuffix(".py").replace("/", "."))
     if hasattr(module, "warm_up"):
         module.warm_up()
-
-
-def processor_name() -> str:
-    """Return the model of the processor, as the system names it."""
-    import platform
-    from pathlib import Path
-
-    described = Path("/proc/cpuinfo")
-    if described.is_file():
-        for line in described.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def _select(

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import LookalikeError
-from lookalike.evaluation.protocol import processor_name
 from lookalike.evaluation.triplet_files import Report, SystemResult, plain, say
+from lookalike.machine import processor_name
 from lookalike.seeds import generator, integer_seed
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from lookalike.evaluation._triplet_training import (
     usable_rows,
     with_vectors,
 )
-from lookalike.evaluation.protocol import processor_name
 from lookalike.evaluation.triplet_files import Report, plain, say
+from lookalike.machine import processor_name
 from lookalike.seeds import generator, integer_seed
 
 if TYPE_CHECKING:

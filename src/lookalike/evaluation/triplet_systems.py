@@ -25,11 +25,11 @@ from lookalike.evaluation._triplet_training import (
     usable_rows,
     with_vectors,
 )
-from lookalike.evaluation.protocol import processor_name
 from lookalike.evaluation.triplet_files import Report, SystemResult, plain, say
 from lookalike.evaluation.triplet_golden import GoldenResult as GoldenResult
 from lookalike.evaluation.triplet_golden import GoldenSettings as GoldenSettings
 from lookalike.evaluation.triplet_golden import golden_system as golden_system
+from lookalike.machine import processor_name
 from lookalike.seeds import generator, integer_seed
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from lookalike.datasets.query_log import QueryLog
 from lookalike.errors import LookalikeError
-from lookalike.evaluation.protocol import processor_name
 from lookalike.evaluation.retrieval import top_k
 from lookalike.evaluation.web_scores import draw_query_images, precision_of_retrieval
 from lookalike.evaluation.web_validation import Validation, hold_out
@@ -30,6 +29,7 @@ from lookalike.learners.large_scale import warm_up as warm_up_training
 from lookalike.learners.oasis import OASIS
 from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.learners.query_triplets import warm_up as warm_up_triplets
+from lookalike.machine import processor_name
 from lookalike.seeds import integer_seed
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.errors import LookalikeError
-from lookalike.evaluation.protocol import processor_name, run_fold
+from lookalike.evaluation.protocol import run_fold
 from lookalike.evaluation.ranking import rank_leave_one_out
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS, Euclidean
+from lookalike.machine import processor_name
 from lookalike.seeds import integer_seed
 
 OASIS_SPEC = {
