@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[1]
+from filelock import FileLock
+from project import ROOT, TINY_DEMO, Project, copy_project
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +28,38 @@ def real_images(shared_data: Path) -> Path:
     if not folder.is_dir():
         pytest.skip(f"no Caltech-256 classes at {folder}: set LOOKALIKE_TEST_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def new_project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Project]:
+    """Make a copy of the project without results."""
+    return lambda name: copy_project(tmp_path_factory.mktemp(name))
+
+
+@pytest.fixture(scope="session")
+def tiny_demo(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """All studies and the report on the tiny configuration: one run that every process of the tests reads.
+
+    Nobody may change anything in it; a test that must takes `changeable`.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "tiny-demo"
+    with FileLock(f"{folder}.lock"):
+        made = folder / "finished"
+        if not made.exists():
+            shutil.rmtree(folder, ignore_errors=True)  # of a process that failed at it: its error is wanted again
+            copy_project(folder).snakemake(TINY_DEMO)
+            made.touch()
+    return Project(folder)
+
+
+@pytest.fixture(scope="session")
+def changeable(tiny_demo: Project, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Project]:
+    """Make a copy of the finished tiny run that a test may change."""
+
+    def make(name: str) -> Project:
+        folder = tmp_path_factory.mktemp(name)
+        shutil.copytree(tiny_demo.folder, folder, dirs_exist_ok=True, symlinks=True)
+        return Project(folder)
+
+    return make

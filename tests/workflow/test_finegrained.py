@@ -55,11 +55,9 @@ needs_torch = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def studied(new_project: Callable[[str], Project]) -> Project:
+def studied(changeable: Callable[[str], Project]) -> Project:
     """The project after the tiny fine-grained study; tests must leave its results as they are."""
-    project = new_project("finegrained")
-    project.snakemake(FINEGRAINED)
-    return project
+    return changeable("finegrained")
 
 
 def table_of(project: Project, name: str) -> pd.DataFrame:

@@ -43,9 +43,9 @@ CONTRACT = [
 
 
 @pytest.fixture(scope="module")
-def studied(new_project: Callable[[str], Project]) -> Project:
+def studied(changeable: Callable[[str], Project]) -> Project:
     """The project after the tiny web study; tests must leave its results as they are."""
-    project = new_project("web")
+    project = changeable("web")
     project.snakemake(WEB, f"{RESULTS}/model.npz")
     return project
 

@@ -347,6 +347,11 @@ def exhibits_of(datasets):
     ]
 
 
+def target_of(dataset):
+    """Name of a data set's own target; `demo` is that of all synthetic ones."""
+    return "category_demo" if dataset == "demo" else dataset
+
+
 def own_target(dataset):
     """Input function of a data set's own target; where it cannot be run, the scan fails and says why, unlike `all`."""
     return lambda wildcards: f"results/{dataset}/manifest.parquet" if not_run(dataset) else exhibits_of([dataset])

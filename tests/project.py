@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 COPIED = ["Snakefile", "config.yaml", "workflow", "src", "envs", "profiles", "tests/workflow/tiny.yaml"]
+TINY_DEMO = "demo"
 
 # targets of the synthetic data sets, one a study
 CATEGORY = "category_demo"
@@ -57,6 +59,18 @@ class Project:
         """How often each rule would run."""
         said = self.snakemake("--dry-run", *arguments, config=config)
         return job_counts(said)
+
+
+def copy_project(folder: Path) -> Project:
+    """Copy the project, without results, into an empty folder."""
+    for part in COPIED:
+        source, target = ROOT / part, folder / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, target)
+    return Project(folder)
 
 
 def job_counts(said: str) -> dict[str, int]:

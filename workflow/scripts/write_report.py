@@ -1,0 +1,22 @@
+"""Write the HTML report of whatever results/ holds."""
+
+from lookalike.workflow_log import logged
+
+with logged(snakemake):
+    from pathlib import Path
+
+    from lookalike.report.provenance import read_jobs
+    from lookalike.report.results import Results
+    from lookalike.report.site import write_report
+    from lookalike.workflow_log import progress_lines
+
+    folder = Path(snakemake.output[0]).parent
+    written = write_report(
+        Results(folder.parent),
+        read_jobs("logs"),
+        folder,
+        configuration=snakemake.params.configuration,
+        seed=snakemake.params.seed,
+        progress=progress_lines("pages"),
+    )
+    assert {str(path) for path in written} == set(snakemake.output)
