@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lock benchmarks unlock clean
+.PHONY: help demo test lint docs lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -16,6 +16,7 @@ demo: $(VENV)/.runtime $(VENV)/.deep ## run the whole workflow on synthetic imag
 	echo "(if Snakemake says that the folder is locked and no other run is under way: make unlock)"; exit 1; }
 	@cat results/demo/exhibits/headline.txt results/demo_landmarks/exhibits/headline.txt \
 	results/websim_demo/exhibits/headline.txt results/demo_triplets/exhibits/headline.txt
+	@echo "Report: results/report/index.html (open it in a browser)"
 
 test: $(VENV)/.development $(VENV)/.deep ## run the whole test-suite
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --dist loadfile
@@ -26,6 +27,9 @@ lint: $(VENV)/.development ## run every check that is not a test
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
+
+docs: $(VENV)/.development $(VENV)/.deep ## build the documentation site, strictly: results/docs/index.html
+	$(BIN)/sphinx-build -q -W --keep-going -n -b html docs results/docs
 
 benchmarks: $(VENV)/.runtime $(VENV)/.deep ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages
 	$(BIN)/python benchmarks/descriptors.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/descriptors.json

@@ -86,8 +86,8 @@ def write_record(job: Job, log: str | os.PathLike[str], started: float) -> Path:
     cpu_seconds, peak = _used()
     record = {
         "rule": job.rule,
-        "inputs": sorted(path for path in {str(path) for path in job.input} if not path.endswith(".py")),
-        "outputs": [str(path) for path in job.output],
+        "inputs": sorted(path for path in map(_from_here, job.input) if not path.endswith(".py")),
+        "outputs": [_from_here(path) for path in job.output],
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
         "seconds": round(time.time() - started, 3),
         "cpu_seconds": round(cpu_seconds, 3),
@@ -114,6 +114,12 @@ def code_state(folder: Path = Path(__file__).parent) -> tuple[str, bool]:
     except (OSError, subprocess.SubprocessError):  # no git, or no work tree: an installed package, a container
         return "", False
     return commit.strip(), bool(status.strip())
+
+
+def _from_here(path: str) -> str:
+    """A path as seen from the work folder, where it is below that: a record says nothing of one machine's folders."""
+    path = str(path)
+    return os.path.relpath(path) if os.path.isabs(path) and Path(path).is_relative_to(Path.cwd()) else path
 
 
 def _loaded_versions(modules: Mapping[str, Any]) -> dict[str, str]:

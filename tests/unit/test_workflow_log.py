@@ -83,11 +83,13 @@ def test_a_full_disk_does_not_hide_the_sentence(capsys: pytest.CaptureFixture[st
 
 
 def test_a_finished_job_leaves_a_record_and_a_failed_one_none(tmp_path: Path) -> None:
-    with logged(job(tmp_path / "done.log")):
+    done = job(tmp_path / "done.log")
+    done.input.append(str(Path.cwd() / "resources" / "names.csv"))
+    with logged(done):
         pass
     record = json.loads((tmp_path / "done.job.json").read_text())
     assert record["rule"] == "learn"
-    assert record["inputs"] == ["b"]  # the package's modules are what `commit` says
+    assert record["inputs"] == ["b", "resources/names.csv"]  # the package's modules are what `commit` says
     assert record["outputs"] == ["c"]
     assert 0 <= record["seconds"] < 60
     assert record["cpu_seconds"] > 0
