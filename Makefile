@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs lock benchmarks unlock clean
+.PHONY: help demo test lint docs readme lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -30,6 +30,11 @@ lint: $(VENV)/.development ## run every check that is not a test
 
 docs: $(VENV)/.development $(VENV)/.deep ## build the documentation site, strictly: results/docs/index.html
 	$(BIN)/sphinx-build -q -W --keep-going -n -b html docs results/docs
+
+readme: demo ## put the demo's numbers and picture into README.md
+	@$(BIN)/snakemake --cores $(CORES) readme_parts
+	@mkdir -p docs/pictures && cp results/readme/picture.webp docs/pictures/demo.webp
+	@$(BIN)/python -m lookalike.report.readme results/readme/numbers.md README.md
 
 benchmarks: $(VENV)/.runtime $(VENV)/.deep ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages
 	$(BIN)/python benchmarks/descriptors.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/descriptors.json

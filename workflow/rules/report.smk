@@ -49,3 +49,22 @@ rule report_html:
         others=other_exhibits,
     script:
         "../scripts/write_report.py"
+
+
+rule readme_parts:
+    input:
+        exhibits=lambda wildcards: exhibits_of(studied(synthetic=True)),
+        code=code("report/readme.py", "report/gallery.py", "report/results.py", "report/provenance.py"),
+    output:
+        numbers="results/readme/numbers.md",
+        picture="results/readme/picture.webp",
+    log:
+        "logs/readme_parts.log",
+    conda:
+        "../../envs/report.yaml"
+    params:
+        datasets=studied(synthetic=True),
+        configuration=config,
+        seed=SEED,
+    script:
+        "../scripts/make_readme_parts.py"
