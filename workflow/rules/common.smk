@@ -9,16 +9,23 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-ROOT = Path(workflow.current_basedir).parents[1]
+
+def from_here(path):
+    """A path as seen from the work folder, where it is below it: what is done stays done when the folder is moved."""
+    path = Path(path)
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+ROOT = from_here(Path(workflow.current_basedir).parents[1])
 RESOURCES = ROOT / "workflow" / "resources"
 SOURCE = ROOT / "src"
 
 # jobs in a conda environment find the package here; the kernels' cache is the work folder's own
 os.environ.update(
-    PYTHONPATH=os.pathsep.join([str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])]),
+    PYTHONPATH=os.pathsep.join([str(SOURCE.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]),
     NUMBA_CACHE_DIR=str(Path(".snakemake", "numba").resolve()),
 )
-sys.path.insert(0, str(SOURCE))
+sys.path.insert(0, str(SOURCE.resolve()))
 
 from lookalike import config as settings
 from lookalike.datasets import ground_truth, sources, subsets
@@ -135,7 +142,7 @@ def method_spec(wildcards):
 def code(*modules):
     """The files behind a result. The table of learners' names is left out: a new learner changes no old result."""
     files = {file for module in modules for file in code_dependencies(module)}
-    return sorted(file for file in files if not file.endswith("learners/registry.py"))
+    return sorted(str(from_here(file)) for file in files if not file.endswith("learners/registry.py"))
 
 
 def learner_file(method):

@@ -10,6 +10,7 @@ with logged(snakemake):
     from lookalike.report.site import write_report
     from lookalike.workflow_log import progress_lines
 
+    told = progress_lines("pages")
     folder = Path(snakemake.output[0]).parent
     written = write_report(
         Results(folder.parent),
@@ -17,6 +18,6 @@ with logged(snakemake):
         folder,
         configuration=snakemake.params.configuration,
         seed=snakemake.params.seed,
-        progress=progress_lines("pages"),
+        progress=lambda done, total, page: told(done, total),
     )
     assert {str(path) for path in written} == set(snakemake.output)
