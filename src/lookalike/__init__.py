@@ -9,12 +9,14 @@ __version__ = "0.1.0.dev0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import `load` and the learners when they are first asked for, so that ``import lookalike`` stays fast (PEP 562).
+    """Import `load`, `ImageSimilarity` and learners when first asked for: ``import lookalike`` stays fast (PEP 562).
 
     A learner is what the registry names; any other name is no attribute.
     """
     if name == "load":
-        return import_module("lookalike.learners.model_io").load
+        return import_module("lookalike.own_images.opening").load
+    if name == "ImageSimilarity":
+        return import_module("lookalike.own_images.similarity").ImageSimilarity
     if not name.startswith("_"):
         registry = import_module("lookalike.learners.registry")
         if name in registry.MODULES:

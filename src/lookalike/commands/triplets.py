@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lookalike.commands.options import Commands, add_command, make_folder, natural, positive, refuse_same
 from lookalike.errors import LookalikeError
 
 if TYPE_CHECKING:
@@ -77,23 +78,21 @@ class _Measured:
     codebook_from: str
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Commands) -> None:
     """Add the subcommand ``evaluate-triplets`` to those of ``lookalike``."""
-    from lookalike.cli import _natural, _positive  # there by the time that a parser is made
-
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "evaluate-triplets",
         help="measure features or a network on rated triplets of images",
         description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=_EXAMPLES,
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder of rated triplets")
     parser.add_argument(
         "--features", metavar="NAMES", type=_names, help="separated by commas (default: all, if there is no --model)"
     )
     parser.add_argument("--model", metavar="FILE.npz", type=Path, help="a network; needs the extra `deep` (torch)")
-    parser.add_argument("--k", type=_positive, default=30, help="nearest images of score@K (default: %(default)s)")
+    parser.add_argument("--k", type=positive, default=30, help="nearest images of score@K (default: %(default)s)")
     parser.add_argument(
         "--codebook-images",
         metavar="FOLDER",
@@ -102,9 +101,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--output", metavar="TABLE", type=Path, help="write the table too (.csv or .parquet)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--seed", type=_natural, default=0, help="root of every random draw (default: %(default)s)")
+    parser.add_argument("--seed", type=natural, default=0, help="root of every random draw (default: %(default)s)")
     parser.add_argument(
-        "--jobs", metavar="N", type=_positive, default=os.cpu_count() or 1, help="images read at a time (default: all)"
+        "--jobs", metavar="N", type=positive, default=os.cpu_count() or 1, help="images read at a time (default: all)"
     )
     parser.set_defaults(run=run)
 
@@ -165,16 +164,14 @@ def _describers(options: argparse.Namespace) -> list[Describer]:
 
 def _check_output(options: argparse.Namespace) -> None:
     """Refuse, before anything is computed, a table that cannot be written or would damage what is read."""
-    from lookalike.cli import _make_folder, _refuse_same
-
     if options.output is None:
         return
     if options.output.suffix not in (".csv", ".parquet"):
         raise LookalikeError(f"{options.output} must end in .csv or .parquet: name the table so")
-    _refuse_same(options.output, options.model)
+    refuse_same(options.output, options.model)
     if options.output.exists() and options.output.resolve().is_relative_to(options.folder.resolve()):
         raise LookalikeError(f"{options.output} is a file of the rated triplets: name a table outside {options.folder}")
-    _make_folder(options.output)
+    make_folder(options.output)
 
 
 def _measure_describers(

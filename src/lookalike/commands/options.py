@@ -1,0 +1,246 @@
+"""What the commands share: kinds of arguments, common options, progress, and how results are told."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lookalike.errors import LookalikeError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Commands = Any  # argparse's own class of the thing that add_subparsers returns is private
+
+STATUS = """\
+exit status: 0 all went well; 1 a mistake in the input, told in one sentence;
+2 a mistake in the command line"""
+
+_SHOWN = 10  # files that are named in a summary; --json names all
+
+
+def add_command(
+    commands: Commands, name: str, *, help: str, description: str, examples: str
+) -> argparse.ArgumentParser:
+    """Add a subcommand with examples and the exit status below its options."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=help,
+        description=description,
+        epilog=f"{examples}\n\n{STATUS}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return parser
+
+
+def add_common(parser: argparse.ArgumentParser, *, cache: str) -> None:
+    """Add the options that every command on images has."""
+    group = parser.add_argument_group("common options")
+    group.add_argument("--seed", metavar="N", type=natural, default=0, help="root of every random draw (default: 0)")
+    group.add_argument(
+        "--jobs",
+        metavar="N",
+        type=positive,
+        default=os.cpu_count() or 1,
+        help="images read at a time; results do not depend on it (default: one per processor)",
+    )
+    completed(
+        group.add_argument(
+            "--cache", metavar="FOLDER", type=Path, help=f"where descriptions of images are kept (default: {cache})"
+        ),
+        "directory",
+    )
+    group.add_argument("--no-cache", action="store_true", help="keep no descriptions of images")
+    add_output(group)
+
+
+def add_output(parser: Any, *, quiet: bool = True) -> None:
+    """Add --json and --quiet."""
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    if quiet:
+        parser.add_argument("--quiet", action="store_true", help="no progress, and no summary of what was written")
+
+
+def completed(action: argparse.Action, kind: str) -> argparse.Action:
+    """Let shells complete an argument: ``"file"`` or ``"directory"``."""
+    import shtab
+
+    action.complete = shtab.FILE if kind == "file" else shtab.DIRECTORY  # type: ignore[attr-defined]
+    return action
+
+
+def cache_folder(options: argparse.Namespace, beside: Path) -> Path | None:
+    """Return where descriptions are kept: what was asked for, else the cache beside a file."""
+    from lookalike.own_images.vector_cache import FOLDER
+
+    if options.no_cache:
+        return None
+    return options.cache or beside.parent / FOLDER
+
+
+def positive(text: str) -> int:
+    """Read a whole number of at least 1."""
+    number = _whole(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def natural(text: str) -> int:
+    """Read a whole number of at least 0."""
+    number = _whole(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return number
+
+
+def positives(text: str) -> list[int]:
+    """Read whole numbers of at least 1, separated by commas."""
+    return sorted({positive(part.strip()) for part in text.split(",")})
+
+
+def share(text: str) -> float:
+    """Read a number from 0 to below 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number such as 0.25, not {text!r}") from None
+    if not 0 <= number < 1:
+        raise argparse.ArgumentTypeError("must be from 0 to below 1, such as 0.25")
+    return number
+
+
+def setting(text: str) -> tuple[str, str]:
+    """Read ``key=value``."""
+    key, equals, value = text.partition("=")
+    if not key.strip() or not equals:
+        raise argparse.ArgumentTypeError(f"must be like key=value, not {text!r}")
+    return key.strip(), value.strip()
+
+
+def _whole(text: str) -> int:
+    """Read a whole number, or say what argparse says of anything else."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None
+
+
+def refuse_same(output: Path, *inputs: Path | None) -> None:
+    """Refuse to write over what is read."""
+    for given in inputs:
+        if given is not None and output.resolve() == given.resolve():
+            raise LookalikeError(f"{output} would be written over {given}: name another file to write")
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder of a file that is to be written, before anything is computed for it."""
+    if path.is_dir():
+        raise LookalikeError(f"{path} is a folder: name a file in it to write")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise LookalikeError(f"the folder {path.parent} cannot be made: {reason}; name another one") from error
+    if not os.access(path.parent, os.W_OK):
+        raise LookalikeError(f"the folder {path.parent} cannot be written: mend its permissions or name another one")
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON object; what is not a number becomes null."""
+    print(json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and (value != value or value in (float("inf"), -float("inf"))) else value
+
+
+def left_out_lines(left_out: pd.DataFrame) -> list[str]:
+    """Say which files were left out, and why."""
+    if left_out.empty:
+        return []
+    lines = [f"left out: {counted(len(left_out), 'file')}"]
+    lines += [f"  {row.path}: {row.reason}" for row in left_out.head(_SHOWN).itertuples()]
+    if len(left_out) > _SHOWN:
+        lines.append(f"  and {len(left_out) - _SHOWN:,} more (--json names all)")
+    return lines
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun."""
+    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{number:,} {what if number == 1 else plural}"
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of a table as JSON holds them."""
+    rows = table.astype(object).to_dict(orient="records")
+    return [{str(name): value for name, value in row.items()} for row in rows]
+
+
+class Told:
+    """Progress on standard error: a bar where somebody watches, a line now and then elsewhere.
+
+    Parameters
+    ----------
+    quiet : bool
+        Tell nothing.
+    seconds : float, default=5.0
+        Between two lines.
+    """
+
+    def __init__(self, quiet: bool = False, seconds: float = 5.0) -> None:
+        self._quiet = quiet
+        self._seconds = seconds
+        self._bar: Any = None
+        self._what = ""
+        self._last = time.monotonic()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Tell how far a step is."""
+        if self._quiet:
+            return
+        if sys.stderr.isatty():
+            self._show(what, done, total)
+        elif time.monotonic() - self._last >= self._seconds:
+            self._last = time.monotonic()
+            print(f"{what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def _show(self, what: str, done: int, total: int) -> None:
+        from tqdm import tqdm
+
+        if self._bar is None or what != self._what:
+            self.close()
+            self._what = what
+            self._bar = tqdm(desc=what, total=total, file=sys.stderr, leave=False, unit="")
+        self._bar.total = total
+        self._bar.update(done - self._bar.n)
+        self._bar.refresh()
+
+    def __enter__(self) -> Told:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def tell(lines: Iterable[str]) -> None:
+    """Print lines."""
+    for line in lines:
+        print(line)

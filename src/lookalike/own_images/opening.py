@@ -1,0 +1,33 @@
+"""`lookalike.load`: opens whatever the package saves, a learner or a similarity of images."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load a learner (``.npz``) or a similarity of one's own images (``.lookalike``).
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    SimilarityLearner or ImageSimilarity
+
+    Raises
+    ------
+    LookalikeError
+        When there is no such file, or it cannot be used.
+    """
+    from lookalike.own_images.model_file import SUFFIX
+
+    if os.fspath(path).endswith(SUFFIX):
+        from lookalike.own_images.similarity import ImageSimilarity
+
+        return ImageSimilarity.load(path)
+    from lookalike.learners.model_io import load as load_learner
+
+    return load_learner(path)

@@ -1,0 +1,137 @@
+"""A page of rankings: query images and their neighbours, in one file that works without a network or a script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import os
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lookalike.errors import LookalikeError
+from lookalike.files import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lookalike.own_images.similarity import ImageSimilarity
+
+QUERY_SIDE, NEIGHBOUR_SIDE = 400, 240
+"""Longer side of the pictures, in pixels."""
+
+_QUALITY = 82
+
+
+class Picture(NamedTuple):
+    """A thumbnail with its size, so that the page does not move while it is read."""
+
+    uri: str
+    width: int
+    height: int
+
+
+def write_page(
+    ranked: Mapping[bool, pd.DataFrame],
+    gallery: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    title: str,
+    model: ImageSimilarity,
+) -> None:
+    """Write the rankings as one HTML file.
+
+    Parameters
+    ----------
+    ranked : mapping of bool to DataFrame
+        From `ImageSimilarity.rank_both`: True after learning, False, which may be absent, before.
+    gallery : path-like
+        The folder that paths of neighbours start from.
+    output : path-like
+    title : str
+        Heading of the page.
+    model : ImageSimilarity
+        What ranked, for the page to say.
+
+    Raises
+    ------
+    LookalikeError
+        When an image cannot be read any more, or the page cannot be written.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    root = Path(gallery)
+    pictures: dict[Path, Picture] = {}
+
+    def picture(path: Path) -> Picture:
+        if path not in pictures:
+            pictures[path] = _thumbnail(path, NEIGHBOUR_SIDE)
+        return pictures[path]
+
+    learner = model.about()["learner"]["name"]
+    learned_from = set(model.images_.loc[model.images_["role"] == "train", "sha256"])
+    names = {True: f"After learning ({learner})", False: "Before learning (Euclidean distance)"}
+    queries = []
+    for query in dict.fromkeys(ranked[True]["query"]):
+        label = label_in(Path(query), root)
+        rankings = [
+            {
+                "name": names[learned],
+                "neighbours": [
+                    {
+                        "rank": int(row.rank),
+                        "path": str(row.path),
+                        "score": f"{row.score:.4g}",
+                        "label": str(row.label),
+                        "same": None if label is None else str(row.label) == label,
+                        "picture": picture(root / str(row.path)),
+                    }
+                    for row in table[table["query"] == query].itertuples()
+                ],
+            }
+            for learned, table in ranked.items()
+        ]
+        shown = _thumbnail(Path(query), QUERY_SIDE)
+        seen = _sha256(Path(query)) in learned_from
+        queries.append(
+            {"path": str(query), "label": label, "learned_from": seen, "picture": shown, "rankings": rankings}
+        )
+    text = files("lookalike.own_images").joinpath("neighbours.html").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page = environment.from_string(text).render(
+        title=title, queries=queries, learner=learner, gallery=str(gallery), marked=any(q["label"] for q in queries)
+    )
+    with replacing(output) as part:
+        part.write_text(page, encoding="utf-8")
+
+
+def label_in(query: Path, gallery: Path) -> str | None:
+    """Return the folder of the gallery that a query lies in; None for one that lies elsewhere or in no folder of it."""
+    inside, root = query.resolve(), gallery.resolve()
+    if not inside.is_relative_to(root):
+        return None
+    parts = inside.relative_to(root).parts
+    return parts[0] if len(parts) > 1 else None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _thumbnail(path: Path, side: int) -> Picture:
+    from PIL import Image
+
+    from lookalike.datasets.images import load_rgb
+
+    try:
+        picture: Any = Image.fromarray(load_rgb(path))
+    except LookalikeError as error:
+        raise LookalikeError(f"the page cannot show {path}: {error}; rank again") from error
+    picture.thumbnail((side, side))
+    stream = io.BytesIO()
+    picture.save(stream, "JPEG", quality=_QUALITY, optimize=True)
+    encoded = base64.b64encode(stream.getvalue()).decode("ascii")
+    return Picture(f"data:image/jpeg;base64,{encoded}", picture.width, picture.height)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lookalike.errors import LookalikeError
+from lookalike.own_images.sources import read_class_folders, read_files, read_images, read_labels, read_triplets
+
+
+def test_what_cannot_be_used_is_named_with_its_reason(photos: Path, painted: Callable[..., None]) -> None:
+    (photos / "red" / "broken.png").write_bytes((photos / "red" / "0.png").read_bytes()[:200])
+    (photos / "red" / "notes.txt").write_text("no image")
+    shutil.copy(photos / "red" / "0.png", photos / "red" / "copy.png")
+    shutil.copy(photos / "red" / "1.png", photos / "blue" / "red.png")
+    painted(photos / "red" / "tiny.png", (1, 2, 3), 0, (20, 200))
+    found = read_class_folders(photos, n_threads=2)
+    reasons = dict(found.left_out.itertuples(index=False, name=None))
+    assert "damaged" in reasons["red/broken.png"]
+    assert "not an image" in reasons["red/notes.txt"]
+    assert reasons["red/copy.png"] == "the same file as red/0.png"
+    assert reasons["red/1.png"] == reasons["blue/red.png"] == "its file lies in several classes"
+    assert "red/tiny.png" in reasons
+    assert len(reasons) == 6
+    assert len(found.images) == 23
+    assert found.images["path"].is_monotonic_increasing
+
+
+def test_labels_of_a_table(photos: Path) -> None:
+    table = photos.parent / "labels.csv"
+    table.write_text(
+        "label, path ,note\nwarm,red/0.png,x\nwarm,red/1.png,\ncold,blue/0.png,\n,blue/1.png,\n"
+        "cold,blue/2.png,\nwarm,blue/2.png,\ncold,blue/missing.png,\n"
+    )
+    found = read_labels(photos, table)
+    assert found.images[["path", "label"]].to_numpy().tolist() == [
+        ["blue/0.png", "cold"],
+        ["red/0.png", "warm"],
+        ["red/1.png", "warm"],
+    ]
+    reasons = dict(found.left_out.itertuples(index=False, name=None))
+    assert reasons["blue/1.png"] == "it has no label"
+    assert reasons["blue/2.png"] == "it has two labels"
+    assert "No such file" in reasons["blue/missing.png"]
+
+
+def test_triplets_of_a_table(photos: Path) -> None:
+    shutil.copy(photos / "red" / "0.png", photos / "same.png")
+    table = pd.DataFrame(
+        [
+            ("red/0.png", "red/1.png", "blue/0.png"),
+            ("same.png", "red/2.png", "blue/1.png"),
+            ("red/0.png", "same.png", "blue/0.png"),  # one image twice, under two names
+            ("red/0.png", "red/1.png", "gone.png"),
+        ],
+        columns=["query", "positive", "negative"],
+    )
+    found = read_triplets(photos, table)
+    assert found.triplets is not None
+    paths = found.images["path"].to_numpy()[found.triplets].tolist()
+    assert paths == [["red/0.png", "red/1.png", "blue/0.png"], ["red/0.png", "red/2.png", "blue/1.png"]]
+    assert found.triplets_left_out == 2
+    assert found.left_out["path"].tolist() == ["gone.png"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("path,kind\na,b\n", "lacks the column label: it needs path, label"),
+        ("path;label\na;b\n", "has path;label"),
+        ("path,label\n", "has no rows"),
+        ("", "cannot be read as CSV"),
+        ("path,label\nnowhere.png,a\n", "names no image that can be used"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_one_sentence(photos: Path, content: str, sentence: str) -> None:
+    table = photos.parent / "labels.csv"
+    table.write_text(content)
+    with pytest.raises(LookalikeError, match=sentence):
+        read_labels(photos, table)
+
+
+def test_wrong_places_are_one_sentence(photos: Path) -> None:
+    with pytest.raises(LookalikeError, match="there is no folder"):
+        read_labels(photos / "nowhere", photos / "labels.csv")
+    with pytest.raises(LookalikeError, match="there is no file"):
+        read_triplets(photos, photos / "triplets.csv")
+    with pytest.raises(LookalikeError, match=r"query .*nobody.jpg cannot be used"):
+        read_files([photos / "nobody.jpg"])
+    with pytest.raises(LookalikeError, match="there is no folder"):
+        read_images(photos / "nowhere")
+
+
+def test_a_gallery_keeps_copies_and_knows_folders(photos: Path) -> None:
+    shutil.copy(photos / "red" / "0.png", photos / "top.png")
+    images = read_images(photos).images.set_index("path")
+    assert len(images) == 25
+    assert images.loc["top.png", "label"] == ""
+    assert images.loc["red/0.png", "label"] == "red"
+    assert images.loc["red/0.png", "sha256"] == images.loc["top.png", "sha256"]
