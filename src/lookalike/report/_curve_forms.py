@@ -1,0 +1,343 @@
+"""Which exhibits have curves, and how their CSVs are read: one row a figure, the same axes and looks as in print.
+
+Names of columns, axes and series are those of the modules that draw the figures (`lookalike.exhibits`); what a form
+cannot say of a CSV is said by a function that lays its rows out first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from lookalike.exhibits.bound_figure import COMPARATORS
+from lookalike.exhibits.landmark_figures import SPARSITY_COLUMNS, TIME_COLUMNS
+from lookalike.exhibits.learning_figures import AVERAGES, RANKER_COLUMNS, SINGLE
+from lookalike.exhibits.rating_figures import CURVE_COLUMNS as RATED_COLUMNS
+from lookalike.exhibits.rating_figures import HUMAN, PALE, QUERY_COLUMNS, SELECTED_LOOKS
+from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, Look, looks_of
+from lookalike.exhibits.triplet_context import short_title
+from lookalike.exhibits.triplet_figures import CONTRAST_COLUMNS, SAMPLING_COLUMNS
+from lookalike.exhibits.triplet_figures import CURVE_COLUMNS as NETWORK_COLUMNS
+from lookalike.exhibits.triplet_figures import LOOK as SAMPLING_LOOKS
+from lookalike.exhibits.web_calibration import COLUMNS as MARGINAL_COLUMNS
+from lookalike.exhibits.web_calibration import LOOKS_OF_PARTS
+from lookalike.exhibits.web_figures import LEARNING_COLUMNS, RECALL_COLUMNS
+from lookalike.exhibits.web_runtime import COLUMNS as RUNTIME_COLUMNS
+from lookalike.report import _curve_layouts as layouts
+from lookalike.report._curve_data import Axes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Looks = Callable[[Sequence[str]], Mapping[str, Look]]
+MAP = "Mean average precision"
+STEPS, TOP_K, BOUND = "Training steps", "Precision at top k", "bound, U = "
+DASHED, DASHED_GREY, DOTTED = Look(BLACK, "", "--"), Look(GREY, "", "--"), Look(GREY, "", ":")
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the CSV of one figure is read."""
+
+    x: str
+    y: str
+    axes: Axes | Mapping[str, Axes]
+    """Of all panels, or by the panel's name."""
+    panel: str = ""
+    """Column that tells panels apart."""
+    series: str = "series"
+    spread: tuple[str, ...] = ()
+    """Column of an error on both sides, or those of the least and the largest."""
+    band: bool = False
+    members: str = ""
+    """Column that tells apart the lines of one series."""
+    note: str = ""
+    """Column of what is told of a point besides its numbers."""
+    levels: tuple[str, ...] = ()
+    """Series that are the same at every x, although the CSV has one."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, Look] = field(default_factory=dict)
+    """Looks of series; those of the others come from `looks`."""
+    looks: Looks = looks_of
+    thin: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()
+    """Series without a line."""
+    lettered: bool = True
+    """Whether panels have letters."""
+    title: Callable[[str], str] | None = None
+    """Titles of series, where they are not methods."""
+    layout: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    """Lays the rows out as the form reads them."""
+    csv: Sequence[str] = ()
+    """Columns that the CSV must have, as the module that draws the figure names them; () for those named above."""
+
+    @property
+    def needed(self) -> set[str]:
+        """Columns without which a CSV is not of this form."""
+        named = {self.x, self.y, self.series, self.panel, *self.spread, self.members, self.note} - {""}
+        return set(self.csv) or named
+
+
+def _selected(series: Sequence[str]) -> dict[str, Look]:
+    return {name: SELECTED_LOOKS[place % len(SELECTED_LOOKS)] for place, name in enumerate(series)}
+
+
+def _rankers(series: Sequence[str]) -> dict[str, Look]:
+    averages = [name for name in series if name != "single"]
+    return {**dict(zip(averages, AVERAGES, strict=False)), **looks_of(averages[len(AVERAGES) :])}
+
+
+def _bounds(series: Sequence[str]) -> dict[str, Look]:
+    """Looks by the matrix of each bound."""
+    names = [name.removeprefix(BOUND) for name in series]
+    looks = {**looks_of([name for name in names if name not in COMPARATORS]), **COMPARATORS}
+    return {BOUND + name: looks[name] for name in names}
+
+
+_STEPS = Axes(x_label=STEPS, y_label=MAP, x_told="{:,.0f} training steps")
+_TRAINING = Form(
+    "step", "map", Axes(x_label=STEPS, y_label=MAP, x_told="{:,.0f} training steps", from_zero=True), "subset",
+    spread=("sem",),
+    names={
+        "train": "OASIS, training images", "test": "OASIS, test images", "euclidean": "Euclidean, test images",
+    },
+    fixed={"train": Look(BLUE, "s"), "test": LOOKS["oasis"], "euclidean": DASHED, "validation stop": DOTTED},
+)  # fmt: skip
+_PRECISION = Form(
+    "k", "precision",
+    Axes(x_label="Number of neighbours k", y_label=TOP_K, x_told="k = {:.0f}", from_zero=True), "subset",
+    spread=("error",), fixed={"chance": DASHED},
+)  # fmt: skip
+_RANKERS = Form(
+    "step", "map",
+    Axes(x_label="Training steps of each ranker", y_label=MAP, x_told="{:,.0f} training steps of each ranker"),
+    "subset", spread=("sem",), members="ranker", thin=("single",), names={"single": "single rankers"},
+    fixed={"single": Look(SINGLE, "")}, looks=_rankers, layout=layouts.rankers, title="{} rankers".format,
+    csv=RANKER_COLUMNS,
+)  # fmt: skip
+_PROJECTIONS = Form(
+    "step", "map", _STEPS, "subset", spread=("sem",), names={"oasis": "OASIS, not projected"},
+)  # fmt: skip
+_MCML = Form(
+    "step", "map",
+    Axes(x_label="Iterations", y_label=MAP, x_scale="start and log", x_told="iteration {:,.0f}", from_zero=True),
+    "subset", spread=("sem",),
+    names={
+        "train": "MCML, training images", "test": "MCML, test images", "euclidean": "Euclidean, test images",
+        "end": "MCML ends by itself, mean over folds",
+    },
+    fixed={"train": Look(ORANGE, "^"), "test": LOOKS["mcml"], "euclidean": DASHED, "end": DOTTED},
+)  # fmt: skip
+_SYMMETRY = Form(
+    "step", "symmetry_index",
+    Axes(x_label=STEPS, y_label="Symmetry index of W", x_told="{:,.0f} training steps", y_told="{:.4f}"),
+    "subset", spread=("sem",),
+)  # fmt: skip
+_BOUND = Form(
+    "step", "value",
+    Axes(
+        x_label="Triplets seen", y_label="Mistakes, bound on mistakes", x_scale="log", y_scale="log",
+        x_told="{:,.0f} triplets seen", y_told="{:,.0f}",
+    ),
+    "subset", spread=("low", "high"), band=True,
+    names={"mistakes": "mistakes of OASIS", "triplets": "triplets seen"},
+    fixed={"mistakes": LOOKS["oasis"], "triplets": DOTTED}, looks=_bounds,
+)  # fmt: skip
+_BY_RANK = Axes(
+    x_label="Number of neighbours k", y_label=TOP_K, x_told="k = {:.0f}", y_range=(-0.03, 1.03),
+)  # fmt: skip
+_RATED = Form(
+    "k", "precision",
+    {
+        "mean": replace(_BY_RANK, title="All queries"),
+        "selected": replace(_BY_RANK, title="Selected queries, by rank of their mAP"),
+    },
+    "panel", spread=("error",), looks=_selected,
+    names={"random": "random images", "oasis, printed peak": "printed peak (its k is not printed)"},
+    fixed={"oasis": LOOKS["oasis"], "random": DASHED_GREY, "oasis, printed peak": LOOKS["oasis"]},
+    layout=layouts.ratings_by_rank, csv=RATED_COLUMNS,
+)  # fmt: skip
+_PER_QUERY = Form(
+    "order", "precision",
+    Axes(
+        x_label="Query, sorted by the precision of OASIS", y_label="Precision", x_told="query {:.0f}",
+        y_range=(-0.03, 1.03),
+    ),
+    spread=("low", "high"),
+    names={"human": "raters, mean", "range": "lowest to highest rater", "oasis, mean": "OASIS, mean"},
+    fixed={
+        "oasis": LOOKS["oasis"], "human": HUMAN, "range": Look(PALE, ""),
+        "oasis, mean": Look(LOOKS["oasis"].colour, "", "--"),
+        "oasis, printed mean": LOOKS["oasis"],
+    },
+    layout=layouts.ratings_by_query, csv=QUERY_COLUMNS,
+)  # fmt: skip
+_PRECISE = Axes(
+    x_label="Number of neighbours k", y_label="Precision at top k (%)", x_told="k = {:.0f}", y_told="{:.1f}%",
+    from_zero=True,
+)  # fmt: skip
+_WEB = Form(
+    "k", "precision", _PRECISE,
+    spread=("standard_error",), band=True, levels=("chance",), fixed={"chance": DASHED_GREY},
+    names={"oasis-averaged": "OASIS, rankers averaged"},
+)  # fmt: skip
+_TOPICS = replace(_WEB, axes=replace(_PRECISE, y_label="Top k of the query's latent topic (%)"))
+_RUNTIME = Form(
+    "n_images", "seconds",
+    Axes(
+        x_label="Training images (OASIS) or rows (LMNN)", y_label="Training time (ours: processor time)",
+        x_scale="log", y_scale="log", x_told="{:,.0f} images or rows", y_told="time", by_point=True,
+    ),
+    spread=("low", "high"), note="note", layout=layouts.runtime,
+    names={"OASIS": "OASIS, ours", "LMNN": "LMNN, ours"}, points=(layouts.OWN_RUN,),
+    fixed={
+        "OASIS": LOOKS["oasis"], "LMNN": LOOKS["lmnn"], layouts.OWN_RUN: Look(LOOKS["oasis"].colour, "*"),
+        "OASIS, printed": LOOKS["oasis"], "LMNN, printed": LOOKS["lmnn"],
+        "OASIS, printed (JMLR)": Look(LOOKS["oasis"].colour, "s"),
+        "LMNN, extrapolated": Look(LOOKS["lmnn"].colour, "", "--"), layouts.POWER_LAW: DOTTED,
+    },
+    csv=RUNTIME_COLUMNS,
+)  # fmt: skip
+_LEARNING = Form(
+    "step", "value",
+    {
+        "map": Axes(
+            title="", x_label=STEPS, y_label="Validation mAP (%)", x_told="{:,.0f} training steps", y_told="{:.2f}%"
+        ),
+        "loss_rate": Axes(
+            x_label=STEPS, y_label="Steps with a loss (%)", x_told="{:,.0f} training steps", y_told="{:.2f}%",
+            from_zero=True,
+        ),
+    },
+    "quantity", members="ranker", thin=("ranker",),
+    names={
+        "ranker": "single rankers", "mean": "mean of the rankers' curves", "oasis-averaged": "OASIS, rankers averaged",
+        "stop": "best mAP of a ranker",
+    },
+    fixed={
+        "ranker": Look(LOOKS["oasis"].colour, ""), "mean": LOOKS["oasis"], "oasis-averaged": LOOKS["oasis"],
+        "stop": Look(BLACK, "", ":"),
+    },
+    layout=layouts.web_learning, csv=LEARNING_COLUMNS,
+)  # fmt: skip
+_RECALL = Form(
+    "milliseconds", "recall",
+    Axes(
+        x_label="Milliseconds a query", y_label="Recall of the exact first k (%)", x_scale="log",
+        x_told="{:.3g} ms a query", y_told="{:.1f}%", y_range=(0, 105), by_point=True,
+    ),
+    note="note", looks=layouts.index_looks, points=("exact",), layout=layouts.recall, csv=RECALL_COLUMNS,
+)  # fmt: skip
+_CALIBRATION = Form(
+    "x", "y", layouts.calibration_axes(), "quantity", layout=layouts.calibration,
+    points=("counted, train", "counted, test", "printed"),
+    names={
+        "train": "training part", "test": "test part", **layouts.MEANS,
+        "counted, train": "training part, counted", "counted, test": "test part, counted",
+    },
+    fixed={
+        **LOOKS_OF_PARTS, "printed mean": Look(BLACK, ""), "printed": Look(BLACK, "o"),
+        "counted, train": LOOKS_OF_PARTS["train"], "counted, test": LOOKS_OF_PARTS["test"],
+        **{name: Look(LOOKS_OF_PARTS[part].colour, "", ":") for part, name in layouts.MEANS_OF_PARTS.items()},
+    },
+    csv=MARGINAL_COLUMNS,
+)  # fmt: skip
+_TIME = Form(
+    "n_features", "seconds",
+    Axes(
+        x_label="Number of features d (words of the codebook)", y_label="Training time in CPU seconds",
+        x_scale="log", y_scale="log", x_told="d = {:,.0f}", y_told="time",
+    ),
+    spread=("low", "high"), looks=layouts.looks_of_times, layout=layouts.landmark_times,
+    names=layouts.RECONSTRUCTED, csv=TIME_COLUMNS,
+)  # fmt: skip
+_SPARSITY = Form(
+    "nonzero_share", "map",
+    Axes(
+        x_label="Sparsity of w (%)", y_label="Mean average precision (%)", x_scale="log", x_told="nonzero share",
+        y_told="{:.2f}%", reversed=True, by_point=True,
+        x_ticks={share: f"{100 - share:g}" for share in (100, 50, 10, 1, 0.1, 0.01, 0.001)},
+    ),
+    "panel", note="note", fixed={"tfidf": DASHED}, layout=layouts.landmark_sparsity,
+    names=layouts.RECONSTRUCTED, csv=SPARSITY_COLUMNS,
+)  # fmt: skip
+_SAMPLING = Form(
+    "percent", "value",
+    {
+        "similarity_precision": Axes(
+            x_label="Out-of-class negatives (%)", y_label="Similarity precision (%)",
+            x_told="{:.0f}% out-of-class negatives", y_told="{:.1f}%",
+        ),
+        "score": Axes(
+            x_label="Out-of-class negatives (%)", y_label="Score at top k (triplets)",
+            x_told="{:.0f}% out-of-class negatives", y_told="{:,.0f}",
+        ),
+    },
+    "metric", spread=("low", "high"), band=True, points=("uniform",),
+    names={"weighted": "weighted sampling", "uniform": "uniform sampling", "printed": "DeepRanking, printed (Table 1)"},
+    fixed={**SAMPLING_LOOKS, "printed": Look(BLACK, "o"), layouts.CHOSEN: Look(BLACK, "", ":")},
+    layout=layouts.sampling, csv=SAMPLING_COLUMNS,
+)  # fmt: skip
+_SEEN: Mapping[str, Axes] = {
+    f"{phase}, {quantity}": Axes(title=phase.capitalize(), x_label=x, y_label=y, x_told="{:,.0f} " + seen, y_told=told)
+    for phase, seen, x, quantity, y, told in (
+        ("classification", "images seen", "Images seen", "precision", "Images classified rightly (%)", "{:.1f}%"),
+        ("ranking", "triplets seen", "Triplets seen", "precision", "Precision on triplets (%)", "{:.1f}%"),
+        ("classification", "images seen", "Images seen", "loss", "Cross-entropy", "{:.3f}"),
+        ("ranking", "triplets seen", "Triplets seen", "loss", "Hinge loss", "{:.3f}"),
+    )
+}
+_NETWORKS = Form(
+    "seen", "value", _SEEN, "panel", series="system", members="part", thin=("training",),
+    looks=layouts.network_looks, layout=layouts.networks, lettered=False, title=short_title, csv=NETWORK_COLUMNS,
+)  # fmt: skip
+_CONTRASTS = Form(
+    "row", "difference",
+    {
+        "similarity_precision": Axes(y_label="Precision, difference (points)", y_told="{:+.1f}", across=True),
+        "score": Axes(y_label="Score at top k, difference (triplets)", y_told="{:+,.0f}", across=True),
+    },
+    "metric", spread=("low", "high"),
+    points=("interval without 0", "interval with 0", "printed"),
+    fixed={
+        "interval without 0": Look(LOOKS["oasis"].colour, "o"), "interval with 0": Look(GREY, "o"),
+        "printed": Look(BLACK, "D"),
+    },
+    layout=layouts.contrasts, csv=CONTRAST_COLUMNS,
+)  # fmt: skip
+
+JMLR, DRAFT, NIPS, DEEP = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009", "deep-ranking-cvpr-2014"
+
+FORMS: Mapping[tuple[str, str], Form] = {
+    (JMLR, "fig3a"): _WEB,
+    (JMLR, "fig3b"): _RATED,
+    (JMLR, "fig3c"): _RATED,
+    (JMLR, "fig3d"): _PER_QUERY,
+    (JMLR, "fig4"): _RUNTIME,
+    (JMLR, "fig5"): _TRAINING,
+    (JMLR, "fig6"): _PRECISION,
+    (JMLR, "fig7"): _RANKERS,
+    (JMLR, "fig8"): _PRECISION,
+    (JMLR, "fig9"): _PROJECTIONS,
+    (DRAFT, "fig3"): _TRAINING,
+    (DRAFT, "fig4"): _PRECISION,
+    (DRAFT, "fig5"): _PRECISION,
+    (DRAFT, "fig6"): _WEB,
+    (DRAFT, "fig7"): _RATED,
+    (NIPS, "fig1a"): _PER_QUERY,
+    (NIPS, "fig1b"): _RUNTIME,
+    (DEEP, "fig6"): _SAMPLING,
+    ("learning", "mcml"): _MCML,
+    ("learning", "symmetry"): _SYMMETRY,
+    ("learning", "loss_bound"): _BOUND,
+    ("web", "topics"): _TOPICS,
+    ("web", "learning"): _LEARNING,
+    ("web", "recall"): _RECALL,
+    ("web", "calibration"): _CALIBRATION,
+    ("landmark", "time"): _TIME,
+    ("landmark", "sparsity"): _SPARSITY,
+    ("finegrained", "curves"): _NETWORKS,
+    ("finegrained", "contrasts"): _CONTRASTS,
+}
+"""Figures of curves by (paper or group, name)."""

@@ -1,0 +1,106 @@
+"""Pictures of the report, small enough to be carried inside a page.
+
+Plots, which are flat colours and thin lines, stay exact to the last pixel; photographs and montages of them are
+encoded as photographs and made no larger than a page shows them.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from lookalike.errors import LookalikeError
+
+LONGEST_SIDE = 1600
+"""Pixels of the longest side of a montage."""
+QUALITY = 82
+"""Of WebP, from 0 to 100: montages."""
+MOST_BITS_OF_A_PLOT = 2.0
+"""Bits a pixel of a PNG: of plots 0.5 to 1.6, of montages of photographs more than 4."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture inside a page.
+
+    Attributes
+    ----------
+    address : str
+        ``data:`` address with the encoded pixels.
+    width, height : int
+        In pixels, of what is encoded.
+    is_plot : bool
+        Whether it is exact, as a plot is.
+    """
+
+    address: str
+    width: int
+    height: int
+    is_plot: bool
+
+
+class Pictures:
+    """Encodes pictures, each file once however many pages show it."""
+
+    def __init__(self) -> None:
+        self._made: dict[Path, Picture] = {}
+
+    def of(self, path: str | os.PathLike[str]) -> Picture:
+        """Return a picture for a page.
+
+        Parameters
+        ----------
+        path : path-like
+            A PNG file.
+
+        Raises
+        ------
+        LookalikeError
+            When it cannot be read.
+        """
+        key = Path(path).resolve()
+        if key not in self._made:
+            self._made[key] = encode(key)
+        return self._made[key]
+
+
+def encode(path: Path) -> Picture:
+    """Encode one picture file as WebP; the file as it is where that is smaller.
+
+    Parameters
+    ----------
+    path : Path
+        A PNG file; what is transparent becomes white.
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    LookalikeError
+        When it cannot be read.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        original = path.read_bytes()
+        with Image.open(io.BytesIO(original)) as opened:
+            pixels = opened.convert("RGBA")
+    except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
+        raise LookalikeError(f"the picture {path} cannot be read: remove it and run its exhibit again") from error
+    picture = Image.new("RGB", pixels.size, "white")
+    picture.paste(pixels, mask=pixels.getchannel("A"))
+    is_plot = 8 * len(original) / (picture.width * picture.height) < MOST_BITS_OF_A_PLOT
+    if not is_plot:
+        picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
+    memory = io.BytesIO()
+    picture.save(memory, "WEBP", lossless=is_plot, quality=QUALITY, method=4)
+    encoded, kind = memory.getvalue(), "webp"
+    if len(encoded) >= len(original) and picture.size == pixels.size:
+        encoded, kind = original, "png"
+    address = f"data:image/{kind};base64,{base64.b64encode(encoded).decode('ascii')}"
+    return Picture(address, picture.width, picture.height, is_plot)

@@ -1,0 +1,238 @@
+"""One paper for the reader of a notebook: its exhibits, its claims and its metrics.
+
+The notebooks read ``results/`` through this alone. A sentence stands in place of whatever is missing, so that none of
+them breaks where a study was not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from lookalike.errors import LookalikeError
+from lookalike.report.papers import PAPERS
+from lookalike.report.results import Results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lookalike.report.results import Dataset, Exhibit
+
+METRIC_COLUMNS = ("dataset", "representation", "subset", "method", "fold", "metric", "value")
+VERDICT_SIGNS = {"holds": "✓", "does not hold": "✗", "not decidable here": "?"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Something that a notebook displays: as HTML, or as text where there is no browser."""
+
+    html: str
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class PaperReader:
+    """What `results/` has of one paper.
+
+    Parameters
+    ----------
+    paper : str
+        Id of a paper, such as ``"oasis-jmlr-2010"``.
+    results : Results, optional
+        By default what `Results.find` finds. Where there is none, everything says how to make some.
+
+    Raises
+    ------
+    LookalikeError
+        When there is no such paper.
+
+    Examples
+    --------
+    >>> paper = PaperReader("soml-aaai-2014")
+    >>> shown = paper.show("table1")
+    """
+
+    def __init__(self, paper: str, results: Results | None = None) -> None:
+        if paper not in PAPERS:
+            raise LookalikeError(f"there is no paper {paper!r}; there are: {', '.join(PAPERS)}")
+        self.paper = paper
+        self.results, self.why_none = (results, "") if results is not None else _found()
+
+    def _repr_html_(self) -> str:
+        return self.overview().html
+
+    def __repr__(self) -> str:
+        return self.overview().text
+
+    @property
+    def datasets(self) -> list[Dataset]:
+        """The data sets that have exhibits of this paper, in the order of `Results.datasets`."""
+        if self.results is None:
+            return []
+        return [
+            dataset
+            for dataset in self.results.datasets
+            if any(exhibit.paper == self.paper for exhibit in dataset.exhibits)
+        ]
+
+    def exhibits(self, name: str) -> list[Exhibit]:
+        """One exhibit, once for every data set that has it."""
+        return [exhibit for dataset in self.datasets for exhibit in dataset.exhibits if _is(exhibit, self.paper, name)]
+
+    def titles(self) -> dict[str, str]:
+        """Name and title of every exhibit that can be made of this paper, in the paper's order."""
+        from lookalike.report.papers import planned_exhibits
+
+        return {one.name: one.title for one in planned_exhibits() if one.paper == self.paper}
+
+    def overview(self) -> Shown:
+        """Every exhibit of the paper with its state in every data set that has it."""
+        citation = PAPERS[self.paper].citation
+        rows = []
+        for name, title in self.titles().items():
+            states = [
+                f"{_source(exhibit.dataset_title, exhibit.synthetic)}: {exhibit.state}"
+                for exhibit in self.exhibits(name)
+            ] or ["not run"]
+            rows.append((title, "; ".join(states)))
+        sources = ", ".join(_source(dataset.title, dataset.synthetic) for dataset in self.datasets)
+        note = self.why_none or f"Results: {sources or 'none yet'}."
+        return Shown(
+            f"<p><b>{escape(citation)}</b><br>{escape(note)}</p>{_table(('exhibit', 'state'), rows)}",
+            "\n".join([citation, note, *(f"{title}: {states}" for title, states in rows)]),
+        )
+
+    def show(self, name: str) -> Shown:
+        """One exhibit as every data set has it, real ones before synthetic ones; or how to get it.
+
+        Parameters
+        ----------
+        name : str
+            Such as ``"table4"`` or ``"fig3a"``.
+
+        Returns
+        -------
+        Shown
+            Picture or table, caption and status.
+
+        Raises
+        ------
+        LookalikeError
+            When no study can make an exhibit of this name.
+        """
+        titles = self.titles()
+        if name not in titles:
+            raise LookalikeError(f"{self.paper} has no exhibit {name!r}; there are: {', '.join(titles)}")
+        found = self.exhibits(name)
+        if not found:
+            return self._missing(f"{titles[name]} is not among the results")
+        return Shown(
+            "<hr>".join(exhibit._repr_html_() for exhibit in found),
+            "\n\n".join(
+                f"{exhibit.title}, {_source(exhibit.dataset_title, exhibit.synthetic)}: {exhibit.caption}"
+                for exhibit in found
+            ),
+        )
+
+    def claims(self) -> Shown:
+        """The claims of the paper, each with the verdict of every data set that it was put to, and what decided it."""
+        frame = self._claims()
+        if frame is None or frame.empty:
+            return self._missing("No verdict on a claim of this paper is among the results")
+        counts = ", ".join(f"{len(rows)} {verdict}" for verdict, rows in frame.groupby("verdict", sort=False))
+        titles = {dataset.id: _source(dataset.title, dataset.synthetic) for dataset in self.datasets}
+        told = [{str(key): str(value) for key, value in row.items()} for row in frame.to_dict("records")]
+        rows = [
+            (
+                f"{VERDICT_SIGNS.get(one['verdict'], '')} {one['verdict']}".strip(),
+                f"{one['claim']} ({one['place']})",
+                f"{_decided_on(one, titles)}: {one['evidence']}",
+            )
+            for one in told
+        ]
+        return Shown(
+            f"<p>Verdicts: {escape(counts)}.</p>{_table(('verdict', 'claim', 'by'), rows)}",
+            "\n".join([f"Verdicts: {counts}.", *(f"{verdict}: {claim}" for verdict, claim, _ in rows)]),
+        )
+
+    def metrics(self) -> pd.DataFrame:
+        """The tidy metrics of all data sets that have exhibits of this paper.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``dataset, representation, subset, method, fold, metric, value``, and ``source``, which names the
+            data set and says where it is synthetic. Without rows where nothing was run.
+        """
+        import pandas as pd
+
+        tables = [table for dataset in self.datasets if (table := self._metrics_of(dataset)) is not None]
+        if not tables:
+            return pd.DataFrame(columns=[*METRIC_COLUMNS, "source"])
+        return pd.concat(tables, ignore_index=True)
+
+    def _metrics_of(self, dataset: Dataset) -> pd.DataFrame | None:
+        import pandas as pd
+
+        assert self.results is not None
+        path = self.results.folder / dataset.id / "metrics.parquet"
+        if not path.is_file():
+            return None
+        table = pd.read_parquet(path)
+        return None if table.empty else table.assign(source=_source(dataset.title, dataset.synthetic))
+
+    def _claims(self) -> pd.DataFrame | None:
+        if self.results is None:
+            return None
+        claims = self.results.claims()
+        return claims[claims["paper"] == self.paper]
+
+    def _missing(self, what: str) -> Shown:
+        """A sentence in place of what is not there, with the commands that make it."""
+        page = PAPERS[self.paper].page
+        how = self.why_none or (
+            "the command make demo makes what synthetic data can show, and "
+            f"snakemake --cores 2 {page} what the paper's own data can, once they are in place or fetched"
+        )
+        sentence = f"{what}: {how}."
+        return Shown(f"<p><i>{escape(sentence)}</i></p>", sentence)
+
+
+def _found() -> tuple[Results | None, str]:
+    """The results of this machine, or None and the reason."""
+    try:
+        return Results.find(), ""
+    except LookalikeError as error:
+        return None, str(error).rstrip(".")
+
+
+def _is(exhibit: Exhibit, paper: str, name: str) -> bool:
+    return exhibit.paper == paper and exhibit.name == name
+
+
+def _decided_on(claim: dict[str, str], titles: dict[str, str]) -> str:
+    """The data set, and the representation where each has a verdict of its own."""
+    title = titles.get(claim["dataset"], claim["dataset"])
+    return f"{title}, {claim['representation']}" if claim.get("representation") else title
+
+
+def _source(title: str, is_synthetic: bool) -> str:
+    """How a data set is named wherever something made from it is shown."""
+    return f"{title} (synthetic)" if is_synthetic else title
+
+
+def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """An HTML table of text, its cells aligned to the left."""
+
+    def line(cells: Iterable[str], tag: str) -> str:
+        return "".join(f'<{tag} style="text-align:left;vertical-align:top">{escape(cell)}</{tag}>' for cell in cells)
+
+    body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
+    return f"<table><thead><tr>{line(header, 'th')}</tr></thead><tbody>{body}</tbody></table>"

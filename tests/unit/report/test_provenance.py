@@ -1,0 +1,216 @@
+"""A number is followed back through the records of jobs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from made_results import JMLR, add_exhibit, add_record
+
+from lookalike.job_record import write_record
+from lookalike.report.provenance import COLUMNS, Jobs, project_path, read_jobs
+from lookalike.report.results import Results
+
+TABLE4 = f"results/demo/exhibits/{JMLR}/table4"
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A chain: images in a folder, described in shards, learned from twice, gathered and drawn."""
+    logs = tmp_path / "logs"
+    add_record(logs, "draw_images", [], ["results/demo/images"], cpu_seconds=10.0, seconds=5.0)
+    add_record(logs, "scan", ["results/demo/images/"], ["results/demo/manifest.parquet"])
+    for shard in "01":
+        add_record(logs, f"describe/{shard}", ["results/demo/images/a.png"], [f"results/demo/features/{shard}.npz"])
+    learned = ["results/demo/features", "results/demo/manifest.parquet"]
+    add_record(logs, "learn/oasis", learned, ["results/demo/runs/oasis/model.npz"], threads=2)
+    add_record(logs, "learn/lmnn", learned, ["results/demo/runs/lmnn/model.npz"])
+    both = ["./results/demo/runs/oasis/model.npz", "results/demo/runs/lmnn/model.npz"]
+    add_record(logs, "gather", both, ["results/demo/metrics.parquet"])
+    drawn = ["results/demo/metrics.parquet", "/home/me/clone/workflow/resources/reference-values.csv"]
+    add_record(logs, "draw_table/table4", drawn, [f"{TABLE4}.csv", f"{TABLE4}_compare.csv", f"{TABLE4}.json"])
+    add_record(logs, "unrelated", [], ["results/other/metrics.parquet"], cpu_seconds=1000.0)
+    return logs
+
+
+def test_a_job_and_all_before_it(logs: Path) -> None:
+    made = read_jobs(logs).of([f"{TABLE4}.csv"])
+    assert made is not None
+    assert (made.rule, made.cpu_seconds, made.seconds, made.commit) == ("draw_table", 1.0, 2.0, "aaaa")
+    assert made.started == datetime(2026, 1, 1, tzinfo=UTC)
+    assert made.record == logs / "draw_table" / "table4.job.json"
+    assert "workflow/resources/reference-values.csv" in made.inputs
+    before = made.upstream
+    assert before.rules == {"describe": 2, "draw_images": 1, "draw_table": 1, "gather": 1, "learn": 2, "scan": 1}
+    assert (before.jobs, before.cpu_seconds, before.seconds) == (8, 17.0, 19.0)
+    assert before.unrecorded == ()
+
+
+def test_folders_are_followed_both_ways(logs: Path) -> None:
+    jobs = read_jobs(logs)
+    inside = jobs.of(["results/demo/features/0.npz"])
+    assert inside is not None
+    assert inside.upstream.rules == {"describe": 1, "draw_images": 1}, "a file in a folder that a job made"
+    folder = jobs.of(["results/demo/features"])
+    assert folder is not None
+    assert folder.upstream.rules == {"describe": 2, "draw_images": 1}, "a folder in which jobs made files"
+
+
+def test_a_name_that_begins_another_is_another_file(tmp_path: Path) -> None:
+    add_record(tmp_path, "a", [], ["results/demo/images"])
+    assert read_jobs(tmp_path).of(["results/demo/images2/a.png"]) is None
+    assert read_jobs(tmp_path).of(["results/demo/image"]) is None
+
+
+def test_an_exhibit_is_known_wherever_its_results_lie(logs: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "moved" / "numbers"
+    for name in ("table4", "table5"):
+        add_exhibit(moved, "demo", JMLR, name)
+    jobs, results = read_jobs(logs), Results(moved)
+    made = jobs.of_exhibit(results.exhibit("demo", JMLR, "table4"))
+    assert made is not None
+    assert made.rule == "draw_table"
+    assert jobs.of_exhibit(results.exhibit("demo", JMLR, "table5")) is None
+
+
+def test_an_exhibit_whose_name_begins_anothers_has_its_own_job(tmp_path: Path) -> None:
+    folder = f"results/demo/exhibits/{JMLR}"
+    add_record(tmp_path / "logs", "one", [], [f"{folder}/fig1.png"])
+    add_record(tmp_path / "logs", "ten", [], [f"{folder}/fig10.png"])
+    for name in ("fig1", "fig10"):
+        add_exhibit(tmp_path / "results", "demo", JMLR, name)
+    jobs, results = read_jobs(tmp_path / "logs"), Results(tmp_path / "results")
+    made = [jobs.of_exhibit(results.exhibit("demo", JMLR, name)) for name in ("fig1", "fig10")]
+    assert [one.rule for one in made if one] == ["one", "ten"]
+
+
+def test_commits_versions_and_processors_of_all_jobs(logs: Path) -> None:
+    older = {"commit": "bbbb", "modified": True, "started": "2025-01-01T00:00:00+00:00", "processor": "an older one"}
+    versions = {"numpy": "2.10.0", "faiss": "1.9"}
+    features = ["results/demo/features/0.npz"]
+    add_record(logs, "describe/0", ["results/demo/images/a.png"], features, versions=versions, **older)
+    made = read_jobs(logs).of([f"{TABLE4}.csv"])
+    assert made is not None
+    assert (made.commit, made.modified) == ("aaaa", False)
+    assert made.upstream.commits == ("bbbb", "aaaa"), "in the order in which jobs ran"
+    assert made.upstream.modified
+    assert made.upstream.processors == ("an older one", "a processor")
+    assert made.upstream.started == datetime(2025, 1, 1, tzinfo=UTC)
+    assert made.upstream.versions["numpy"] == ("2.9.0", "2.10.0")
+    assert made.upstream.versions["faiss"] == ("1.9",)
+    assert made.upstream.versions["python"] == ("3.12.1",)
+    assert made.upstream.version_note == "Versions differ between jobs: numpy (2.9.0 and 2.10.0)."
+
+
+def test_alike_versions_need_no_note(logs: Path) -> None:
+    assert read_jobs(logs).whole().version_note == ""
+
+
+def test_what_no_record_makes_is_told(tmp_path: Path) -> None:
+    read = ["results/demo/metrics.parquet", "data/images", "/home/me/clone/workflow/resources/claims.csv"]
+    add_record(tmp_path, "draw", read, ["results/demo/exhibits/a/b.csv"])
+    made = read_jobs(tmp_path).of(["results/demo/exhibits/a/b.csv"])
+    assert made is not None
+    assert made.upstream.unrecorded == ("results/demo/metrics.parquet",)
+
+
+def test_of_two_records_of_a_file_the_later_made_it(tmp_path: Path) -> None:
+    add_record(tmp_path, "b_old", [], ["results/x"], started="2026-01-01T00:00:00+00:00", cpu_seconds=7.0)
+    add_record(tmp_path, "a_new", [], ["results/x"], started="2026-01-01T03:00:00+02:00")
+    jobs = read_jobs(tmp_path)
+    made = jobs.of(["results/x"])
+    assert made is not None
+    assert made.rule == "a_new"
+    assert (len(jobs), jobs.whole().cpu_seconds) == (1, 1.0), "nothing lies there of the older one"
+
+
+def test_jobs_in_a_circle_end(tmp_path: Path) -> None:
+    add_record(tmp_path, "one", ["results/b", "results/a"], ["results/a"])
+    add_record(tmp_path, "two", ["results/a"], ["results/b"])
+    made = read_jobs(tmp_path).of(["results/a"])
+    assert made is not None
+    assert made.upstream.jobs == 2
+
+
+def test_a_job_that_makes_no_file_counts_in_the_whole(tmp_path: Path) -> None:
+    add_record(tmp_path, "warm", [], [])
+    assert read_jobs(tmp_path).whole().jobs == 1
+
+
+def test_jobs_by_rule(logs: Path) -> None:
+    table = read_jobs(logs).by_rule()
+    assert tuple(table) == COLUMNS
+    assert list(table["rule"])[:3] == ["unrelated", "draw_images", "describe"]
+    described = table.set_index("rule").loc["describe"]
+    assert described.to_dict() == {
+        "jobs": 2,
+        "cpu_seconds": 2.0,
+        "seconds": 4.0,
+        "longest_seconds": 2.0,
+        "peak_megabytes": 100.0,
+    }
+
+
+def test_the_whole_is_told_of_all_jobs_at_once(logs: Path) -> None:
+    jobs = read_jobs(logs)
+    assert (len(jobs), jobs.whole().jobs, jobs.commits, jobs.modified) == (9, 9, ("aaaa",), False)
+    assert (jobs.versions["numpy"], jobs.processors) == (("2.9.0",), ("a processor",))
+
+
+def test_no_records_are_no_jobs(tmp_path: Path) -> None:
+    for jobs in (read_jobs(tmp_path / "nowhere"), Jobs([])):
+        assert len(jobs) == 0
+        assert jobs.of(["results/a"]) is None
+        assert jobs.by_rule().empty
+        assert tuple(jobs.by_rule()) == COLUMNS
+        assert (jobs.whole().jobs, jobs.commits, jobs.whole().started) == (0, (), None)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "{}", '{"rule": "a", "inputs": "b", "outputs": []}', '{"rule": "a", "inputs": [1]}']
+)
+def test_broken_records_are_told_and_passed_over(logs: Path, content: str) -> None:
+    broken = logs / "draw_table" / "table4.job.json"
+    broken.write_text(content)
+    jobs = read_jobs(logs)
+    assert jobs.unreadable == (broken,)
+    assert len(jobs) == 8
+    assert jobs.of([f"{TABLE4}.csv"]) is None
+
+
+@pytest.mark.parametrize("told", [{"started": "yesterday"}, {"seconds": None}, {"versions": 3}, {"threads": "two"}])
+def test_a_record_of_other_values_is_broken(tmp_path: Path, told: dict[str, object]) -> None:
+    path = add_record(tmp_path, "job", [], ["results/a"], **told)
+    assert read_jobs(tmp_path).unreadable == (path,)
+
+
+def test_what_the_workflow_writes_is_read(tmp_path: Path) -> None:
+    job = SimpleNamespace(rule="learn", input=["b", "a.py"], output=["results/c"], threads=2, log=[])
+    path = write_record(job, tmp_path / "job.log", started=0.0)
+    made = read_jobs(tmp_path).of(["results/c"])
+    assert made is not None
+    assert (made.rule, made.inputs, made.outputs, made.threads, made.record) == (
+        "learn",
+        ("b",),
+        ("results/c",),
+        2,
+        path,
+    )
+    assert made.started == datetime(1970, 1, 1, tzinfo=UTC)
+    assert made.python
+    assert made.versions["lookalike"]
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/home/me/workflow/clone/workflow/resources/claims.csv", "workflow/resources/claims.csv"),
+        ("/clone/src/lookalike/ratings/page.html", "src/lookalike/ratings/page.html"),
+        ("/home/me/photographs/results/a.png", "/home/me/photographs/results/a.png"),
+        ("results/demo/metrics.parquet", "results/demo/metrics.parquet"),
+    ],
+)
+def test_only_the_projects_own_files_lose_its_folder(path: str, told: str) -> None:
+    assert project_path(path) == told
