@@ -26,6 +26,7 @@ SUFFIX = ".job.json"
 """What a record's name has where its log's has ``.log``."""
 
 _LIBRARIES = ("numpy", "scipy", "pandas", "sklearn", "skimage", "cv2", "numba", "faiss", "pywt", "torch", "matplotlib")
+_MAXRSS_UNIT = 1e6 if sys.platform == "darwin" else 1e3  # bytes there, kilobytes elsewhere
 
 
 class Job(Protocol):
@@ -128,11 +129,20 @@ def _loaded_versions(modules: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _used() -> tuple[float, float]:
-    """Processor seconds of this process and its children, and the most memory either held, in megabytes."""
+    """Processor seconds of this process and its children, and the most memory that it held, in megabytes."""
     try:
         import resource
     except ImportError:  # not a Unix
         return time.process_time(), 0.0
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    unit = 1e6 if sys.platform == "darwin" else 1e3  # bytes there, kilobytes elsewhere
-    return sum(u.ru_utime + u.ru_stime for u in used), max(u.ru_maxrss for u in used) / unit
+    return sum(u.ru_utime + u.ru_stime for u in used), _peak_megabytes() or used[0].ru_maxrss / _MAXRSS_UNIT
+
+
+def _peak_megabytes() -> float:
+    """The most memory that this process held, as Linux tells; 0 elsewhere.
+
+    The figure of `getrusage` is kept when a process starts another program: a job's would be Snakemake's at least.
+    """
+    status = Path("/proc/self/status")
+    lines = status.read_text(encoding="utf-8").splitlines() if status.is_file() else []
+    return next((float(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM:")), 0.0)

@@ -93,6 +93,7 @@ def test_a_finished_job_leaves_a_record_and_a_failed_one_none(tmp_path: Path) ->
     assert record["outputs"] == ["c"]
     assert 0 <= record["seconds"] < 60
     assert record["cpu_seconds"] > 0
+    assert record["peak_megabytes"] > 10
     assert record["processor"]
     assert record["versions"]["lookalike"] == lookalike.__version__
     with pytest.raises(SystemExit), logged(job(tmp_path / "failed.log")):

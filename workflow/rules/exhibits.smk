@@ -5,6 +5,9 @@ exhibits/{paper}/, a job for every exhibit, and exhibits/index.md, which lists t
 """
 
 
+report: "../report/workflow.rst"
+
+
 wildcard_constraints:
     paper="[a-z0-9-]+",
     table="|".join(sorted({Path(table).name for table in TABLES})),
@@ -18,7 +21,7 @@ rule draw_table:
         reference=RESOURCES / "reference-values.csv",
         code=code("exhibits/write.py", "exhibits/context.py", "exhibits/facts.py"),
     output:
-        multiext(f"{EXHIBITS}/{{paper}}/{{table}}", *TABLE_FILES),
+        in_report("category", multiext(f"{EXHIBITS}/{{paper}}/{{table}}", *TABLE_FILES)),
     log:
         f"{LOGS}/exhibits/{{paper}}/{{table}}.log",
     wildcard_constraints:
@@ -37,7 +40,7 @@ rule draw_figure:
         reference=RESOURCES / "reference-values.csv",
         code=code("exhibits/write.py", "exhibits/context.py", "exhibits/facts.py"),
     output:
-        multiext(f"{EXHIBITS}/{{paper}}/{{figure}}", *FIGURE_FILES),
+        in_report("category", multiext(f"{EXHIBITS}/{{paper}}/{{figure}}", *FIGURE_FILES)),
     log:
         f"{LOGS}/exhibits/{{paper}}/{{figure}}.log",
     wildcard_constraints:
@@ -62,7 +65,7 @@ rule draw_picture:
         ],
         code=code("exhibits/representation.py"),
     output:
-        multiext(f"{EXHIBITS}/{{paper}}/{{picture}}", *PICTURE_FILES),
+        in_report("category", multiext(f"{EXHIBITS}/{{paper}}/{{picture}}", *PICTURE_FILES)),
     log:
         f"{LOGS}/exhibits/{{paper}}/{{picture}}.log",
     wildcard_constraints:

@@ -325,14 +325,23 @@ rule draw_triplet_exhibits:
         claims=RESOURCES / "triplet-claims.csv",
         code=code("exhibits/triplet_catalogue.py", "exhibits/triplet_context.py"),
     output:
-        expand(
-            f"{EXHIBITS}/{{name}}{{file}}", name=triplet_catalogue.TRIPLET_TABLES, file=TABLE_FILES, allow_missing=True
+        in_report(
+            "finegrained",
+            expand(
+                f"{EXHIBITS}/{{name}}{{file}}",
+                name=triplet_catalogue.TRIPLET_TABLES,
+                file=TABLE_FILES,
+                allow_missing=True,
+            ),
         ),
-        expand(
-            f"{EXHIBITS}/{{name}}{{file}}",
-            name=triplet_catalogue.TRIPLET_FIGURES,
-            file=FIGURE_FILES,
-            allow_missing=True,
+        in_report(
+            "finegrained",
+            expand(
+                f"{EXHIBITS}/{{name}}{{file}}",
+                name=triplet_catalogue.TRIPLET_FIGURES,
+                file=FIGURE_FILES,
+                allow_missing=True,
+            ),
         ),
     log:
         f"{LOGS}/exhibits/numbers.log",
@@ -352,11 +361,14 @@ rule draw_triplet_pictures:
         unpack(picture_inputs),
         code=code("exhibits/triplet_pictures.py", "exhibits/triplet_catalogue.py", "exhibits/triplet_context.py"),
     output:
-        expand(
-            f"{EXHIBITS}/{{name}}{{file}}",
-            name=triplet_catalogue.TRIPLET_PICTURES,
-            file=PICTURE_FILES,
-            allow_missing=True,
+        in_report(
+            "finegrained",
+            expand(
+                f"{EXHIBITS}/{{name}}{{file}}",
+                name=triplet_catalogue.TRIPLET_PICTURES,
+                file=PICTURE_FILES,
+                allow_missing=True,
+            ),
         ),
     log:
         f"{LOGS}/exhibits/pictures.log",

@@ -56,6 +56,25 @@ PICTURE_FILES = [".png", ".svg", ".pdf", ".json"]
 FIGURE_FILES = [*PICTURE_FILES, ".csv", "_compare.csv", "_compare.md"]
 
 
+def in_report(caption, files):
+    """Files of exhibits, of which the one to look at, a picture or a table, goes into Snakemake's own report."""
+
+    def marked(file):
+        def part(position):
+            return lambda wildcards: Path(file.format(**dict(wildcards.items()))).with_suffix("").parts[position]
+
+        return report(
+            file,
+            caption=f"../report/{caption}.rst",
+            category=lambda wildcards: DATASETS[wildcards.dataset].get("title", wildcards.dataset),
+            subcategory=part(-2),
+            labels=lambda wildcards: {"exhibit": part(-1)(wildcards)},
+        )
+
+    looked_at = (".png", ".md")
+    return [marked(file) if file.endswith(looked_at) and not file.endswith("_compare.md") else file for file in files]
+
+
 def drawing_seed(dataset):
     """Seed of a synthetic data set, named by it."""
     return integer_seed(SEED, "datasets", dataset)

@@ -313,11 +313,14 @@ for studied_dataset in LANDMARK:
             reference=RESOURCES / "reference-values.csv",
             code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "evaluation/landmark_files.py"),
         output:
-            expand(
-                f"{EXHIBITS}/{{table}}{{file}}",
-                table=landmark_tables(studied_dataset),
-                file=TABLE_FILES,
-                allow_missing=True,
+            in_report(
+                "landmark",
+                expand(
+                    f"{EXHIBITS}/{{table}}{{file}}",
+                    table=landmark_tables(studied_dataset),
+                    file=TABLE_FILES,
+                    allow_missing=True,
+                ),
             ),
         log:
             f"{LOGS}/exhibits/tables.log",
@@ -339,11 +342,14 @@ for studied_dataset in LANDMARK:
             reference=RESOURCES / "reference-values.csv",
             code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "evaluation/landmark_files.py"),
         output:
-            expand(
-                f"{EXHIBITS}/{{figure}}{{file}}",
-                figure=landmark_figures(studied_dataset),
-                file=FIGURE_FILES,
-                allow_missing=True,
+            in_report(
+                "landmark",
+                expand(
+                    f"{EXHIBITS}/{{figure}}{{file}}",
+                    figure=landmark_figures(studied_dataset),
+                    file=FIGURE_FILES,
+                    allow_missing=True,
+                ),
             ),
         log:
             f"{LOGS}/exhibits/figures.log",

@@ -78,7 +78,7 @@ rule draw_gallery:
         unpack(rated_images),
         code=code("exhibits/galleries.py", "exhibits/context.py"),
     output:
-        multiext(f"{EXHIBITS}/{{gallery}}", *PICTURE_FILES, ".csv"),
+        in_report("ratings", multiext(f"{EXHIBITS}/{{gallery}}", *PICTURE_FILES, ".csv")),
     log:
         f"{LOGS}/exhibits/{{gallery}}.log",
     wildcard_constraints:
@@ -99,7 +99,7 @@ rule draw_rating_table:
         reference=RESOURCES / "reference-values.csv",
         code=code("exhibits/rating_catalogue.py", "exhibits/context.py"),
     output:
-        multiext(f"{EXHIBITS}/{{rated}}", *TABLE_FILES),
+        in_report("ratings", multiext(f"{EXHIBITS}/{{rated}}", *TABLE_FILES)),
     log:
         f"{LOGS}/exhibits/{{rated}}.log",
     wildcard_constraints:
@@ -120,7 +120,7 @@ rule draw_rating_figure:
         reference=RESOURCES / "reference-values.csv",
         code=code("exhibits/rating_catalogue.py", "exhibits/context.py"),
     output:
-        multiext(f"{EXHIBITS}/{{rated}}", *FIGURE_FILES),
+        in_report("ratings", multiext(f"{EXHIBITS}/{{rated}}", *FIGURE_FILES)),
     log:
         f"{LOGS}/exhibits/{{rated}}.log",
     wildcard_constraints:

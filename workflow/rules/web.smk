@@ -259,7 +259,12 @@ for studied_dataset in WEB:
                 reference=RESOURCES / "reference-values.csv",
                 code=code("exhibits/web_catalogue.py", "exhibits/web_context.py"),
             output:
-                expand(f"{EXHIBITS}/{{name}}{{file}}", name=drawn(studied_dataset), file=files, allow_missing=True),
+                in_report(
+                    "web",
+                    expand(
+                        f"{EXHIBITS}/{{name}}{{file}}", name=drawn(studied_dataset), file=files, allow_missing=True
+                    ),
+                ),
             log:
                 f"{LOGS}/exhibits/{what}.log",
             wildcard_constraints:

@@ -1,0 +1,190 @@
+"""What is shipped: the wheel's files and metadata, the library without Snakemake, the image, the catalogue's entry."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+import yaml
+
+import lookalike
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "lookalike"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+BLOCKER = """
+import importlib.abc, sys
+class Blocker(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.split(".")[0] in {blocked}:
+            raise ImportError(name + " is not installed here")
+sys.meta_path.insert(0, Blocker())
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The package's wheel, built by the locked back end without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*command, "-w", str(folder), str(ROOT)], check=True, timeout=120)
+    (built,) = folder.glob("*.whl")
+    return zipfile.ZipFile(built)
+
+
+def test_the_wheel_holds_types_and_pages_and_nothing_else_than_the_package(wheel: zipfile.ZipFile) -> None:
+    names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert all(name.startswith("lookalike/") for name in names)
+    assert "lookalike/py.typed" in names
+    not_code = [path for path in PACKAGE.rglob("*") if path.suffix in (".html", ".css", ".js")]
+    assert PACKAGE / "ratings" / "page.html" in not_code
+    expected = {path.relative_to(PACKAGE.parent).as_posix() for path in [*not_code, *PACKAGE.rglob("*.py")]}
+    assert expected <= names, f"the wheel lacks {sorted(expected - names)}"
+    assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".nbi"))]
+
+
+def test_the_wheels_metadata_ask_for_the_library_alone(wheel: zipfile.ZipFile) -> None:
+    (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+    metadata = Parser().parsestr(wheel.read(name).decode())
+    assert metadata["Version"] == lookalike.__version__
+    needed = [entry for entry in metadata.get_all("Requires-Dist") or [] if "extra ==" not in entry]
+    assert any(entry.startswith("numpy") for entry in needed)
+    assert not [entry for entry in needed if re.match(r"snakemake|torch|bokeh", entry)]
+    assert set(metadata.get_all("Provides-Extra") or []) >= {"workflow", "deep", "report"}
+
+
+def test_no_module_imports_snakemake() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not [name for name in names if name.split(".")[0] == "snakemake"], path
+
+
+def test_the_library_runs_without_snakemake_bokeh_and_torch(tmp_path: Path) -> None:
+    program = BLOCKER.format(blocked={"snakemake", "bokeh", "torch"}) + (
+        "import lookalike, numpy as np\n"
+        "from lookalike import learners\n"
+        "from lookalike.learners.registry import MODULES, learner_class\n"
+        "assert all(learner_class(name) for name in MODULES)\n"
+        "X, y = np.random.default_rng(0).random((40, 6)), np.repeat(np.arange(4), 10)\n"
+        "learners.OASIS(n_steps=50, random_state=0).fit(X, y).save('model.npz')\n"
+        "assert lookalike.load('model.npz').rank(X[:2], X, k=3)[0].shape == (2, 3)\n"
+        "from lookalike.cli import main\n"
+        "main(['--help'])\n"
+    )
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "usage: lookalike" in done.stdout
+
+
+def test_the_version_has_one_place() -> None:
+    assert PROJECT["dynamic"] == ["version"]
+    assert "version" not in PROJECT
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation.get("version", lookalike.__version__) == lookalike.__version__
+    written = [path for path in PACKAGE.rglob("*.py") if re.search(r"^__version__\s*=", path.read_text(), re.MULTILINE)]
+    assert written == [PACKAGE / "__init__.py"]
+
+
+def test_the_supported_pythons_are_said_alike_everywhere() -> None:
+    least, beyond = re.fullmatch(r">=3\.(\d+),<3\.(\d+)", PROJECT["requires-python"]).groups()
+    supported = [f"3.{minor}" for minor in range(int(least), int(beyond))]
+    classified = [re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", text) for text in PROJECT["classifiers"]]
+    assert [match[1] for match in classified if match] == supported
+    matrix = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["tests"]["strategy"]["matrix"]
+    assert matrix["python"] == supported
+    for environment in (ROOT / "envs").glob("*.yaml"):
+        assert f"python >=3.{least},<3.{beyond}" in yaml.safe_load(environment.read_text())["dependencies"]
+    image = re.search(r"python:(3\.\d+)-slim", (ROOT / "Containerfile").read_text())
+    assert image is not None
+    assert image[1] in supported
+
+
+def test_the_containers_sources_exist_and_reach_its_builder() -> None:
+    text = re.sub(r"\\\n", " ", (ROOT / "Containerfile").read_text())
+    steps = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+    stages = {step[3] for step in steps if step[0] == "FROM" and len(step) == 4}
+    sent = {line[1:] for line in (ROOT / ".containerignore").read_text().splitlines() if line.startswith("!")}
+    copied = []
+    for step in steps:
+        if step[0] != "COPY":
+            continue
+        options = dict(word[2:].split("=") for word in step[1:] if word.startswith("--"))
+        sources = [word for word in step[1:] if not word.startswith("--")][:-1]
+        if "from" in options:
+            assert options["from"] in stages
+        else:
+            copied += sources
+    assert {"Snakefile", "workflow", "src", "envs/requirements.txt"} <= set(copied)
+    for source in copied:
+        assert (ROOT / source).exists(), source
+        assert source.split("/")[0] in sent, f".containerignore keeps {source} from the builder"
+    installs = [step for step in steps if step[0] == "RUN" and "install" in step]
+    assert installs
+    assert all("--require-hashes" in step for step in installs)
+    users = [step[1] for step in steps if step[0] == "USER"]
+    assert users
+    assert users[-1] not in ("root", "0")
+
+
+def test_cluster_jobs_run_as_the_containers_user() -> None:
+    pod = yaml.safe_load((ROOT / "profiles/kubernetes/job.yaml").read_text())["spec"]["template"]["spec"]
+    assert f"--uid {pod['securityContext']['runAsUser']} " in (ROOT / "Containerfile").read_text()
+
+
+def test_the_catalogue_finds_what_it_asks_for() -> None:
+    entry = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())
+    assert set(entry["usage"]) <= {"mandatory-flags", "software-stack-deployment"}
+    assert entry["usage"]["software-stack-deployment"] == {"conda": True, "report": True}
+    assert (ROOT / "workflow" / "Snakefile").is_file()
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "config" / "README.md").read_text())
+    assert "../config.yaml" in links
+    assert all((ROOT / "config" / link).exists() for link in links), links
+    readme = (ROOT / "README.md").read_text().lower()
+    assert "snakemake" in readme
+    assert "workflow" in readme
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_a_github_workflow_is_whole(workflow: Path) -> None:
+    described = yaml.safe_load(workflow.read_text())
+    assert described["name"] == workflow.stem
+    assert {"push", "pull_request"} <= set(described[True]), "YAML reads the key `on` as true"
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    for name, job in described["jobs"].items():
+        assert job["runs-on"].startswith("ubuntu-"), name
+        assert set(job) <= {"runs-on", "steps", "strategy", "timeout-minutes", "needs"}, name
+        for step in job["steps"]:
+            assert ("uses" in step) != ("run" in step), f"{name}: a step either uses or runs"
+            assert set(step) <= {"uses", "run", "with", "if", "shell", "name", "env"}, name
+            if "uses" in step:
+                assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"]), step["uses"]
+            made = re.findall(r"\bmake ([a-z]+)\b", step.get("run", ""))
+            assert set(made) <= targets, f"{name}: make {made}"
+
+
+def test_github_runs_the_environments_that_we_could_not() -> None:
+    commands = [
+        step["run"]
+        for workflow in WORKFLOWS
+        for job in yaml.safe_load(workflow.read_text())["jobs"].values()
+        for step in job["steps"]
+        if "run" in step
+    ]
+    assert any("--sdm conda" in command and "tests/workflow/tiny.yaml" in command for command in commands)
+    assert any("build" in command and "Containerfile" in command for command in commands)
+    assert "make docs" in commands
