@@ -153,7 +153,7 @@ def _curves(exhibit: Exhibit, panels: list[Panel]) -> Curves:
     names = list(traces)
     items = [json_item(plot_of(panel, names), f"{place}-{number}") for number, panel in enumerate(panels)]  # type: ignore[arg-type]
     # no text of the data may end the script element in which it stands
-    data = json.dumps(items, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    data = json.dumps(items, separators=(",", ":"), allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
     return Curves(
         _markup(exhibit, place, panels, list(traces.values())), f"window.lookalikeDraw({json.dumps(place)}, {data})"
     )

@@ -1,0 +1,195 @@
+"""Every notebook runs from top to bottom on the tiny results, and shows what it is for."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import nbformat
+import pytest
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from project import ROOT, Project
+
+from lookalike.datasets.synthetic import SyntheticCategories, write_images
+
+pytestmark = pytest.mark.workflow
+
+OF_PAPERS = (
+    "oasis_2009_draft",
+    "oasis_nips_2009",
+    "oasis_jmlr_2010",
+    "soml_aaai_2014",
+    "deep_ranking_cvpr_2014",
+)
+TIMEOUT = 300
+"""Seconds a cell may take: kernels may have to be compiled first, on a machine that does other things too."""
+
+Execute = Callable[..., "Executed"]
+
+
+class Executed:
+    """The outputs of a notebook's cells, by the cells' names."""
+
+    def __init__(self, notebook: nbformat.NotebookNode) -> None:
+        self.outputs = {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
+
+    def text(self, cell: str) -> str:
+        """What a cell printed."""
+        return "".join(output.text for output in self.outputs[cell] if output.output_type == "stream")
+
+    def shown(self, cell: str, kind: str = "text/html") -> list[str]:
+        """What a cell showed of a kind."""
+        return [output.data[kind] for output in self.outputs[cell] if kind in output.get("data", {})]
+
+    def html(self, cell: str) -> str:
+        """The one thing that a cell showed as HTML."""
+        (html,) = self.shown(cell)
+        return html
+
+    def warnings(self) -> list[str]:
+        """What went to the error stream."""
+        every = [output for outputs in self.outputs.values() for output in outputs]
+        return [one.text for one in every if one.output_type == "stream" and one.name == "stderr"]
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> KernelSpecManager:
+    """A kernel `python3` of this very interpreter, which is registered nowhere else."""
+    folder = tmp_path_factory.mktemp("kernels")
+    (folder / "python3").mkdir()
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (folder / "python3" / "kernel.json").write_text(
+        json.dumps({"argv": command, "display_name": "Python 3", "language": "python"})
+    )
+    return KernelSpecManager(kernel_dirs=[str(folder)], ensure_native_kernel=False)
+
+
+@pytest.fixture
+def execute(kernels: KernelSpecManager, tmp_path: Path) -> Iterator[Execute]:
+    """Run a notebook in an empty folder; a cell that fails is an error that shows it."""
+    with tempfile.TemporaryDirectory(prefix="nb") as sockets:  # their paths must be short
+
+        def run(name: str, **variables: str | Path) -> Executed:
+            notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+            manager = AsyncKernelManager(
+                kernel_name="python3",
+                kernel_spec_manager=kernels,
+                transport="ipc",
+                connection_file=str(Path(sockets) / "kernel.json"),
+            )
+            work = tmp_path / "work"
+            work.mkdir()
+            environment = os.environ | {"IPYTHONDIR": str(tmp_path / "ipython")}
+            environment |= {key: str(value) for key, value in variables.items()}
+            client = NotebookClient(notebook, km=manager, timeout=TIMEOUT, resources={"metadata": {"path": str(work)}})
+            client.execute(env=environment)
+            assert not list(work.iterdir()), "a notebook writes nothing into the folder that it runs in"
+            return Executed(notebook)
+
+        yield run
+
+
+@pytest.fixture(scope="module")
+def of_papers() -> dict[str, Executed]:
+    """Notebooks that were run already, by name."""
+    return {}
+
+
+@pytest.fixture
+def read(execute: Execute, tiny_demo: Project, of_papers: dict[str, Executed]) -> Callable[[str], Executed]:
+    """Run a paper's notebook on the tiny results, once."""
+
+    def run(name: str) -> Executed:
+        if name not in of_papers:
+            of_papers[name] = execute(name, LOOKALIKE_RESULTS=tiny_demo.folder / "results")
+        return of_papers[name]
+
+    return run
+
+
+def numbers(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"\d\.?\d*e[-+]\d+", text)]
+
+
+@pytest.mark.parametrize("name", OF_PAPERS)
+def test_a_papers_notebook_shows_its_exhibits(read: Callable[[str], Executed], name: str) -> None:
+    done = read(name)
+    assert not done.warnings()
+    assert "synthetic" in done.html("setup")
+    shown = [done.html(cell) for cell in done.outputs if cell.startswith("show-")]
+    drawn = [html for html in shown if "data:image/png;base64," in html]
+    tables = [html for html in shown if "<table" in html]
+    missing = [html for html in shown if "is not among the results" in html]
+    assert len(drawn) + len(tables) >= len(shown) - len(missing)
+    assert len(missing) < len(shown) / 2
+    assert tables or name == "oasis_nips_2009"
+    assert drawn or name == "soml_aaai_2014"
+    assert len(done.shown("question-drawn", "image/png")) == 1
+    assert "Verdicts: " in done.html("claims") or name == "oasis_nips_2009"
+    for cell in done.outputs:
+        assert all(difference < 1e-6 for difference in numbers(done.text(cell))), done.text(cell)
+
+
+def test_steps_by_hand_are_the_learners(read: Callable[[str], Executed]) -> None:
+    done = read("oasis_jmlr_2010")
+    assert "loss 1.400 -> 0.400" in done.text("step-by-hand")
+    assert len(numbers(done.text("step-by-hand"))) == 1
+    for cell, paper in (
+        ("tg-by-hand", "soml_aaai_2014"),
+        ("da-by-hand", "soml_aaai_2014"),
+        ("steps", "oasis_2009_draft"),
+    ):
+        assert numbers(read(paper).text(cell))  # each below 1e-6, see above
+    assert "make demo" not in read("deep_ranking_cvpr_2014").text("hinge") or find_spec("torch") is None
+    assert "<td" in done.html("show-table4")
+    assert "data:image/png;base64," in done.html("show-fig6")
+    assert "holds" in done.html("claims")
+
+
+def test_without_results_it_says_how_to_get_them(execute: Execute, tmp_path: Path) -> None:
+    done = execute("oasis_nips_2009", LOOKALIKE_RESULTS=tmp_path / "nowhere")
+    assert "make demo" in done.html("setup")
+    for cell in ("show-table1", "show-fig1a", "show-fig1b", "claims"):
+        assert "make demo" in done.html(cell)
+    assert "make demo" in done.text("question-drawn")
+    assert len(done.shown("dual", "image/png")) == 1
+
+
+def judged(done: Executed) -> None:
+    """What the notebook of own images shows, whatever the images."""
+    assert "map" in done.html("evaluate")
+    assert len(done.shown("evaluate-drawn", "image/png")) == 1
+    assert len(done.shown("rank-drawn", "image/png")) == 1
+    assert "mine.lookalike" in done.text("save")
+
+
+def test_own_images_shows_neighbours(execute: Execute, tmp_path: Path) -> None:
+    images = tmp_path / "images"
+    write_images(
+        SyntheticCategories(n_classes=3, images_per_class=12, width=160, height=128, difficulty=0.2, n_clutter=0),
+        images,
+    )
+    before = sorted(images.rglob("*"))
+    done = execute("your_own_images", LOOKALIKE_IMAGES=images)
+    judged(done)
+    assert "synthetic images stand in" not in done.text("setup")
+    assert sorted(images.rglob("*")) == before, "nothing is written beside the images"
+
+
+@pytest.mark.real_images
+def test_own_images_shows_neighbours_of_photographs(execute: Execute, tmp_path: Path, real_images: Path) -> None:
+    images = tmp_path / "images"
+    for category in sorted(real_images.iterdir())[:3]:
+        (images / category.name).mkdir(parents=True)
+        for photograph in sorted(category.glob("*.jpg"))[:16]:
+            shutil.copy(photograph, images / category.name)
+    judged(execute("your_own_images", LOOKALIKE_IMAGES=images))

@@ -1,0 +1,84 @@
+"""The notebooks as they lie in git: nothing of a run is in them, and they name only exhibits that there are."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from lookalike.report.papers import PAPERS, planned_exhibits
+
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+NOTEBOOKS = {
+    "oasis_2009_draft": "oasis-2009-draft",
+    "oasis_nips_2009": "oasis-nips-2009",
+    "oasis_jmlr_2010": "oasis-jmlr-2010",
+    "soml_aaai_2014": "soml-aaai-2014",
+    "deep_ranking_cvpr_2014": "deep-ranking-cvpr-2014",
+}
+FILES = sorted(FOLDER.glob("*.ipynb"))
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def code_of(name: str) -> ast.Module:
+    cells = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4).cells
+    return ast.parse("\n\n".join(cell.source for cell in cells if cell.cell_type == "code"))
+
+
+def calls(tree: ast.Module, function: str) -> list[object]:
+    """First argument of every call of a function or method, in the order of the cells."""
+    found = [
+        (node.lineno, node.args[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+        and function in (getattr(node.func, "attr", None), getattr(node.func, "id", None))
+    ]
+    return [value for _, value in sorted(found, key=lambda item: item[0])]
+
+
+def test_there_is_one_for_each_paper_and_one_for_own_images() -> None:
+    assert {path.stem for path in FILES} == {*NOTEBOOKS, "your_own_images"}
+    assert set(NOTEBOOKS.values()) == set(PAPERS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_nothing_of_a_run_is_in_it(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.metadata == METADATA
+    for cell in notebook.cells:
+        assert cell.metadata == {}
+        if cell.cell_type == "code":
+            assert cell.outputs == []
+            assert cell.execution_count is None
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_it_is_written_as_nbformat_writes_it_under_names_that_stay(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    assert path.read_text(encoding="utf-8") == nbformat.writes(notebook, indent=1) + "\n"
+    names = [cell.id for cell in notebook.cells]
+    assert len(set(names)) == len(names)
+    assert not [name for name in names if len(name) == 8 and all(letter in "0123456789abcdef" for letter in name)]
+
+
+@pytest.mark.parametrize(("name", "paper"), NOTEBOOKS.items())
+def test_it_shows_every_exhibit_of_its_paper_in_order(name: str, paper: str) -> None:
+    tree = code_of(name)
+    assert calls(tree, "PaperReader") == [paper]
+    assert calls(tree, "show") == [one.name for one in planned_exhibits() if one.paper == paper]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_it_reads_no_file_but_through_the_package(path: Path) -> None:
+    tree = code_of(path.stem)
+    assert not calls(tree, "open")
+    assert not calls(tree, "read_parquet")
+    assert not calls(tree, "read_csv")
