@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lookalike.errors import LookalikeError
 from lookalike.report._made import Fact, Provenance
@@ -19,6 +19,8 @@ from lookalike.report.results import GROUPS, PAPERS, STATES, Exhibit, Planned, R
 from lookalike.report.rich import SIGNS as STATE_SIGNS
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from lookalike.report.curves import Curves
 
 SIGNS = {
@@ -49,6 +51,13 @@ CLAIMS = "claims"
 TO_RUN = "No run has made it. Where its data are in place, make it by"
 
 
+class DrawnCurves(NamedTuple):
+    """Curves that can be read off: an element, and the script that draws them into it."""
+
+    html: Markup
+    script: Markup
+
+
 @dataclass(frozen=True)
 class View:
     """One exhibit of one data set, as it is written down."""
@@ -61,8 +70,8 @@ class View:
     """The rest of it."""
     alt: str
     picture: Picture | None
-    curves: str
-    """Markup of the curves that can be read off, with their data; "" where there are none."""
+    curves: DrawnCurves | None
+    """Curves that can be read off."""
     blocks: tuple[Grid | Paragraph, ...]
     comparison: Grid | None
     rules: tuple[str, ...]
@@ -260,7 +269,7 @@ def view_of(
         caption=caption,
         alt=f"{title}. {lead}",
         picture=picture,
-        curves=Markup(drawn.html + drawn.script) if drawn else "",
+        curves=DrawnCurves(Markup(drawn.html), Markup(drawn.script)) if drawn else None,
         blocks=tuple(blocks),
         comparison=comparison if run else None,
         rules=tuple(rules),

@@ -14,8 +14,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +65,9 @@ def interactive(exhibit: Exhibit, titles: Mapping[str, str] | None = None) -> Cu
     frame = _table(exhibit)
     if frame is None or frame.empty or not form.needed <= set(frame.columns):
         return None
-    panels = panels_of(frame, form, titles or {})
-    return _curves(exhibit, panels) if panels else None
+    first = next(key for key, other in FORMS.items() if other is form)
+    panels, plots = _plots(first, frame.to_csv(index=False), tuple((titles or {}).items()))
+    return _curves(exhibit, panels, plots) if panels else None
 
 
 def titles_of(configuration: Mapping[str, Any] | None, dataset: str) -> dict[str, str]:
@@ -140,22 +142,38 @@ def _table(exhibit: Exhibit) -> Any:
         return None
 
 
-def _curves(exhibit: Exhibit, panels: list[Panel]) -> Curves:
+@lru_cache(maxsize=32)
+def _plots(
+    key: tuple[str, str], csv: str, titles: tuple[tuple[str, str], ...]
+) -> tuple[list[Panel], list[dict[str, Any]]]:
+    """Panels of a CSV and their plots as bokeh writes them, made once for the papers that print the same figure."""
+    import pandas as pd
     from bokeh.embed import json_item
 
     from lookalike.report._curve_plots import plot_of
 
+    panels = panels_of(pd.read_csv(StringIO(csv)), FORMS[key], dict(titles))
+    names = _labels(panels)
+    return panels, [dict(json_item(plot_of(panel, list(names)))) for panel in panels]
+
+
+def _labels(panels: list[Panel]) -> dict[str, Trace]:
+    """What the legend of a whole figure calls its traces, and the first trace of each name."""
     traces: dict[str, Trace] = {}
     for panel in panels:
         for trace in panel.traces:
             traces.setdefault(trace.label, trace)
+    return traces
+
+
+def _curves(exhibit: Exhibit, panels: list[Panel], plots: list[dict[str, Any]]) -> Curves:
     place = "curves-" + re.sub(r"[^\w-]+", "-", f"{exhibit.dataset}-{exhibit.paper}-{exhibit.name}")
-    names = list(traces)
-    items = [json_item(plot_of(panel, names), f"{place}-{number}") for number, panel in enumerate(panels)]  # type: ignore[arg-type]
+    items = [{**plot, "target_id": f"{place}-{number}"} for number, plot in enumerate(plots)]
     # no text of the data may end the script element in which it stands
     data = json.dumps(items, separators=(",", ":"), allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
     return Curves(
-        _markup(exhibit, place, panels, list(traces.values())), f"window.lookalikeDraw({json.dumps(place)}, {data})"
+        _markup(exhibit, place, panels, list(_labels(panels).values())),
+        f"window.lookalikeDraw({json.dumps(place)}, {data})",
     )
 
 

@@ -11,11 +11,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from made_results import DRAFT, JMLR, add_claims, add_exhibit, add_record, edit_sidecar
+from markupsafe import Markup
 
 from lookalike.errors import LookalikeError
+from lookalike.report import site
 from lookalike.report._pages import MEANINGS, SIGNS
+from lookalike.report.curves import Curves
 from lookalike.report.provenance import read_jobs
-from lookalike.report.results import PAPERS, STATES, Results
+from lookalike.report.results import PAPERS, STATES, Exhibit, Results
 from lookalike.report.site import NAVIGATION, write_report
 
 EVIL = "<script>alert('1')</script> & co"
@@ -244,3 +247,23 @@ def test_text_stands_out_from_its_ground(scheme: str) -> None:
     for ink, ground in pairs:
         one, other = sorted((_luminance(colours[ink]), _luminance(colours[ground])))
         assert (other + 0.05) / (one + 0.05) >= 4.5, (ink, ground)
+
+
+def test_curves_stand_beside_their_picture_and_their_library_once(
+    results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def curves(exhibit: Exhibit, configuration: object) -> Curves | None:
+        asked.append(exhibit.name)
+        return Curves('<div id="plot"></div>', "draw(1 < 2)") if exhibit.kind == "figure" else None
+
+    monkeypatch.setattr(site, "_curves", curves)
+    monkeypatch.setattr(site, "_curves_script", lambda: Markup("library()"))
+    written = {path.name: path.read_text(encoding="utf-8") for path in write_report(results, None, tmp_path)}
+    figure = written["jmlr2010.html"].partition("<figure data-figure>")[2].partition("</figure>")[0]
+    assert figure.index("static-picture") < figure.index('<div class="curves paper" hidden><div id="plot">')
+    assert '<script type="text/plain" class="curves-code">draw(1 < 2)</script>' in figure
+    assert written["jmlr2010.html"].count('<script type="text/plain" id="bokeh">library()</script>') == 1
+    assert 'id="bokeh"' not in written["nips2009.html"], "a page without curves has no library"
+    assert "table1" not in asked, "what was not run has no curves"

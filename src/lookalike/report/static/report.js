@@ -35,24 +35,37 @@
   }
   document.querySelectorAll("table.sortable").forEach(makeSortable);
 
-  // a figure whose curves have been drawn gets a button back to the picture
+  // figures whose curves can be read off: drawn on the first press, the library with the first of the page
+  const run = (code) => new Function(code)();
+  let library = document.getElementById("bokeh");
+
+  function draw(figure) {
+    if (library) run(library.textContent);
+    library = null;
+    run(figure.querySelector(".curves-code").textContent);
+  }
+
   function addSwitch(figure) {
-    if (figure.querySelector(".figure-switch")) return;
+    const curves = figure.querySelector(".curves");
     const button = document.createElement("button");
+    let drawn = false;
     button.type = "button";
     button.className = "figure-switch";
-    button.textContent = "Show the picture";
+    button.textContent = "Read off the curves";
     button.setAttribute("aria-pressed", "false");
     button.addEventListener("click", () => {
       const pressed = button.getAttribute("aria-pressed") !== "true";
       button.setAttribute("aria-pressed", String(pressed));
-      figure.dataset.view = pressed ? "picture" : "curves";
+      figure.dataset.view = pressed ? "curves" : "picture";
+      curves.hidden = !pressed;
+      if (pressed && !drawn) draw(figure);
+      drawn ||= pressed;
     });
     figure.append(button);
   }
-  new MutationObserver((changes) => {
-    changes.forEach(({ target }) => { if (target.dataset.curves === "live") addSwitch(target); });
-  }).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["data-curves"] });
+  if (library) {
+    document.querySelectorAll(".curves-code").forEach((code) => addSwitch(code.closest("figure")));
+  }
 
   // an address that points into closed details opens them
   function reveal() {
