@@ -1,10 +1,11 @@
-"""A real headless Chromium of the system, and a tab of it with a rating page."""
+"""A real headless Chromium of the system, a tab of it with a rating page, and the pages of a report."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -51,3 +52,22 @@ def tab(context: BrowserContext, rating_page: RatingPage) -> Iterator[Watched]:
     yield watched
     assert watched.complaints == []
     assert [url for url in watched.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+@pytest.fixture(scope="session")
+def report(chromium: Browser, request: pytest.FixtureRequest) -> Path:
+    """Folder of a finished report: that of `LOOKALIKE_REPORT`, else of the tiny run that all tests share."""
+    if "LOOKALIKE_REPORT" in os.environ:
+        return Path(os.environ["LOOKALIKE_REPORT"]).resolve()
+    folder: Path = request.getfixturevalue("tiny_demo").folder
+    return folder / "results" / "report"
+
+
+@pytest.fixture(scope="session")
+def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder for screenshots that a person can look at."""
+    if "LOOKALIKE_SCREENSHOTS" not in os.environ:
+        return tmp_path_factory.mktemp("screenshots")
+    folder = Path(os.environ["LOOKALIKE_SCREENSHOTS"])
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,108 @@
+"""A page for every public module, written before each build, so that a new module is documented without being listed.
+
+Public is what has no underscore in front. The pages say `automodule` and nothing else; what stands on them is the
+docstrings.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import GenericAlias
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.ext.napoleon import Config, NumpyDocstring
+
+PACKAGE = "lookalike"
+FOLDER = Path("reference/api")
+LEFT_OUT = {"cli": "the command line has a page of its own", "triplet_command": "likewise", "commands": "likewise"}
+"""Modules and packages that are left out, with the reason."""
+SECTIONS = Config(
+    # types are words, "array of shape (n, d)", and no names to link
+    napoleon_use_param=False,
+    napoleon_use_rtype=False,
+    napoleon_custom_sections=[("Attributes", "params_style")],
+)
+
+
+def public_modules(package: str) -> Iterator[str]:
+    """Public modules of a package, not those of its packages, by name."""
+    for found in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        if not found.name.startswith("_") and not found.ispkg and found.name not in LEFT_OUT:
+            yield f"{package}.{found.name}"
+
+
+def public_packages() -> list[str]:
+    """The package itself and the public packages in it."""
+    found = pkgutil.iter_modules(importlib.import_module(PACKAGE).__path__)
+    names = [part.name for part in found if part.ispkg and not part.name.startswith("_")]
+    return [PACKAGE, *(f"{PACKAGE}.{name}" for name in names if name not in LEFT_OUT)]
+
+
+def module_page(module: str) -> str:
+    """The page of a module."""
+    return f"{_heading(module)}.. automodule:: {module}\n   :members:\n   :show-inheritance:\n"
+
+
+def package_page(package: str) -> str:
+    """The page of a package: what it is for and which modules it has."""
+    modules = "".join(f"   modules/{module}\n" for module in public_modules(package))
+    return f"{_heading(package)}.. automodule:: {package}\n\n.. toctree::\n   :maxdepth: 1\n\n{modules}"
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write the pages that changed, and remove those of modules that are gone."""
+    folder = Path(app.srcdir) / FOLDER
+    packages = public_packages()
+    pages = {folder / f"{package}.rst": package_page(package) for package in packages}
+    modules = [module for package in packages for module in public_modules(package)]
+    pages |= {folder / "modules" / f"{module}.rst": module_page(module) for module in modules}
+    for old in folder.rglob("*.rst"):
+        if old not in pages:
+            old.unlink()
+    (folder / "modules").mkdir(exist_ok=True)
+    for page, text in pages.items():
+        if not page.is_file() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
+
+
+def skip(app: Sphinx, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn adds to every estimator to route metadata, and names of types such as tuples."""
+    return True if (name.startswith("set_") and name.endswith("_request")) or isinstance(obj, GenericAlias) else None
+
+
+def read_sections(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Turn the numpydoc sections of a docstring into reStructuredText, with the class that Sphinx has for it.
+
+    Sphinx' own extension for it also takes the first words of a sentence about a constant, up to a colon, for its type.
+    """
+    if what not in ("data", "attribute", "property"):
+        lines[:] = NumpyDocstring(list(lines), SECTIONS, app, what, name, obj, options).lines()
+    take_literally(lines)
+
+
+def take_literally(lines: list[str]) -> None:
+    """Let bars and trailing underscores be what they are in a sentence, |a - b| and w_, and no markup; not in examples."""
+    example = False
+    for number, line in enumerate(lines):
+        example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
+        if not example:
+            parts = re.split(r"(``.*?``|`.*?`_?|:\w+:`.*?`)", line)
+            parts[::2] = [re.sub(r"(?<=\w)_(?!\w)", r"\\_", part.replace("|", r"\|")) for part in parts[::2]]
+            lines[number] = "".join(parts)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Write the pages as soon as the builder is there."""
+    app.connect("builder-inited", write_pages)
+    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", read_sections)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _heading(name: str) -> str:
+    return f"{name}\n{'=' * len(name)}\n\n"

@@ -1,0 +1,65 @@
+"""Settings of the documentation site; `sphinx-build -W --keep-going -n -b html docs results/docs` builds it, without a network."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
+
+import lookalike  # noqa: E402 - found by the line above, installed or not
+
+project = "lookalike"
+author = "The lookalike developers"
+copyright = f"2026, {author}"
+release = version = lookalike.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+    # our own, in _ext
+    "api_pages",
+    "command_line",
+    "configuration_keys",
+    "exhibit_list",
+    "mathml",
+    "run_numbers",
+    "workflow_rules",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_ext", "_build"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_heading_anchors = 3
+html_math_renderer = "mathml"
+
+html_theme = "furo"
+html_title = "lookalike"
+html_static_path = ["_static"]
+html_css_files = ["lookalike.css"]
+html_copy_source = False
+html_show_sourcelink = False
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_exclude = ".linenos, .gp, .go"
+
+# the numbers that pages show come from here; -D lookalike_work_folder=PATH names another run
+lookalike_work_folder = str(HERE.parent)
+
+# types stand in the sections of the docstrings, which are numpydoc's; in signatures they would be said twice
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
+
+# names of other projects, whose lists of names would have to be fetched
+nitpick_ignore_regex = [
+    (r"py:.*", r"(sklearn|numpy|scipy|pandas|torch|argparse|abc|typing|collections|pathlib|matplotlib|requests)\..*"),
+    # bases that share code and have no page of their own
+    (r"py:class", r"lookalike\..*\._.*"),
+    # bases that Python itself defines
+    (r"py:class", r"(object|ValueError|RuntimeError|TypeError|Exception|Protocol|Mapping|NamedTuple|ABC)"),
+]

@@ -1,0 +1,317 @@
+"""The report in a real headless browser: every page, by pointer, by keys, without JavaScript, in the dark and in print.
+
+The report is that of the tiny run that all tests share; `LOOKALIKE_REPORT` names the folder of another one, and
+`LOOKALIKE_SCREENSHOTS` a folder in which whole screenshots are wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from rating_pages import Watched, watch
+from report_pages import WIDTHS, Anchors, overflow, read_off, take_screenshot
+
+from lookalike.report import PAGES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+pytestmark = pytest.mark.browser
+
+NAMES = [f"{page}.html" for page in PAGES]
+PAPER = "jmlr2010.html"
+MOST_BYTES = 15_000_000
+SERIOUS = ("serious", "critical")
+
+
+@pytest.fixture
+def opened(context: BrowserContext, report: Path) -> Iterator[Callable[[str], Page]]:
+    """Opens pages of the report; afterwards they must have been silent, and have asked for their own files alone."""
+    tabs: list[tuple[Watched, list[str]]] = []
+
+    def open_page(address: str) -> Page:
+        if not tabs:
+            tabs.append((watch(context.new_page()), []))
+        watched, own = tabs[0]
+        own.append((report / address.partition("#")[0]).as_uri())
+        watched.page.goto((report / address.partition("#")[0]).as_uri() + address[len(address.partition("#")[0]) :])
+        return watched.page
+
+    yield open_page
+    for watched, own in tabs:
+        assert watched.complaints == []
+        asked = [url for url in watched.requests if not url.startswith(("data:", "blob:"))]
+        assert [url for url in asked if url.partition("#")[0] not in own] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_opens_at_every_width(opened: Callable[[str], Page], name: str, screenshots: Path) -> None:
+    page = opened(name)
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert overflow(page) == ""
+        assert take_screenshot(page, screenshots, f"{name.removesuffix('.html')}-{width}").stat().st_size > 0
+    assert page.locator("h1").count() == 1
+    assert page.locator("h1").inner_text().strip()
+    assert page.title().strip()
+    # every picture is inside the file and can be read
+    assert page.evaluate("[...document.images].filter((one) => !one.src.startsWith('data:')).length") == 0
+    page.evaluate("Promise.all([...document.images].map((one) => one.decode()))")
+    assert page.locator("img:not([alt])").count() == 0
+
+
+def test_the_report_is_small(report: Path) -> None:
+    assert sorted(file.name for file in report.glob("*.html")) == sorted(NAMES)
+    assert sum(file.stat().st_size for file in report.iterdir()) < MOST_BYTES
+
+
+def test_links_lead_to_what_is_there(report: Path) -> None:
+    anchors = {name: Anchors(report / name) for name in NAMES}
+    wrong = []
+    for name, one in anchors.items():
+        assert len(one.links) > 3
+        for link in one.links:
+            parts = urlsplit(link)
+            target = parts.path or name
+            if parts.scheme or parts.netloc:
+                continue
+            if target not in anchors or (parts.fragment and unquote(parts.fragment) not in anchors[target].ids):
+                wrong.append(f"{name}: {link}")
+    assert wrong == []
+
+
+def test_the_first_page_leads_to_all_others(opened: Callable[[str], Page]) -> None:
+    page = opened("index.html")
+    links = page.get_by_role("navigation", name="Pages of the report").get_by_role("link")
+    assert sorted(links.evaluate_all("all => all.map((one) => one.getAttribute('href'))")) == sorted(NAMES)
+    assert page.locator("[aria-current=page]").get_attribute("href") == "index.html"
+    assert page.locator("main .chip").count() > 10
+
+
+def test_the_keyboard_skips_to_the_content(opened: Callable[[str], Page]) -> None:
+    page = opened(PAPER)
+    page.keyboard.press("Tab")
+    link = page.locator(":focus")
+    assert link.get_attribute("href") == "#main"
+    box = link.bounding_box()
+    assert box
+    assert box["y"] >= 0
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+@pytest.mark.parametrize("name", [PAPER, "claims.html", "made.html"])
+def test_tables_are_sorted_by_their_heads(opened: Callable[[str], Page], name: str) -> None:
+    page = opened(name)
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+    keys = """([table, place]) => [...document.querySelectorAll("table.sortable")[table].tBodies[0].rows]
+      .map((row) => row.cells[place].dataset.key ?? row.cells[place].textContent.trim().toLowerCase())"""
+    heads = """() => [...document.querySelectorAll("table.sortable")].flatMap((table, number) =>
+      [...table.tHead.rows[0].cells].map((cell, place) => [number, place,
+        new Set([...table.tBodies[0].rows].map((row) => row.cells[place]?.dataset.key)).size]))"""
+    # one column that is not the same all through and does not stand sorted already
+    for table, place, n_values in page.evaluate(heads):
+        before = page.evaluate(keys, [table, place]) if n_values > 2 else []
+        if before and before != ordered(before):
+            break
+    else:
+        pytest.fail("no column of this page can be sorted")
+    head = page.locator("table.sortable").nth(table).locator("thead tr").first.locator("th,td").nth(place)
+    assert head.get_attribute("aria-sort") is None
+    button = head.get_by_role("button")
+    button.click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert page.evaluate(keys, [table, place]) == ordered(before)
+    button.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert page.evaluate(keys, [table, place]) == ordered(before, descending=True)
+    assert page.locator("table.sortable").nth(table).locator("[aria-sort]").count() == 1
+
+
+def ordered(keys: list[str], *, descending: bool = False) -> list[str]:
+    """Keys of a column in order: numbers by size, words by letters, what is empty last."""
+    given = [key for key in keys if key != ""]
+    numeric = all(re.fullmatch(r"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", key) for key in given)
+    inside = sorted(given, key=(lambda key: float(key)) if numeric else natural, reverse=descending)
+    return inside + [""] * (len(keys) - len(given))
+
+
+def natural(key: str) -> list[tuple[bool, float, str]]:
+    """Letters regardless of case and punctuation, and the numbers among them by size."""
+    parts = re.findall(r"\d+|[^\d]+", key)
+    return [(not part.isdigit(), float(part) if part.isdigit() else 0.0, part.casefold()) for part in parts]
+
+
+def test_curves_are_read_with_the_pointer(opened: Callable[[str], Page], screenshots: Path) -> None:
+    page = opened(PAPER)
+    figure = page.locator("figure:has(.curves-code)", has=page.get_by_label(re.compile("Plot: .*Precision at top k")))
+    figure = (figure if figure.count() else page.locator("figure:has(.curves-code)")).first
+    picture, curves = figure.locator(".static-picture"), figure.locator(".curves")
+    assert picture.is_visible()
+    assert not curves.is_visible()
+    button = figure.locator(".figure-switch")
+    button.click()
+    figure.locator(".curves-plot[data-drawn=true]").wait_for()
+    assert button.get_attribute("aria-pressed") == "true"
+    assert not picture.is_visible()
+    left, right = read_off(figure, 0.3), read_off(figure, 0.8)
+    names = [name.split(" ", 1)[1] for name in figure.locator("[data-series]").all_inner_texts()]
+    for said in (left, right):
+        assert all(name in said for name in names)
+        assert re.search(r"\d\.\d+", said)
+    # the first line tells where the pointer is
+    assert left.splitlines()[0] != right.splitlines()[0]
+    take_screenshot(page, screenshots, "curves")
+    faded = """() => Bokeh.documents.flatMap((one) => one.roots()).flatMap((plot) => plot.renderers)
+      .filter((glyph) => glyph.name === "series-0").map((glyph) => glyph.muted)"""
+    series = figure.locator("[data-series]").first
+    series.click()
+    assert series.get_attribute("aria-pressed") == "false"
+    assert set(page.evaluate(faded)) == {True}
+    series.press("Enter")
+    assert set(page.evaluate(faded)) == {False}
+    button.click()
+    assert picture.is_visible()
+    assert not curves.is_visible()
+
+
+@pytest.mark.parametrize("name", ["draft2009.html", "nips2009.html", "cvpr2014.html", "beyond.html"])
+def test_all_curves_of_a_page_are_drawn(opened: Callable[[str], Page], name: str) -> None:
+    page = opened(name)
+    page.set_viewport_size({"width": 360, "height": 800})
+    figures = page.locator("figure:has(.curves-code)")
+    assert figures.count() > 0
+    for place in range(figures.count()):
+        figures.nth(place).locator(".figure-switch").click()
+        figures.nth(place).locator(".curves-plot[data-drawn=true]").wait_for()
+        assert figures.nth(place).locator(".curves-plot [role=img]").first.evaluate("one => one.childElementCount")
+    # a phone has room for them
+    assert overflow(page) == ""
+
+
+def test_the_gallery_answers_clicks_and_keys(opened: Callable[[str], Page]) -> None:
+    page = opened("gallery.html")
+    gallery = page.locator("section.gallery").first
+    links, queries = gallery.locator(".gallery-list a"), gallery.locator(".gallery-query")
+    assert links.count() == queries.count() > 2
+
+    def seen() -> list[str]:
+        return [str(one.get_attribute("id")) for one in queries.all() if one.is_visible()]
+
+    ids = [str(one.get_attribute("id")) for one in queries.all()]
+    assert seen() == ids[:1]
+    links.nth(1).click()
+    assert seen() == [ids[1]]
+    assert unquote(page.evaluate("location.hash")) == f"#{ids[1]}"
+    assert gallery.locator("[aria-current=true]").get_attribute("href") == f"#{ids[1]}"
+    links.nth(1).focus()
+    for key, place in (("ArrowRight", 2), ("ArrowLeft", 1), ("End", len(ids) - 1), ("Home", 0)):
+        page.keyboard.press(key)
+        assert seen() == [ids[place]]
+        assert page.evaluate("document.activeElement.getAttribute('href')") == f"#{ids[place]}"
+        assert unquote(page.evaluate("location.hash")) == f"#{ids[place]}"
+        assert gallery.locator("[aria-current=true]").count() == 1
+    assert gallery.locator("[role=status]").inner_text().startswith("Query 1 of")
+
+
+def test_a_phone_shows_one_ranking_of_the_gallery(opened: Callable[[str], Page]) -> None:
+    page = opened("gallery.html")
+    page.set_viewport_size({"width": 360, "height": 800})
+    query = page.locator(".gallery-query:visible").first
+    before, after = query.locator(".gallery-before"), query.locator(".gallery-after")
+    assert before.is_visible()
+    assert after.is_visible()
+    page.locator("[data-shows=after]").first.click()
+    assert not before.is_visible()
+    assert after.is_visible()
+
+
+def test_an_address_opens_its_query(opened: Callable[[str], Page]) -> None:
+    page = opened("gallery.html")
+    wanted = str(page.locator("section.gallery").first.locator(".gallery-query").nth(2).get_attribute("id"))
+    page = opened("index.html")
+    page = opened(f"gallery.html#{wanted}")
+    assert page.locator(f"[id='{wanted}']").is_visible()
+    assert page.locator("section.gallery").first.locator(".gallery-query:visible").count() == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_missing_without_javascript(chromium: Browser, report: Path, name: str) -> None:
+    context = chromium.new_context(java_script_enabled=False, viewport={"width": 900, "height": 900})
+    try:
+        page = context.new_page()
+        page.goto((report / name).as_uri())
+        articles = page.locator("article.exhibit")
+        assert articles.locator(".caption").count() == articles.count()
+        for part in (".caption", ".static-picture img"):
+            found = articles.locator(part)
+            hidden = found.evaluate_all(
+                "all => all.filter((one) => !one.checkVisibility()).map((one) => one.outerHTML)"
+            )
+            assert hidden == []
+        if name in ("jmlr2010.html", "beyond.html"):
+            assert articles.locator(".caption").count() > 10
+        assert page.locator(".figure-switch, .gallery-tools:visible, .curves:visible").count() == 0
+        queries = page.locator(".gallery-query")
+        assert queries.evaluate_all("all => all.every((one) => one.checkVisibility())")
+        assert (queries.count() > 0) == (name == "gallery.html")
+        assert len(page.locator("main").inner_text()) > 300
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_page_has_a_serious_obstacle(opened: Callable[[str], Page], name: str) -> None:
+    playwright_axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="no axe: make .venv/.development"
+    )
+    page = opened(name)
+    if name == PAPER:
+        # curves too
+        page.locator(".figure-switch").first.click()
+        page.locator(".curves-plot[data-drawn=true]").first.wait_for()
+    found = []
+    # nothing but colours is other in the dark
+    for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
+        page.emulate_media(color_scheme=scheme)
+        results = playwright_axe.Axe().run(page, options={"resultTypes": ["violations"], **options}).response
+        for one in results["violations"]:
+            if one["impact"] in SERIOUS:
+                places = [node["html"][:160] for node in one["nodes"][:3]]
+                found.append(f"{scheme}: {one['id']} ({one['help']}): {len(one['nodes'])} x {places}")
+    assert found == []
+
+
+def test_the_dark_is_dark(opened: Callable[[str], Page], screenshots: Path) -> None:
+    page = opened("index.html")
+    light: dict[str, float] = {}
+    dark: dict[str, float] = {}
+    for scheme, colours in (("light", light), ("dark", dark)):
+        page.emulate_media(color_scheme=scheme)
+        for part in ("backgroundColor", "color"):
+            said = page.evaluate(f"getComputedStyle(document.body).{part}")
+            colours[part] = sum(map(float, re.findall(r"[\d.]+", said)[:3]))
+    assert light["backgroundColor"] > 600 > 200 > dark["backgroundColor"]
+    assert light["color"] < 300 < 450 < dark["color"]
+    for name in ("index", "jmlr2010", "gallery"):
+        page = opened(f"{name}.html")
+        take_screenshot(page, screenshots, f"{name}-dark")
+
+
+def test_print_has_the_pictures_and_no_navigation(opened: Callable[[str], Page]) -> None:
+    page = opened(PAPER)
+    bar = page.get_by_role("navigation", name="Pages of the report")
+    assert bar.is_visible()
+    figure = page.locator("figure:has(.curves-code)").first
+    figure.locator(".figure-switch").click()
+    figure.locator(".curves-plot[data-drawn=true]").wait_for()
+    page.emulate_media(media="print")
+    assert not bar.is_visible()
+    assert not page.locator(".figure-switch").first.is_visible()
+    assert figure.locator(".static-picture").is_visible()
+    assert not figure.locator(".curves").is_visible()

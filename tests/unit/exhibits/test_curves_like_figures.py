@@ -1,0 +1,168 @@
+"""The curves of the report beside the static figures: the same panels, axes and lines from the same numbers."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from landmark_numbers import demo, made_dimensions, made_metrics, made_sweep
+from matplotlib.colors import to_hex
+from triplet_numbers import full as full_triplets
+from triplet_numbers import made_contrasts, made_curves, made_intervals
+from web_numbers import full as full_web
+from web_numbers import made_approximate, made_curve, made_fits, made_marginals, made_numbers, made_precision
+
+from lookalike.exhibits import landmark_figures, triplet_figures, web_calibration, web_figures
+from lookalike.exhibits.catalogue import EXHIBITS
+from lookalike.exhibits.style import title_of
+from lookalike.report._curve_forms import FORMS
+from lookalike.report._curve_panels import panels_of
+
+OF_CATEGORIES = [
+    exhibit for exhibit in EXHIBITS.values() if exhibit.kind == "figure" and (exhibit.paper, exhibit.name) in FORMS
+]
+LINES = {"-": "-", "--": "--", "-.": "-.", ":": ":"}
+
+
+def panels(plot, paper, name, titles=None):
+    """Panels from the CSV that the figure writes."""
+    csv = pd.read_csv(io.StringIO(plot.frame.to_csv(index=False)))
+    return panels_of(csv, FORMS[paper, name], titles or {})
+
+
+def like(panel, axis, *, labels=True):
+    """Whether a panel has the axes of the static one, and each of its lines with the same points and look."""
+    across = panel.axes.across
+    x_scale, y_scale = (axis.get_yscale(), axis.get_xscale()) if across else (axis.get_xscale(), axis.get_yscale())
+    assert (x_scale == "log") == (panel.axes.x_scale == "log")
+    assert (y_scale == "log") == (panel.axes.y_scale == "log")
+    assert (x_scale == "symlog") == (panel.axes.x_scale == "start and log")
+    assert (axis.get_xlabel() if across else axis.get_ylabel()) in (panel.axes.y_label, "")
+    if labels and not across:
+        assert axis.get_xlabel() in (panel.axes.x_label, "")
+    if axis.get_title(loc="left"):
+        assert panel.axes.title == axis.get_title(loc="left")
+    drawn = [line for line in axis.lines if len(line.get_xdata())]
+    for trace in panel.traces:
+        if trace.kind != "line" or np.isnan(trace.y).all() or panel.axes.steps:
+            continue
+        order = np.argsort(trace.x, kind="stable")
+        shown = trace.y[order][(trace.y[order] > 0) | (panel.axes.y_scale == "linear")]
+        same = [
+            line
+            for line in drawn
+            if to_hex(line.get_color()).lower() == trace.look.colour.lower()
+            and line.get_linestyle() == LINES[trace.look.line]
+            and len(line.get_ydata()) == len(shown)
+            and np.allclose(np.asarray(line.get_ydata(), float)[np.argsort(line.get_xdata(), kind="stable")], shown)
+        ]
+        assert same, trace.label
+    levels = {round(float(trace.y[0]), 6) for trace in panel.traces if trace.kind == "level" and not trace.hollow}
+    assert levels <= {round(float(np.asarray(line.get_ydata())[0]), 6) for line in drawn}
+    uprights = {float(x) for trace in panel.traces if trace.kind == "upright" for x in trace.x}
+    assert uprights <= {float(np.asarray(line.get_xdata())[0]) for line in drawn}
+
+
+def legend(plot):
+    """Words of the static legend."""
+    return [text.get_text() for legend in plot.figure.legends for text in legend.get_texts()]
+
+
+@pytest.mark.parametrize("exhibit", OF_CATEGORIES, ids=lambda exhibit: f"{exhibit.paper}/{exhibit.name}")
+def test_curves_of_the_category_study_are_those_of_the_figure(exhibit, numbers, synthetic, reference):
+    plot = exhibit.draw(numbers, synthetic, reference)
+    # as the configuration has them
+    titles = {subset.id: subset.title for subset in synthetic.subsets} | dict(synthetic.method_titles)
+    found = panels(plot, exhibit.paper, exhibit.name, titles)
+    shown = [axis for axis in plot.figure.axes if any(len(line.get_xdata()) for line in axis.lines)]
+    assert len(found) == len(shown)
+    if plot.frame.empty:
+        return
+    for panel, axis in zip(found, shown, strict=True):
+        like(panel, axis)
+    words = legend(plot)
+    lines = [trace.label for trace in found[0].traces if trace.kind == "line" and not trace.hollow]
+    assert lines
+    for label in lines:
+        assert label in words
+    # what stands at every x, or at one, is in the legend too; of a stop the words go on
+    for trace in found[0].traces:
+        assert any(word.startswith(trace.label) for word in words) or trace.hollow
+
+
+@pytest.mark.parametrize("exhibit", OF_CATEGORIES, ids=lambda exhibit: f"{exhibit.paper}/{exhibit.name}")
+def test_printed_numbers_are_hollow(exhibit, numbers, context, reference):
+    plot = exhibit.draw(numbers, context, reference)
+    found = panels(plot, exhibit.paper, exhibit.name)
+    traces = [trace for panel in found for trace in panel.traces]
+    series = set(plot.frame["series"]) if found else set()
+    printed = {title_of(name.removesuffix(", printed")) for name in series if name.endswith(", printed")}
+    assert {trace.label.removesuffix(", printed") for trace in traces if trace.hollow} == printed
+    assert all(trace.kind in ("points", "level") for trace in traces if trace.hollow)
+
+
+def test_curves_of_the_web_study_are_those_of_the_figures(reference):
+    context = full_web(made_numbers())
+    drawn = {
+        ("oasis-jmlr-2010", "fig3a"): web_figures.precision_curves(made_precision(), context, reference),
+        ("web", "topics"): web_figures.precision_curves(made_precision(), context, reference, web_figures.OF_TOPIC),
+        ("web", "learning"): web_figures.learning_curves(made_curve(), made_fits(), context),
+        ("web", "recall"): web_figures.recall_curves(made_approximate(), context),
+        ("web", "calibration"): web_calibration.calibration_panels(made_marginals(), context, reference),
+    }
+    for (paper, name), plot in drawn.items():
+        found = panels(plot, paper, name)
+        assert len(found) == len(plot.figure.axes)
+        for panel, axis in zip(found, plot.figure.axes, strict=True):
+            if panel.axes.title:
+                assert panel.axes.title.split() == axis.get_title(loc="left").split()
+            # panels beneath each other share the lower one's label; the mean of rankers is pale in the figure
+            like(panel, axis, labels=False)
+
+
+def test_curves_of_the_landmark_study_are_those_of_the_figures(reference):
+    context = demo()
+    time = landmark_figures.time_curves(made_dimensions(), context, reference)
+    (panel,) = panels(time, "landmark", "time")
+    like(panel, time.figure.axes[0])
+    assert (
+        sum(trace.hollow for trace in panel.traces)
+        == time.frame.loc[time.frame["series"] == "printed", "method"].nunique()
+    )
+    sweep = made_sweep("demo_landmarks") if context.dataset == "demo_landmarks" else made_sweep()
+    sparsity = landmark_figures.sparsity_curves(sweep, made_metrics(), context, reference)
+    for panel, axis in zip(panels(sparsity, "landmark", "sparsity"), sparsity.figure.axes, strict=True):
+        assert panel.axes.reversed == axis.xaxis_inverted()
+        assert panel.axes.x_scale == axis.get_xscale()
+
+
+def test_curves_of_the_finegrained_study_are_those_of_the_figures(reference):
+    context = full_triplets()
+    drawn = {
+        ("deep-ranking-cvpr-2014", "fig6"): triplet_figures.sampling_curves(made_intervals(), context, reference),
+        ("finegrained", "curves"): triplet_figures.training_curves(made_curves(), context),
+    }
+    for (paper, name), plot in drawn.items():
+        found = panels(plot, paper, name)
+        assert len(found) == len(plot.figure.axes)
+        for panel, axis in zip(found, plot.figure.axes, strict=True):
+            like(panel, axis, labels=False)
+
+
+def test_rows_of_contrasts_are_those_of_the_forest_plot(reference):
+    plot = triplet_figures.contrast_forest(made_contrasts(), made_intervals(), full_triplets(), reference)
+    found = panels(plot, "finegrained", "contrasts")
+    names = [text.get_text() for text in plot.figure.axes[0].get_yticklabels()]
+    for panel, axis in zip(found, plot.figure.axes, strict=True):
+        assert panel.axes.y_label == axis.get_xlabel() or "Score" in panel.axes.y_label
+        assert list(panel.axes.x_ticks.values()) == names
+    first = plot.frame.iloc[0]
+    told = [trace for trace in found[0].traces if not trace.hollow and (trace.y == first["difference"]).any()]
+    assert len(told) == 1
+    place = int(np.flatnonzero(told[0].y == first["difference"])[0])
+    assert (told[0].low[place], told[0].high[place]) == (first["low"], first["high"])
+    assert told[0].label == ("interval without 0" if first["excludes_0"] else "interval with 0")
+    assert not math.isnan(told[0].x[place])

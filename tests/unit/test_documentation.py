@@ -1,0 +1,232 @@
+"""The documentation site: it builds strictly, what it generates is right, and its how-to pages do what they say."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+from documented_edits import ROOT, apply_edits, documented_edits, sides
+from lookalike.config import checked
+from lookalike.learners.registry import MODULES
+
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+SPHINX = Path(sys.executable).with_name("sphinx-build")
+
+
+def extension(name: str) -> ModuleType:
+    """A module of docs/_ext, which Sphinx finds by its own path."""
+    sys.path.insert(0, str(DOCS / "_ext"))
+    try:
+        return __import__(name)
+    finally:
+        sys.path.remove(str(DOCS / "_ext"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The whole site, built strictly beside a run of a few records; it takes up to a minute."""
+    work, built = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("site")
+    headline = work / "results/demo/exhibits/headline.txt"
+    headline.parent.mkdir(parents=True)
+    headline.write_text("demo10  mAP  OASIS 12.3 %\n")
+    record = work / "logs/demo/scan_images.job.json"
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"rule": "scan_images", "cpu_seconds": 41.0, "seconds": 43.0, "peak_megabytes": 97}))
+    done = subprocess.run(
+        [SPHINX, "-W", "--keep-going", "-n", "-q", "-b", "html", "-D", f"lookalike_work_folder={work}", DOCS, built],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    yield built
+    shutil.rmtree(built)
+
+
+def text_of(page: Path) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8")))
+
+
+def test_the_site_builds_strictly_and_needs_no_network(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > len(PAGES)
+    for page in pages:
+        loaded = re.findall(
+            r"<(?:script|link|img)[^>]*(?:src|href)=\"(https?:[^\"]*)\"", page.read_text(encoding="utf-8")
+        )
+        assert not loaded, f"{page.name} loads {loaded}"
+
+
+def test_formulas_are_mathml(site: Path) -> None:
+    page = (site / "explanation/oasis.html").read_text(encoding="utf-8")
+    assert page.count("<math") > 20
+    assert "$$" not in text_of(site / "explanation/oasis.html")
+
+
+def test_numbers_come_from_the_run(site: Path) -> None:
+    assert "OASIS 12.3 %" in text_of(site / "index.html")
+    assert "built without a run of demo_landmarks: make demo" in text_of(site / "index.html")
+    assert "scan_images 1 41 43 97" in text_of(site / "how-to/full-runs.html")
+
+
+def test_every_key_rule_command_and_learner_is_in_the_reference(site: Path) -> None:
+    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+    configuration = (site / "reference/configuration.html").read_text(encoding="utf-8")
+    assert all(f'id="config-{key}"' in configuration for key in schema["properties"])
+    assert 'id="config-category-rankers-count"' in configuration
+    rules = text_of(site / "reference/rules.html")
+    named = {
+        name
+        for path in (ROOT / "workflow/rules").glob("*.smk")
+        for name in re.findall(r"^ *rule (\w+):", path.read_text(), flags=re.MULTILINE)
+    }
+    assert len(named) > 50
+    assert all(name in rules for name in named)
+    commands = text_of(site / "reference/command-line.html")
+    assert all(f"lookalike {name}" in commands for name in ("fit", "rank", "evaluate", "rate", "evaluate-triplets"))
+    for name, module in MODULES.items():
+        page = text_of(site / f"reference/api/modules/lookalike.learners.{module}.html")
+        assert f"class lookalike.learners.{module}.{name}(" in page
+
+
+def test_a_key_without_a_description_is_found() -> None:
+    schema: dict[str, Any] = {
+        "properties": {"told": {"description": "Told.", "additionalProperties": {"$ref": "#/$defs/part"}}},
+        "$defs": {"part": {"properties": {"list": {"description": "A list.", "items": {"properties": {"bare": {}}}}}}},
+    }
+    assert list(extension("configuration_keys").undescribed(schema)) == ["part.list[].bare"]
+
+
+def test_rules_are_read_as_they_are_written(tmp_path: Path) -> None:
+    smk = extension("smk")
+    (tmp_path / "some.smk").write_text(
+        '"""What it needs.\n\nMakes: things.\n"""\n\nRESULTS = "results/{dataset}"\n\n\n'
+        "# one a subset,\n# for a reason\nfor subset in SUBSETS:\n\n    rule:\n        name:\n"
+        '            f"run_{subset}"\n        input:\n            unpack(numbers),\n            table=f"{RESULTS}/{{fold}}.csv",\n'
+        '        output:\n            temp("b.npz"),\n        threads: 4\n\n\nrule plain:\n    output:\n        "c",\n'
+    )
+    (file,) = smk.read_rules(tmp_path)
+    run, plain = file.rules
+    assert file.docstring == "What it needs.\n\nMakes: things."
+    assert (run.name, run.comment) == ("run_{subset}", "one a subset, for a reason")
+    assert run.directives["input"] == [("", "unpack(numbers)"), ("table", "results/{dataset}/{fold}.csv")]
+    assert run.directives["output"] == [("", "b.npz (temp)")]
+    assert run.directives["threads"] == [("", "4")]
+    assert (plain.name, plain.comment, plain.directives) == ("plain", "", {"output": [("", "c")]})
+
+
+def test_a_file_of_rules_without_a_docstring_is_found(tmp_path: Path) -> None:
+    (tmp_path / "bare.smk").write_text('rule plain:\n    output:\n        "c",\n')
+    with pytest.raises(ValueError, match="docstring"):
+        extension("smk").read_rules(tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    made = {name for how_to in PAGES for language, name, _ in documented_edits(how_to) if language != "diff"}
+    folders = "src|workflow|tests|docs|examples|envs|benchmarks|profiles"
+    named = set(re.findall(rf"`((?:{folders})/[A-Za-z0-9_./*-]+)`", page.read_text(encoding="utf-8")))
+    assert all(any(ROOT.glob(name)) for name in named - made), named
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_python_of_pages_is_python(page: Path) -> None:
+    for code in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE):
+        compile(code, str(page), "exec")
+
+
+def test_the_tutorials_learner_runs() -> None:
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (DOCS / "tutorial/index.md").read_text(), flags=re.DOTALL | re.MULTILINE
+    )
+    code = next(block for block in blocks if "from lookalike.learners" in block)
+    names: dict[str, Any] = {}
+    exec(compile(code, "tutorial", "exec"), names)
+    first = names["y"][names["neighbours"]]
+    assert (first == names["y"][:3, None]).mean() > 0.5
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the project that how-to pages may edit."""
+    for name in ("src", "workflow", "examples", "profiles"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "tests/learners").mkdir(parents=True)
+    for name in ("Snakefile", "config.yaml", "tests/learners/test_contract.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "envs").symlink_to(ROOT / "envs")
+    return tmp_path
+
+
+def in_copy(copy: Path, *arguments: str) -> str:
+    """Run Python in the copy, with the copy's package, and return what it said."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=copy,
+        env={"PYTHONPATH": str(copy / "src"), "PATH": "/usr/bin:/bin", "HOME": str(copy), "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.mark.workflow
+def test_adding_a_learner_is_done_by_what_the_page_says(copy: Path) -> None:
+    edited = apply_edits(DOCS / "how-to/add-a-learner.md", copy)
+    assert {path.name for path in edited} == {"shrunk_rca.py", "registry.py", "config.yaml"}
+    contract = in_copy(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/learners", "-k", "ShrunkRCA")
+    assert re.search(r"[5-9]\d passed", contract), contract
+    planned = in_copy(copy, "-m", "snakemake", "category_demo", "--cores", "1", "--dry-run")
+    runs = re.findall(r"output: (results/demo/runs/words500/\w+/shrunk-rca/\S+)/model\.npz", planned)
+    assert len(runs) == 2, "a job for each of the demo's two subsets"
+    for exhibit in ("oasis-jmlr-2010/table4", "oasis-jmlr-2010/fig6", "learning/comparison"):
+        assert f"results/demo/exhibits/{exhibit}.csv" in planned
+
+
+@pytest.mark.workflow
+def test_adding_an_exhibit_is_done_by_what_the_page_says(copy: Path) -> None:
+    apply_edits(DOCS / "how-to/add-an-exhibit.md", copy)
+    planned = in_copy(copy, "-m", "snakemake", "category_demo", "--cores", "1", "--dry-run")
+    assert "results/demo/exhibits/learning/chosen_steps.csv" in planned
+    assert in_copy(copy, "-c", DRAWING).split() == ["oasis", "3", "20.0", "10.0", "30.0"]
+
+
+DRAWING = """
+import pandas as pd
+from lookalike.exhibits.catalogue import EXHIBITS, Numbers
+from lookalike.exhibits.context import Context, SubsetInfo
+
+context = Context("demo", "demo", "synthetic", (SubsetInfo("ten", "Ten", 10),), ("oasis",), "words", 3, 24, 16)
+fits = pd.DataFrame({"subset": "ten", "representation": "words", "method": "oasis", "n_steps": [10, 30, 20]})
+table = EXHIBITS["learning", "chosen_steps"].draw(Numbers(fits=fits), context, pd.DataFrame())
+assert "| 20" in table.markdown
+print(*table.frame.loc[0, ["method", "n_folds", "median", "least", "most"]])
+"""
+
+
+def test_adding_a_data_set_is_a_valid_configuration() -> None:
+    settings = yaml.safe_load((ROOT / "config.yaml").read_text())
+    ((_, name, text),) = documented_edits(DOCS / "how-to/add-a-data-set.md")
+    for part, entries in yaml.safe_load(text).items():
+        settings[part].update(entries)
+    config = checked(settings, ROOT / "workflow/schemas/config.schema.yaml")
+    assert name == "examples/shapes.yaml"
+    assert config["category"]["shapes"]["splits"]["train"] == 25
+
+
+def test_sides_of_a_diff() -> None:
+    assert sides(" a\n-b\n+c\n\n d\n") == ("a\nb\n\nd\n", "a\nc\n\nd\n")
