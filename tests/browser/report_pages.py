@@ -42,7 +42,7 @@ def take_screenshot(page: Page, folder: Path, name: str) -> Path:
     width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
     shown = height if asked_for(folder) else min(height, MOST_PIXELS)
     path = folder / f"{name}.png"
-    page.screenshot(path=path, full_page=True, clip={"x": 0, "y": 0, "width": width, "height": shown})
+    page.screenshot(path=path, full_page=True, timeout=60_000, clip={"x": 0, "y": 0, "width": width, "height": shown})
     return path
 
 

@@ -13,9 +13,11 @@ from lookalike.report._curve_data import Axes, Floats, Trace
 
 MARKERS = {
     "o": "circle", "s": "square", "^": "triangle", "v": "inverted_triangle", "D": "diamond", "d": "diamond",
-    "X": "x", "P": "cross", "*": "star", "<": "triangle_pin", ">": "triangle_dot", "h": "hex",
+    "X": "x", "P": "cross", "*": "star", "<": "triangle", ">": "triangle", "h": "hex",
 }  # fmt: skip
-"""Markers of the static figures to those of bokeh; it has no triangles that point to a side."""
+"""Markers of the static figures to those of bokeh."""
+TURNS = {"<": math.pi / 2, ">": -math.pi / 2}
+"""Radians by which a marker is turned, against the clock: triangles of bokeh point up."""
 SIGNS = {
     "o": "●", "s": "■", "^": "▲", "v": "▼", "D": "◆", "d": "◆", "X": "✖", "P": "✚", "*": "★", "<": "◀", ">": "▶",
     "h": "⬢",
@@ -103,6 +105,7 @@ def marker_of(trace: Trace) -> dict[str, Any]:
     star = trace.look.marker == "*"
     return {
         "marker": MARKERS[trace.look.marker or "o"],
+        "angle": TURNS.get(trace.look.marker, 0.0),
         "size": 13 if star else 9 if trace.hollow else 6,
         "line_color": trace.look.colour,
         "line_width": 1.6 if trace.hollow or trace.look.marker in ("X", "P") else 1,

@@ -250,7 +250,7 @@ _DRAW = """(() => {
       const bokeh = await (library ??= unpack())
       const managers = []
       for (const item of items) managers.push(await bokeh.embed.embed_item(item))
-      listen(box, managers.flatMap((manager) => manager.roots.flatMap((view) => view.model.renderers)))
+      listen(box, managers.flatMap((manager) => manager.roots.flatMap((view) => view.model.renderers ?? [])))
       box.dataset.drawn = "true"
     } catch (error) {
       box.textContent = "This browser cannot draw the curves; the picture shows them."
