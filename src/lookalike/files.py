@@ -63,8 +63,10 @@ def replacing(path: str | os.PathLike[str], scratch: str | os.PathLike[str] | No
 
 def _concerns(error: OSError, target: Path, scratch: str | os.PathLike[str] | None) -> bool:
     """Whether an error is about making or replacing `target`, and not about another file that the block reads."""
-    if isinstance(error, FileNotFoundError) or error.filename is None:
+    if error.filename is None:
         return False
+    if isinstance(error, FileNotFoundError) and (target if scratch is None else Path(scratch)).parent.is_dir():
+        return False  # the block looked for a file; where no folder could be made, this is about the target
     folders = {target.parent, target.parent if scratch is None else Path(scratch)}
     named = Path(os.fsdecode(error.filename))
     return named.parent in folders or any(named in (folder, *folder.parents) for folder in folders)

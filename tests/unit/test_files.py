@@ -41,6 +41,17 @@ def test_an_unwritable_folder_is_one_sentence(tmp_path: Path) -> None:
         files.write_json({}, tmp_path / "file" / "value.json")
 
 
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no /proc here, where no folder can be made")
+def test_a_folder_that_cannot_be_made_is_one_sentence() -> None:
+    with pytest.raises(LookalikeError, match="cannot write /proc/nope/deep/value.json"):
+        files.write_json({}, "/proc/nope/deep/value.json")
+
+
+def test_a_file_that_the_block_misses_is_no_matter_of_the_target(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), files.replacing(tmp_path / "table.csv"):
+        (tmp_path / "nothing.csv").read_text()
+
+
 def test_an_unfinished_file_lies_in_the_scratch_folder(tmp_path: Path) -> None:
     target, scratch = tmp_path / "listed" / "image.jpg", tmp_path / "scratch"
     with files.replacing(target, scratch) as part:

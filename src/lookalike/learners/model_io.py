@@ -35,7 +35,7 @@ def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | Non
     arrays: dict[str, np.ndarray] = {}
     values: dict[str, Any] = {}
     for name, value in sorted(vars(model).items()):
-        if not name.endswith("_") or name.startswith("_"):
+        if not _is_fitted_name(name):
             continue
         if isinstance(value, dict):
             values[name] = {"columns": list(value)}
@@ -95,6 +95,12 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{path.with_suffix('.json')} has parameters that {sidecar['learner']} does not take ({error}): "
             "load it with the version of lookalike that its sidecar names under made_by"
         ) from error
+    strange = [name for name in (*sidecar["fitted"], *arrays) if not _is_fitted_name(name.partition("/")[0])]
+    if strange:
+        raise LookalikeError(
+            f"{path.with_suffix('.json')} sets {strange[0]!r}, which no learner saves: "
+            "it was not written by lookalike, or was changed since; save the model again"
+        )
     for name, value in sidecar["fitted"].items():
         if isinstance(value, dict):
             value = {column: arrays.pop(f"{name}/{column}") for column in value["columns"]}
@@ -102,6 +108,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     for name, array in arrays.items():
         setattr(model, name, array.astype(object) if array.dtype.kind == "U" else array)
     return model
+
+
+def _is_fitted_name(name: str) -> bool:
+    """Whether an attribute is a fitted one, by scikit-learn's convention: nothing else is saved or loaded."""
+    return name.isidentifier() and name.endswith("_") and not name.startswith("_")
 
 
 def _npz(path: str | os.PathLike[str]) -> Path:

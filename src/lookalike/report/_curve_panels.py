@@ -100,7 +100,7 @@ def _trace(
     low, high = _bounds(points, y, form.spread)
     hollow = "printed" in series.split(", ")[-1].split()
     kind: Kind = "line"
-    if series in form.levels or np.isnan(x).all():
+    if (series in form.levels or np.isnan(x).all()) and not np.isnan(y).all():
         kind = "level"
         x, y, low, high = (np.array([value]) for value in (np.nan, np.nanmean(y), np.nan, np.nan))
     elif np.isnan(y).all() and np.isnan(low).all():

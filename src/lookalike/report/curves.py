@@ -66,7 +66,10 @@ def interactive(exhibit: Exhibit, titles: Mapping[str, str] | None = None) -> Cu
     if frame is None or frame.empty or not form.needed <= set(frame.columns):
         return None
     first = next(key for key, other in FORMS.items() if other is form)
-    panels, plots = _plots(first, frame.to_csv(index=False), tuple((titles or {}).items()))
+    try:
+        panels, plots = _plots(first, frame.to_csv(index=False), tuple((titles or {}).items()))
+    except (KeyError, TypeError, ValueError):  # of another form in its values: a series unknown, words for numbers
+        return None
     return _curves(exhibit, panels, plots) if panels else None
 
 

@@ -120,7 +120,7 @@ def _galleries(
     from lookalike.report._gallery_landmark import landmark_gallery
 
     makers = {"category": category_gallery, "landmark": landmark_gallery, "finegrained": finegrained_gallery}
-    found = [(_study_of(folder), StudyFolder(folder, configuration)) for folder in sorted(results.glob("*/"))]
+    found = [(_study_by_files(folder), StudyFolder(folder, configuration)) for folder in sorted(results.glob("*/"))]
     for name, make in makers.items():
         for study in (study for kind, study in found if kind == name):
             try:
@@ -139,7 +139,7 @@ def _brief(error: BaseException) -> str:
     return f"no {text}" if isinstance(error, KeyError) else text or type(error).__name__
 
 
-def _study_of(folder: Path) -> str:
+def _study_by_files(folder: Path) -> str:
     """Which study a folder of results is of, by the files that it alone has; "" for any other folder."""
     if not (folder / "manifest.parquet").is_file():
         return ""

@@ -273,9 +273,10 @@ def read_jobs(folder: str | os.PathLike[str]) -> Jobs:
 
 
 def project_path(path: str) -> str:
-    """Path of one of the project's own resources or modules without the folder that the project lies in here.
+    """Path as a page may show it: without the folder that the project lies in here, or any other of this machine.
 
-    Other paths are returned as they are.
+    Paths of the project's resources and modules start where the project does, other absolute ones are the file's name
+    alone, and relative ones stay.
 
     Examples
     --------
@@ -283,8 +284,11 @@ def project_path(path: str) -> str:
     'workflow/resources/claims.csv'
     >>> project_path("results/demo/metrics.parquet")
     'results/demo/metrics.parquet'
+    >>> project_path("/home/me/photographs/names.csv")
+    'names.csv'
     """
-    return re.sub(r"^/.*/(?=(?:workflow/resources|src/lookalike)/)", "", path)
+    shown = re.sub(r"^/.*/(?=(?:workflow/resources|src/lookalike)/)", "", path)
+    return shown.rpartition("/")[2] if shown.startswith("/") else shown
 
 
 def _job(told: Any, path: Path) -> Job:

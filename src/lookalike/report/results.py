@@ -226,7 +226,7 @@ def _claims_of(exhibit: Exhibit) -> pd.DataFrame:
     return table.assign(dataset=exhibit.dataset, **columns)
 
 
-def _study_of(drawn_by: str) -> str:
+def _study_by_module(drawn_by: str) -> str:
     """Study that a module draws for; "" for none."""
     module = drawn_by.rpartition(".")[2]
     # every name begins with the empty beginning of the first study's, which therefore comes last
@@ -249,6 +249,6 @@ def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:
         # its last line names the index of exhibits, for a terminal
         headline="\n".join(line for line in lines if not line.startswith("Exhibits: ")).strip("\n"),
         not_run=telling.not_run if all(exhibit.not_run for exhibit in exhibits) else None,
-        study=_study_of(telling.drawn_by),
+        study=_study_by_module(telling.drawn_by),
         exhibits=tuple(exhibits),
     )

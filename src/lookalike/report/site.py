@@ -106,7 +106,8 @@ def write_report(
         "made.html": site.made,
     }
     written: list[Path] = []
-    for page, make in makers.items():
+    # the first page comes last: where writing stops half-way, what it says is that of the pages that are there
+    for page, make in reversed(makers.items()):
         text = make()
         path = Path(output_folder) / page
         with replacing(path) as part:
@@ -114,7 +115,7 @@ def write_report(
         written.append(path)
         if progress is not None:
             progress(len(written), len(makers), page)
-    return written
+    return written[::-1]
 
 
 class _Site:
@@ -150,8 +151,7 @@ class _Site:
             claims=_claims.counts_grid(claims) if claims else None,
             n_claims=len(claims),
             datasets=[
-                _DatasetCard(one.id, one.title, one.synthetic, _headline(one.headline), one.not_run)
-                for one in results.datasets
+                _DatasetCard(one.id, one.title, one.synthetic, one.headline, one.not_run) for one in results.datasets
             ],
             work=self._work_sentence(),
         )
@@ -303,11 +303,6 @@ def _summary(results: Results, states: Mapping[str, int]) -> str:
         f"{made} exhibits were made and {states['not run']} were not. Beside ours stand {printed:,} printed numbers; "
         f"{count} of them can be compared, so that there is a verdict."
     )
-
-
-def _headline(text: str) -> str:
-    """A headline without the line that leads to the Markdown index, which the report replaces."""
-    return "\n".join(line for line in text.splitlines() if not line.startswith("Exhibits: "))
 
 
 def _static(name: str) -> Markup:

@@ -39,6 +39,8 @@ def change(path: Path, **values: object) -> None:
         ({"parameters": {"hardness": 1}}, "parameters that OASIS does not take"),
         ({"format": "other"}, "not the sidecar"),
         ({"arrays": {}}, "does not hold the arrays"),
+        ({"fitted": {"__class__": "dict"}}, "no learner saves"),
+        ({"fitted": {"similarity": 1}}, "no learner saves"),
     ],
 )
 def test_what_is_not_known_is_refused(saved: Path, values: dict[str, object], message: str) -> None:

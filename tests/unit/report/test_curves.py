@@ -285,3 +285,9 @@ def test_panels_keep_order_looks_and_letters() -> None:
     assert [one.hollow for one in first.traces] == [False, True]
     assert [one.kind for one in second.traces] == ["line", "level"]
     assert sign_of(first.traces[1]) == "○"
+
+
+@pytest.mark.parametrize(("old", "new"), [("0.02", "wide"), ("oasis,2,0.5", "oasis,second,0.5")])
+def test_words_where_numbers_stand_make_no_curves(tmp_path: Path, old: str, new: str) -> None:
+    assert old in PRECISION
+    assert interactive(made(tmp_path, PRECISION.replace(old, new))) is None
