@@ -1,4 +1,4 @@
-"""Settings of the documentation site; `sphinx-build -W --keep-going -n -b html docs results/docs` builds it, without a network."""
+"""Settings of the documentation site; `sphinx-build -W --keep-going -n -b html docs results/docs` makes it, offline."""
 
 from __future__ import annotations
 

@@ -43,9 +43,17 @@ def public_packages() -> list[str]:
     return [PACKAGE, *(f"{PACKAGE}.{name}" for name in names if name not in LEFT_OUT)]
 
 
-def module_page(module: str) -> str:
-    """The page of a module."""
-    return f"{_heading(module)}.. automodule:: {module}\n   :members:\n   :show-inheritance:\n"
+def module_page(module: str, elsewhere: set[str]) -> str:
+    """The page of a module, without the names that stand on another module's page."""
+    left_out = f"   :exclude-members: {', '.join(sorted(elsewhere))}\n" if elsewhere else ""
+    return f"{_heading(module)}.. automodule:: {module}\n   :members:\n   :show-inheritance:\n{left_out}"
+
+
+def handed_on(module: str) -> dict[str, str]:
+    """Names that a module's list of public names hands on from other modules, with the names of those."""
+    imported = importlib.import_module(module)
+    homes = {name: getattr(getattr(imported, name), "__module__", module) for name in getattr(imported, "__all__", ())}
+    return {name: home for name, home in homes.items() if home != module}
 
 
 def package_page(package: str) -> str:
@@ -60,7 +68,11 @@ def write_pages(app: Sphinx) -> None:
     packages = public_packages()
     pages = {folder / f"{package}.rst": package_page(package) for package in packages}
     modules = [module for package in packages for module in public_modules(package)]
-    pages |= {folder / "modules" / f"{module}.rst": module_page(module) for module in modules}
+    shown: set[tuple[str, str]] = set()
+    for module in modules:
+        handed = set(handed_on(module).items())
+        pages[folder / "modules" / f"{module}.rst"] = module_page(module, {name for name, _ in handed & shown})
+        shown |= handed
     for old in folder.rglob("*.rst"):
         if old not in pages:
             old.unlink()
@@ -86,7 +98,7 @@ def read_sections(app: Sphinx, what: str, name: str, obj: Any, options: Any, lin
 
 
 def take_literally(lines: list[str]) -> None:
-    """Let bars and trailing underscores be what they are in a sentence, |a - b| and w_, and no markup; not in examples."""
+    """Let bars and trailing underscores, |a - b| and w_, be what they are in a sentence; examples stay as they are."""
     example = False
     for number, line in enumerate(lines):
         example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))

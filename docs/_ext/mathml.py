@@ -36,7 +36,7 @@ def mathml(latex: str, as_block: bool) -> str:
 
 
 def translated(node: nodes.math | nodes.math_block) -> str:
-    """Translate a formula of a page; one that cannot be is a warning, which a strict build fails on, and shown as it is."""
+    """Translate a formula of a page; one that cannot be is shown as it is, and a strict build fails on the warning."""
     block = isinstance(node, nodes.math_block)
     if block and node.get("label") is not None:
         logger.warning("a formula has a label, which this renderer has no numbers for", location=node)

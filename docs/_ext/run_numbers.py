@@ -83,9 +83,10 @@ class PerImage(SphinxDirective):
         seconds = sum(row[2] for row in rows)
         named = ", ".join(row[0] for row in rows)
         text = (
-            f"{dataset}: {named} took {seconds:,.0f} s of processor time and {stored / 1e6:,.0f} MB for {images:,} images. "
-            f"An estimate for {wanted:,} images of the same size, in proportion: "
-            f"{seconds * wanted / images / 3600:,.1f} hours of one processor and {stored * wanted / images / 1e9:,.1f} GB."
+            f"{dataset}: {named} took {seconds:,.0f} s of processor time and {stored / 1e6:,.0f} MB for {images:,} "
+            f"images. An estimate for {wanted:,} images of the same size, in proportion: "
+            f"{seconds * wanted / images / 3600:,.1f} hours of one processor and "
+            f"{stored * wanted / images / 1e9:,.1f} GB."
         )
         return [nodes.paragraph("", text)]
 

@@ -1,4 +1,4 @@
-"""Does what a how-to page says: its code blocks with a caption are new files, and its diffs edits of files that are there."""
+"""Does what a how-to page says: code blocks with a caption are new files, diffs are edits of files that are there."""
 
 from __future__ import annotations
 

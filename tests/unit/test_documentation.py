@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 import yaml
-
 from documented_edits import ROOT, apply_edits, documented_edits, sides
+
 from lookalike.config import checked
 from lookalike.learners.registry import MODULES
 
@@ -97,7 +97,7 @@ def test_every_key_rule_command_and_learner_is_in_the_reference(site: Path) -> N
     assert all(f"lookalike {name}" in commands for name in ("fit", "rank", "evaluate", "rate", "evaluate-triplets"))
     for name, module in MODULES.items():
         page = text_of(site / f"reference/api/modules/lookalike.learners.{module}.html")
-        assert f"class lookalike.learners.{module}.{name}(" in page
+        assert f"class lookalike.learners.{module}.{name}" in page
 
 
 def test_a_key_without_a_description_is_found() -> None:
@@ -113,7 +113,8 @@ def test_rules_are_read_as_they_are_written(tmp_path: Path) -> None:
     (tmp_path / "some.smk").write_text(
         '"""What it needs.\n\nMakes: things.\n"""\n\nRESULTS = "results/{dataset}"\n\n\n'
         "# one a subset,\n# for a reason\nfor subset in SUBSETS:\n\n    rule:\n        name:\n"
-        '            f"run_{subset}"\n        input:\n            unpack(numbers),\n            table=f"{RESULTS}/{{fold}}.csv",\n'
+        '            f"run_{subset}"\n        input:\n            unpack(numbers),\n'
+        '            table=f"{RESULTS}/{{fold}}.csv",\n'
         '        output:\n            temp("b.npz"),\n        threads: 4\n\n\nrule plain:\n    output:\n        "c",\n'
     )
     (file,) = smk.read_rules(tmp_path)
@@ -202,7 +203,7 @@ def test_adding_an_exhibit_is_done_by_what_the_page_says(copy: Path) -> None:
     apply_edits(DOCS / "how-to/add-an-exhibit.md", copy)
     planned = in_copy(copy, "-m", "snakemake", "category_demo", "--cores", "1", "--dry-run")
     assert "results/demo/exhibits/learning/chosen_steps.csv" in planned
-    assert in_copy(copy, "-c", DRAWING).split() == ["oasis", "3", "20.0", "10.0", "30.0"]
+    assert in_copy(copy, "-c", DRAWING).split() == ["oasis", "3", "20.0", "10", "30"]
 
 
 DRAWING = """
@@ -213,7 +214,7 @@ from lookalike.exhibits.context import Context, SubsetInfo
 context = Context("demo", "demo", "synthetic", (SubsetInfo("ten", "Ten", 10),), ("oasis",), "words", 3, 24, 16)
 fits = pd.DataFrame({"subset": "ten", "representation": "words", "method": "oasis", "n_steps": [10, 30, 20]})
 table = EXHIBITS["learning", "chosen_steps"].draw(Numbers(fits=fits), context, pd.DataFrame())
-assert "| 20" in table.markdown
+assert "| 20 |" in " ".join(table.markdown.split())
 print(*table.frame.loc[0, ["method", "n_folds", "median", "least", "most"]])
 """
 
