@@ -8,6 +8,7 @@ imported by the latter, so that ``--help`` answers at once. A mistake in the inp
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import warnings
@@ -16,12 +17,14 @@ from typing import TextIO
 
 from lookalike import __version__
 from lookalike.commands import evaluate, features, fit, info, rank, rating, triplets
-from lookalike.commands.options import STATUS
+from lookalike.commands.options import STATUS, escaped
 from lookalike.errors import LookalikeError
 
 OK, FAILED = 0, 1
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
+
+_OUTPUT_FAILS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,23 +45,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     SystemExit
         With status 2 after a mistake in the command line, as argparse does.
     """
-    options = parser().parse_args(arguments)
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _tell_warning
-            options.run(options)
-        sys.stdout.flush()
+        try:
+            _run(parser().parse_args(arguments))
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except LookalikeError as error:
-        print(f"lookalike: {error}", file=sys.stderr)
+        print(f"lookalike: {escaped(str(error))}", file=sys.stderr)
         return FAILED
     except BrokenPipeError:
-        # whoever read the output wants no more of it (`| head`), nor a complaint when the interpreter flushes it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # whoever read the output wants no more of it (`| head`)
+        return FAILED
+    except OSError as error:
+        # files are named in errors; the output is not
+        if error.filename is not None or error.errno not in _OUTPUT_FAILS:
+            raise
+        _drop_output()
+        print(f"lookalike: the output cannot be written: {error.strerror}; send it elsewhere", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("lookalike: interrupted", file=sys.stderr)
         return INTERRUPTED
     return OK
+
+
+def _run(options: argparse.Namespace) -> None:
+    with warnings.catch_warnings():
+        warnings.showwarning = _tell_warning
+        options.run(options)
+
+
+def _drop_output() -> None:
+    """Send what is left of the output nowhere, or the interpreter complains when it flushes it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def parser() -> argparse.ArgumentParser:
@@ -99,4 +119,4 @@ def _tell_warning(
     line: str | None = None,
 ) -> None:
     """Print a warning as a sentence, without the place in the code."""
-    print(f"lookalike: {message}", file=sys.stderr)
+    print(f"lookalike: {escaped(str(message))}", file=sys.stderr)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -202,3 +204,37 @@ def test_a_reader_that_goes_away_hears_no_complaint(project: Path) -> None:
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr == ""
     assert done.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_disk_behind_the_output_is_one_sentence(project: Path) -> None:
+    assert from_neighbours(project) == 0
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "lookalike", "rate", "plan.csv", "--images", ".", "--output", "page.html"],
+            cwd=project, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert done.stderr == "lookalike: the output cannot be written: No space left on device; send it elsewhere\n"
+    assert done.returncode == 1
+
+
+def test_names_that_the_output_cannot_show_are_escaped(project: Path) -> None:
+    assert from_neighbours(project) == 0
+    code = (
+        "import sys; from lookalike.commands.options import print_json, tell\n"
+        "tell(['caf\u00e9 \\udcff']); print_json({'a': 'caf\u00e9 \\udcff'})"
+    )
+    for encoding, shown in (("utf-8", b"caf\xc3\xa9 "), ("ascii", b"caf\\xe9 ")):
+        command = [sys.executable, "-X", "utf8=0", "-c", code]
+        environment = os.environ | {"PYTHONIOENCODING": encoding}
+        done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
+        first, _, rest = done.stdout.partition(b"\n")
+        assert first == shown + b"\\udcff"
+        assert json.loads(rest) == {"a": "caf\u00e9 \udcff"}
+
+
+def test_neighbours_between_semicolons_are_one_sentence(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = project / "neighbours.csv"
+    table.write_text(table.read_text().replace(",", ";"))
+    assert from_neighbours(project) == 1
+    assert "neighbours.csv separates its columns by semicolons" in capsys.readouterr().err

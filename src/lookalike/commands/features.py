@@ -37,6 +37,8 @@ examples:
 array of NumPy. Columns of the table: path, label, sha256, width, height. Codebooks are
 learned from these images unless a model is named, whose codebook is then taken."""
 
+_COLUMNS = ("path", "label", "sha256", "width", "height")
+
 
 def add_features(commands: Commands) -> None:
     """Add ``lookalike features``."""
@@ -71,9 +73,10 @@ def _features(options: argparse.Namespace) -> None:
         raise LookalikeError(f"{options.output} must end in .npz or .npy: name the vectors so")
     if table_path.suffix not in (".csv", ".parquet"):
         raise LookalikeError(f"{table_path} must end in .csv or .parquet: name the table so")
-    sparse = options.representation == "visterms" or str(options.representation).endswith(".lookalike")
-    if options.output.suffix == ".npz" and not sparse:
-        raise LookalikeError(f"vectors of {options.representation} are dense: let {options.output} end in .npy")
+    if options.output.suffix == ".npz":
+        _check_sparse(options)
+    if options.paths is None:
+        _check_default(table_path)
     for path in (options.output, table_path):
         refuse_same(path, Path(options.representation))
         make_folder(path)
@@ -89,11 +92,9 @@ def _features(options: argparse.Namespace) -> None:
         vectors, images = described.vectors(options.folder)
     if hasattr(vectors, "indptr") and options.output.suffix == ".npz":
         write_csr(vectors, options.output)
-    elif options.output.suffix == ".npz":
-        raise LookalikeError(f"the vectors of this model are dense: let {options.output} end in .npy")
     else:
         write_array(vectors.toarray() if hasattr(vectors, "indptr") else vectors, options.output)
-    write_table(images, table_path)
+    write_table(images[list(_COLUMNS)], table_path)
     if options.json:
         print_json(
             {
@@ -109,3 +110,31 @@ def _features(options: argparse.Namespace) -> None:
         name = described.representation_.name
         first = f"{options.output}: {counted(len(images), 'image')} x {vectors.shape[1]:,} dimensions of {name}"
         tell([first, f"{table_path}: which row is which image", *left_out_lines(described.left_out_)])
+
+
+def _check_sparse(options: argparse.Namespace) -> None:
+    """Refuse, before anything is described, to write dense vectors as a sparse matrix."""
+    from lookalike.own_images.model_file import SUFFIX
+    from lookalike.own_images.representations import make_representation
+    from lookalike.own_images.saved import read_about
+    from lookalike.own_images.visterms import VISTERMS
+
+    asked = str(options.representation)
+    if asked.endswith(SUFFIX):
+        name = read_about(asked)["representation"]["name"]
+    else:
+        name = make_representation(asked, options.words).name
+    if name != VISTERMS:
+        raise LookalikeError(f"vectors of {name} are dense: let {options.output} end in .npy")
+
+
+def _check_default(table: Path) -> None:
+    """Refuse to write over a table that nobody named, unless it is one of these tables."""
+    if not table.is_file():
+        return
+    with table.open("rb") as stream:
+        first = stream.readline(1000).strip()
+    if first != ",".join(_COLUMNS).encode():
+        raise LookalikeError(
+            f"{table} exists and was not written by lookalike features: name the table by --paths, or other vectors"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,11 +140,11 @@ def _summary(output: Path, model: ImageSimilarity, options: argparse.Namespace) 
     lines += left_out_lines(model.left_out_)
     if about["triplets_left_out"]:
         lines.append(f"left out: {counted(about['triplets_left_out'], 'triplet')} whose images cannot be used")
-    where = f" --triplets {options.triplets}" if options.triplets else ""
-    where = f" --labels {options.labels}" if options.labels else where
+    given = {"--labels": options.labels, "--triplets": options.triplets}
+    where = [str(part) for option, table in given.items() if table for part in (option, table)]
     if about["n_held_out"]:
-        lines.append(f"next: lookalike evaluate {output} {options.folder}{where}")
-    lines.append(f"next: lookalike rank {output} QUERY --gallery {options.folder}")
+        lines.append(f"next: {shlex.join(['lookalike', 'evaluate', str(output), str(options.folder), *where])}")
+    lines.append(f"next: {shlex.join(['lookalike', 'rank', str(output), 'QUERY', '--gallery', str(options.folder)])}")
     return lines
 
 

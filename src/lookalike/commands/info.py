@@ -30,9 +30,9 @@ def add_info(commands: Commands) -> None:
 
 
 def _info(options: argparse.Namespace) -> None:
-    from lookalike.own_images.similarity import ImageSimilarity
+    from lookalike.own_images.saved import read_about
 
-    about = ImageSimilarity.load(options.model).about()
+    about = read_about(options.model)
     if options.json:
         print_json({"model": str(options.model), "bytes": options.model.stat().st_size, **about})
     else:

@@ -153,8 +153,11 @@ def make_folder(path: Path) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON object; what is not a number becomes null."""
-    print(json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False))
+    """Print one JSON object; what is not a number becomes null, and letters that the output has not are escaped."""
+    text = json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False)
+    if _encodable(text) != text:
+        text = json.dumps(_without_nan(value), indent=2, allow_nan=False)
+    print(text)
 
 
 def _without_nan(value: Any) -> Any:
@@ -241,6 +244,31 @@ class Told:
 
 
 def tell(lines: Iterable[str]) -> None:
-    """Print lines."""
+    """Print lines, what no terminal should be sent escaped."""
     for line in lines:
-        print(line)
+        print(_encodable(escaped(line)))
+
+
+def escaped(text: str) -> str:
+    r"""Return text with its control characters written as in Python: names of files may hold any.
+
+    Parameters
+    ----------
+    text : str
+        A line, or a name in it.
+
+    Returns
+    -------
+    str
+        Escapes that colour or clear a terminal, line breaks, marks that turn the direction of writing, and bytes of
+        names that are no text are spelled out, as in ``\x1b``.
+    """
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
+    )
+
+
+def _encodable(text: str) -> str:
+    """Return text with what standard output cannot show escaped."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

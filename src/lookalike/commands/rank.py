@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from lookalike.commands.options import (
     add_common,
     cache_folder,
     completed,
+    counted,
+    escaped,
     make_folder,
     positive,
     print_json,
@@ -70,14 +73,7 @@ def _rank(options: argparse.Namespace) -> None:
         )
         which = (True, False) if options.compare else (True,)
         ranked = model.rank_both(options.queries, options.gallery, options.k, which=which)
-    found = int(ranked[True].groupby("query")["rank"].max().min())
-    if found < options.k:
-        import warnings
-
-        warnings.warn(
-            f"the gallery has {found} images besides a query: as many neighbours are given, not {options.k}",
-            stacklevel=2,
-        )
+    _warn(ranked, model.left_out_, options)
     if options.html is not None:
         from lookalike.own_images.page import write_page
 
@@ -86,6 +82,23 @@ def _rank(options: argparse.Namespace) -> None:
         print_json(_result(ranked, options, records(model.left_out_)))
     elif options.html is None or not options.quiet:
         tell(_lines(ranked, options))
+
+
+def _warn(ranked: dict[bool, pd.DataFrame], left_out: pd.DataFrame, options: argparse.Namespace) -> None:
+    """Say on standard error what is not as it may have been meant."""
+    found = int(ranked[True].groupby("query")["rank"].max().min())
+    if found < options.k:
+        warnings.warn(
+            f"the gallery has {found} images besides a query: as many neighbours are given, not {options.k}",
+            stacklevel=2,
+        )
+    if len(left_out) and not options.quiet:
+        first = left_out.iloc[0]
+        more = "; --json names all" if len(left_out) > 1 else ""
+        warnings.warn(
+            f"{counted(len(left_out), 'file')} of the gallery left out ({first['path']}: {first['reason']}{more})",
+            stacklevel=2,
+        )
 
 
 def _check_page(options: argparse.Namespace) -> None:
@@ -104,11 +117,12 @@ def _lines(ranked: dict[bool, pd.DataFrame], options: argparse.Namespace) -> lis
     for query, rows in ranked[True].groupby("query", sort=False):
         before = ranked[False].groupby("query").get_group(query) if options.compare else None
         lines.append(f"{query}")
-        width = max(len(path) for path in rows["path"])
+        paths = [escaped(path) for path in rows["path"]]
+        width = max(map(len, paths))
         if before is not None:
             lines.append(f"{'':17}{'after learning':<{width}}    before learning")
         for place, row in enumerate(rows.itertuples()):
-            line = f"{row.rank:5}  {row.score:>8.4f}  {row.path:<{width}}"
+            line = f"{row.rank:5}  {row.score:>8.4f}  {paths[place]:<{width}}"
             line += f"    {before['path'].iloc[place]}" if before is not None else ""
             lines.append(line.rstrip())
     return lines

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from lookalike.commands.options import (
     Commands,
@@ -76,6 +75,7 @@ def add_rate(commands: Commands) -> None:
 
 def _rate(options: argparse.Namespace) -> None:
     """Write the page, and before it the plan where neighbours are given."""
+    from lookalike.own_images.csv_files import read_csv
     from lookalike.ratings.page import write_page
     from lookalike.ratings.plan import plan_from_neighbours, read_plan, write_plan
 
@@ -85,7 +85,7 @@ def _rate(options: argparse.Namespace) -> None:
         plan = read_plan(options.plan)
     else:
         plan = plan_from_neighbours(
-            _read_neighbours(options.neighbours),
+            read_csv(options.neighbours, ("query_path", "path", "rank"), what="file of neighbours"),
             seed=options.seed,
             n_queries=options.queries,
             n_retrieved=options.retrieved,
@@ -104,20 +104,6 @@ def _rate(options: argparse.Namespace) -> None:
         print_json({"page": str(options.output), "queries": n_queries, "candidates": len(plan)})
     elif not options.quiet:
         print(f"{options.output}: {n_queries} queries, {len(plan)} candidates")
-
-
-def _read_neighbours(path: Path) -> Any:
-    """Table of a user's neighbours."""
-    import pandas as pd
-
-    from lookalike.ratings.plan import reason_of
-
-    try:
-        return pd.read_csv(path)
-    except FileNotFoundError:
-        raise LookalikeError(f"there is no file of neighbours {path}: check the name") from None
-    except (OSError, ValueError) as error:  # pandas' parser errors are ValueErrors
-        raise LookalikeError(f"{path} cannot be read as CSV: {reason_of(error)}; mend it or export it again") from error
 
 
 def add_ratings(commands: Commands) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +14,71 @@ from lookalike.errors import LookalikeError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lookalike.own_images.image_set import ImageSet
+
 RESAMPLES = 2000
 """Bootstrap samples of the queries that an interval is made of."""
 
 Side = tuple[Any, Any]
 """A learner, and the rows that it compares."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """What is evaluated of the images that there are.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m,), int
+        Images, as row numbers of `ImageSet.images`.
+    triplets : ndarray of shape (t, 3), int32, or None
+        Of places in `rows`.
+    counts : dict of str to int
+        ``images``; of them (of triplets: of their queries) ``learned_from``, and others that are ``passed_over``
+        because they were; with triplets their numbers too.
+    """
+
+    rows: npt.NDArray[np.intp]
+    triplets: npt.NDArray[np.int32] | None
+    counts: dict[str, int]
+
+
+def choose_evaluated(found: ImageSet, seen: npt.NDArray[np.bool_], *, everything: bool = False) -> Evaluated:
+    """Pass over what was learned from, as long as other images can be evaluated.
+
+    Parameters
+    ----------
+    found : ImageSet
+    seen : ndarray of shape (n,), bool
+        Which of its images were learned from; of a triplet, what counts is its query.
+    everything : bool, default=False
+        Pass over nothing.
+
+    Returns
+    -------
+    Evaluated
+    """
+    everyone = np.arange(len(seen))
+    if found.triplets is None:
+        usable = not everything and bool((found.images["label"][~seen].value_counts() > 1).any())
+        rows = np.flatnonzero(~seen) if usable else everyone
+        return Evaluated(rows, None, _counts(rows, seen, rows))
+    queries_seen = seen[found.triplets[:, 0]]
+    usable = not everything and not bool(queries_seen.all())
+    kept = found.triplets[~queries_seen] if usable else found.triplets
+    rows = np.unique(kept)
+    counts = _counts(rows, seen & np.isin(everyone, found.triplets[:, 0]), kept[:, 0])
+    counts |= {"triplets": len(kept), "triplets_passed_over": len(found.triplets) - len(kept)}
+    return Evaluated(rows, np.searchsorted(rows, kept).astype(np.int32), counts)
+
+
+def _counts(rows: npt.NDArray[np.intp], seen: npt.NDArray[np.bool_], queries: npt.NDArray[Any]) -> dict[str, int]:
+    evaluated = np.isin(np.arange(len(seen)), queries)
+    return {
+        "images": len(rows),
+        "learned_from": int((seen & evaluated).sum()),
+        "passed_over": int((seen & ~evaluated).sum()),
+    }
 
 
 def compare_on_labels(

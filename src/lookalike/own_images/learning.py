@@ -76,7 +76,7 @@ def checked_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     LookalikeError
         When the learner has no such setting, or the value is of another kind than its default.
     """
-    defaults = _defaults(name)
+    defaults = learner_defaults(name)
     offered = [key for key in defaults if key not in OURS]
     checked = {}
     for key, value in settings.items():
@@ -86,7 +86,7 @@ def checked_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
             takes = f"it takes {', '.join(offered)}" if offered else "it has none"
             raise LookalikeError(f"{name} has no setting {key!r}: {takes}")
         checked[key] = _read_value(value) if isinstance(value, str) else value
-        if not _is_like(checked[key], defaults[key]):
+        if not is_like(checked[key], defaults[key]):
             raise LookalikeError(
                 f"{key} of {name} cannot be {value!r}: give a value like its default, {defaults[key]!r}"
             )
@@ -105,6 +105,8 @@ def train(
     verbose: bool = False,
 ) -> Any:
     """Make a learner and fit it to labels or triplets.
+
+    What it learns does not depend on `jobs`, and neither does what is saved of it: ``n_jobs`` is its default again.
 
     Parameters
     ----------
@@ -130,7 +132,7 @@ def train(
     LookalikeError
         When the images do not suffice, or a setting is out of its range.
     """
-    defaults = _defaults(name)
+    defaults = learner_defaults(name)
     parameters = dict(settings)
     ours = {"random_state": integer_seed(seed, "own images", "learning"), "verbose": int(verbose), "n_jobs": jobs}
     parameters |= {key: value for key, value in ours.items() if key in defaults}
@@ -139,17 +141,21 @@ def train(
         if y is not None:
             if stops:
                 parameters["early_stopping"] = bool(np.unique(y, return_counts=True)[1].max() >= 4)
-            return learner_class(name)(**parameters).fit(X, y)
+            return _without_jobs(learner_class(name)(**parameters).fit(X, y), defaults)
         if triplets is None:
             raise ValueError("there are neither labels nor triplets")
         steps = None
         if "n_steps" in defaults:
             early = bool(parameters.pop("early_stopping", stops))
             steps = _best_step(name, parameters, X, triplets, seed) if early else int(_n_steps(name, parameters))
-        return _fit_triplets(learner_class(name)(**parameters), X, triplets, steps, seed)
+        return _without_jobs(_fit_triplets(learner_class(name)(**parameters), X, triplets, steps, seed), defaults)
     except (ValueError, TypeError) as error:
         told = str(error).strip().splitlines()[0]
         raise LookalikeError(f"{name} cannot learn from these images: {told}") from error
+
+
+def _without_jobs(learner: Any, defaults: Mapping[str, Any]) -> Any:
+    return learner.set_params(n_jobs=defaults["n_jobs"]) if "n_jobs" in defaults else learner
 
 
 def stream(triplets: Integers, n: int, seed: int) -> Integers:
@@ -219,11 +225,11 @@ def _fit_triplets(learner: Any, X: Vectors, triplets: Integers, steps: int | Non
 
 
 def _n_steps(name: str, parameters: Mapping[str, Any]) -> Any:
-    return parameters.get("n_steps", _defaults(name)["n_steps"])
+    return parameters.get("n_steps", learner_defaults(name)["n_steps"])
 
 
-def _defaults(name: str) -> dict[str, Any]:
-    """Arguments of a learner's constructor and their defaults."""
+def learner_defaults(name: str) -> dict[str, Any]:
+    """Return the arguments of a learner's constructor and their defaults."""
     return {
         key: parameter.default
         for key, parameter in inspect.signature(learner_class(name)).parameters.items()
@@ -246,7 +252,7 @@ def _read_value(text: str) -> Any:
     return text
 
 
-def _is_like(value: Any, default: Any) -> bool:
+def is_like(value: Any, default: Any) -> bool:
     """Whether a value may stand where a default stands; its range is the learner's to check."""
     if default is None or value is None:
         return True

@@ -6,11 +6,9 @@ What the commands ``fit``, ``rank``, ``evaluate``, ``features`` and ``info`` do,
 from __future__ import annotations
 
 import os
-import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,32 +16,23 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import LookalikeError
-from lookalike.own_images.representations import Representation, make_representation, restore_representation, unit_rows
-from lookalike.own_images.sources import (
-    ImageSet,
-    distinct,
-    read_class_folders,
-    read_files,
-    read_images,
-    read_labels,
-    read_triplets,
-)
+from lookalike.own_images.components import fit_components, onto_components
+from lookalike.own_images.describing import Progress, Representation, Vectors
+from lookalike.own_images.image_set import ImageSet, distinct
+from lookalike.own_images.ranking import nearest
+from lookalike.own_images.representations import make_representation
+from lookalike.own_images.roles import TRAIN, choose_roles
+from lookalike.own_images.saved import describe, made_now, read_similarity, write_similarity
+from lookalike.own_images.sources import read_images, read_source
+from lookalike.own_images.tables import read_files
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_COMPONENTS = 256
-"""Principal components that long dense descriptions are brought to before learning: W has their square."""
-
-TRAIN, HELD_OUT = "train", "held-out"
 BASELINE = "Euclidean"
 PRECISION_AT = (1, 5, 10)
 
-_MOST_ROWS = 2000  # that principal components are found from
-
-Progress = Callable[[str, int, int], None]
 PathLike = str | os.PathLike[str]
-Vectors = Any
 
 
 class ImageSimilarity:
@@ -126,7 +115,7 @@ class ImageSimilarity:
         self.triplets_left_out_ = 0
         self.n_triplets_ = 0
         self.made_: dict[str, Any] = {}
-        self._reduction: dict[str, npt.NDArray[Any]] = {}
+        self.reduction_: dict[str, npt.NDArray[Any]] = {}
 
     def fit(self, folder: PathLike, labels: Any = None, triplets: Any = None) -> Self:
         """Learn from a folder of images.
@@ -160,18 +149,18 @@ class ImageSimilarity:
         self.seconds_ = {}
         with self._timed("reading images"):
             found = self._read(folder, labels, triplets)
-        roles = self._roles(found)
+        roles = choose_roles(found, self.hold_out, self.random_state)
         train_rows = np.flatnonzero(roles == TRAIN)
         with self._timed("describing images"):
             vectors = self._fit_representation(representation, found, train_rows, fitted)
         self.representation_ = representation
-        rows = self._fit_reduction(vectors)
+        self.reduction_ = fit_components(vectors, self.random_state)
+        rows = onto_components(vectors, self.reduction_)
         kwargs: dict[str, Any] = {"y": found.images["label"].to_numpy(str)[train_rows]}
+        self.n_triplets_ = 0
         if found.triplets is not None:
             kept = found.triplets[(roles[found.triplets] == TRAIN).all(axis=1)]
-            number = np.full(len(roles), -1, np.int32)
-            number[train_rows] = np.arange(len(train_rows), dtype=np.int32)
-            kwargs = {"triplets": number[kept]}
+            kwargs = {"triplets": np.searchsorted(train_rows, kept).astype(np.int32)}
             self.n_triplets_ = len(kept)
         self._tell(f"learning ({name})", 0, 1)
         with self._timed("learning"):
@@ -180,7 +169,7 @@ class ImageSimilarity:
         self.learner = name
         self.images_ = found.images[["path", "label", "sha256"]].assign(role=roles)
         self.left_out_, self.triplets_left_out_ = found.left_out, found.triplets_left_out
-        self.made_ = _made()
+        self.made_ = made_now()
         return self
 
     def rank(
@@ -191,7 +180,7 @@ class ImageSimilarity:
         Parameters
         ----------
         queries : sequence of path-like
-            Image files, in the folder or elsewhere.
+            Image files, in the folder or elsewhere; one that is named twice is one query.
         gallery : path-like
             A folder with images at any depth. Images of the same content as a query are no neighbours of it.
         k : int, default=10
@@ -216,44 +205,21 @@ class ImageSimilarity:
         self, queries: Sequence[PathLike], gallery: PathLike, k: int = 10, *, which: Sequence[bool] = (True, False)
     ) -> dict[bool, pd.DataFrame]:
         """Rank as `rank` does, after learning (True) and before it (False), reading images once."""
-        import pandas as pd
-
         self._check_fitted()
         if k < 1:
             raise LookalikeError(f"there is no ranking of {k} neighbours: ask for at least 1")
-        wanted = read_files(queries, n_threads=self.jobs)
+        wanted = read_files(list(dict.fromkeys(os.fspath(query) for query in queries)), n_threads=self.jobs)
         found = read_images(gallery, n_threads=self.jobs, progress=self._told("reading images"))
         self.left_out_ = found.left_out
-        files = {**dict(zip(found.images["sha256"], found.paths, strict=True))}
+        files = dict(zip(found.images["sha256"], found.paths, strict=True))
         files |= dict(zip(wanted["sha256"], map(Path, wanted["path"]), strict=True))
-        names = list(files)
-        raw = self._describe(list(files.values()), names)
-        place = {name: row for row, name in enumerate(names)}
-        of_gallery = found.images["sha256"].map(place).to_numpy()
-        of_queries = wanted["sha256"].map(place).to_numpy()
-        shas = found.images["sha256"].to_numpy(str)
+        raw = self._describe(list(files.values()), list(files))
+        place = {name: row for row, name in enumerate(files)}
+        of_queries, of_gallery = (table["sha256"].map(place).to_numpy() for table in (wanted, found.images))
         ranked = {}
         for learned in which:
             learner, rows = self._side(raw, learned)
-            parts = []
-            for number, row in enumerate(of_queries):
-                others = np.flatnonzero(shas != wanted["sha256"][number])
-                if not len(others):
-                    raise LookalikeError(f"{gallery} holds no image but the query itself: give a folder of others")
-                found_rows, scores = learner.rank(rows[[row]], rows[of_gallery[others]], min(k, len(others)))
-                best = found.images.iloc[others[found_rows[0]]]
-                parts.append(
-                    pd.DataFrame(
-                        {
-                            "query": wanted["path"][number],
-                            "rank": range(1, len(best) + 1),
-                            "path": best["path"].to_numpy(),
-                            "score": scores[0].astype(np.float64),
-                            "label": best["label"].to_numpy(),
-                        }
-                    )
-                )
-            ranked[learned] = pd.concat(parts, ignore_index=True)
+            ranked[learned] = nearest(learner, (wanted, rows[of_queries]), (found.images, rows[of_gallery]), k)
         return ranked
 
     def evaluate(
@@ -291,37 +257,20 @@ class ImageSimilarity:
         LookalikeError
             When the input cannot be used.
         """
-        from lookalike.own_images.evaluating import compare_on_labels, compare_on_triplets
+        from lookalike.own_images.evaluating import choose_evaluated, compare_on_labels, compare_on_triplets
 
         self._check_fitted()
         found = self._read(folder, labels, triplets)
         self.left_out_ = found.left_out
         seen = found.images["sha256"].isin(self.images_.loc[self.images_["role"] == TRAIN, "sha256"]).to_numpy()
-        attributes: dict[Any, Any] = {}
-        if found.triplets is None:
-            fresh = found.images["label"][~seen]
-            usable = not everything and bool((fresh.value_counts() > 1).any())
-            rows = np.flatnonzero(~seen) if usable else np.arange(len(seen))
-            sides = self._sides(found, rows)
-            table = compare_on_labels(sides, found.images["label"].to_numpy(str)[rows], ks, self.random_state)
-            evaluated = np.isin(np.arange(len(seen)), rows)
+        chosen = choose_evaluated(found, seen, everything=everything)
+        sides = self._sides(found, chosen.rows)
+        if chosen.triplets is not None:
+            table = compare_on_triplets(sides, chosen.triplets, self.random_state)
         else:
-            queries_seen = seen[found.triplets[:, 0]]
-            usable = not everything and not bool(queries_seen.all())
-            kept = found.triplets[~queries_seen] if usable else found.triplets
-            rows = np.unique(kept)
-            sides = self._sides(found, rows)
-            table = compare_on_triplets(sides, np.searchsorted(rows, kept).astype(np.int32), self.random_state)
-            attributes = {"triplets": len(kept), "triplets_passed_over": len(found.triplets) - len(kept)}
-            # of a triplet, what counts is whether its query was learned from
-            seen = seen & np.isin(np.arange(len(seen)), found.triplets[:, 0])
-            evaluated = np.isin(np.arange(len(seen)), kept[:, 0])
-        table.attrs = {
-            "images": len(rows),
-            "learned_from": int((seen & evaluated).sum()),
-            "passed_over": int((seen & ~evaluated).sum()),
-            **attributes,
-        }
+            classes = found.images["label"].to_numpy(str)[chosen.rows]
+            table = compare_on_labels(sides, classes, ks, self.random_state)
+        table.attrs.update(chosen.counts)
         return table
 
     def vectors(self, folder: PathLike) -> tuple[Vectors, pd.DataFrame]:
@@ -363,15 +312,8 @@ class ImageSimilarity:
         LookalikeError
             When it cannot be written.
         """
-        from lookalike.own_images.model_file import write_model
-
         self._check_fitted()
-        about = self.about()
-        about["images"] = {name: self.images_[name].tolist() for name in self.images_.columns}
-        about["left_out"] = self.left_out_.to_dict(orient="list")
-        arrays = {f"representation.{name}": array for name, array in self.representation_.arrays().items()}
-        arrays |= {f"reduction.{name}": array for name, array in self._reduction.items()}
-        write_model(path, about, arrays, self.learner_)
+        write_similarity(self, path)
 
     @classmethod
     def load(cls, path: PathLike, **how: Any) -> Self:
@@ -392,89 +334,16 @@ class ImageSimilarity:
         LookalikeError
             When it is missing, damaged, none of ours, or of a later version.
         """
-        import pandas as pd
-
-        from lookalike.own_images.model_file import read_model
-
-        stored = read_model(path)
-        about = stored.about
-        try:
-            described, learned = about["representation"], about["learner"]
-            model = cls(
-                described["name"],
-                learned["name"],
-                hold_out=about["hold_out"],
-                random_state=int(about["seed"]),
-                **how,
-            )
-            arrays = _part(stored.arrays, "representation.")
-            model.representation_ = restore_representation(described["name"], described["settings"], arrays)
-            model._reduction = _part(stored.arrays, "reduction.")
-            model.learner_ = stored.learner
-            model.images_ = pd.DataFrame(about["images"])[["path", "label", "sha256", "role"]].astype(str)
-            model.left_out_ = pd.DataFrame(about["left_out"], columns=["path", "reason"])
-            model.n_triplets_, model.triplets_left_out_ = about["n_triplets"], about["triplets_left_out"]
-            model.seconds_, model.made_ = dict(about["seconds"]), about["made_by"]
-            model._check_consistent()
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise LookalikeError(
-                f"{path} lacks a part of a model, or its parts do not fit ({error}): fit the model anew"
-            ) from error
-        return model
+        return read_similarity(cls, path, how)
 
     def about(self) -> dict[str, Any]:
         """Return what can be said of a fitted model, as JSON holds it: what ``lookalike info --json`` prints."""
-        from lookalike.own_images.model_file import FORMAT, FORMAT_VERSION
-
         self._check_fitted()
-        train = self.images_[self.images_["role"] == TRAIN]
-        parameters = self.learner_.get_params(deep=False)
-        fitted = {
-            name.rstrip("_"): getattr(self.learner_, name)
-            for name in ("n_steps_", "n_updates_", "n_iter_", "metric_")
-            if hasattr(self.learner_, name)
-        }
-        return {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "representation": {
-                "name": self.representation_.name,
-                "dimensions": self.representation_.n_dimensions,
-                "settings": self.representation_.settings(),
-                "learned_components": len(self._reduction["components"]) if self._reduction else None,
-            },
-            "learner": {
-                "name": type(self.learner_).__name__,
-                "parameters": {name: _plain(value) for name, value in parameters.items()},
-                **{name: _plain(value) for name, value in fitted.items()},
-            },
-            "learned_from": "triplets" if self.n_triplets_ else "labels",
-            "n_images": len(train),
-            "n_held_out": len(self.images_) - len(train),
-            "n_left_out": len(self.left_out_),
-            "n_triplets": self.n_triplets_,
-            "triplets_left_out": self.triplets_left_out_,
-            "hold_out": self.hold_out,
-            "classes": {str(name): int(n) for name, n in train["label"].value_counts().sort_index().items() if name},
-            "seed": int(self.random_state),
-            "seconds": {name: round(seconds, 3) for name, seconds in self.seconds_.items()},
-            "made_by": self.made_,
-        }
+        return describe(self)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "learner_"):
             raise LookalikeError("this similarity has learned nothing yet: call fit, or load a model")
-
-    def _check_consistent(self) -> None:
-        """Refuse parts that are not of one model."""
-        n_rows = self.representation_.n_dimensions
-        if self._reduction:
-            mean, components = self._reduction["mean"], self._reduction["components"]
-            if mean.shape != (n_rows,) or components.ndim != 2 or components.shape[1] != n_rows:
-                raise ValueError("the components are not of the representation")
-            n_rows = len(components)
-        if getattr(self.learner_, "n_features_in_", n_rows) != n_rows:
-            raise ValueError("the learner is not of the representation")
 
     def _make_representation(self) -> tuple[Representation, bool]:
         """Return the representation asked for, and whether it has learned already."""
@@ -485,50 +354,12 @@ class ImageSimilarity:
         return make_representation(str(self.representation), self.words), False
 
     def _read(self, folder: PathLike, labels: Any, triplets: Any) -> ImageSet:
-        told = self._told("reading images")
-        if labels is not None and triplets is not None:
-            raise LookalikeError("labels and triplets cannot be learned from at once: give one of the two")
-        if triplets is not None:
-            return read_triplets(folder, triplets, n_threads=self.jobs, progress=told)
-        if labels is not None:
-            return read_labels(folder, labels, n_threads=self.jobs, progress=told)
-        return read_class_folders(folder, n_threads=self.jobs, progress=told)
-
-    def _roles(self, found: ImageSet) -> npt.NDArray[np.str_]:
-        """Decide which images are learned from."""
-        from lookalike.learners._online import held_out_rows
-        from lookalike.seeds import generator
-
-        roles = np.full(len(found.images), TRAIN, dtype="U8")
-        rng = generator(self.random_state, "own images", "held out")
-        if found.triplets is None:
-            labels = found.images["label"].to_numpy(str)
-            _check_classes(labels, found.root)
-            if self.hold_out:
-                try:
-                    roles[held_out_rows(labels, self.hold_out, rng)] = HELD_OUT
-                except ValueError:
-                    raise LookalikeError(
-                        "no class has four images, two to hold out and two to learn from: give more, or hold none out"
-                    ) from None
-        elif self.hold_out:
-            queries = np.unique(found.triplets[:, 0])
-            roles[rng.permutation(queries)[: max(1, round(self.hold_out * len(queries)))]] = HELD_OUT
-            kept = (roles[found.triplets] == TRAIN).all(axis=1)
-            if not kept.any():
-                raise LookalikeError(
-                    "no triplet is left to learn from once queries are held out: give more, or hold fewer out"
-                )
-            # an image that only held-out triplets name is not learned from either
-            rest = np.setdiff1d(np.arange(len(roles)), found.triplets[kept])
-            roles[rest] = HELD_OUT
-        return roles
+        return read_source(folder, labels, triplets, n_threads=self.jobs, progress=self._told("reading images"))
 
     def _fit_representation(
         self, representation: Representation, found: ImageSet, rows: npt.NDArray[np.intp], fitted: bool
     ) -> Vectors:
-        paths, names = found.paths, found.images["sha256"].tolist()
-        paths, names = [paths[row] for row in rows], [names[row] for row in rows]
+        paths, names = found.files(rows)
         how: dict[str, Any] = {"jobs": self.jobs, "cache": self.cache, "progress": self.progress}
         if fitted:
             return representation.rows(paths, names, **how)
@@ -538,8 +369,7 @@ class ImageSimilarity:
         return self.representation_.describe(paths, names, jobs=self.jobs, cache=self.cache, progress=self.progress)
 
     def _sides(self, found: ImageSet, rows: npt.NDArray[np.intp]) -> dict[str, tuple[Any, Vectors]]:
-        paths, names = found.paths, found.images["sha256"].tolist()
-        raw = self._describe([paths[row] for row in rows], [names[row] for row in rows])
+        raw = self._describe(*found.files(rows))
         name = type(self.learner_).__name__
         baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"
         return {name: self._side(raw, True), baseline: self._side(raw, False)}
@@ -549,32 +379,7 @@ class ImageSimilarity:
         from lookalike.learners import Euclidean
 
         rows = self.representation_.weigh(raw)
-        return (self.learner_, self._reduce(rows)) if learned else (Euclidean().fit(rows), rows)
-
-    def _fit_reduction(self, vectors: Vectors) -> Vectors:
-        """Find the principal components of long dense rows; sparse ones stay as they are."""
-        from sklearn.decomposition import PCA
-
-        from lookalike.features._clustering import one_thread
-        from lookalike.seeds import generator
-
-        self._reduction = {}
-        if hasattr(vectors, "indptr") or vectors.shape[1] <= MOST_COMPONENTS:
-            return vectors
-        order = generator(self.random_state, "own images", "components").permutation(len(vectors))
-        chosen = vectors[np.sort(order[:_MOST_ROWS])]
-        with one_thread():
-            found = PCA(min(MOST_COMPONENTS, len(chosen) - 1), svd_solver="full").fit(chosen.astype(np.float64))
-        self._reduction = {
-            "mean": found.mean_.astype(np.float32),
-            "components": np.ascontiguousarray(found.components_, dtype=np.float32),
-        }
-        return self._reduce(vectors)
-
-    def _reduce(self, rows: Vectors) -> Vectors:
-        if not self._reduction:
-            return rows
-        return unit_rows((rows - self._reduction["mean"]) @ self._reduction["components"].T)
+        return (self.learner_, onto_components(rows, self.reduction_)) if learned else (Euclidean().fit(rows), rows)
 
     def _tell(self, what: str, done: int, total: int) -> None:
         if self.progress is not None:
@@ -588,38 +393,3 @@ class ImageSimilarity:
         start = time.perf_counter()
         yield
         self.seconds_[what] = time.perf_counter() - start
-
-
-def _check_classes(labels: npt.NDArray[Any], root: Path) -> None:
-    """Refuse labels that nothing can be learned from."""
-    names, sizes = np.unique(labels, return_counts=True)
-    if len(names) < 2:
-        only = f"only {names[0]}" if len(names) else "none"
-        raise LookalikeError(f"a similarity is learned from two classes or more, and {root} has {only}: add another")
-    if sizes.max() < 2:
-        raise LookalikeError(f"every class of {root} has a single image: give at least two images of some class")
-
-
-def _made() -> dict[str, Any]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    from lookalike import __version__
-
-    found = {"lookalike": __version__, "python": platform.python_version()}
-    for name in ("numpy", "scipy", "scikit-learn", "faiss-cpu", "numba", "pillow"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return {"time": datetime.now(UTC).isoformat(timespec="seconds"), **found}
-
-
-def _part(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import errno
 import json
+import shlex
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +15,10 @@ import pytest
 import scipy.sparse as sp
 from PIL import Image
 
+from lookalike import ImageSimilarity
 from lookalike.cli import main
+from lookalike.commands.options import Told
+from lookalike.own_images import visterms
 
 COLOURS = {"blue": (30, 60, 200), "green": (40, 180, 60), "red": (200, 40, 30)}
 
@@ -78,6 +86,65 @@ def test_info(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "blue 6, green 6, red 6" in capsys.readouterr().out
 
 
+def test_info_needs_no_library_of_learners(place: Path) -> None:
+    code = (
+        "import sys; from lookalike.cli import main\n"
+        "assert main(['info', sys.argv[1]]) == 0\n"
+        "print([name for name in ('sklearn', 'scipy', 'pandas', 'numba', 'faiss', 'PIL') if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", code, str(place / "m.lookalike")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert "OASIS learned from 18 images" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_info_says_what_the_model_says_of_itself(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = result(capsys, "info", place / "m.lookalike")
+    model = ImageSimilarity.load(place / "m.lookalike")
+    assert {name: told[name] for name in told if name not in ("model", "bytes")} == model.about()
+
+
+@pytest.mark.parametrize("change", [{"learner": 3}, {"learner": {}}, {"classes": {"a": "b"}}, {"seconds": None}])
+def test_info_of_a_file_that_lacks_a_part_is_one_sentence(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any]
+) -> None:
+    with zipfile.ZipFile(place / "m.lookalike") as archive:
+        header = json.loads(archive.read("model.json")) | change
+    with zipfile.ZipFile(tmp_path / "m.lookalike", "w") as archive:
+        archive.writestr("model.json", json.dumps(header))
+    assert "lacks a part of a model" in failure(capsys, "info", tmp_path / "m.lookalike")
+
+
+def test_a_full_disk_leaves_the_old_model_and_is_one_sentence(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = (place / "m.lookalike").read_bytes()
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
+    fit = ("fit", place / "photos", "--output", place / "m.lookalike", "--representation", "color")
+    told = failure(capsys, *fit, "--learner", "euclidean")
+    assert "cannot write" in told
+    assert "No space left on device; nothing was changed there: free some space" in told
+    assert (place / "m.lookalike").read_bytes() == before
+    assert not list(place.glob("*.part*"))
+    assert not list(place.glob(".*.part*"))
+
+
+def test_ctrl_c_is_status_130_and_leaves_no_model(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(self: Told, what: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Told, "__call__", pressed)
+    fit = ["fit", str(place / "photos"), "--output", str(place / "stopped.lookalike"), "--representation", "color"]
+    assert main(fit) == 130
+    assert capsys.readouterr().err == "lookalike: interrupted\n"
+    assert not (place / "stopped.lookalike").exists()
+
+
 def test_rank_prints_writes_and_says_when_the_gallery_is_small(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     query, page = place / "photos" / "red" / "1.png", place / "n.html"
     arguments = ("rank", place / "m.lookalike", query, "--gallery", place / "photos")
@@ -89,6 +156,7 @@ def test_rank_prints_writes_and_says_when_the_gallery_is_small(place: Path, caps
     assert main([*map(str, arguments), "-k", "99"]) == 0
     shown = capsys.readouterr()
     assert "the gallery has 23 images besides a query" in shown.err
+    assert "1 file of the gallery left out (red/broken.png: " in shown.err
     assert "red/1.png" in shown.out.splitlines()[0]
     assert len(shown.out.splitlines()) == 24
 
@@ -104,7 +172,10 @@ def test_evaluate_warns_of_images_that_were_learned_from(place: Path, capsys: py
     assert "mAP" in shown.out
 
 
-def test_features_go_with_their_table(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_features_go_with_their_table(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visterms, "_N_PIXELS", 4000)
     told = result(
         capsys, "features", place / "photos", "--output", place / "v" / "c.npy", "--representation", "color",
         "--paths", place / "v" / "c.parquet",
@@ -130,6 +201,75 @@ def test_mistakes_are_one_sentence(place: Path, capsys: pytest.CaptureFixture[st
     assert "end in .html" in failure(capsys, "rank", model, "q", "--gallery", photos, "--html", place / "p.txt")
     assert "are dense" in failure(capsys, "features", photos, "--output", place / "x.npz", "--representation", "hog")
     assert not (place / "new.lookalike").exists()
+
+
+def test_a_query_given_twice_is_one(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    query = place / "photos" / "red" / "1.png"
+    told = result(capsys, "rank", place / "m.lookalike", query, query, "--gallery", place / "photos", "-k", 2)
+    assert [row["rank"] for row in told["results"][0]["neighbours"]] == [1, 2]
+    assert len(told["results"]) == 1
+
+
+def test_names_of_files_cannot_steer_the_terminal(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = tmp_path / "gallery" / "a\x1b[31m\u202e\nb.png"
+    odd.parent.mkdir()
+    odd.write_bytes((place / "photos" / "red" / "2.png").read_bytes())
+    (odd.parent / "bad\x1b.png").write_bytes(b"no image")
+    query = place / "photos" / "red" / "1.png"
+    assert main(["rank", str(place / "m.lookalike"), str(query), "--gallery", str(odd.parent), "-k", "1"]) == 0
+    shown = capsys.readouterr()
+    assert "a\\x1b[31m\\u202e\\nb.png" in shown.out
+    assert len(shown.out.splitlines()) == 2
+    assert "bad\\x1b.png" in shown.err
+    assert "\x1b" not in shown.out + shown.err
+    (told,) = result(capsys, "rank", place / "m.lookalike", query, "--gallery", odd.parent, "-k", 1)["results"]
+    assert told["neighbours"][0]["path"] == odd.name
+    assert "no\\x1b.png" in failure(capsys, "rank", place / "m.lookalike", "no\x1b.png", "--gallery", odd.parent)
+
+
+def test_what_to_do_next_can_be_pasted(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "my photos; rm x"
+    folder.symlink_to(place / "photos")
+    output = tmp_path / "it's mine.lookalike"
+    fit = ("fit", folder, "--output", output, "--representation", "color", "--learner", "euclidean")
+    assert main([*map(str, fit), "--hold-out", "0.25"]) == 0
+    lines = [line.removeprefix("next: ") for line in capsys.readouterr().out.splitlines() if line.startswith("next: ")]
+    assert [shlex.split(line) for line in lines] == [
+        ["lookalike", "evaluate", str(output), str(folder)],
+        ["lookalike", "rank", str(output), "QUERY", "--gallery", str(folder)],
+    ]
+
+
+def test_features_write_over_no_table_of_somebody_else(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = tmp_path / "labels.csv"
+    labels.write_text("path,label\nred/1.png,warm\n")
+    write = ("features", place / "photos", "--output", tmp_path / "labels.npy", "--representation", "color")
+    told = failure(capsys, *write)
+    assert "labels.csv exists and was not written by lookalike features" in told
+    assert labels.read_text() == "path,label\nred/1.png,warm\n"
+    assert not (tmp_path / "labels.npy").exists()
+    labels.unlink()
+    for _ in range(2):  # its own table is written anew
+        assert result(capsys, *write)["n_images"] == 24
+    labels.write_text("path,label\n")
+    assert result(capsys, *write, "--paths", labels)["paths"] == str(labels)
+
+
+def test_dense_vectors_are_refused_before_anything_is_described(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def described(*_: object) -> None:
+        raise AssertionError("images were described")
+
+    monkeypatch.setattr(ImageSimilarity, "vectors", described)
+    write = ("features", place / "photos", "--output", tmp_path / "v.npz", "--representation")
+    assert "vectors of color are dense" in failure(capsys, *write, place / "m.lookalike")
+    assert "vectors of color are dense" in failure(capsys, *write, "color")
+    assert "there is no representation 'sifter'" in failure(capsys, *write, "sifter")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])

@@ -11,14 +11,23 @@ import pytest
 from PIL import Image
 
 from lookalike import ImageSimilarity
+from lookalike.own_images import visterms
 
 COLOURS = {"blue": (30, 60, 200), "green": (40, 180, 60), "red": (200, 40, 30)}
+
+FEW_PIXELS = 4000
 
 
 def paint(path: Path, colour: tuple[int, int, int], seed: int, size: tuple[int, int] = (72, 60)) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     noise = np.random.default_rng(seed).integers(-40, 41, (size[1], size[0], 3))
     Image.fromarray(np.clip(np.array(colour) + noise, 0, 255).astype(np.uint8)).save(path)
+
+
+@pytest.fixture(autouse=True)
+def few_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learn the colours of visterms from fewer pixels than in earnest, which is most of the time of a fit."""
+    monkeypatch.setattr(visterms, "_N_PIXELS", FEW_PIXELS)
 
 
 @pytest.fixture(scope="session")
@@ -41,8 +50,17 @@ def model_file(painted_photos: Path) -> Path:
     """A model of visterms of these images, a quarter of them held out."""
     path = painted_photos.parent / "photos.lookalike"
     settings = {"n_steps": 400}
-    ImageSimilarity(words=20, hold_out=0.25, jobs=2, parameters=settings).fit(painted_photos).save(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(visterms, "_N_PIXELS", FEW_PIXELS)
+        ImageSimilarity(words=20, hold_out=0.25, jobs=2, parameters=settings).fit(painted_photos).save(path)
     return path
+
+
+@pytest.fixture
+def model_file_copy(model_file: Path, tmp_path: Path) -> Path:
+    """Alone in its folder."""
+    (tmp_path / "alone").mkdir()
+    return shutil.copy(model_file, tmp_path / "alone" / "copy.lookalike")
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ import scipy.sparse as sp
 
 from lookalike.errors import LookalikeError
 from lookalike.features.pyramid import is_large_enough
-from lookalike.own_images.representations import enlarged, make_representation, restore_representation
+from lookalike.own_images.representations import make_representation, restore_representation
 from lookalike.own_images.sources import read_class_folders
 from lookalike.own_images.vector_cache import VectorCache
+from lookalike.own_images.visterms import enlarged
 
 
 def dense(rows: object) -> np.ndarray:

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from lookalike.errors import LookalikeError
-from lookalike.own_images.sources import read_class_folders, read_files, read_images, read_labels, read_triplets
+from lookalike.own_images.sources import read_class_folders, read_images
+from lookalike.own_images.tables import read_files, read_labels, read_triplets
 
 
 def test_what_cannot_be_used_is_named_with_its_reason(photos: Path, painted: Callable[..., None]) -> None:
@@ -70,9 +71,9 @@ def test_triplets_of_a_table(photos: Path) -> None:
     ("content", "sentence"),
     [
         ("path,kind\na,b\n", "lacks the column label: it needs path, label"),
-        ("path;label\na;b\n", "has path;label"),
+        ("path;label\na;b\n", "separates its columns by semicolons: export it with commas"),
         ("path,label\n", "has no rows"),
-        ("", "cannot be read as CSV"),
+        ("", "is empty: list images"),
         ("path,label\nnowhere.png,a\n", "names no image that can be used"),
     ],
 )
@@ -101,3 +102,46 @@ def test_a_gallery_keeps_copies_and_knows_folders(photos: Path) -> None:
     assert images.loc["top.png", "label"] == ""
     assert images.loc["red/0.png", "label"] == "red"
     assert images.loc["red/0.png", "sha256"] == images.loc["top.png", "sha256"]
+
+
+def linked(photos: Path) -> Path:
+    """A folder of class folders that hold links to images and nothing else."""
+    folder = photos.parent / "linked"
+    for image in photos.glob("*/[0-2].png"):
+        link = folder / image.relative_to(photos)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(image)
+    return folder
+
+
+def test_links_in_a_folder_are_left_out_by_name_and_a_folder_may_be_one(photos: Path) -> None:
+    (photos / "red" / "link.png").symlink_to(photos / "red" / "0.png")
+    (photos / "green" / "nowhere.png").symlink_to(photos / "gone.png")
+    (photos / "pink").symlink_to(photos / "red")
+    (photos.parent / "link").symlink_to(photos)
+    for read in (read_class_folders, read_images):
+        found = read(photos.parent / "link")
+        assert len(found.images) == 24
+        reasons = dict(found.left_out.itertuples(index=False, name=None))
+        assert set(reasons) == {"red/link.png", "green/nowhere.png", "pink"}
+        assert all(reason.startswith("a link, and links") for reason in reasons.values())
+
+
+def test_where_all_are_links_one_sentence_says_so(photos: Path) -> None:
+    folder = linked(photos)
+    for read in (read_class_folders, read_images):
+        with pytest.raises(LookalikeError, match=r"holds links and no file of its own, .* copy or move the images"):
+            read(folder)
+    (folder / "red" / "notes.txt").write_text("no image")
+    (folder / ".hidden").mkdir()
+    (folder / ".hidden" / "link").symlink_to(photos)
+    for read in (read_class_folders, read_images):
+        with pytest.raises(LookalikeError, match=r"that can be read: .*\(9 links in it are not followed\)"):
+            read(folder)
+    with pytest.raises(LookalikeError, match=r"holds no class folders: [^(]*$"):
+        read_class_folders(photos / "red")
+
+
+def test_a_table_names_images_through_links_too(photos: Path) -> None:
+    table = pd.DataFrame([("red/0.png", "warm"), ("blue/0.png", "cold")], columns=["path", "label"])
+    assert read_labels(linked(photos), table).images["path"].tolist() == ["blue/0.png", "red/0.png"]

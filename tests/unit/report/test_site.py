@@ -14,8 +14,7 @@ from made_results import DRAFT, JMLR, add_claims, add_exhibit, add_record, edit_
 from markupsafe import Markup
 
 from lookalike.errors import LookalikeError
-from lookalike.report import PAGES
-from lookalike.report import site
+from lookalike.report import PAGES, site
 from lookalike.report._pages import MEANINGS, SIGNS
 from lookalike.report.curves import Curves
 from lookalike.report.provenance import read_jobs
