@@ -44,8 +44,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     record.parent.mkdir(parents=True)
     record.write_text(json.dumps({"rule": "scan_images", "cpu_seconds": 41.0, "seconds": 43.0, "peak_megabytes": 97}))
     common = ["-n", "-q", "-d", work / "doctrees", "-D", f"lookalike_work_folder={work}", DOCS]
-    # Every page is read and every link followed. Written are those by hand and those of the learners, which the rest are
-    # like (not strictly, because a search index of some pages only is a warning).
+    # Every page is read and every link followed. Written are those by hand and those of the learners, as samples of the
+    # rest (not strictly, because a search index of some pages only is a warning).
     learners = (DOCS / f"reference/api/modules/lookalike.learners.{module}.rst" for module in MODULES.values())
     strictly = ["-b", "dummy", "-W", "--keep-going", *common, work / "nothing"]
     for build in (strictly, ["-b", "html", *common, built, *PAGES, *learners]):

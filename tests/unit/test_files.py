@@ -43,7 +43,7 @@ def test_an_unwritable_folder_is_one_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no /proc here, where no folder can be made")
 def test_a_folder_that_cannot_be_made_is_one_sentence() -> None:
-    with pytest.raises(LookalikeError, match="cannot write /proc/nope/deep/value.json"):
+    with pytest.raises(LookalikeError, match=r"cannot write /proc/nope/deep/value\.json"):
         files.write_json({}, "/proc/nope/deep/value.json")
 
 
