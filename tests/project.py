@@ -52,7 +52,7 @@ class Project:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=400,
+            timeout=1200,
         )
 
     def planned(self, *arguments: str, config: str = "tests/workflow/tiny.yaml") -> dict[str, int]:
