@@ -463,7 +463,7 @@ def _times(paper: str, name: str) -> Exhibit:
     def notes(context: Context, drawn: Table | Plot) -> str:
         if not isinstance(drawn, Table):
             return ""
-        stopped = context.stopped_sentence(runtime.methods_of_times(paper))
+        stopped = context.stopped_sentence(runtime.methods_of_times(context, paper))
         return " ".join(filter(None, (runtime.notes_on_times(context, drawn, paper), stopped)))
 
     return Exhibit(
@@ -483,7 +483,7 @@ def _times(paper: str, name: str) -> Exhibit:
             numbers.fits, context, reference, paper=paper
         ),
         data=_of_training,
-        selection=lambda context: context.selection_of(runtime.methods_of_times(paper)),
+        selection=lambda context: context.selection_of(runtime.methods_of_times(context, paper)),
         notes=notes,
         rule=runtime.RULE,
     )

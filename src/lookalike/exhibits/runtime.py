@@ -108,16 +108,17 @@ def training_times(fits: pd.DataFrame | None, context: Context, reference: pd.Da
     minutes = minutes_of(fits, context)
     statuses: Any = compare_times(fits, context, reference, paper=paper).itertuples()
     status = {(row.subset, row.method): row.status for row in statuses}
+    columns = columns_of_times(context, paper)
     records, blocks = [], []
     for subset in context.subsets:
         of_subset = _with_ratios(
-            [_record(subset, column, minutes, context, reference, paper, status) for column in PRINTED_COLUMNS[paper]]
+            [_record(subset, column, minutes, context, reference, paper, status) for column in columns]
         )
         records += of_subset
-        titles = (title_of(column, _titles(context)) for column in PRINTED_COLUMNS[paper])
+        titles = (title_of(column, _titles(context)) for column in columns)
         blocks.append(_block((block_title(subset, context, paper), "", *titles), of_subset, paper))
     frame = pd.DataFrame(records, columns=list(CSV_COLUMNS))
-    numbers = range(2, 2 + len(PRINTED_COLUMNS[paper]))
+    numbers = range(2, 2 + len(columns))
     return make_table(frame, blocks, numbers=numbers, notice=context.not_run_sentence)
 
 
@@ -196,9 +197,15 @@ def notes_on_times(context: Context, table: Table, paper: str) -> str:
     return " ".join(filter(None, sentences))
 
 
-def methods_of_times(paper: str) -> tuple[str, ...]:
-    """Our methods that a paper's table of times has columns of, each once."""
-    return tuple(dict.fromkeys(METHOD_OF[column] for column in PRINTED_COLUMNS[paper]))
+def columns_of_times(context: Context, paper: str) -> tuple[str, ...]:
+    """Columns of a table of times: the paper's, then the other compared methods that learn, by their ids."""
+    known = {*METHOD_OF.values(), "euclidean"}
+    return (*PRINTED_COLUMNS[paper], *(method for method in context.methods if method not in known))
+
+
+def methods_of_times(context: Context, paper: str) -> tuple[str, ...]:
+    """Our methods that a table of times has columns of, each once."""
+    return tuple(dict.fromkeys(METHOD_OF.get(column, column) for column in columns_of_times(context, paper)))
 
 
 def _implementations(paper: str) -> str:
@@ -238,7 +245,7 @@ def _record(
     status: Mapping[tuple[str, str], str],
 ) -> dict[str, Any]:
     """One cell, ours and the paper's, with `CSV_COLUMNS` but for the ratios to OASIS."""
-    method = METHOD_OF[column]
+    method = METHOD_OF.get(column, column)
     mean, std = minutes.get((subset.id, method), compared.NO_NUMBER)
     row = _printed(reference, subset, column, paper)
     printed = math.nan if row is None else float(row["value"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from lookalike.exhibits.catalogue import EXHIBITS
@@ -56,6 +57,18 @@ def test_table5_has_our_times_the_papers_and_the_ratios(fits, timed, reference):
     assert cells(lines[7]) == ["", "paper, Matlab+C", "", "", "15,000x", "1,200x", "2,800x", "2,100x"]
     # 50 classes: MCML converged neither here nor there
     assert [cells(lines[i])[4] for i in (11, 12, 13)] == ["*", "*", ""]
+
+
+@pytest.mark.parametrize("paper", [JMLR, DRAFT])
+def test_a_method_that_no_paper_has_is_a_column_of_its_own(fits, timed, reference, paper):
+    rca = fits[fits["method"] == "mcml"].assign(method="rca")
+    own = replace(timed, methods=("oasis", "mcml", "rca", "euclidean"), method_titles={"rca": "shrunk RCA"})
+    lines = training_times(pd.concat([fits, rca]), own, reference, paper).markdown.splitlines()
+    assert cells(lines[0])[-1] == "shrunk RCA"
+    assert cells(lines[2])[-1] == "1.5 ± 0.2"
+    assert cells(lines[3])[1] == "paper"
+    assert cells(lines[3])[-1] == ""
+    assert "rca" not in set(compare_times(fits, own, reference, paper=paper)["method"])
 
 
 def test_table2_has_dissim_oasis_and_one_oasis(fits, timed, reference):
