@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ["Snakefile", "config.yaml", "workflow", "src", "envs", "profiles", "tests/workflow/tiny.yaml"]
 TINY_DEMO = "demo"
+TINY_SECONDS = 2400  # five or six minutes on two free cores, and half an hour on two that are shared
 
 # targets of the synthetic data sets, one a study
 CATEGORY = "category_demo"
@@ -43,7 +44,7 @@ class Project:
         return done.stdout
 
     def attempt(
-        self, *arguments: str, cores: int = 2, config: str = "tests/workflow/tiny.yaml"
+        self, *arguments: str, cores: int = 2, config: str = "tests/workflow/tiny.yaml", timeout: int = 600
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.command(*arguments, cores=cores, config=config),
@@ -52,7 +53,7 @@ class Project:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=1200,
+            timeout=timeout,
         )
 
     def planned(self, *arguments: str, config: str = "tests/workflow/tiny.yaml") -> dict[str, int]:

@@ -24,6 +24,10 @@ STATES = (AGREES, HIGHER, LOWER, MIXED, NOT_COMPARABLE, NOT_RUN, NO_PRINTED_NUMB
 """What can be said of an exhibit as a whole, by `state_of`."""
 
 
+SAYS_SO = "Not comparable with the printed numbers"
+"""How a caption says that what the paper prints is of something else (`lookalike.exhibits`)."""
+
+
 def state_of(statuses: Mapping[str, int], not_run: str | None = None) -> str:
     """State of an exhibit as a whole, from the statuses of the printed numbers that stand beside ours.
 
@@ -100,8 +104,13 @@ class Exhibit:
 
     @property
     def state(self) -> str:
-        """One of `STATES`, by the rule of `state_of`."""
-        return state_of(self.statuses, self.not_run)
+        """One of `STATES`, by the rule of `state_of`.
+
+        Where no printed number stands beside ours because the paper's are of other data or another codebook, the
+        exhibit's own caption says so, and it is not comparable.
+        """
+        state = state_of(self.statuses, self.not_run)
+        return NOT_COMPARABLE if state == NO_PRINTED_NUMBER and SAYS_SO in self.caption else state
 
     @property
     def n_printed(self) -> int:

@@ -298,10 +298,10 @@ def _summary(results: Results, states: Mapping[str, int]) -> str:
     printed = sum(one.n_printed for one in exhibits)
     decided = sum(one.n_decided for one in exhibits)
     made = sum(states.values()) - states["not run"]
-    count = f"{decided:,}" if decided else "none"
+    verdicts = f"{decided:,} of them can be compared" if decided else "none can be compared, so there is no verdict"
     return (
         f"{made} exhibits were made and {states['not run']} were not. Beside ours stand {printed:,} printed numbers; "
-        f"{count} of them can be compared, so that there is a verdict."
+        f"{verdicts}."
     )
 
 
