@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lookalike.report.rich import pipe_cells
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -202,15 +204,10 @@ def _plain(value: object, digits: int) -> str:
 
 
 def _grid(lines: Sequence[str], caption: str) -> Grid:
-    header, divider, *body = [_cells(line) for line in lines]
+    header, divider, *body = [pipe_cells(line) for line in lines]
     columns = tuple(Column(title, mark.strip().endswith(":")) for title, mark in zip(header, divider, strict=True))
     rows = [_padded(cells, len(columns)) for cells in body]
     return Grid(caption, columns, tuple(_spanned(rows)))
-
-
-def _cells(line: str) -> list[str]:
-    inner = line.strip().removeprefix("|").removesuffix("|")
-    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]
 
 
 def _padded(cells: list[str], width: int) -> list[str]:

@@ -145,7 +145,7 @@ def _listed(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _markdown_table(lines: Sequence[str]) -> str:
     """Return a pipe table as HTML, numbers to the right as its rule says."""
-    header, rule, *rows = (_cells(line) for line in lines)
+    header, rule, *rows = (pipe_cells(line) for line in lines)
     right = [cell.endswith(":") for cell in rule]
 
     def row(cells: Sequence[str], tag: str) -> str:
@@ -158,7 +158,7 @@ def _markdown_table(lines: Sequence[str]) -> str:
     return f"<table>\n<thead>{row(header, 'th')}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
 
-def _cells(line: str) -> list[str]:
+def pipe_cells(line: str) -> list[str]:
     r"""Cells of a line of a pipe table, where ``\|`` is a bar within a cell."""
     inner = line.strip().removeprefix("|").removesuffix("|")
     return [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]
