@@ -31,7 +31,7 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from lookalike.datasets.images import load_rgb
+from lookalike.core.images import load_rgb
 from lookalike.features._word_index import BATCH, IndexSettings, WordIndex
 from lookalike.features.approximate_kmeans import train_words
 from lookalike.features.codebook import assign

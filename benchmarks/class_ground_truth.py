@@ -18,10 +18,10 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import generator
 from lookalike.datasets.ground_truth import GroundTruth, Query, write_ground_truth
 from lookalike.datasets.scan import scan_photographs
-from lookalike.errors import LookalikeError
-from lookalike.seeds import generator
 
 
 def landmark_name(label: str) -> str:

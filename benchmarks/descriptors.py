@@ -35,7 +35,7 @@ from PIL import Image
 from scipy.spatial import cKDTree
 from skimage.feature import local_binary_pattern
 
-from lookalike.datasets.images import load_rgb
+from lookalike.core.images import load_rgb
 from lookalike.features import pyramid
 from lookalike.features.descriptors import BlockDescriber
 from lookalike.features.palette import learn_palette, sample_pixels

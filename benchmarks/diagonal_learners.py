@@ -2,9 +2,9 @@
 
 The triplets are those of one landmark of the SOML paper: 7 positives and 500 negatives, 7 x 6 x 500 = 21,000 triplets,
 once each; OASIS takes 100,000 steps over them, as the paper does. The rows are simulated: about 2,000 words of each
-image, drawn by Zipf's law (lookalike.evaluation.dimensions), in tf-idf weights of L2 length 1. Positives have no more
-in common than negatives, so that most steps have a loss and change w: the most work that a step can be. The peers are
-the same two algorithms written out in NumPy with a dense w, which is what their pseudocode says; where they are too
+image, drawn by Zipf's law (lookalike.studies.landmark.dimensions), in tf-idf weights of L2 length 1. Positives have no
+more in common than negatives, so that most steps have a loss and change w: the most work that a step can be. The peers
+are the same two algorithms written out in NumPy with a dense w, which is what their pseudocode says; where they are too
 slow, the first steps are timed and scaled to all. Every peer must learn the weights that ours learns.
 
 Learners take turns, and seconds are those of the processor that the one thread had, so that what else runs on the
@@ -34,10 +34,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lookalike.evaluation.dimensions import simulated_rows
-from lookalike.evaluation.landmarks import landmark_triplets
 from lookalike.exhibits.reference import load
 from lookalike.learners import SOMLDA, SOMLTG, TFIDF, DiagonalOASIS, TripletProducts, warm_up
+from lookalike.studies.landmark.dimensions import simulated_rows
+from lookalike.studies.landmark.protocol import landmark_triplets
 
 REFERENCE = Path(__file__).resolve().parents[1] / "workflow" / "resources" / "reference-values.csv"
 POSITIVES, NEGATIVES = 7, 500

@@ -3,7 +3,7 @@
 The rows are synthetic: about 70 non-zeros each, words drawn with Zipf exponent 0.8, weights of L2 length 1, as JMLR
 describes its visterms; W is a random float32 matrix, or the identity (the Euclidean baseline). Ways to the first k:
 
-- ours: `evaluation.retrieval.top_k`, in one thread and in all;
+- ours: `ranking.exact_search.top_k`, in one thread and in all;
 - scipy: q'W by SciPy, scores by its product of the sparse gallery with 64 dense queries at a time, `argpartition` of
   them; one thread, as SciPy's sparse products have no other;
 - rank: `SimilarityLearner.rank` of a learner that holds the same W, one thread.
@@ -35,9 +35,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import average_precision_score
 
-from lookalike.evaluation.retrieval import average_precision, top_k, warm_up
 from lookalike.learners import Euclidean
 from lookalike.learners.base import SimilarityLearner
+from lookalike.ranking.exact_search import average_precision, top_k, warm_up
 
 WORDS_OF_IMAGE = 73  # drawn; about 70 of them differ
 ZIPF_EXPONENT = 0.8

@@ -37,10 +37,10 @@ def public_modules(package: str) -> Iterator[str]:
 
 
 def public_packages() -> list[str]:
-    """The package itself and the public packages in it."""
-    found = pkgutil.iter_modules(importlib.import_module(PACKAGE).__path__)
-    names = [part.name for part in found if part.ispkg and not part.name.startswith("_")]
-    return [PACKAGE, *(f"{PACKAGE}.{name}" for name in names if name not in LEFT_OUT)]
+    """The package itself and the public packages in it, at any depth."""
+    found = pkgutil.walk_packages(importlib.import_module(PACKAGE).__path__, f"{PACKAGE}.")
+    names = [part.name for part in found if part.ispkg and "._" not in part.name]
+    return [PACKAGE, *(name for name in names if name.split(".")[1] not in LEFT_OUT)]
 
 
 def module_page(module: str, elsewhere: set[str]) -> str:

@@ -18,7 +18,7 @@ from typing import TextIO
 from lookalike import __version__
 from lookalike.commands import evaluate, features, fit, info, rank, rating, triplets
 from lookalike.commands.options import STATUS, escaped
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 OK, FAILED = 0, 1
 INTERRUPTED = 130

@@ -18,10 +18,10 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import integer_seed
 from lookalike.datasets.ground_truth import OXFORD_LANDMARKS
-from lookalike.errors import LookalikeError
 from lookalike.learners.registry import MODULES
-from lookalike.seeds import integer_seed
 
 Config = dict[str, Any]
 

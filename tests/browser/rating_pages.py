@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from lookalike.ratings.page import write_page
-from lookalike.ratings.plan import draw_rating_plan, same_label
+from lookalike.studies.human.page import write_page
+from lookalike.studies.human.plan import draw_rating_plan, same_label
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from rating_pages import RatingPage, Watched, make_page, watch
 
-from lookalike.errors import LookalikeError
-from lookalike.ratings.collect import read_ratings
-from lookalike.ratings.plan import plan_fingerprint
+from lookalike.core.errors import LookalikeError
+from lookalike.studies.human.collect import read_ratings
+from lookalike.studies.human.plan import plan_fingerprint
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page

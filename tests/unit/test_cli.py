@@ -13,8 +13,8 @@ from PIL import Image
 
 from lookalike import __version__
 from lookalike.cli import main
-from lookalike.ratings.collect import FILE_COLUMNS
-from lookalike.ratings.plan import plan_fingerprint, read_plan
+from lookalike.studies.human.collect import FILE_COLUMNS
+from lookalike.studies.human.plan import plan_fingerprint, read_plan
 
 
 @pytest.fixture

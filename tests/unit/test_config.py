@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from lookalike.config import checked, in_demo, method_spec
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.catalogue import EXHIBITS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,8 +65,8 @@ def test_only_the_small_simulated_log_belongs_to_the_demo(settings: dict[str, An
 
 
 def test_names_of_landmarks_are_those_of_the_data_set(settings: dict[str, Any]) -> None:
+    from lookalike.core.seeds import integer_seed
     from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
-    from lookalike.seeds import integer_seed
 
     config = checked(settings, SCHEMA)
     seed = integer_seed(config["seed"], "datasets", "demo_landmarks")

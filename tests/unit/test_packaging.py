@@ -47,7 +47,7 @@ def test_the_wheel_holds_types_and_pages_and_nothing_else_than_the_package(wheel
     assert all(name.startswith("lookalike/") for name in names)
     assert "lookalike/py.typed" in names
     not_code = [path for path in PACKAGE.rglob("*") if path.suffix in (".html", ".css", ".js")]
-    assert PACKAGE / "ratings" / "page.html" in not_code
+    assert PACKAGE / "studies" / "human" / "page.html" in not_code
     expected = {path.relative_to(PACKAGE.parent).as_posix() for path in [*not_code, *PACKAGE.rglob("*.py")]}
     assert expected <= names, f"the wheel lacks {sorted(expected - names)}"
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".nbi"))]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lookalike.workflow_code import code_dependencies
+from lookalike.core.fingerprint import code_dependencies
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "lookalike"
@@ -26,7 +26,7 @@ DISTRIBUTIONS = {
 }
 
 # these change how a job is reported or where its file lies, not what is in it
-PLUMBING = {"workflow_log.py", "files.py", "errors.py", "seeds.py"}
+PLUMBING = {"core/job_log.py", "core/files.py", "core/errors.py", "core/seeds.py"}
 
 
 def rules() -> list[tuple[str, str]]:
@@ -57,7 +57,7 @@ COMPUTING = [(script, block) for script, block in rules() if script not in NOT_C
 
 @pytest.mark.parametrize(("script", "block"), COMPUTING, ids=[script for script, _ in COMPUTING])
 def test_a_rule_watches_the_code_that_its_script_calls(script: str, block: str) -> None:
-    named = re.findall(r'"([a-z_]+/[a-z_]+\.py)"', block)
+    named = re.findall(r'"([a-z_]+(?:/[a-z_]+)+\.py)"', block)
     watched = {Path(file).relative_to(PACKAGE).as_posix() for module in named for file in code_dependencies(module)}
     called = package_modules(script) - PLUMBING
     assert called <= watched, f"{script} calls {sorted(called - watched)}, which its rule does not watch"

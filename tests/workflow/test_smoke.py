@@ -16,8 +16,8 @@ import pytest
 import scipy.sparse as sp
 from project import CATEGORY, Project
 
+from lookalike.core.seeds import integer_seed
 from lookalike.datasets.synthetic import SyntheticCategories
-from lookalike.seeds import integer_seed
 
 pytestmark = pytest.mark.workflow
 

@@ -39,7 +39,7 @@ for studied_dataset in CATEGORY:
                 counts=f"{FEATURES}/counts.npz",
                 splits=f"{RESULTS}/splits/{{subset}}.parquet",
                 kernels=lambda wildcards: compiled(learner_file(wildcards.method)),
-                code=lambda wildcards: code("evaluation/run_files.py", learner_file(wildcards.method)),
+                code=lambda wildcards: code("studies/category/run_files.py", learner_file(wildcards.method)),
             output:
                 files_of_job(studied_dataset, job_size, RUN_FILES),
             log:
@@ -65,7 +65,7 @@ for studied_dataset in CATEGORY:
                 counts=f"{FEATURES}/counts.npz",
                 splits=f"{RESULTS}/splits/{{subset}}.parquet",
                 kernels=lambda wildcards: compiled(learner_file(wildcards.method)),
-                code=lambda wildcards: code("evaluation/traces.py", learner_file(wildcards.method)),
+                code=lambda wildcards: code("studies/category/traces.py", learner_file(wildcards.method)),
             output:
                 files_of_job(studied_dataset, job_size, ["curve.parquet"]),
             log:
@@ -140,7 +140,7 @@ rule gather_fits:
 rule compare_methods:
     input:
         ranks=lambda wildcards: own_runs(wildcards, "ranks.npz", timed=False),
-        code=code("evaluation/comparison.py"),
+        code=code("ranking/comparison.py"),
     output:
         f"{RESULTS}/comparison.csv",
     log:
@@ -160,7 +160,7 @@ rule train_ranker:
         counts=f"{FEATURES}/counts.npz",
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
         kernels=compiled("learners/oasis.py"),
-        code=code("evaluation/rankers.py"),
+        code=code("studies/category/rankers.py"),
     output:
         temp(f"{RESULTS}/rankers/{{representation}}/{{subset}}/{{ranker}}.npz"),
     log:
@@ -182,7 +182,7 @@ rule average_rankers:
         counts=f"{FEATURES}/counts.npz",
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
         matrices=ranker_matrices,
-        code=code("evaluation/rankers.py"),
+        code=code("studies/category/rankers.py"),
     output:
         f"{RESULTS}/rankers/{{representation}}/{{subset}}/curves.parquet",
     log:
@@ -202,7 +202,7 @@ rule bound_mistakes:
         counts=f"{FEATURES}/counts.npz",
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
         kernels=compiled("learners/oasis.py"),
-        code=code("evaluation/loss_bound.py"),
+        code=code("studies/category/loss_bound.py"),
     output:
         f"{RESULTS}/bounds/{{representation}}/{{subset}}.parquet",
     log:

@@ -33,12 +33,12 @@ from lookalike.datasets.locate import listing_fingerprint, why_landmarks_not_obt
 from lookalike.datasets.synthetic import SyntheticCategories
 from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
 from lookalike.datasets.synthetic_triplets import SyntheticTriplets
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import landmark_catalogue
-from lookalike.files import read_table
+from lookalike.core.files import read_table
 from lookalike.learners.registry import learner_module
-from lookalike.seeds import integer_seed
-from lookalike.workflow_code import code_dependencies
+from lookalike.core.seeds import integer_seed
+from lookalike.core.fingerprint import code_dependencies
 
 try:
     config = settings.checked(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")

@@ -34,7 +34,7 @@ rule read_triplets:
             "datasets/rated_triplets.py",
             "datasets/class_triplets.py",
             "datasets/locate.py",
-            "evaluation/triplet_metrics.py",
+            "ranking/triplet_metrics.py",
         ),
     output:
         manifest=f"{RESULTS}/manifest.parquet",
@@ -65,9 +65,9 @@ rule describe_images:
         manifest=f"{RESULTS}/manifest.parquet",
         pairs=f"{RESULTS}/pairs.parquet",
         listing=f"{RESULTS}/listing.txt",
-        kernels=compiled("evaluation/distances.py"),
+        kernels=compiled("ranking/distances.py"),
         code=lambda wildcards: code(
-            "evaluation/triplet_description.py", "evaluation/triplet_files.py", describer_file(wildcards.system)
+            "studies/finegrained/description.py", "studies/finegrained/files.py", describer_file(wildcards.system)
         ),
     output:
         [f"{SYSTEM}/{file}" for file in ("vectors.npy", "distances.npy", "fit.json")],
@@ -92,7 +92,7 @@ rule learn_golden:
         pairs=f"{RESULTS}/pairs.parquet",
         vectors=described_systems,
         kernels=compiled("learners/golden_feature.py") + compiled("learners/relevance_triplets.py"),
-        code=code("evaluation/triplet_systems.py", "evaluation/triplet_files.py"),
+        code=code("studies/finegrained/systems.py", "studies/finegrained/files.py"),
     output:
         distances=f"{RESULTS}/systems/golden-features/distances.npy",
         fit=f"{RESULTS}/systems/golden-features/fit.json",
@@ -116,8 +116,8 @@ rule learn_l1hashkpca:
         pairs=f"{RESULTS}/pairs.parquet",
         golden=f"{RESULTS}/systems/golden-features/fit.json",
         vectors=described_systems,
-        kernels=compiled("features/l1_hash.py") + compiled("evaluation/distances.py"),
-        code=code("evaluation/triplet_systems.py", "evaluation/triplet_files.py"),
+        kernels=compiled("features/l1_hash.py") + compiled("ranking/distances.py"),
+        code=code("studies/finegrained/systems.py", "studies/finegrained/files.py"),
     output:
         [f"{RESULTS}/systems/l1hashkpca/{file}" for file in ("vectors.npy", "distances.npy", "fit.json")],
     log:
@@ -140,7 +140,7 @@ rule learn_oasis_on_vectors:
         vectors=lambda wildcards: f"{RESULTS}/systems/{ON_VECTORS[wildcards.system]}/vectors.npy",
         network=network_below,
         kernels=compiled("learners/oasis.py") + compiled("learners/relevance_triplets.py"),
-        code=code("evaluation/triplet_systems.py", "evaluation/triplet_files.py"),
+        code=code("studies/finegrained/systems.py", "studies/finegrained/files.py"),
     output:
         [f"{SYSTEM}/{file}" for file in ("distances.npy", "fit.json")],
     log:
@@ -185,7 +185,7 @@ rule pretrain_network:
         pixels=f"{RESULTS}/pixels.npy",
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
-        kernels=compiled("learners/relevance_triplets.py") + compiled("evaluation/distances.py"),
+        kernels=compiled("learners/relevance_triplets.py") + compiled("ranking/distances.py"),
         code=code("deep/runs.py"),
     output:
         [f"{RESULTS}/systems/convnet/{file}" for file in NETWORK_FILES],
@@ -218,7 +218,7 @@ for studied_dataset in FINEGRAINED:
                 pretrained=f"{RESULTS}/systems/convnet/model.npz",
                 relevance=f"{RESULTS}/relevance.npz",
                 pairs=f"{RESULTS}/pairs.parquet",
-                kernels=compiled("learners/relevance_triplets.py") + compiled("evaluation/distances.py"),
+                kernels=compiled("learners/relevance_triplets.py") + compiled("ranking/distances.py"),
                 code=code("deep/runs.py"),
             output:
                 (
@@ -254,7 +254,7 @@ rule train_linear_embedding:
         parts=[f"{RESULTS}/systems/{part}/vectors.npy" for part in ("single-scale-ranking", "l1hashkpca")],
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
-        kernels=compiled("learners/relevance_triplets.py") + compiled("evaluation/distances.py"),
+        kernels=compiled("learners/relevance_triplets.py") + compiled("ranking/distances.py"),
         code=code("deep/runs.py"),
     output:
         [
@@ -283,7 +283,7 @@ rule score_triplets:
         triplets=f"{RESULTS}/triplets.parquet",
         pairs=f"{RESULTS}/pairs.parquet",
         distances=of_systems("distances.npy"),
-        code=code("evaluation/triplet_metrics.py"),
+        code=code("ranking/triplet_metrics.py"),
     output:
         outcomes=f"{RESULTS}/outcomes.parquet",
         intervals=f"{RESULTS}/intervals.parquet",

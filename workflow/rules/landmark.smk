@@ -196,7 +196,7 @@ rule draw_learning_images:
         queries=f"{RESULTS}/queries.parquet",
         relevance=f"{RESULTS}/relevance.parquet",
         manifest=f"{RESULTS}/manifest.parquet",
-        code=code("evaluation/landmarks.py"),
+        code=code("studies/landmark/protocol.py"),
     output:
         f"{RESULTS}/learning_images.parquet",
     log:
@@ -227,7 +227,7 @@ for studied_dataset in LANDMARK:
                 manifest=f"{RESULTS}/manifest.parquet",
                 learning_images=f"{RESULTS}/learning_images.parquet",
                 kernels=lambda wildcards: compiled(learner_file(wildcards.method)),
-                code=lambda wildcards: code("evaluation/landmark_files.py", learner_file(wildcards.method)),
+                code=lambda wildcards: code("studies/landmark/files.py", learner_file(wildcards.method)),
             output:
                 landmark_run_files(
                     studied_dataset,
@@ -262,7 +262,7 @@ rule sweep_lambdas:
         manifest=f"{RESULTS}/manifest.parquet",
         learning_images=f"{RESULTS}/learning_images.parquet",
         kernels=lambda wildcards: compiled_of(sweep_specs(wildcards)),
-        code=code("evaluation/lambda_sweep.py", "learners/soml_tg.py", "learners/soml_da.py"),
+        code=code("studies/landmark/lambda_sweep.py", "learners/soml_tg.py", "learners/soml_da.py"),
     output:
         f"{RESULTS}/lambda_sweep.parquet",
     log:
@@ -283,7 +283,7 @@ rule time_dimensions:
     input:
         kernels=lambda wildcards: compiled_of(LANDMARK[wildcards.dataset]["dimensions"]["methods"]),
         code=lambda wildcards: code(
-            "evaluation/dimensions.py", *map(learner_file, LANDMARK[wildcards.dataset]["dimensions"]["methods"])
+            "studies/landmark/dimensions.py", *map(learner_file, LANDMARK[wildcards.dataset]["dimensions"]["methods"])
         ),
     output:
         f"{RESULTS}/dimensions.parquet",
@@ -311,7 +311,7 @@ for studied_dataset in LANDMARK:
             unpack(table_numbers),
             claims=RESOURCES / "landmark-claims.csv",
             reference=RESOURCES / "reference-values.csv",
-            code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "evaluation/landmark_files.py"),
+            code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "studies/landmark/files.py"),
         output:
             in_report(
                 "landmark",
@@ -340,7 +340,7 @@ for studied_dataset in LANDMARK:
         input:
             unpack(figure_numbers),
             reference=RESOURCES / "reference-values.csv",
-            code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "evaluation/landmark_files.py"),
+            code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "studies/landmark/files.py"),
         output:
             in_report(
                 "landmark",

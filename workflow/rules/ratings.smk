@@ -11,7 +11,7 @@ rule draw_rating_plan:
         images=f"{RESULTS}/images.json",
         manifest=f"{RESULTS}/manifest.parquet",
         ranks=rated_ranks,
-        code=code("ratings/plan.py", "ratings/collect.py"),
+        code=code("studies/human/plan.py", "studies/human/collect.py"),
     output:
         # kept where the job refuses to replace a plan that raters have answered
         update(f"{RATINGS}/plan.csv"),
@@ -33,8 +33,8 @@ rule write_rating_page:
     input:
         plan=f"{RATINGS}/plan.csv",
         images=f"{RESULTS}/images.json",
-        code=code("ratings/page.py"),
-        template=SOURCE / "lookalike" / "ratings" / "page.html",
+        code=code("studies/human/page.py"),
+        template=SOURCE / "lookalike" / "studies" / "human" / "page.html",
     output:
         f"{RATINGS}/page.html",
     log:
@@ -52,7 +52,7 @@ rule collect_ratings:
         plan=f"{RATINGS}/plan.csv",
         manifest=f"{RESULTS}/manifest.parquet",
         raters=raters_files,
-        code=code("ratings/collect.py", "ratings/panel.py"),
+        code=code("studies/human/collect.py", "studies/human/panel.py"),
     output:
         f"{RATINGS}/ratings.parquet",
     log:

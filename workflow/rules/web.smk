@@ -71,7 +71,7 @@ rule prepare_training:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
         visterms=visterm_shards,
-        code=code("evaluation/web_runs.py"),
+        code=code("studies/web/runs.py"),
     output:
         rows=directory(f"{RESULTS}/training"),
         validation=f"{RESULTS}/validation.npz",
@@ -97,7 +97,7 @@ rule train_on_log:
         rows=f"{RESULTS}/training",
         validation=f"{RESULTS}/validation.npz",
         kernels=compiled("learners/large_scale.py") + compiled("learners/query_triplets.py"),
-        code=code("evaluation/web_runs.py"),
+        code=code("studies/web/runs.py"),
     output:
         [f"{RANKER}/{file}" for file in RANKER_FILES],
     log:
@@ -121,7 +121,7 @@ rule average_web_rankers:
     input:
         matrices=of_rankers("W.npy"),
         fits=of_rankers("fit.json"),
-        code=code("evaluation/web_runs.py"),
+        code=code("studies/web/runs.py"),
     output:
         model=f"{RESULTS}/model.npz",
         sidecar=f"{RESULTS}/model.json",
@@ -144,8 +144,8 @@ rule score_web_retrieval:
         visterms=visterm_shards,
         rows=f"{RESULTS}/training",
         matrices=of_rankers("W.npy"),
-        kernels=compiled("evaluation/retrieval.py"),
-        code=code("evaluation/web_runs.py"),
+        kernels=compiled("ranking/exact_search.py"),
+        code=code("studies/web/runs.py"),
     output:
         precision=f"{RESULTS}/precision.parquet",
         metrics=f"{RESULTS}/web_metrics.parquet",
@@ -170,7 +170,7 @@ rule compare_indices:
         visterms=visterm_shards,
         rows=f"{RESULTS}/training",
         matrices=of_rankers("W.npy"),
-        code=code("evaluation/web_runs.py", "evaluation/approximate_retrieval.py"),
+        code=code("studies/web/runs.py", "ranking/approximate_search.py"),
     output:
         f"{RESULTS}/approximate.parquet",
     log:
@@ -194,7 +194,7 @@ rule time_size:
         kernels=lambda wildcards: compiled(
             "learners/lmnn.py" if wildcards.learner == "lmnn" else "learners/large_scale.py"
         ),
-        code=code("evaluation/web_runtime.py"),
+        code=code("studies/web/runtime.py"),
     output:
         f"{RESULTS}/runtime/{{learner}}-{{size}}.parquet",
     log:
@@ -220,7 +220,7 @@ rule gather_runtimes:
         runs=timed_runs,
         fits=of_rankers("fit.json"),
         curves=of_rankers("curve.parquet"),
-        code=code("evaluation/web_runs.py", "evaluation/web_runtime.py"),
+        code=code("studies/web/runs.py", "studies/web/runtime.py"),
     output:
         f"{RESULTS}/runtime.parquet",
     log:

@@ -1,6 +1,6 @@
 """Give every keypoint of one shard the word of the codebook that is nearest to its descriptor."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     import numpy as np

@@ -1,13 +1,13 @@
 """Score single rankers and their averages on the test images of each fold."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     import numpy as np
     import pandas as pd
 
-    from lookalike.evaluation.rankers import average_rankers
-    from lookalike.files import read_csr, read_table, write_table
+    from lookalike.core.files import read_csr, read_table, write_table
+    from lookalike.studies.category.rankers import average_rankers
 
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
     names = {key: snakemake.wildcards[key] for key in ("dataset", "representation")}

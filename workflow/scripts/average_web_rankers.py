@@ -1,11 +1,11 @@
 """Average the rankers of a data set and save the learner, to be loaded with `lookalike.load`."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from lookalike.evaluation.web_runs import as_model, averaged
-    from lookalike.files import read_json
+    from lookalike.core.files import read_json
     from lookalike.learners.model_io import save
+    from lookalike.studies.web.runs import as_model, averaged
 
     fits = [read_json(file) for file in snakemake.input.fits]
     model = as_model(averaged(snakemake.input.matrices), fits, snakemake.params.settings)

@@ -1,12 +1,12 @@
 """Count the mistakes of OASIS on each fold beside the bound of JMLR Theorem 1."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     import pandas as pd
 
-    from lookalike.evaluation.loss_bound import bound_fold
-    from lookalike.files import read_csr, read_table, write_table
+    from lookalike.core.files import read_csr, read_table, write_table
+    from lookalike.studies.category.loss_bound import bound_fold
 
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
     names = {key: snakemake.wildcards[key] for key in ("dataset", "representation")}

@@ -1,13 +1,13 @@
 """Read the raters' files; where there is none, simulate a panel."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from lookalike.files import read_table, write_table
-    from lookalike.ratings.collect import read_ratings
-    from lookalike.ratings.panel import label_agreement, simulated_panel
-    from lookalike.ratings.plan import read_plan
-    from lookalike.seeds import integer_seed
+    from lookalike.core.files import read_table, write_table
+    from lookalike.core.seeds import integer_seed
+    from lookalike.studies.human.collect import read_ratings
+    from lookalike.studies.human.panel import label_agreement, simulated_panel
+    from lookalike.studies.human.plan import read_plan
 
     plan, raters = read_plan(snakemake.input.plan), list(snakemake.input.raters)
     if raters:

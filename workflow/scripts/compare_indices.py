@@ -1,18 +1,18 @@
 """Measure recall and time of approximate indices of the test images beside the exact search."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     import numpy as np
 
-    from lookalike.errors import LookalikeError
-    from lookalike.evaluation.approximate_retrieval import IndexSetting, compare_indices
-    from lookalike.evaluation.web_runs import averaged, test_rows
-    from lookalike.evaluation.web_scores import draw_query_images
+    from lookalike.core.errors import LookalikeError
+    from lookalike.core.files import read_table, write_table
+    from lookalike.core.seeds import integer_seed
     from lookalike.features.visterm_store import VistermStore
-    from lookalike.files import read_table, write_table
     from lookalike.learners.compact_rows import CompactRows
-    from lookalike.seeds import integer_seed
+    from lookalike.ranking.approximate_search import IndexSetting, compare_indices
+    from lookalike.studies.web.runs import averaged, test_rows
+    from lookalike.studies.web.scores import draw_query_images
 
     settings = snakemake.params.settings
     store = VistermStore(snakemake.input.visterms, n_words=snakemake.params.words)

@@ -1,13 +1,13 @@
 """Compare OASIS with every other method, image by image and fold by fold."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
-    from lookalike.evaluation.comparison import average_precisions, compare_methods
-    from lookalike.evaluation.ranking import Rankings
-    from lookalike.files import write_table
+    from lookalike.core.files import write_table
+    from lookalike.ranking.comparison import average_precisions, compare_methods
+    from lookalike.ranking.rankings import Rankings
 
     def names_of(file):
         subset, method, fold = Path(file).parts[-4:-1]

@@ -1,6 +1,6 @@
 """Compile a module's kernels once, so that the jobs that follow find them in the cache."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from importlib import import_module

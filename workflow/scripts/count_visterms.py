@@ -1,12 +1,12 @@
 """Count the visterms of every image of the manifest."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     import numpy as np
 
+    from lookalike.core.files import read_table, write_csr
     from lookalike.features.codebook import count_visterms
-    from lookalike.files import read_table, write_csr
 
     counts = count_visterms(
         snakemake.input.blocks,

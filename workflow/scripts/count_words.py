@@ -1,10 +1,10 @@
 """Count the words of every image of the manifest, and those inside the rectangle of every query."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from lookalike.core.files import read_table, write_csr
     from lookalike.features.words import count_query_words, count_words
-    from lookalike.files import read_table, write_csr
 
     files, n_words = list(snakemake.input.words), snakemake.params.words
     write_csr(count_words(files, len(read_table(snakemake.input.manifest)), n_words), snakemake.output.counts)

@@ -1,12 +1,12 @@
 """Describe the blocks of one shard of the manifest: raw LBP and colour histograms."""
 
-from lookalike.workflow_log import logged, progress_lines
+from lookalike.core.job_log import logged, progress_lines
 
 with logged(snakemake):
     import numpy as np
 
+    from lookalike.core.files import read_json, read_table
     from lookalike.features.descriptors import describe_shard, shard_of, write_blocks
-    from lookalike.files import read_json, read_table
 
     rows = shard_of(read_table(snakemake.input.manifest), int(snakemake.wildcards.shard), snakemake.params.n_shards)
     blocks = describe_shard(

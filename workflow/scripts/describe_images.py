@@ -1,11 +1,11 @@
 """Describe all images by one hand-crafted feature, and measure every pair that is asked for."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from lookalike.evaluation.triplet_description import describe_system
-    from lookalike.evaluation.triplet_files import codebook_images, image_paths, write_system
-    from lookalike.files import read_table
+    from lookalike.core.files import read_table
+    from lookalike.studies.finegrained.description import describe_system
+    from lookalike.studies.finegrained.files import codebook_images, image_paths, write_system
 
     manifest = read_table(snakemake.input.manifest)
     rows, told = codebook_images(manifest)

@@ -1,11 +1,11 @@
 """Draw the images that palette and codebook are learned from; no split ever uses them."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from lookalike.core.files import read_table, write_table
+    from lookalike.core.seeds import integer_seed
     from lookalike.datasets.pool import draw_codebook_pool
-    from lookalike.files import read_table, write_table
-    from lookalike.seeds import integer_seed
 
     pool = draw_codebook_pool(
         read_table(snakemake.input.manifest),

@@ -1,16 +1,16 @@
 """Draw one table or figure, ours beside the printed numbers, and compare them."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
+    from lookalike.core.files import read_table
     from lookalike.exhibits.catalogue import Numbers
     from lookalike.exhibits.context import study_context
     from lookalike.exhibits.facts import study_facts
     from lookalike.exhibits.reference import load
     from lookalike.exhibits.write import write_exhibit
-    from lookalike.files import read_table
 
     tables = {
         name: read_table(snakemake.input[name]) if snakemake.input.get(name) else None

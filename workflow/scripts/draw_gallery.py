@@ -1,15 +1,15 @@
 """Draw one gallery: query images with the first images that OASIS finds, of one fold of one subset."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from dataclasses import replace
     from pathlib import Path
 
-    from lookalike.evaluation.ranking import Rankings
+    from lookalike.core.files import read_json, read_table
     from lookalike.exhibits.context import study_context
     from lookalike.exhibits.galleries import GalleryMaterial, write_gallery
-    from lookalike.files import read_json, read_table
+    from lookalike.ranking.rankings import Rankings
 
     given, params = snakemake.input, snakemake.params
     context = study_context(params.context, None)

@@ -1,12 +1,12 @@
 """Draw one shard of a synthetic data set, image by image, each from a random stream of its own."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
+    from lookalike.core.files import write_json
     from lookalike.datasets.synthetic import SyntheticCategories, write_images, write_odd_files
-    from lookalike.files import write_json
 
     settings, folder = snakemake.params.settings, Path(snakemake.params.folder)
     shard = int(snakemake.wildcards.shard)

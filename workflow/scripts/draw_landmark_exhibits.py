@@ -1,16 +1,16 @@
 """Draw tables or figures of a landmark study, ours beside the printed numbers, all in one process."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
-    from lookalike.evaluation.landmark_files import read_top_images
+    from lookalike.core.files import read_json, read_table
     from lookalike.exhibits.landmark_catalogue import LandmarkNumbers, write_landmark_exhibits
     from lookalike.exhibits.landmark_context import landmark_context
     from lookalike.exhibits.landmark_montage import MontageMaterial
     from lookalike.exhibits.reference import load
-    from lookalike.files import read_json, read_table
+    from lookalike.studies.landmark.files import read_top_images
 
     given = snakemake.input
     names = [name for name in ("metrics", "fits", "lambda_sweep", "dimensions", "claims") if given.get(name)]

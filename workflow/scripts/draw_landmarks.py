@@ -1,10 +1,10 @@
 """Draw one shard of a synthetic data set of landmarks; the first one writes the ground truth too."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from lookalike.core.files import write_json
     from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks, write_ground_truth_files, write_images
-    from lookalike.files import write_json
 
     settings, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
     spec = SyntheticLandmarks.from_settings(settings, snakemake.params.seed)

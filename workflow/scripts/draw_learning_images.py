@@ -1,10 +1,10 @@
 """Draw the positives and negatives that each landmark is learned from."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from lookalike.evaluation.landmarks import draw_learning_images
-    from lookalike.files import read_table, write_table
+    from lookalike.core.files import read_table, write_table
+    from lookalike.studies.landmark.protocol import draw_learning_images
 
     manifest, learning = read_table(snakemake.input.manifest), snakemake.params.learning
     drawn = draw_learning_images(

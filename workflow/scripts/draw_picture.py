@@ -1,14 +1,14 @@
 """Draw one picture that explains the representation, from a data set's own images."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
     import numpy as np
 
+    from lookalike.core.files import read_json, read_table
     from lookalike.exhibits.representation import Material, write_picture
-    from lookalike.files import read_json, read_table
 
     data = snakemake.params.data
     material = Material(

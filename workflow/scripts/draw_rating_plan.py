@@ -1,15 +1,15 @@
 """Choose the query images that are rated, and mix what OASIS retrieves for them with images without relevance."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     import numpy as np
 
-    from lookalike.evaluation.ranking import Rankings
-    from lookalike.files import read_table
-    from lookalike.ratings.collect import refuse_answers_to_other_plans
-    from lookalike.ratings.plan import draw_rating_plan, retrieved_images, same_label, write_plan
-    from lookalike.seeds import integer_seed
+    from lookalike.core.files import read_table
+    from lookalike.core.seeds import integer_seed
+    from lookalike.ranking.rankings import Rankings
+    from lookalike.studies.human.collect import refuse_answers_to_other_plans
+    from lookalike.studies.human.plan import draw_rating_plan, retrieved_images, same_label, write_plan
 
     settings, rankings = snakemake.params.settings, Rankings.load(snakemake.input.ranks)
     neighbours = retrieved_images(rankings, settings["retrieved"])

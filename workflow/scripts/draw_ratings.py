@@ -1,16 +1,16 @@
 """Draw one figure or table of the human evaluation, ours beside the printed numbers."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from dataclasses import replace
     from pathlib import Path
 
+    from lookalike.core.files import read_table
     from lookalike.exhibits.context import study_context
     from lookalike.exhibits.rating_catalogue import write_rating_exhibit
     from lookalike.exhibits.rating_figures import rating_numbers
     from lookalike.exhibits.reference import load
-    from lookalike.files import read_table
 
     given, params = snakemake.input, snakemake.params
     context = study_context(params.context, None)

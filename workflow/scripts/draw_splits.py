@@ -1,8 +1,9 @@
 """Draw a subset's random partitions into training, validation and test images."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from lookalike.core.files import read_table, write_table
     from lookalike.datasets.splits import make_splits
     from lookalike.datasets.subsets import (
         keep_large_enough,
@@ -11,7 +12,6 @@ with logged(snakemake):
         resolve_subset,
         usable_counts,
     )
-    from lookalike.files import read_table, write_table
 
     manifest, pool = read_table(snakemake.input.manifest), read_table(snakemake.input.pool)
     subset, sizes = snakemake.params.subset, snakemake.params.splits

@@ -1,14 +1,14 @@
 """Draw tables and figures of a fine-grained study, ours beside the printed numbers, all in one process."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
+    from lookalike.core.files import read_table
     from lookalike.exhibits.reference import load
     from lookalike.exhibits.triplet_catalogue import TripletNumbers, write_triplet_exhibits
     from lookalike.exhibits.triplet_context import triplet_context
-    from lookalike.files import read_table
 
     files = {
         name: str(snakemake.input[name])

@@ -1,10 +1,10 @@
 """Draw one shard of a synthetic data set of triplets; the first one writes ratings and relevance too."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from lookalike.core.files import write_json
     from lookalike.datasets.synthetic_triplets import SyntheticTriplets, write_images, write_ratings
-    from lookalike.files import write_json
 
     settings, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
     spec = SyntheticTriplets.from_settings(settings, snakemake.params.seed)

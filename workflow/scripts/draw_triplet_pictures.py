@@ -1,17 +1,17 @@
 """Draw what is made of images in a fine-grained study: sample triplets, the sampler, filters and ranking examples."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
     import numpy as np
 
+    from lookalike.core.files import read_table
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.exhibits import triplet_pictures as pictures
     from lookalike.exhibits.triplet_catalogue import write_triplet_picture
     from lookalike.exhibits.triplet_context import PAPER, triplet_context
-    from lookalike.files import read_table
 
     given, sampling = snakemake.input, snakemake.params.sampling
     context = triplet_context(snakemake.params.context)

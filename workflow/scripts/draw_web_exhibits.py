@@ -1,14 +1,14 @@
 """Draw tables or figures of a web study, ours beside the printed numbers, all in one process."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
+    from lookalike.core.files import read_table
     from lookalike.exhibits.reference import load
     from lookalike.exhibits.web_catalogue import WebNumbers, write_web_exhibits
     from lookalike.exhibits.web_context import web_context
-    from lookalike.files import read_table
 
     files = {name: str(snakemake.input[name]) for name in WebNumbers.__dataclass_fields__ if snakemake.input.get(name)}
     numbers = {name: read_table(file) for name, file in files.items()}

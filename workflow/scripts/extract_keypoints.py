@@ -1,10 +1,10 @@
 """Find and describe the SIFT keypoints of one shard of the manifest."""
 
-from lookalike.workflow_log import logged, progress_lines
+from lookalike.core.job_log import logged, progress_lines
 
 with logged(snakemake):
+    from lookalike.core.files import read_json, read_table
     from lookalike.features.keypoints import SiftSettings, extract_shard, save_keypoints
-    from lookalike.files import read_json, read_table
 
     keypoints = extract_shard(
         read_json(snakemake.input.images)["root"],

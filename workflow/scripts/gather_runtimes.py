@@ -1,13 +1,13 @@
 """Put the times of all sizes, and that of the study's own training, into one table."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     import pandas as pd
 
-    from lookalike.evaluation.web_runs import runtime_of_ranker
-    from lookalike.evaluation.web_runtime import runtime_table
-    from lookalike.files import read_json, read_table, write_table
+    from lookalike.core.files import read_json, read_table, write_table
+    from lookalike.studies.web.runs import runtime_of_ranker
+    from lookalike.studies.web.runtime import runtime_table
 
     own = [
         runtime_of_ranker(read_json(fit), read_table(curve))

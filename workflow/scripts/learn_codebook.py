@@ -1,12 +1,12 @@
 """Learn the codebook of visterms from the blocks of the codebook pool."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from lookalike.core.files import read_table, write_array
+    from lookalike.core.seeds import generator, integer_seed
     from lookalike.features.codebook import learn_codebook, sample_descriptors
     from lookalike.features.descriptors import normalise
-    from lookalike.files import read_table, write_array
-    from lookalike.seeds import generator, integer_seed
 
     representation = snakemake.params.representation
     names = ("codebook", snakemake.wildcards.dataset, snakemake.wildcards.representation)

@@ -1,12 +1,12 @@
 """Weigh distances by max margin on training relevance: the golden feature."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from lookalike.core.files import read_table
     from lookalike.datasets.relevance import RelevanceData
-    from lookalike.evaluation.triplet_files import vectors_by_system, write_system
-    from lookalike.evaluation.triplet_systems import GoldenSettings, golden_system
-    from lookalike.files import read_table
+    from lookalike.studies.finegrained.files import vectors_by_system, write_system
+    from lookalike.studies.finegrained.systems import GoldenSettings, golden_system
 
     sampling = snakemake.params.sampling
     result = golden_system(

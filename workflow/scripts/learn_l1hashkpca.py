@@ -1,14 +1,14 @@
 """Embed the L1 visual features by weighted minhash and kernel PCA."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from lookalike.evaluation.triplet_files import codebook_images, vectors_by_system, write_system
-    from lookalike.evaluation.triplet_systems import (
+    from lookalike.core.files import read_json, read_table
+    from lookalike.studies.finegrained.files import codebook_images, vectors_by_system, write_system
+    from lookalike.studies.finegrained.systems import (
         L1HashSettings,
         l1hashkpca_system,
     )
-    from lookalike.files import read_json, read_table
 
     rows, told = codebook_images(read_table(snakemake.input.manifest))
     result = l1hashkpca_system(

@@ -1,14 +1,14 @@
 """Learn OASIS on the vectors of another system, from training relevance."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     import numpy as np
 
+    from lookalike.core.files import read_json, read_table
     from lookalike.datasets.relevance import RelevanceData
-    from lookalike.evaluation.triplet_files import write_system
-    from lookalike.evaluation.triplet_systems import OasisSettings, oasis_system
-    from lookalike.files import read_json, read_table
+    from lookalike.studies.finegrained.files import write_system
+    from lookalike.studies.finegrained.systems import OasisSettings, oasis_system
 
     sampling = snakemake.params.sampling
     result = oasis_system(

@@ -1,11 +1,11 @@
 """Learn the colour palette from pixels of the codebook pool."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from lookalike.core.files import read_json, read_table, write_array
+    from lookalike.core.seeds import integer_seed
     from lookalike.features.palette import learn_palette, pool_pixels
-    from lookalike.files import read_json, read_table, write_array
-    from lookalike.seeds import integer_seed
 
     names = ("palette", snakemake.wildcards.dataset, snakemake.wildcards.descriptor)
     pixels = pool_pixels(

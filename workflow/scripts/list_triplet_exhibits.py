@@ -1,14 +1,14 @@
 """List a fine-grained study's exhibits with their captions, and its headline numbers."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
+    from lookalike.core.files import read_table, replacing
     from lookalike.exhibits.triplet_catalogue import triplet_headline
     from lookalike.exhibits.triplet_context import triplet_context
     from lookalike.exhibits.write import write_index
-    from lookalike.files import read_table, replacing
 
     intervals, fits, pool = (
         read_table(snakemake.input[name]) if snakemake.input.get(name) else None

@@ -1,14 +1,14 @@
 """List a web study's exhibits with their captions, and its headline numbers."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
+    from lookalike.core.files import read_table, replacing
     from lookalike.exhibits.web_catalogue import web_headline
     from lookalike.exhibits.web_context import web_context
     from lookalike.exhibits.write import write_index
-    from lookalike.files import read_table, replacing
 
     precision, fits, counts = (read_table(snakemake.input[name]) for name in ("precision", "fits", "counts"))
     context = web_context(snakemake.params.context, fits, counts)

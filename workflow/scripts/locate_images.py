@@ -1,11 +1,11 @@
 """Say where a data set's images are: put in place by the user, drawn, or fetched, verified and unpacked just now."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake) as terminal:
+    from lookalike.core.files import write_json
     from lookalike.datasets.locate import obtain_archive, remove_other_drawings
     from lookalike.datasets.sources import load_archives
-    from lookalike.files import write_json
 
     data = snakemake.params.data
     record = {"kind": data["kind"], "root": data.get("path", "")}

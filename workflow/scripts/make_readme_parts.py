@@ -1,9 +1,9 @@
 """Make the numbers and the picture that README.md shows; `make readme` puts them there."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from lookalike.files import replacing
+    from lookalike.core.files import replacing
     from lookalike.report.gallery import gallery_material
     from lookalike.report.provenance import read_jobs
     from lookalike.report.readme import readme_numbers, write_readme_picture

@@ -1,10 +1,10 @@
 """Count what a simulated data set is like: the papers' Table 1, and the distributions behind it."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from lookalike.core.seeds import integer_seed
     from lookalike.datasets.web_marginals import write_marginals
-    from lookalike.seeds import integer_seed
 
     write_marginals(
         snakemake.input.log,

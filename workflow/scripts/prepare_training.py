@@ -1,12 +1,12 @@
 """Hold out whole queries of the training images, and write the rows that are learned from and the held-out ones."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from lookalike.core.files import read_table
     from lookalike.datasets.query_log import QueryLog
-    from lookalike.evaluation.web_runs import prepare_training
     from lookalike.features.visterm_store import VistermStore
-    from lookalike.files import read_table
+    from lookalike.studies.web.runs import prepare_training
 
     rows, validation = prepare_training(
         QueryLog.load(snakemake.input.log),

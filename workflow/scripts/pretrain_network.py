@@ -1,16 +1,16 @@
 """Train the ConvNet path to tell the training categories apart; goes on from its checkpoint after a kill."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
     import numpy as np
 
+    from lookalike.core.files import read_table
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.deep.runs import NetworkRun, run_pretraining
-    from lookalike.evaluation.triplet_files import write_system
-    from lookalike.files import read_table
+    from lookalike.studies.finegrained.files import write_system
 
     run = NetworkRun(
         pixels=np.load(snakemake.input.pixels, mmap_mode="r"),

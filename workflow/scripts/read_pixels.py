@@ -1,10 +1,10 @@
 """Bring all images to the size that networks take, with a margin for random shifts."""
 
-from lookalike.workflow_log import logged, progress_lines
+from lookalike.core.job_log import logged, progress_lines
 
 with logged(snakemake):
+    from lookalike.core.files import read_table, write_array
     from lookalike.deep.runs import stored_pixels
-    from lookalike.files import read_table, write_array
 
     pixels = stored_pixels(
         read_table(snakemake.input.manifest),

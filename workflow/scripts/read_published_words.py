@@ -1,11 +1,11 @@
 """Read the words that the benchmark publishes for the images of one shard of the manifest."""
 
-from lookalike.workflow_log import logged, progress_lines
+from lookalike.core.job_log import logged, progress_lines
 
 with logged(snakemake):
+    from lookalike.core.files import read_json, read_table
     from lookalike.features.published_words import read_published_words
     from lookalike.features.words import save_words
-    from lookalike.files import read_json, read_table
 
     words = read_published_words(
         read_json(snakemake.input.images)["words"],

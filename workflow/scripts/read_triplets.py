@@ -1,15 +1,15 @@
 """Read rated triplets, or make them from class folders, and list every pair of images that systems have to measure."""
 
-from lookalike.workflow_log import logged, progress_lines
+from lookalike.core.job_log import logged, progress_lines
 
 with logged(snakemake):
     from pathlib import Path
 
+    from lookalike.core.files import replacing, write_table
     from lookalike.datasets.class_triplets import make_class_triplets
     from lookalike.datasets.locate import remove_other_drawings
     from lookalike.datasets.rated_triplets import read_release
-    from lookalike.evaluation.triplet_metrics import candidate_pairs
-    from lookalike.files import replacing, write_table
+    from lookalike.ranking.triplet_metrics import candidate_pairs
 
     settings, folder = dict(snakemake.params.settings), snakemake.params.folder
     kind = settings.pop("kind")

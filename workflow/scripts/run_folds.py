@@ -1,13 +1,13 @@
 """Choose, fit and score one method on one subset: one fold, or all folds of a fast method."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
-    from lookalike.evaluation.protocol import run_fold
-    from lookalike.evaluation.run_files import write_fold
-    from lookalike.files import read_csr, read_table
+    from lookalike.core.files import read_csr, read_table
+    from lookalike.studies.category.protocol import run_fold
+    from lookalike.studies.category.run_files import write_fold
 
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
     folders = {int(Path(file).parent.name): Path(file).parent for file in snakemake.output}

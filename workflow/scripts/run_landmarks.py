@@ -1,13 +1,13 @@
 """Learn and rank one method on one landmark, or on all landmarks of a fast method, for every draw of images."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
-    from lookalike.evaluation.landmark_files import write_landmark
-    from lookalike.evaluation.landmarks import run_landmarks
-    from lookalike.files import read_csr, read_table
+    from lookalike.core.files import read_csr, read_table
+    from lookalike.studies.landmark.files import write_landmark
+    from lookalike.studies.landmark.protocol import run_landmarks
 
     names, manifest = snakemake.wildcards, read_table(snakemake.input.manifest)
     folders = {tuple(Path(file).parts[-4:-1]): Path(file).parent for file in snakemake.output}

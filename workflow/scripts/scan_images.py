@@ -1,10 +1,10 @@
 """Scan a data set's folder to its manifest: a row with a status and a reason for every file."""
 
-from lookalike.workflow_log import logged, progress_lines
+from lookalike.core.job_log import logged, progress_lines
 
 with logged(snakemake):
+    from lookalike.core.files import read_json, replacing, write_table
     from lookalike.datasets.scan import scan_folder, summary
-    from lookalike.files import read_json, replacing, write_table
 
     manifest = scan_folder(
         read_json(snakemake.input.images)["root"],

@@ -1,10 +1,10 @@
 """Scan a data set's images of landmarks to its manifest: a row with a status and a reason for every file."""
 
-from lookalike.workflow_log import logged, progress_lines
+from lookalike.core.job_log import logged, progress_lines
 
 with logged(snakemake):
+    from lookalike.core.files import read_json, replacing, write_table
     from lookalike.datasets.scan import scan_photographs, summary
-    from lookalike.files import read_json, replacing, write_table
 
     root = read_json(snakemake.input.images)["root"]
     manifest = scan_photographs(root, n_threads=snakemake.threads, progress=progress_lines("files"))

@@ -1,14 +1,14 @@
 """Score every system on the rated triplets, with intervals over query images."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
     import numpy as np
 
-    from lookalike.evaluation.triplet_metrics import contrasts, intervals, outcomes, tidy_metrics
-    from lookalike.files import read_table, write_table
+    from lookalike.core.files import read_table, write_table
+    from lookalike.ranking.triplet_metrics import contrasts, intervals, outcomes, tidy_metrics
 
     triplets, pairs = read_table(snakemake.input.triplets), read_table(snakemake.input.pairs)
     distances = {Path(file).parent.name: np.load(file) for file in snakemake.input.distances}

@@ -1,15 +1,15 @@
 """Let test images query all other test images, by each system, and count what is relevant among the first."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     import numpy as np
 
+    from lookalike.core.files import read_table, write_table
     from lookalike.datasets.query_log import QueryLog
-    from lookalike.evaluation.web_runs import averaged, metrics_of, score_retrieval, test_rows
     from lookalike.features.visterm_store import VistermStore
-    from lookalike.files import read_table, write_table
     from lookalike.learners.compact_rows import CompactRows
+    from lookalike.studies.web.runs import averaged, metrics_of, score_retrieval, test_rows
 
     images, matrices = read_table(snakemake.input.images), list(snakemake.input.matrices)
     store = VistermStore(snakemake.input.visterms, n_words=snakemake.params.words)

@@ -1,6 +1,6 @@
 """Simulate a query log: which images are relevant to which queries, and which are for training and for testing."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.datasets.web_simulation import WebSimulation

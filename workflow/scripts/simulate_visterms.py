@@ -1,6 +1,6 @@
 """Simulate the visterms of one shard of images."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.datasets.web_simulation import WebSimulation

@@ -1,13 +1,13 @@
 """Vary the regularisation of the sparse learners: sparsity and mAP of every landmark, for every codebook."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     import pandas as pd
 
-    from lookalike.evaluation.lambda_sweep import sweep_lambdas
-    from lookalike.evaluation.landmarks import landmark_data
-    from lookalike.files import read_csr, read_table, write_table
+    from lookalike.core.files import read_csr, read_table, write_table
+    from lookalike.studies.landmark.lambda_sweep import sweep_lambdas
+    from lookalike.studies.landmark.protocol import landmark_data
 
     inputs, sweep = snakemake.input, snakemake.params.sweep
     manifest, learning_images = read_table(inputs.manifest), read_table(inputs.learning_images)

@@ -1,10 +1,10 @@
 """Time the diagonal learners against the number of words, on simulated rows."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from lookalike.evaluation.dimensions import time_learners
-    from lookalike.files import write_table
+    from lookalike.core.files import write_table
+    from lookalike.studies.landmark.dimensions import time_learners
 
     settings, learning = snakemake.params.settings, snakemake.params.learning
     timed = time_learners(

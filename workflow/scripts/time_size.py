@@ -1,14 +1,14 @@
 """Time one learner up to its end on a simulated set of one size (JMLR Figure 4)."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     import tempfile
 
+    from lookalike.core.files import write_table
+    from lookalike.core.seeds import integer_seed
     from lookalike.datasets.web_simulation import WebSimulation
-    from lookalike.evaluation.web_runtime import runtime_table, time_lmnn, time_oasis
-    from lookalike.files import write_table
-    from lookalike.seeds import integer_seed
+    from lookalike.studies.web.runtime import runtime_table, time_lmnn, time_oasis
 
     params, size = snakemake.params, int(snakemake.wildcards.size)
     if snakemake.wildcards.learner == "lmnn":

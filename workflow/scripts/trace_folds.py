@@ -1,12 +1,12 @@
 """Trace training and test mAP along training at a fixed aggressiveness, past the point of early stopping."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
-    from lookalike.evaluation.traces import trace_fold
-    from lookalike.files import read_csr, read_table, write_table
+    from lookalike.core.files import read_csr, read_table, write_table
+    from lookalike.studies.category.traces import trace_fold
 
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
     curves = {int(Path(file).parent.name): file for file in snakemake.output}

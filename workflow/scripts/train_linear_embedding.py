@@ -1,14 +1,14 @@
 """Learn a linear embedding of the single-scale network's features and the visual features together."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     import numpy as np
 
+    from lookalike.core.files import read_table
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.deep.runs import RankingRun, run_linear_embedding
-    from lookalike.evaluation.triplet_files import write_system
-    from lookalike.files import read_table
+    from lookalike.studies.finegrained.files import write_system
 
     run = RankingRun(
         relevance=RelevanceData.load(snakemake.input.relevance),

@@ -1,16 +1,16 @@
 """Fine-tune networks by the ranking loss, from the pre-trained path; a killed one goes on from its checkpoint."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
     import numpy as np
 
+    from lookalike.core.files import read_table
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.deep.runs import NetworkRun, run_ranking
-    from lookalike.evaluation.triplet_files import write_system
-    from lookalike.files import read_table
+    from lookalike.studies.finegrained.files import write_system
 
     pixels = np.load(snakemake.input.pixels, mmap_mode="r")
     relevance, pairs = RelevanceData.load(snakemake.input.relevance), read_table(snakemake.input.pairs)

@@ -1,15 +1,15 @@
 """Train one OASIS ranker on a query log; a run that was killed goes on from its checkpoint."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake, append=True):
     import shutil
     from pathlib import Path
 
     from lookalike.datasets.query_log import QueryLog
-    from lookalike.evaluation.web_runs import CHECKPOINT, train_ranker, write_ranker
-    from lookalike.evaluation.web_validation import Validation
     from lookalike.learners.compact_rows import CompactRows
+    from lookalike.studies.web.runs import CHECKPOINT, train_ranker, write_ranker
+    from lookalike.studies.web.validation import Validation
 
     folder = Path(snakemake.output[0]).parent
     run, fit = train_ranker(

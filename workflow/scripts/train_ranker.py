@@ -1,10 +1,10 @@
 """Train one ranker of several on the folds of a subset, and keep its matrices along training."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from lookalike.evaluation.rankers import train_ranker
-    from lookalike.files import read_csr, read_table, replacing
+    from lookalike.core.files import read_csr, read_table, replacing
+    from lookalike.studies.category.rankers import train_ranker
 
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
     kept = {}

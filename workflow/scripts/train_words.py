@@ -1,13 +1,13 @@
 """Learn a codebook of local features by approximate k-means, from where a killed run left off."""
 
-from lookalike.workflow_log import logged, progress_lines
+from lookalike.core.job_log import logged, progress_lines
 
 with logged(snakemake):
     from pathlib import Path
 
+    from lookalike.core.files import write_array
+    from lookalike.core.seeds import integer_seed
     from lookalike.features.approximate_kmeans import clear_checkpoint, train_words
-    from lookalike.files import write_array
-    from lookalike.seeds import integer_seed
 
     codebook, names = snakemake.params.codebook, snakemake.wildcards
     checkpoint = Path(snakemake.output[0]).parent / "training"

@@ -1,14 +1,14 @@
 """Write the HTML report of whatever results/ holds."""
 
-from lookalike.workflow_log import logged
+from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
+    from lookalike.core.job_log import progress_lines
     from lookalike.report.provenance import read_jobs
     from lookalike.report.results import Results
     from lookalike.report.site import write_report
-    from lookalike.workflow_log import progress_lines
 
     told = progress_lines("pages")
     folder = Path(snakemake.output[0]).parent

@@ -21,7 +21,7 @@ from lookalike.commands.options import (
     refuse_same,
     tell,
 )
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 _DESCRIPTION = """\
 Describe all images of a folder and write their vectors, rows of unit length, and beside
@@ -65,7 +65,7 @@ def add_features(commands: Commands) -> None:
 
 def _features(options: argparse.Namespace) -> None:
     """Describe and write."""
-    from lookalike.files import write_array, write_csr, write_table
+    from lookalike.core.files import write_array, write_csr, write_table
     from lookalike.own_images.similarity import ImageSimilarity
 
     table_path = options.paths or options.output.with_suffix(".csv")

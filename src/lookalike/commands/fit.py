@@ -25,7 +25,7 @@ from lookalike.commands.options import (
     share,
     tell,
 )
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
     from lookalike.own_images.similarity import ImageSimilarity

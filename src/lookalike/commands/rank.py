@@ -23,7 +23,7 @@ from lookalike.commands.options import (
     refuse_same,
     tell,
 )
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from lookalike.commands.options import (
     print_json,
     refuse_same,
 )
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 _RATE = """\
 Write a page on which people rate how well images were retrieved: each query image is
@@ -76,8 +76,8 @@ def add_rate(commands: Commands) -> None:
 def _rate(options: argparse.Namespace) -> None:
     """Write the page, and before it the plan where neighbours are given."""
     from lookalike.own_images.csv_files import read_csv
-    from lookalike.ratings.page import write_page
-    from lookalike.ratings.plan import plan_from_neighbours, read_plan, write_plan
+    from lookalike.studies.human.page import write_page
+    from lookalike.studies.human.plan import plan_from_neighbours, read_plan, write_plan
 
     refuse_same(options.output, options.plan, options.neighbours)
     refuse_same(options.plan, options.neighbours)
@@ -120,10 +120,10 @@ def add_ratings(commands: Commands) -> None:
 
 def _ratings(options: argparse.Namespace) -> None:
     """Print the summary, and write the table where a file is named."""
-    from lookalike.files import write_table
-    from lookalike.ratings.collect import read_ratings
-    from lookalike.ratings.plan import read_plan
-    from lookalike.ratings.statistics import summary
+    from lookalike.core.files import write_table
+    from lookalike.studies.human.collect import read_ratings
+    from lookalike.studies.human.plan import read_plan
+    from lookalike.studies.human.statistics import summary
 
     if options.output is not None:
         refuse_same(options.output, options.plan, *options.files)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookalike.commands.options import Commands, add_command, make_folder, natural, positive, refuse_same
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> None:
         written.
     """
     from lookalike.datasets.rated_triplets import read_release
-    from lookalike.evaluation.triplet_metrics import candidate_pairs, intervals, outcomes
+    from lookalike.ranking.triplet_metrics import candidate_pairs, intervals, outcomes
 
     describers = _describers(options)
     network = _load_network(options.model) if options.model is not None else None
@@ -139,7 +139,7 @@ def run(options: argparse.Namespace) -> None:
     numbers = intervals(judged, rated.triplets, pairs, seed=options.seed, k=options.k, manifest=rated.manifest)
     table = _table(numbers, measured, rated, options.k)
     if options.output is not None:
-        from lookalike.files import write_table
+        from lookalike.core.files import write_table
 
         write_table(table, options.output)
     print(_as_json(table, rated, options) if options.json else _as_text(table, rated, options))
@@ -178,9 +178,9 @@ def _measure_describers(
     describers: Sequence[Describer], rated: RatedTriplets, images: Sequence[int], options: argparse.Namespace
 ) -> Iterator[_Measured]:
     """Fit and apply hand-crafted features."""
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
+    from lookalike.core.seeds import integer_seed
     from lookalike.features.describers import describe_files
-    from lookalike.seeds import integer_seed
 
     codebook, told = _codebook_files(rated, options) if any(one.needs_fit for one in describers) else ([], "")
     wanted = set(images)
@@ -200,9 +200,9 @@ def _measure_describers(
 
 def _codebook_files(rated: RatedTriplets, options: argparse.Namespace) -> tuple[list[Path], str]:
     """Files that codebooks are learned from, and what they are."""
+    from lookalike.core.seeds import generator
     from lookalike.datasets.scan import scan_photographs
-    from lookalike.evaluation.triplet_files import codebook_images
-    from lookalike.seeds import generator
+    from lookalike.studies.finegrained.files import codebook_images
 
     if options.codebook_images is not None:
         with _bar("reading codebook images") as progress:
@@ -266,7 +266,7 @@ def _measure_network(
 
 
 def _distances(measured: Sequence[_Measured], pairs: pd.DataFrame) -> dict[str, Floats]:
-    from lookalike.evaluation.distances import pair_distances
+    from lookalike.ranking.distances import pair_distances
 
     return {one.system: pair_distances(one.vectors, pairs, one.distance) for one in measured}
 

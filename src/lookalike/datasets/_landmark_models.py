@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.core.seeds import generator
 from lookalike.datasets._landmark_textures import ROOF, TRIM, Front, Style, draw_style
 from lookalike.datasets._materials import ByteArray
-from lookalike.seeds import generator
 
 KINDS = ("hall", "tower", "exchange", "chapel", "rotunda", "gate")
 """What a landmark can be; it decides which planes there are."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets._landmark_models import N_OTHERS, Building, landmark, other
 from lookalike.datasets._landmark_views import (
     N_VARIANTS,
@@ -21,7 +22,6 @@ from lookalike.datasets._landmark_views import (
     measure,
     placed,
 )
-from lookalike.errors import LookalikeError
 
 DISTRACTOR = -1
 """Number that stands for no landmark."""

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.core.seeds import generator
 from lookalike.datasets import _materials as materials
 from lookalike.datasets._materials import ByteArray, FloatArray
-from lookalike.seeds import generator
 
 N_WINDOWS = 6
 """Kinds of window that all buildings choose from."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from lookalike.seeds import generator
+from lookalike.core.seeds import generator
 
 TILE = 256  # side of a periodic tile, in reference pixels (those of a 256 x 192 image)
 _REPEATS = 4  # the tile is laid out 4 x 4, so that any view of a scene stays inside one picture

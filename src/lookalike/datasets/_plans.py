@@ -10,10 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from lookalike.core.seeds import generator
 from lookalike.datasets import _materials as materials
 from lookalike.datasets._scenes import SKIES, Light, Placement, Scene
 from lookalike.datasets._shapes import FLOATING, SCRAPS, SHAPES, shape_name
-from lookalike.seeds import generator
 
 CLUTTER = -1
 """Number that stands for no class."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.core.seeds import generator
 from lookalike.datasets._materials import FAMILIES
 from lookalike.datasets._shapes import SHAPES
-from lookalike.seeds import generator
 
 FactorArray = npt.NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 REDRAWS = 20
 SAME_TOPIC = 0.9

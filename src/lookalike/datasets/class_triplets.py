@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import generator
 from lookalike.datasets._release_pairs import Triplet
 from lookalike.datasets._release_rows import Rejections
 from lookalike.datasets.rated_triplets import RatedTriplets, contents, pool_table, triplet_table
 from lookalike.datasets.relevance import RelevanceData
-from lookalike.errors import LookalikeError
-from lookalike.seeds import generator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,7 +216,7 @@ def _thumbnails(
     """Lab thumbnails, float64 (number of rows of the manifest, 3 * SIDE * SIDE); rows of other images are NaN."""
     import cv2
 
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
 
     def thumbnail(path: str) -> npt.NDArray[np.float32]:
         small = cv2.resize(load_rgb(root / path), (SIDE, SIDE), interpolation=cv2.INTER_AREA)

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 from urllib.parse import urlsplit
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json, write_json
 from lookalike.datasets.sources import Archive
-from lookalike.errors import LookalikeError
-from lookalike.files import read_json, write_json
 
 if TYPE_CHECKING:
     import requests

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from lookalike.errors import LookalikeError
-from lookalike.files import replacing
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,7 +213,7 @@ def landmarks_with(folder: str | os.PathLike[str], n_positives: int) -> list[str
     """Return the landmarks of a ground-truth folder that have enough images to learn from, sorted.
 
     Cheap enough for planning: only the text files are read. What counts is what
-    `lookalike.evaluation.landmarks.draw_learning_images` draws positives from.
+    `lookalike.studies.landmark.protocol.draw_learning_images` draws positives from.
 
     Parameters
     ----------

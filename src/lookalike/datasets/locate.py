@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets.fetch import fetch_archive, is_reachable, not_run_reason, put_in_place, unpacked_folder
 from lookalike.datasets.ground_truth import landmarks_of
 from lookalike.datasets.sources import Archive
-from lookalike.errors import LookalikeError
 
 MAX_MEMBERS = 100_000
 """Files and folders that an archive may unpack to; Caltech-256 has about 31,000."""

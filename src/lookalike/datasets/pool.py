@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lookalike.errors import LookalikeError
-from lookalike.seeds import generator
+from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import generator
 
 if TYPE_CHECKING:
     import pandas as pd

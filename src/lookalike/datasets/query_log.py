@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.errors import LookalikeError
-from lookalike.files import replacing
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
 
 if TYPE_CHECKING:
     from lookalike.learners._query_kernels import Incidence

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import write_table
 from lookalike.datasets._release_pairs import Triplet, keep_triplets, pair_rows
 from lookalike.datasets._release_paths import PathFinder, path_parts
 from lookalike.datasets._release_rows import (
@@ -29,8 +31,6 @@ from lookalike.datasets._release_training import has_grades as has_grades
 from lookalike.datasets._release_training import has_training_images as has_training_images
 from lookalike.datasets._release_training import training_files, training_relevance
 from lookalike.datasets.relevance import RelevanceData
-from lookalike.errors import LookalikeError
-from lookalike.files import write_table
 
 if TYPE_CHECKING:
     import pandas as pd

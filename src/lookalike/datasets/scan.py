@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lookalike.datasets.images import NotAnImage, UnreadableImage, load_rgb
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.images import NotAnImage, UnreadableImage, load_rgb
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 
 @dataclass(frozen=True)

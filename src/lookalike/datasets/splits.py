@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import generator
 from lookalike.datasets.subsets import keep_large_enough, usable_counts
-from lookalike.errors import LookalikeError
-from lookalike.seeds import generator
 
 if TYPE_CHECKING:
     import numpy as np

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing, write_table
+from lookalike.core.seeds import generator
 from lookalike.datasets._materials import ByteArray
 from lookalike.datasets._plans import CLUTTER, MAX_CLASSES, Planner, class_name
 from lookalike.datasets._scenes import render
-from lookalike.errors import LookalikeError
-from lookalike.files import replacing, write_table
-from lookalike.seeds import generator
 
 if TYPE_CHECKING:
     import pandas as pd

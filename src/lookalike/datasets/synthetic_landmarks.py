@@ -19,14 +19,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
+from lookalike.core.seeds import generator
 from lookalike.datasets._landmark_models import KINDS
 from lookalike.datasets._landmark_plans import DISTRACTOR, Plan, Planner
 from lookalike.datasets._landmark_scenes import paint
 from lookalike.datasets._materials import ByteArray
 from lookalike.datasets.ground_truth import GroundTruth, Query, write_ground_truth
-from lookalike.errors import LookalikeError
-from lookalike.files import replacing
-from lookalike.seeds import generator
 
 if TYPE_CHECKING:
     import pandas as pd

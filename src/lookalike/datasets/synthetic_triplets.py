@@ -21,6 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing, write_table
+from lookalike.core.seeds import generator
 from lookalike.datasets._materials import ByteArray
 from lookalike.datasets._triplet_factors import (
     FACTORS,
@@ -33,9 +36,6 @@ from lookalike.datasets._triplet_factors import (
 )
 from lookalike.datasets._triplet_scenes import paint
 from lookalike.datasets.synthetic import JPEG_QUALITY, scratch_folder
-from lookalike.errors import LookalikeError
-from lookalike.files import replacing, write_table
-from lookalike.seeds import generator
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 
 def unpack_tar(

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table, write_table
+from lookalike.core.seeds import generator
 from lookalike.features.visterm_store import VistermStore
-from lookalike.files import read_table, write_table
-from lookalike.seeds import generator
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing, write_table
+from lookalike.core.seeds import generator
 from lookalike.datasets import _web_kernels as kernels
 from lookalike.datasets._web_log import WebLog, make_log
-from lookalike.errors import LookalikeError
 from lookalike.features.visterm_store import word_type, write_arrays
-from lookalike.files import replacing, write_table
-from lookalike.seeds import generator
 
 if TYPE_CHECKING:
     import pandas as pd

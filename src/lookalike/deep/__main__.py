@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,8 +169,8 @@ def _natural(text: str) -> int:
 
 def _pretrain(options: argparse.Namespace) -> None:
     """Train the ConvNet path."""
+    from lookalike.core.seeds import integer_seed
     from lookalike.deep.pretraining import pretrain
-    from lookalike.seeds import integer_seed
 
     manifest, relevance = _read_study(options)
     labels = np.full(len(manifest), -1, dtype=np.int64)
@@ -195,13 +195,13 @@ def _pretrain(options: argparse.Namespace) -> None:
 
 def _rank(options: argparse.Namespace) -> None:
     """Train the whole network."""
+    from lookalike.core.seeds import integer_seed
     from lookalike.deep import devices
     from lookalike.deep.model_io import load_network
     from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
     from lookalike.deep.pretraining import training_statistics
     from lookalike.deep.ranking import hold_out, train_ranking
     from lookalike.learners.relevance_triplets import RelevanceTripletSampler
-    from lookalike.seeds import integer_seed
 
     manifest, relevance = _read_study(options)
     seed = integer_seed(options.seed, "networks", "ranking")
@@ -239,11 +239,11 @@ def _embed(options: argparse.Namespace) -> None:
     """Write the vectors of all images."""
     import torch
 
+    from lookalike.core.files import write_array
     from lookalike.deep import devices
     from lookalike.deep.embedding import embed
     from lookalike.deep.images import FileImages, batches
     from lookalike.deep.model_io import load_network
-    from lookalike.files import write_array
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise LookalikeError("embed runs in one process: start it with python -m, without torchrun")
@@ -271,7 +271,7 @@ def _counted(parts: Iterator[Any], advance: Callable[[int], None]) -> Iterator[A
 
 def _read_manifest(study: Path) -> pd.DataFrame:
     """Manifest of a study's folder."""
-    from lookalike.files import read_table
+    from lookalike.core.files import read_table
 
     path = study / "manifest.parquet"
     if not path.is_file():
@@ -369,9 +369,9 @@ def _bar(total: int | None, unit: str) -> Iterator[Callable[..., None]]:
 
 def _write(trained: Trained, output: Path, about: dict[str, Any]) -> None:
     """Write network, numbers and curve, in the first process, and remove the checkpoint that they make needless."""
+    from lookalike.core.files import write_json, write_table
     from lookalike.deep import devices
     from lookalike.deep.model_io import save_network
-    from lookalike.files import write_json, write_table
 
     if devices.rank() != 0:
         return

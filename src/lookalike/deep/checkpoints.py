@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import torch
 
-from lookalike.errors import LookalikeError
-from lookalike.files import replacing
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
 
 FORMAT_VERSION = 1
 

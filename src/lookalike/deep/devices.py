@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import distributed
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 
 def choose_device(name: str | torch.device = "auto") -> torch.device:

@@ -23,7 +23,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import DataLoader, Dataset
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 PREFETCH = 4
 """Batches that every worker process prepares ahead."""
@@ -35,7 +35,7 @@ def load_square(path: str | os.PathLike[str], size: int) -> NDArray[np.uint8]:
     Parameters
     ----------
     path : str or path
-        Of a kind that `lookalike.datasets.images.load_rgb` reads.
+        Of a kind that `lookalike.core.images.load_rgb` reads.
     size : int
         Side of the square in pixels.
 
@@ -51,7 +51,7 @@ def load_square(path: str | os.PathLike[str], size: int) -> NDArray[np.uint8]:
     """
     from PIL import Image
 
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
 
     image = load_rgb(path)
     if image.shape[:2] == (size, size):

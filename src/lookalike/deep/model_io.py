@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, NetworkConfiguration
-from lookalike.errors import LookalikeError
-from lookalike.files import replacing
 
 FORMAT = "lookalike network"
 FORMAT_VERSION = 1

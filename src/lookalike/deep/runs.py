@@ -20,6 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
+from lookalike.core.machine import processor_name
+from lookalike.core.seeds import integer_seed
 from lookalike.datasets.relevance import RelevanceData
 from lookalike.deep.embedding import embed, first_layer_filters
 from lookalike.deep.images import ArrayImages, batches, load_pixels
@@ -27,13 +31,9 @@ from lookalike.deep.linear_embedding import LEARNING_RATES, join_parts, train_li
 from lookalike.deep.model_io import load_network, save_network
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, NetworkConfiguration, paper, small
 from lookalike.deep.training import PretrainingSettings, RankingSettings, Trained, hold_out, pretrain, train_ranking
-from lookalike.errors import LookalikeError
-from lookalike.evaluation.distances import pair_distances
-from lookalike.evaluation.triplet_files import image_paths
-from lookalike.files import replacing
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
-from lookalike.machine import processor_name
-from lookalike.seeds import integer_seed
+from lookalike.ranking.distances import pair_distances
+from lookalike.studies.finegrained.files import image_paths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,7 @@ SIZES = {"paper": paper, "small": small}
 
 
 class EmbeddingResult(NamedTuple):
-    """What an embedding measured; see `lookalike.evaluation.triplet_files.write_system`."""
+    """What an embedding measured; see `lookalike.studies.finegrained.files.write_system`."""
 
     vectors: Floats
     distances: Floats

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from lookalike.evaluation.statistics import summarise
 from lookalike.exhibits.context import Context
 from lookalike.exhibits.style import title_of
 from lookalike.exhibits.tables import NOT_RUN, Block, Table, make_table, plus_minus
+from lookalike.ranking.statistics import summarise
 
 if TYPE_CHECKING:
     import pandas as pd

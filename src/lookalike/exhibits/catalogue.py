@@ -60,7 +60,7 @@ class Numbers:
     fits: pd.DataFrame | None = None
     """What each fit recorded: ``subset, representation, method, fold, n_steps, cpu_seconds_fit, not_converged``, ..."""
     comparison: pd.DataFrame | None = None
-    """From `lookalike.evaluation.comparison.compare_methods`: OASIS against every other method."""
+    """From `lookalike.ranking.comparison.compare_methods`: OASIS against every other method."""
     rankers: pd.DataFrame | None = None
     """Test mAP of single rankers and of their averages: ``subset, fold, series, n_rankers, ranker, step, map``."""
     bounds: pd.DataFrame | None = None

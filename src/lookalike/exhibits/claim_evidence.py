@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lookalike.evaluation.comparison import CorrectedT, corrected_t_test, holm
 from lookalike.exhibits.compare import K_MAX
 from lookalike.exhibits.context import Context, SubsetInfo
 from lookalike.exhibits.facts import PAPER_OF_TEXT
@@ -19,6 +18,7 @@ from lookalike.exhibits.reference import printed_number
 from lookalike.exhibits.runtime import minutes_of, times_over
 from lookalike.exhibits.style import title_of
 from lookalike.exhibits.tables import p_value, significant
+from lookalike.ranking.comparison import CorrectedT, corrected_t_test, holm
 
 if TYPE_CHECKING:
     import pandas as pd

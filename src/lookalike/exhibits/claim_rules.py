@@ -4,7 +4,7 @@ A rule gets the numbers and a context whose subsets are those that the claim is 
 `FAILS` and `OPEN` and with the figures that it was decided by. A claim about several subsets holds only if it holds on
 all of them, fails as soon as it fails on one, and is open otherwise; what did not converge, as in the papers, and what
 is not traced on a subset are left out. Two methods are held against each other by the intervals of
-`lookalike.evaluation.comparison`; "equal" means that these lie within `MARGIN`.
+`lookalike.ranking.comparison`; "equal" means that these lie within `MARGIN`.
 """
 
 from __future__ import annotations

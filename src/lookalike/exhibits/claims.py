@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.claim_evidence import BY_T, FAILS, HOLDS, MARGIN, OPEN, Finding, traced_schemes
 from lookalike.exhibits.claim_rules import RULES
 from lookalike.exhibits.context import Context

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookalike.evaluation.statistics import summarise
 from lookalike.exhibits.context import Context, SubsetInfo
 from lookalike.exhibits.reference import PRINTED_TABLE, printed_number, reason_in_print
 from lookalike.exhibits.style import title_of
+from lookalike.ranking.statistics import summarise
 
 if TYPE_CHECKING:
     import pandas as pd

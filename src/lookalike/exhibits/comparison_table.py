@@ -1,7 +1,7 @@
 """Is OASIS better than a method? The differences of mean average precision with their intervals, as a table.
 
 The block stands under JMLR Table 4 and draft Table 1 for their columns, and is an exhibit of its own for every method
-that was run. The statistics are those of `lookalike.evaluation.comparison`.
+that was run. The statistics are those of `lookalike.ranking.comparison`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def comparison_table(comparison: pd.DataFrame | None, context: Context) -> Table
     Parameters
     ----------
     comparison : DataFrame or None
-        From `lookalike.evaluation.comparison.compare_methods`, fractions of mAP.
+        From `lookalike.ranking.comparison.compare_methods`, fractions of mAP.
     context : Context
         Its methods and variants are rows, then any other that was compared.
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookalike.evaluation.statistics import summarise
 from lookalike.exhibits.compare import K_MAX, TABLE_METHODS
 from lookalike.exhibits.context import Context, SubsetInfo
 from lookalike.exhibits.panels import (
@@ -44,6 +43,7 @@ from lookalike.exhibits.style import (
     title_of,
 )
 from lookalike.exhibits.tables import STAR
+from lookalike.ranking.statistics import summarise
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import write_table
 from lookalike.exhibits.context import Context
 from lookalike.exhibits.figures import Plot
 from lookalike.exhibits.landmark_montage import MARKS, THUMBNAIL, Mark, thumbnail
 from lookalike.exhibits.reference import ALL_PAPERS
 from lookalike.exhibits.sidecar import write_sidecar
 from lookalike.exhibits.style import GREY, VERMILLION, new_figure, paper_style, save_figure, title_of
-from lookalike.files import write_table
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from lookalike.evaluation.ranking import Rankings
+    from lookalike.ranking.rankings import Rankings
 
 Image = npt.NDArray[np.uint8]
 
@@ -390,7 +390,7 @@ def _draw_legend(figure: Any, context: Context) -> None:
 
 def _read(path: Path) -> Image | None:
     """Pixels of an image; None where it cannot be read."""
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
 
     try:
         return load_rgb(path)

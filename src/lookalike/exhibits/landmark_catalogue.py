@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import compare as compared
 from lookalike.exhibits import landmark_claims as claims
 from lookalike.exhibits import landmark_figures as figures

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.claim_evidence import FAILS, HOLDS, OPEN, Finding
 from lookalike.exhibits.landmark_context import LANDMARKS, PRINTED_CODEBOOKS, Codebook, LandmarkContext
 from lookalike.exhibits.landmark_evidence import (

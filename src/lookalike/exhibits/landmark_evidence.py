@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.evaluation.comparison import LEVEL, clustered_bootstrap, corrected_t_test, holm
+from lookalike.core.seeds import generator
 from lookalike.exhibits.claim_evidence import FAILS, HOLDS, LEFT_OUT, OPEN, Finding, together, within
 from lookalike.exhibits.landmark_context import (
     LANDMARKS,
@@ -32,7 +32,7 @@ from lookalike.exhibits.landmark_context import (
 from lookalike.exhibits.landmark_figures import ALIKE, method_of_learner
 from lookalike.exhibits.landmark_tables import MEAN, NONZEROS, QUANTITIES
 from lookalike.exhibits.runtime import TRAIN_TIME, times_over
-from lookalike.seeds import generator
+from lookalike.ranking.comparison import LEVEL, clustered_bootstrap, corrected_t_test, holm
 
 if TYPE_CHECKING:
     import pandas as pd

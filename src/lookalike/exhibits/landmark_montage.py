@@ -80,7 +80,7 @@ class MontageMaterial:
     relevance: pd.DataFrame
     """``query``, ``image_id``, ``relevance``."""
     results: pd.DataFrame
-    """From `lookalike.evaluation.landmark_files.read_top_images`, of two methods: the first images of every ranking."""
+    """From `lookalike.studies.landmark.files.read_top_images`, of two methods: the first images of every ranking."""
 
 
 class _Choice(NamedTuple):
@@ -322,7 +322,7 @@ def _draw_legend(figure: Any, context: LandmarkContext) -> None:
 
 
 def _load(material: MontageMaterial, paths: Mapping[int, str], image_id: int) -> Image:
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
 
     return load_rgb(material.root / paths[image_id])
 

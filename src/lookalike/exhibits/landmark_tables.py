@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lookalike.evaluation.statistics import summarise
 from lookalike.exhibits import compare as compared
 from lookalike.exhibits.landmark_context import PAPER, PRINTED_METHOD, TABLE_METHODS, Codebook, LandmarkContext
 from lookalike.exhibits.reference import printed_number, reason_in_print
@@ -26,6 +25,7 @@ from lookalike.exhibits.tables import (
     plus_minus,
     significant,
 )
+from lookalike.ranking.statistics import summarise
 
 if TYPE_CHECKING:
     import pandas as pd

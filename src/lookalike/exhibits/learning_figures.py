@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookalike.evaluation.statistics import summarise
 from lookalike.exhibits.context import Context, SubsetInfo
 from lookalike.exhibits.facts import PAPER_OF_TEXT
 from lookalike.exhibits.figures import CURVE_COLUMNS, Plot, curve_point, draw_euclidean, hollow
@@ -34,6 +33,7 @@ from lookalike.exhibits.panels import (
 )
 from lookalike.exhibits.reference import printed_number
 from lookalike.exhibits.style import BLUE, GREY, LOOKS, ORANGE, VERMILLION, Look, looks_of, paper_style, title_of
+from lookalike.ranking.statistics import summarise
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,7 +1,7 @@
 """What people think of the images that OASIS finds: precision by their ratings, by rank and by query.
 
 These are JMLR Figures 3B, 3C and 3D, Figure 7 of the draft and NIPS Figure 1a. The numbers are those of
-`lookalike.ratings.statistics`; what the figures are called and what their captions say is in
+`lookalike.studies.human.statistics`; what the figures are called and what their captions say is in
 `lookalike.exhibits.rating_catalogue`.
 """
 
@@ -72,7 +72,7 @@ HUMAN, PALE = Look(BLUE, "s"), "#bcd3e6"
 
 @dataclass(frozen=True)
 class RatingNumbers:
-    """What the figures are drawn from; each table as `lookalike.ratings.statistics` makes it."""
+    """What the figures are drawn from; each table as `lookalike.studies.human.statistics` makes it."""
 
     mean_curve: pd.DataFrame
     """``k, precision, standard_error, standard_error_queries``."""
@@ -101,13 +101,13 @@ def rating_numbers(ratings: pd.DataFrame) -> RatingNumbers:
     Parameters
     ----------
     ratings : DataFrame
-        From `lookalike.ratings.collect.read_ratings` or `lookalike.ratings.panel.simulated_panel`.
+        From `lookalike.studies.human.collect.read_ratings` or `lookalike.studies.human.panel.simulated_panel`.
 
     Returns
     -------
     RatingNumbers
     """
-    from lookalike.ratings import statistics
+    from lookalike.studies.human import statistics
 
     summary = statistics.summary(ratings)
     return RatingNumbers(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.lbp_example import draw_lbp_example, example_patch
 from lookalike.exhibits.sidecar import write_sidecar
 from lookalike.exhibits.style import BLUE, GREY, VERMILLION, new_figure, paper_style, save_figure
@@ -182,7 +182,7 @@ class Material:
 
     def load(self, path: str) -> Image:
         """Return the pixels of one image of the manifest."""
-        from lookalike.datasets.images import load_rgb
+        from lookalike.core.images import load_rgb
 
         return load_rgb(self.root / path)
 

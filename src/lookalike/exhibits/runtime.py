@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lookalike.evaluation.statistics import summarise
 from lookalike.exhibits import compare as compared
 from lookalike.exhibits.context import Context, SubsetInfo
 from lookalike.exhibits.reference import printed_number, reason_in_print
@@ -26,6 +25,7 @@ from lookalike.exhibits.tables import (
     significant,
     without_number,
 )
+from lookalike.ranking.statistics import summarise
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lookalike.files import write_json
+from lookalike.core.files import write_json
 
 
 def write_sidecar(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lookalike.files import replacing
+from lookalike.core.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.claim_evidence import FAILS, HOLDS, OPEN
 from lookalike.exhibits.tables import NOT_RUN, Block, Table, make_table
 from lookalike.exhibits.triplet_context import (

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lookalike.evaluation.comparison import LEVEL, holm
 from lookalike.exhibits.claim_evidence import FAILS, HOLDS, OPEN, within
 from lookalike.exhibits.tables import NOT_RUN
 from lookalike.exhibits.triplet_context import (
@@ -24,6 +23,7 @@ from lookalike.exhibits.triplet_context import (
     TripletContext,
 )
 from lookalike.exhibits.triplet_values import Measured, Values, measured, named_alike
+from lookalike.ranking.comparison import LEVEL, holm
 
 if TYPE_CHECKING:
     import pandas as pd

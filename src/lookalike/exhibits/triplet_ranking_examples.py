@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.figures import Plot
 from lookalike.exhibits.galleries import class_name
 from lookalike.exhibits.landmark_montage import THUMBNAIL, Mark

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.figures import Plot
 from lookalike.exhibits.landmark_montage import THUMBNAIL, Mark, thumbnail
 from lookalike.exhibits.style import BLACK, BLUE, ORANGE, VERMILLION, new_figure, paper_style
@@ -91,7 +91,7 @@ class PictureMaterial:
         LookalikeError
             When the manifest has no such image or its file cannot be read.
         """
-        from lookalike.datasets.images import load_rgb
+        from lookalike.core.images import load_rgb
 
         return thumbnail(load_rgb(self.root / self.file_of(image_id)), side)[0]
 
@@ -112,7 +112,7 @@ class PictureMaterial:
         LookalikeError
             As of `load`.
         """
-        from lookalike.datasets.images import load_rgb
+        from lookalike.core.images import load_rgb
 
         pixels = load_rgb(self.root / self.file_of(image_id))
         edge = min(pixels.shape[:2])

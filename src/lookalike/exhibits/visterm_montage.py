@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.style import GREY, new_figure, paper_style
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json, replacing, write_table
 from lookalike.exhibits import compare as compared
 from lookalike.exhibits.catalogue import EXHIBITS, Exhibit, Numbers
 from lookalike.exhibits.context import Context
@@ -22,7 +23,6 @@ from lookalike.exhibits.runtime import TRAIN_TIME
 from lookalike.exhibits.sidecar import write_sidecar
 from lookalike.exhibits.style import save_figure, title_of
 from lookalike.exhibits.tables import STAR, Table, markdown_table, plus_minus, significant, without_number
-from lookalike.files import read_json, replacing, write_table
 
 if TYPE_CHECKING:
     import pandas as pd

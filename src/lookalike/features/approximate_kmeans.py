@@ -22,11 +22,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
+from lookalike.core.seeds import generator
 from lookalike.features._word_index import BATCH, IndexSettings, WordIndex
 from lookalike.features.keypoints import N_FEATURES, as_vectors, load_descriptors, load_keypoint_index
-from lookalike.files import replacing
-from lookalike.seeds import generator
 
 __all__ = ["IndexSettings", "clear_checkpoint", "train_words"]
 

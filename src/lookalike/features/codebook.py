@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.features._clustering import cluster, one_thread
 from lookalike.features.descriptors import describe, normalise, read_block_index, read_blocks
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
@@ -55,7 +55,7 @@ class Describer(ABC):
     title : str
         How tables call it.
     distance : {"l1", "l2", "chi2", "cosine"}
-        Distance that its vectors are compared by, see `lookalike.evaluation.distances`.
+        Distance that its vectors are compared by, see `lookalike.ranking.distances`.
     needs_fit : bool
         Whether `fit` learns from images (a codebook, a mixture) and must come before `describe`.
     longest_side : int
@@ -134,7 +134,7 @@ class Describer(ABC):
         Parameters
         ----------
         image : ndarray of shape (height, width, 3), uint8
-            RGB; grey images come with three equal channels (`lookalike.datasets.images.load_rgb`).
+            RGB; grey images come with three equal channels (`lookalike.core.images.load_rgb`).
 
         Returns
         -------
@@ -292,7 +292,7 @@ def describe_files(
     n_threads : int, default=1
         Images described at a time; the vectors do not depend on it.
     progress : callable, optional
-        Called with the number of images done and their total, see `lookalike.workflow_log.progress_lines`.
+        Called with the number of images done and their total, see `lookalike.core.job_log.progress_lines`.
     out : ndarray of shape (len(paths), n_dimensions), float32, optional
         Where to write, such as a memory map.
 
@@ -312,7 +312,7 @@ def describe_files(
     """
     import faiss
 
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
     from lookalike.features._clustering import one_thread
 
     shape = (len(paths), describer.n_dimensions)

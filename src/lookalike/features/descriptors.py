@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
 from lookalike.features import lbp, pyramid
-from lookalike.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,7 +210,7 @@ def describe_shard(
     LookalikeError
         When an image cannot be read, or has another size than in the manifest.
     """
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
 
     describer = BlockDescriber(palette)
     sizes = list(zip(manifest_rows["width"].astype(int), manifest_rows["height"].astype(int), strict=True))

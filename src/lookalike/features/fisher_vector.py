@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.features._dense_sift import DenseSift, dense_descriptors, sample_descriptors, textured
 from lookalike.features.describers import Describer
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
 from lookalike.features.descriptors import shard_of
-from lookalike.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,7 +201,7 @@ def extract_shard(
     LookalikeError
         When an image cannot be read, or has another size than in the manifest.
     """
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
 
     rows = shard_of(manifest, shard, n_shards)
     sizes = list(zip(rows["width"].astype(int), rows["height"].astype(int), strict=True))

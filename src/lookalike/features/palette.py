@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import generator
 from lookalike.features._clustering import cluster
-from lookalike.seeds import generator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ def pool_pixels(
     LookalikeError
         When the pool is empty or one of its images cannot be read.
     """
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
 
     rows = manifest[manifest["image_id"].isin(pool["image_id"])]
     if not len(rows):

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.features._clustering import cluster
 from lookalike.features._dense_sift import DenseSift, dense_descriptors, sample_descriptors
 from lookalike.features.describers import Describer

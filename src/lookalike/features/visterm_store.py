@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
-from lookalike.files import write_array
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import write_array
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
 from lookalike.features._word_index import BATCH, IndexSettings, WordIndex
 from lookalike.features.keypoints import as_vectors, load_keypoints
-from lookalike.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -184,7 +184,7 @@ class OnlineLearner(SimilarityLearner):
         Every number of steps is scored by the model that a fit of so many steps gives, its projection included.
         """
         # the ranking is asked for here only: its module is a reader of learners
-        from lookalike.evaluation.ranking import rank_leave_one_out
+        from lookalike.ranking.rankings import rank_leave_one_out
 
         held_out = held_out_rows(y, self.validation_fraction, np.random.default_rng([seed, 1]))
         seen, labels = X[held_out], y[held_out]

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.learners._oasis_kernels import permute_square
 from lookalike.learners.look_ahead import Rows
 

@@ -2,7 +2,7 @@
 
 The paper mixes twenty-seven "features", each with a setting and a distance of its own, some of them learned from
 annotated images, and learns the weights from rated triplets. Here a `Component` is vectors with a distance; where they
-come from is said in `lookalike.evaluation.triplet_systems`. `select_l1` gives the features that `L1HashKPCA` hashes.
+come from is said in `lookalike.studies.finegrained.systems`. `select_l1` gives the features that `L1HashKPCA` hashes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Component(NamedTuple):
     vectors : ndarray of shape (n, d), float32
         A row per image.
     distance : {"l1", "l2", "chi2", "cosine"}
-        As in `lookalike.evaluation.distances`. For ``chi2``, vectors with negative values are split into their positive
+        As in `lookalike.ranking.distances`. For ``chi2``, vectors with negative values are split into their positive
         and their negative part, because it compares amounts.
     """
 
@@ -54,7 +54,7 @@ def component_distances(
     ndarray of shape (n, number of components), float64
     """
     # the distances are asked for here only: their module is a reader of learners
-    from lookalike.evaluation.distances import distances_of_rows
+    from lookalike.ranking.distances import distances_of_rows
 
     left, right = np.asarray(left_rows, dtype=np.int64), np.asarray(right_rows, dtype=np.int64)
     table = np.empty((len(left), len(components)))

@@ -19,8 +19,8 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.errors import LookalikeError
-from lookalike.files import read_json, write_array, write_json
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json, write_array, write_json
 from lookalike.learners._oasis_kernels import HEAD_BYTES, oasis_steps
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.look_ahead import BLOCK, LookAhead, Rows

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.errors import LookalikeError
-from lookalike.files import read_json, replacing, write_json
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json, replacing, write_json
 from lookalike.learners.registry import MODULES, learner_class
 
 FORMAT_VERSION = 1

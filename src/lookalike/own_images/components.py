@@ -36,8 +36,8 @@ def fit_components(vectors: Vectors, seed: int) -> Arrays:
         return {}
     from sklearn.decomposition import PCA
 
+    from lookalike.core.seeds import generator
     from lookalike.features._clustering import one_thread
-    from lookalike.seeds import generator
 
     order = generator(seed, "own images", "components").permutation(len(vectors))
     chosen = vectors[np.sort(order[:_MOST_ROWS])]

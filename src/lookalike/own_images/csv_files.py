@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.core.seeds import integer_seed
 from lookalike.own_images.describing import Arrays, Progress, Representation, Vectors, counting
-from lookalike.seeds import integer_seed
 
 if TYPE_CHECKING:
     from lookalike.features.describers import Describer
@@ -73,7 +73,7 @@ class Described(Representation):
                 setattr(self.describer, name, arrays[name] if arrays[name].ndim else float(arrays[name]))
 
     def _learn(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, jobs: int, progress: Progress) -> None:
-        from lookalike.datasets.images import load_rgb
+        from lookalike.core.images import load_rgb
 
         if self.describer.needs_fit:
             images = (load_rgb(path) for path in paths)
@@ -83,7 +83,7 @@ class Described(Representation):
             )
 
     def _describe(self, paths: Sequence[Path]) -> Vectors:
-        from lookalike.datasets.images import load_rgb
+        from lookalike.core.images import load_rgb
 
         return np.stack([self.describer.describe(load_rgb(path)) for path in paths])
 

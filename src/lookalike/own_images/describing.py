@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.core.seeds import generator
 from lookalike.own_images.vector_cache import VectorCache, read_arrays, write_part
-from lookalike.seeds import generator
 
 Item = TypeVar("Item")
 Arrays = dict[str, npt.NDArray[Any]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,7 @@ def compare_on_labels(
     LookalikeError
         When no class has two images.
     """
-    from lookalike.evaluation.ranking import rank_leave_one_out
+    from lookalike.ranking.rankings import rank_leave_one_out
 
     if len(labels) < 2 or np.unique(labels, return_counts=True)[1].max() < 2:
         raise LookalikeError("no class has two images that can be evaluated: give more labelled images")
@@ -151,7 +151,7 @@ def _table(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    from lookalike.seeds import generator
+    from lookalike.core.seeds import generator
 
     first = next(iter(values.values()))
     groups = np.arange(len(first)) if groups is None else groups

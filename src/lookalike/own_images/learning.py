@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import generator, integer_seed
 from lookalike.learners.registry import MODULES, learner_class
-from lookalike.seeds import generator, integer_seed
 
 Integers = npt.NDArray[np.int32]
 Vectors = Any

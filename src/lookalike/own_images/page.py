@@ -11,8 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lookalike.errors import LookalikeError
-from lookalike.files import replacing
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +124,7 @@ def _sha256(path: Path) -> str:
 def _thumbnail(path: Path, side: int) -> Picture:
     from PIL import Image
 
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
 
     try:
         picture: Any = Image.fromarray(load_rgb(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.own_images.dense import Described
 from lookalike.own_images.describing import Arrays, Representation
 from lookalike.own_images.visterms import VISTERMS, Visterms

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.own_images.image_set import ImageSet
 
 TRAIN, HELD_OUT = "train", "held-out"
@@ -34,8 +34,8 @@ def choose_roles(found: ImageSet, hold_out: float, seed: int) -> npt.NDArray[np.
     LookalikeError
         When nothing can be learned from what is there, or nothing is left to learn from.
     """
+    from lookalike.core.seeds import generator
     from lookalike.learners._online import held_out_rows
-    from lookalike.seeds import generator
 
     roles = np.full(len(found.images), TRAIN, dtype="U8")
     rng = generator(seed, "own images", "held out")

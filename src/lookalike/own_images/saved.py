@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.own_images.model_file import FORMAT, FORMAT_VERSION, read_header, read_model, write_model
 from lookalike.own_images.roles import TRAIN
 from lookalike.own_images.said import ABOUT, check_said

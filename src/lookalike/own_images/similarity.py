@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.own_images.components import fit_components, onto_components
 from lookalike.own_images.describing import Progress, Representation, Vectors
 from lookalike.own_images.image_set import ImageSet, distinct

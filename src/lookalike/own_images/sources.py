@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.own_images.image_set import COLUMNS, MIN_SIDE, ImageSet, Progress, distinct, with_reasons
 from lookalike.own_images.tables import Table, read_labels, read_triplets
 

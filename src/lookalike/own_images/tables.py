@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.own_images.csv_files import read_csv
 from lookalike.own_images.image_set import COLUMNS, MIN_SIDE, ImageSet, Progress, distinct, with_reasons
 
@@ -183,7 +183,7 @@ def _look_at_files(
     root: Path, paths: Sequence[str], n_threads: int, progress: Progress | None
 ) -> tuple[list[tuple[str, str, int, int]], list[tuple[str, str]]]:
     """Decode files; return (path, sha256, width, height) of usable ones, and (path, reason) of the others."""
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
 
     def look(path: str) -> tuple[str, str, int, int] | tuple[str, str]:
         try:

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from lookalike.errors import LookalikeError
-from lookalike.files import replacing
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
 
 Vectors = Any
 """CSR matrix or ndarray: a row an image."""

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import generator, integer_seed
 from lookalike.own_images.describing import Arrays, Progress, Representation, Vectors, counting, thread_pool
-from lookalike.seeds import generator, integer_seed
 
 Image = npt.NDArray[np.uint8]
 
@@ -115,7 +115,7 @@ class Visterms(Representation):
 
     def _prepare(self, path: Path) -> Image:
         """Read an image and bring it to a size at which it has blocks."""
-        from lookalike.datasets.images import load_rgb
+        from lookalike.core.images import load_rgb
         from lookalike.features.describers import fit_within, resize
 
         image = fit_within(load_rgb(path), self.longest_side)

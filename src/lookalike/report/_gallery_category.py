@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.evaluation.ranking import Rankings
 from lookalike.exhibits.galleries import class_name
 from lookalike.exhibits.style import title_of
+from lookalike.ranking.rankings import Rankings
 from lookalike.report._gallery_files import Pictures, StudyFolder
 from lookalike.report._gallery_model import (
     Candidate,

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.report._gallery_model import Box, GallerySettings, Picture
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class StudyFolder:
     @cached_property
     def manifest(self) -> pd.DataFrame:
         """``image_id``, ``path``, ``label``, ``bytes``, ``width``, ``height`` of its images."""
-        from lookalike.files import read_table
+        from lookalike.core.files import read_table
 
         table: pd.DataFrame = read_table(self.folder / "manifest.parquet")
         return table
@@ -137,7 +137,7 @@ class Pictures:
     def _make(self, image_id: int) -> Picture | None:
         from PIL import Image
 
-        from lookalike.datasets.images import load_rgb
+        from lookalike.core.images import load_rgb
 
         try:
             picture = Image.fromarray(load_rgb(self._root / self._paths[image_id]))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.core.files import read_table
 from lookalike.exhibits.galleries import class_name
 from lookalike.exhibits.triplet_context import (
     CONVNET,
@@ -23,7 +24,6 @@ from lookalike.exhibits.triplet_context import (
     system_title,
 )
 from lookalike.exhibits.triplet_ranking_examples import rankings_of
-from lookalike.files import read_table
 from lookalike.report._gallery_files import Pictures, StudyFolder
 from lookalike.report._gallery_model import (
     Candidate,

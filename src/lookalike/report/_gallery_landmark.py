@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.evaluation.landmark_rankings import RELEVANCE, LandmarkRankings
+from lookalike.core.files import read_table
 from lookalike.exhibits.landmark_context import landmark_title
 from lookalike.exhibits.landmark_montage import montage_methods
 from lookalike.exhibits.style import title_of
-from lookalike.files import read_table
 from lookalike.report._gallery_files import Pictures, StudyFolder, json_object
 from lookalike.report._gallery_model import (
     Candidate,
@@ -30,6 +29,7 @@ from lookalike.report._gallery_model import (
     told_choice,
     told_score,
 )
+from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings
 
 SAME, OTHER = Kind("same", "✓", "this landmark"), Kind("other", "✗", "something else")
 JUNK = Kind("junk", "–", "junk, not counted")

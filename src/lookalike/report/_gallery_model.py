@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lookalike.seeds import generator
+from lookalike.core.seeds import generator
 
 RANDOM, GAIN, LOSS = "drawn at random", "largest gain", "largest loss"
 LEAST_GAIN, LEAST_LOSS = "smallest gain", "smallest loss"

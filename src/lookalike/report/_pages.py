@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.report._made import Fact, Provenance
 from lookalike.report._pictures import Picture, Pictures
 from lookalike.report._tables import Grid, Paragraph, comparison_grid, frame_grid, read_markdown

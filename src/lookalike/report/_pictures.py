@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 LONGEST_SIDE = 1600
 """Pixels of the longest side of a montage."""

@@ -137,7 +137,7 @@ def _table(exhibit: Exhibit) -> Any:
     """The figure's CSV; None where there is none."""
     import pandas as pd
 
-    from lookalike.errors import LookalikeError
+    from lookalike.core.errors import LookalikeError
 
     try:
         return exhibit.table()

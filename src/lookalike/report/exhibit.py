@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json
 from lookalike.exhibits.compare import AGREES, COLUMNS, HIGHER, LOWER, NO_PRINTED_VALUE, NOT_COMPARABLE
-from lookalike.files import read_json
 from lookalike.report.papers import planned_exhibits
 from lookalike.report.provenance import project_path
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.report._gallery_files import StudyFolder
 from lookalike.report._gallery_model import RANDOM, DatasetGallery, GallerySettings
 

@@ -1,6 +1,6 @@
 """What made a number: the job that wrote its file, and all jobs before it, back to the images.
 
-Jobs leave records beside their logs (`lookalike.job_record`). A job rests on another where it reads what the other
+Jobs leave records beside their logs (`lookalike.core.job_record`). A job rests on another where it reads what the other
 made: the same file, a file in a folder that the other made, or a folder in which the other made a file. Rules that run
 no script of ours leave no record, nor do jobs of before there were any; what no record tells is counted, not guessed.
 """
@@ -18,8 +18,8 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from lookalike.files import read_json
-from lookalike.job_record import SUFFIX
+from lookalike.core.files import read_json
+from lookalike.core.job_record import SUFFIX
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lookalike.errors import LookalikeError
-from lookalike.files import replacing
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
 from lookalike.report._gallery_model import RANDOM, DatasetGallery, Kind, Picture, Query
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.claims import COLUMNS as CLAIM_COLUMNS
 from lookalike.exhibits.landmark_catalogue import GROUP as LANDMARKS
 from lookalike.exhibits.landmark_context import PAPER as SOML

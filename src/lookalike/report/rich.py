@@ -7,7 +7,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lookalike
-from lookalike.files import replacing
+from lookalike.core.files import replacing
 from lookalike.report import _claims, _made, _pages
 from lookalike.report._pictures import Pictures
 from lookalike.report._tables import frame_grid

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets.class_triplets import ClassTripletSettings, make_class_triplets
 from lookalike.datasets.rated_triplets import RatedTriplets
-from lookalike.errors import LookalikeError
 from lookalike.features.pyramid import is_large_enough
 
 SIDE = 200

@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json
 from lookalike.datasets import fetch
 from lookalike.datasets.fetch import (
     fetch_archive,
@@ -26,8 +28,6 @@ from lookalike.datasets.fetch import (
     unpacked_folder,
 )
 from lookalike.datasets.sources import Archive
-from lookalike.errors import LookalikeError
-from lookalike.files import read_json
 
 CONTENT = np.random.default_rng(0).bytes(3_500_000)
 MD5 = hashlib.md5(CONTENT).hexdigest()

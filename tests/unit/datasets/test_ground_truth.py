@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets.ground_truth import (
     LISTS,
     OXFORD_LANDMARKS,
@@ -21,7 +22,6 @@ from lookalike.datasets.ground_truth import (
     read_lists,
     write_ground_truth,
 )
-from lookalike.errors import LookalikeError
 
 ELEVEN = list(OXFORD_LANDMARKS)
 

@@ -15,13 +15,13 @@ from threading import Thread
 
 import pytest
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json
 from lookalike.datasets import locate
 from lookalike.datasets.fetch import fetch_archive, put_in_place
 from lookalike.datasets.locate import obtain_landmarks, own_landmarks, why_landmarks_not_obtainable
 from lookalike.datasets.sources import Archive, load_archives
 from lookalike.datasets.unpack import unpack_tar
-from lookalike.errors import LookalikeError
-from lookalike.files import read_json
 
 RESOURCES = Path(__file__).resolve().parents[3] / "workflow" / "resources"
 FILES = {

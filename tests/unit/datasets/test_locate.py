@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets import locate
 from lookalike.datasets.locate import listing_fingerprint, obtain_archive, remove_other_drawings
 from lookalike.datasets.sources import Archive, load_archives
-from lookalike.errors import LookalikeError
 
 RESOURCES = Path(__file__).resolve().parents[3] / "workflow" / "resources"
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_manifests import manifest_of
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets.pool import draw_codebook_pool
-from lookalike.errors import LookalikeError
 
 CLASSES = {
     "001.cat": {"ok": 90, "too_small": 3},

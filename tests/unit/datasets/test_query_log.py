@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets.query_log import QueryLog
-from lookalike.errors import LookalikeError
 
 
 def dense(log: QueryLog) -> np.ndarray:

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_releases import HEADER, Row, draw, draw_triplet, sound_release, two_rows, write_csv
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table
 from lookalike.datasets.rated_triplets import RatedTriplets, read_release
 from lookalike.datasets.relevance import RelevanceData
-from lookalike.errors import LookalikeError
-from lookalike.files import read_table
 
 
 def reasons(release: RatedTriplets) -> dict[str, int]:

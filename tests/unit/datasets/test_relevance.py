@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets.relevance import RelevanceData
-from lookalike.errors import LookalikeError
 
 IDS = [7, 3, 9, 4]
 LABELS = ["cat", "cat", "dog", "cat"]

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table, write_table
 from lookalike.datasets.scan import STATUSES, scan_folder, summary
 from lookalike.datasets.subsets import resolve_subset
-from lookalike.errors import LookalikeError
-from lookalike.files import read_table, write_table
 
 LARGE = (300, 200)
 

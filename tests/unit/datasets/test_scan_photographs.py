@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets.scan import scan_folder, scan_photographs, summary
-from lookalike.errors import LookalikeError
 
 
 def picture(path: Path, size: tuple[int, int] = (64, 48)) -> Path:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets.sources import load_archives
-from lookalike.errors import LookalikeError
 
 RESOURCES = Path(__file__).resolve().parents[3] / "workflow" / "resources"
 GOOD = "x: {url: u, filename: f, size: 1, md5: m, top_folder: t, page: p}\n"

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_manifests import manifest_of
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets.pool import draw_codebook_pool
 from lookalike.datasets.splits import make_splits
-from lookalike.errors import LookalikeError
 
 PAPER: dict[str, Any] = {"n_folds": 5, "n_train": 40, "n_test": 25, "n_validation": 8, "seed": 0, "subset": "toy"}
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from made_manifests import manifest_of
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets.subsets import (
     class_labels,
     keep_large_enough,
@@ -17,7 +18,6 @@ from lookalike.datasets.subsets import (
     resolve_subset,
     usable_counts,
 )
-from lookalike.errors import LookalikeError
 
 RESOURCES = Path(__file__).resolve().parents[3] / "workflow" / "resources"
 CLASSES = {

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table
 from lookalike.datasets import _materials as materials
 from lookalike.datasets import synthetic
 from lookalike.datasets._plans import DIFFICULTY, category_of
@@ -28,9 +30,7 @@ from lookalike.datasets.synthetic import (
     write_latents,
     write_odd_files,
 )
-from lookalike.errors import LookalikeError
 from lookalike.features.pyramid import is_large_enough
-from lookalike.files import read_table
 
 SMALL = SyntheticCategories(n_classes=3, images_per_class=4, width=128, height=96, n_clutter=2, seed=5)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets._landmark_models import landmark
 from lookalike.datasets._landmark_plans import relevance_of
 from lookalike.datasets._landmark_views import Camera, Occluder, Visibility, measure, quad
@@ -30,7 +31,6 @@ from lookalike.datasets.synthetic_landmarks import (
     write_ground_truth_files,
     write_images,
 )
-from lookalike.errors import LookalikeError
 
 SPEC = SyntheticLandmarks(
     n_landmarks=2, images_per_landmark=10, n_distractors=4, width=160, height=120, difficulty=0.7, seed=4

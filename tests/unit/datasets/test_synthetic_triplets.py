@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
+from lookalike.core.seeds import generator
 from lookalike.datasets._triplet_factors import FACTORS, category_of, draw_factors, draw_nuisance, relevance_of
 from lookalike.datasets._triplet_scenes import paint
-from lookalike.datasets.images import load_rgb
 from lookalike.datasets.rated_triplets import read_release
 from lookalike.datasets.synthetic_triplets import (
     SyntheticTriplets,
@@ -22,8 +24,6 @@ from lookalike.datasets.synthetic_triplets import (
     write_images,
     write_ratings,
 )
-from lookalike.errors import LookalikeError
-from lookalike.seeds import generator
 
 SMALL = SyntheticTriplets(
     n_categories=5,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets.unpack import unpack_tar
-from lookalike.errors import LookalikeError
 
 
 def member(name: str, content: bytes = b"content", **fields: object) -> tuple[tarfile.TarInfo, bytes]:

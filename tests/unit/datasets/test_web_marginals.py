@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table, write_table
 from lookalike.datasets import web_marginals
 from lookalike.datasets.query_log import QueryLog
 from lookalike.datasets.web_marginals import measure_marginals, write_marginals
 from lookalike.datasets.web_simulation import WebSimulation
-from lookalike.errors import LookalikeError
 from lookalike.features.visterm_store import VistermStore, write_store
-from lookalike.files import read_table, write_table
 
 # query 0: images 0 1 2; query 1: images 2 3; query 2: image 4; query 3: images 0 2
 QUERY, IMAGE = [0, 0, 0, 1, 1, 2, 3, 3], [0, 1, 2, 2, 3, 4, 0, 2]

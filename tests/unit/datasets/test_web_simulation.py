@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from lookalike.core.errors import LookalikeError
 from lookalike.datasets import _web_kernels as kernels
 from lookalike.datasets import web_simulation
 from lookalike.datasets._web_log import WebLog, calibrate
 from lookalike.datasets.web_simulation import WebSimulation, warm_up
-from lookalike.errors import LookalikeError
 from lookalike.features.visterm_store import VistermStore
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS

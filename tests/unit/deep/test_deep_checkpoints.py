@@ -10,11 +10,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
+from lookalike.core.errors import LookalikeError  # noqa: E402
 from lookalike.deep import checkpoints  # noqa: E402
 from lookalike.deep.checkpoints import Checkpoint, pack, unpack  # noqa: E402
 from lookalike.deep.curves import Curve  # noqa: E402
 from lookalike.deep.settings import PretrainingSettings, RankingSettings  # noqa: E402
-from lookalike.errors import LookalikeError  # noqa: E402
 
 STATE = {"step": 3, "weights": torch.arange(5.0), "curve": [{"loss": math.inf}], "best": None}
 

@@ -13,10 +13,10 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make test i
 from made_networks import N, labels, pixels, relevance  # noqa: E402
 from PIL import Image  # noqa: E402
 
+from lookalike.core.files import read_json, write_table  # noqa: E402
 from lookalike.deep import __main__ as command  # noqa: E402
 from lookalike.deep.model_io import load_network  # noqa: E402
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork  # noqa: E402
-from lookalike.files import read_json, write_table  # noqa: E402
 
 FAST = ["--device", "cpu", "--steps", "3", "--validation-interval", "2", "--held-out", "0.34", "--shift", "2"]
 

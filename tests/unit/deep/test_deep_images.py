@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make test i
 
 from PIL import Image  # noqa: E402
 
+from lookalike.core.errors import LookalikeError  # noqa: E402
 from lookalike.deep.images import ArrayImages, FileImages, batches, fetch, load_pixels, load_square  # noqa: E402
-from lookalike.errors import LookalikeError  # noqa: E402
 
 RANDOM = np.random.default_rng(0)
 

@@ -10,10 +10,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
+from lookalike.core.errors import LookalikeError  # noqa: E402
 from lookalike.deep.embedding import embed  # noqa: E402
 from lookalike.deep.model_io import load_network, read_about, save_network  # noqa: E402
 from lookalike.deep.network import SMALL, ClassificationNetwork, DeepRankingNetwork, small  # noqa: E402
-from lookalike.errors import LookalikeError  # noqa: E402
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (5, 64, 64, 3), dtype=np.uint8)
 

@@ -12,6 +12,7 @@ from PIL import Image
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
+from lookalike.core.errors import LookalikeError  # noqa: E402
 from lookalike.datasets.relevance import RelevanceData  # noqa: E402
 from lookalike.deep.model_io import load_network, read_about  # noqa: E402
 from lookalike.deep.runs import (  # noqa: E402
@@ -22,8 +23,7 @@ from lookalike.deep.runs import (  # noqa: E402
     sampler_arguments,
     stored_pixels,
 )
-from lookalike.errors import LookalikeError  # noqa: E402
-from lookalike.evaluation.distances import pair_distances  # noqa: E402
+from lookalike.ranking.distances import pair_distances  # noqa: E402
 
 TRAINING = {"n_steps": 2, "batch": 4, "learning_rate": 0.01, "validation_interval": 1}
 SAMPLING = {"out_of_class": 0.2, "weighted": True, "capacity": None, "positive_threshold": None}

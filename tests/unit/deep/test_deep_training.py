@@ -18,6 +18,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make test i
 from made_networks import PER_CLASS, N, labels, pixels, relevance, sampler, source, tiny  # noqa: E402
 from PIL import Image  # noqa: E402
 
+from lookalike.core.errors import LookalikeError  # noqa: E402
 from lookalike.deep import devices  # noqa: E402
 from lookalike.deep.network import DeepRankingNetwork  # noqa: E402
 from lookalike.deep.ranking import Objective  # noqa: E402
@@ -30,7 +31,6 @@ from lookalike.deep.training import (  # noqa: E402
     pretrain,
     train_ranking,
 )
-from lookalike.errors import LookalikeError  # noqa: E402
 
 PRETRAINING = PretrainingSettings(n_steps=60, batch=12, learning_rate=0.02, validation_interval=20)
 RANKING = RankingSettings(n_steps=40, batch=8, learning_rate=0.05, validation_interval=10, gap=0.3)

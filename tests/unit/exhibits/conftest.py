@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lookalike.core.files import read_table
 from lookalike.exhibits.catalogue import Numbers
 from lookalike.exhibits.context import Context, SubsetInfo
 from lookalike.exhibits.reference import load
-from lookalike.files import read_table
 
 RESOURCE = Path(__file__).resolve().parents[3] / "workflow" / "resources" / "reference-values.csv"
 VAR10 = SubsetInfo("var10", "Var10", 10, {"oasis-jmlr-2010": "classes=10", "oasis-2009-draft": "var10"})

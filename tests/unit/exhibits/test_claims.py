@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.catalogue import EXHIBITS, Numbers
 from lookalike.exhibits.claim_rules import FAILS, HOLDS, OPEN, RULES
 from lookalike.exhibits.claims import CLAIM_COLUMNS, OTHER_CLASSES, claims_table, decide

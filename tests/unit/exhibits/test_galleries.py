@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from lookalike.errors import LookalikeError
-from lookalike.evaluation.ranking import Rankings
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json, read_table
 from lookalike.exhibits.galleries import (
     COLUMNS,
     GALLERIES,
@@ -21,7 +21,7 @@ from lookalike.exhibits.galleries import (
     gallery_caption,
     write_gallery,
 )
-from lookalike.files import read_json, read_table
+from lookalike.ranking.rankings import Rankings
 
 BEST = GALLERIES["oasis-jmlr-2010", "table2"]
 WORST = GALLERIES["oasis-jmlr-2010", "table3"]

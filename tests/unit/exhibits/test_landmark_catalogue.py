@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from landmark_numbers import CLAIMS, LANDMARKS, METHODS, demo, made_fits, made_montage, made_numbers, missing, oxford
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table
 from lookalike.exhibits.compare import COLUMNS
 from lookalike.exhibits.landmark_catalogue import (
     LANDMARK_FIGURES,
@@ -22,7 +23,6 @@ from lookalike.exhibits.landmark_catalogue import (
     write_landmark_exhibits,
 )
 from lookalike.exhibits.write import write_index
-from lookalike.files import read_table
 
 NAMES = [*landmark_tables(2), *LANDMARK_FIGURES]
 SHAPE = {"dataset": "demo_landmarks", "landmarks": LANDMARKS[:3], "codebooks": ["sift-10k", "sift-100k"]}

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from landmark_numbers import CLAIMS, LANDMARKS, METHODS, made_dimensions, made_fits, made_metrics, missing, oxford
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table
 from lookalike.exhibits import landmark_claims, landmark_evidence
 from lookalike.exhibits.landmark_claims import CLAIM_COLUMNS, OF_ALL, OF_CODEBOOK, claims_table, notes_on_claims
-from lookalike.files import read_table
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "not decidable here"
 ONE = {"representations": {"sift-10k": {"words": 10_000}}}

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json
 from lookalike.exhibits.compare import COLUMNS
 from lookalike.exhibits.rating_catalogue import (
     RATING_EXHIBITS,
@@ -25,7 +26,6 @@ from lookalike.exhibits.rating_figures import (
     rating_numbers,
     selected_curves,
 )
-from lookalike.files import read_json
 
 JMLR, DRAFT, NIPS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
 N_QUERIES, N_RATERS = 22, 6

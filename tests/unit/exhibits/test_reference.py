@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.reference import last_digit, load, printed_number
 
 RESOURCE = Path(__file__).resolve().parents[3] / "workflow" / "resources" / "reference-values.csv"

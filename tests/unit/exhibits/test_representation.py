@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json
 from lookalike.exhibits import lbp_example, representation, visterm_montage
 from lookalike.exhibits.style import save_figure
 from lookalike.features import lbp, pyramid
 from lookalike.features.codebook import learn_codebook
 from lookalike.features.descriptors import block_positions, describe_shard, normalise, write_blocks
-from lookalike.files import read_json
 
 PATCH = np.array(
     [
@@ -136,7 +136,7 @@ def described(tmp_path):
 
 
 def test_common_visterms_are_rows_of_blocks_from_different_images(described):
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
 
     root, manifest, files, codebook = described
     loaded = []

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from triplet_numbers import full, made_intervals, made_numbers, missing, real
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.compare import COLUMNS
 from lookalike.exhibits.triplet_catalogue import (
     NUMBERS_OF,

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from triplet_numbers import CLAIMS, LEVELS, full, made_contrasts, made_intervals, missing, real
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table
 from lookalike.exhibits import triplet_claims
 from lookalike.exhibits.triplet_claims import CLAIM_COLUMNS, HEADER, RULES, WIDTHS, claims_table, notes_on_claims
 from lookalike.exhibits.triplet_context import FEATURES, TABLE1
 from lookalike.exhibits.triplet_evidence import Bound, Difference, Study, above, decided, difference, printed_study
 from lookalike.exhibits.triplet_values import Measured
-from lookalike.files import read_table
 
 HOLDS, FAILS, OPEN, NOT_RUN = "holds", "does not hold", "not decidable here", "not run"
 NONE, UNIFORM = "multiscale-weighted-000", "multiscale-uniform-000"

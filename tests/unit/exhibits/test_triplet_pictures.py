@@ -10,13 +10,13 @@ import pytest
 from PIL import Image
 from triplet_numbers import full as any_context
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table
 from lookalike.datasets.relevance import RelevanceData
-from lookalike.errors import LookalikeError
 from lookalike.exhibits import triplet_pictures as pictures
 from lookalike.exhibits.triplet_catalogue import write_triplet_picture
 from lookalike.exhibits.triplet_context import BY_CLASS, REAL, SYNTHETIC
 from lookalike.exhibits.triplet_pictures import PictureMaterial
-from lookalike.files import read_table
 
 CATEGORIES = ("001.mug", "002.dog", "003.fern", "004.bus")
 PER_CATEGORY = 10

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from web_numbers import SMALL, full, made_counts, made_numbers, missing, study
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.compare import COLUMNS
 from lookalike.exhibits.web_catalogue import (
     NUMBERS_OF,

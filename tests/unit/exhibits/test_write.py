@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.catalogue import EXHIBITS, Numbers
 from lookalike.exhibits.compare import COLUMNS
 from lookalike.exhibits.reference import PAPERS

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from lookalike.core.files import read_table
 from lookalike.exhibits.triplet_catalogue import TripletNumbers
 from lookalike.exhibits.triplet_context import DEEP, TABLE1, TABLE2, contrast_pairs, triplet_context
-from lookalike.files import read_table
 
 CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "resources" / "triplet-claims.csv"
 SHARES = {"multiscale-weighted-000": (84.0, 7.3), "multiscale-weighted-050": (85.9, 6.6)}

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.features import _word_index
 from lookalike.features import approximate_kmeans as akm
 from lookalike.features.keypoints import Keypoints, as_vectors, join_keypoints, root_sift, save_keypoints

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.features._dense_sift import DenseSift, _contrast, _grid, dense_descriptors, sample_descriptors
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lookalike.datasets.images import load_rgb
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
 from lookalike.features import describers
 from lookalike.features._clustering import one_thread
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.features import descriptors, lbp, pyramid
 from lookalike.features import palette as colours
 
@@ -185,7 +185,7 @@ def test_an_image_that_changed_since_the_scan_is_named(shard):
 
 
 def test_real_photographs(real_images):
-    from lookalike.datasets.images import load_rgb
+    from lookalike.core.images import load_rgb
 
     described = 0
     for path in sorted(real_images.glob("*/*.jpg"))[::150][:6]:

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis.extra import numpy as hnp
 from PIL import Image
 
-from lookalike.datasets.images import load_rgb
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
 from lookalike.features import keypoints as kp
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.features import published_words as pw
 
 LINE = "%d %.6g %.6g 0.00123 -4.5e-05 0.002"

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.features import texton
 from lookalike.features.texton import TextonPyramid, mr8_filters
 

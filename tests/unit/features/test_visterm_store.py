@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.features import visterm_store
 from lookalike.features.visterm_store import VistermStore, word_type, write_arrays, write_store
 

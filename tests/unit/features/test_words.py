@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.features import words as wd
 from lookalike.features.keypoints import Keypoints, join_keypoints, root_sift, save_keypoints
 

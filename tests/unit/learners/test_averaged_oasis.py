@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lookalike.evaluation.ranking import mean_average_precision
 from lookalike.learners import OASIS, AveragedOASIS
 from lookalike.learners.averaged_oasis import average_matrices, ranker_seeds
+from lookalike.ranking.rankings import mean_average_precision
 
 
 @pytest.fixture(scope="module")

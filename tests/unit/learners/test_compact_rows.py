@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.features.visterm_store import VistermStore, write_arrays, write_store
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import compact_rows

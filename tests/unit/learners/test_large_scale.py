@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from made_training import BLOCK, INTERVAL, N_IMAGES, Source, long_run, made_counts, made_rows, wavy
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.learners import OASIS, large_scale
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.large_scale import TrainingPlan, TrainingRun, train

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from lookalike.evaluation.ranking import mean_average_precision
 from lookalike.learners import Euclidean
 from lookalike.learners._lego_kernels import logdet_step
 from lookalike.learners.lego import BLOCK, LEGO, random_distances
 from lookalike.learners.pairs import PairSampler
+from lookalike.ranking.rankings import mean_average_precision
 
 
 def clustered_rows(n: int, d: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

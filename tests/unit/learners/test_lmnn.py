@@ -9,10 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 import lookalike.learners.lmnn as lmnn
-from lookalike.evaluation.ranking import mean_average_precision
 from lookalike.learners import LMNN, Euclidean
 from lookalike.learners._lmnn_kernels import rounded_hinge
 from lookalike.learners.lmnn import _ActiveSet, _AllTriplets, target_neighbours, warm_up
+from lookalike.ranking.rankings import mean_average_precision
 
 SOLVERS = ["active_set", "naive"]
 both = pytest.mark.parametrize("solver", SOLVERS)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lookalike.evaluation.ranking import rank_leave_one_out
 from lookalike.learners import MCML, Euclidean
 from lookalike.learners import mcml as module
 from lookalike.learners._projections import project_psd
 from lookalike.learners.mcml import CollapsingObjective, Point, descend
+from lookalike.ranking.rankings import rank_leave_one_out
 
 
 def clusters(n: int, d: int, classes: int = 4, seed: int = 0, signal: float = 0.4) -> tuple[np.ndarray, np.ndarray]:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lookalike.evaluation.ranking import mean_average_precision
 from lookalike.learners import Euclidean
 from lookalike.learners._span import Span
 from lookalike.learners.mmc import MMC, SpreadingProblem
+from lookalike.ranking.rankings import mean_average_precision
 
 
 def noisy_classes(n: int, d: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

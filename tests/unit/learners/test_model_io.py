@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import lookalike
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.learners import LEGO, OASIS, SOMLDA
 
 X = np.array([[1.0, 0.0, 0.5], [0.9, 0.1, 0.5], [0.0, 1.0, 0.0], [0.1, 0.9, 0.0]])
@@ -140,7 +140,7 @@ def test_files_that_are_not_deflated_load(saved: Path) -> None:
 
 def test_importing_the_package_imports_no_learner() -> None:
     code = (
-        "import sys, lookalike, lookalike.learners.registry, lookalike.errors;"
+        "import sys, lookalike, lookalike.learners.registry, lookalike.core.errors;"
         "print([name for name in ('sklearn', 'numba', 'scipy', 'pandas') if name in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

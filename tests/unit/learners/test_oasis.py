@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.evaluation.ranking import mean_average_precision
 from lookalike.learners import OASIS, Euclidean, TripletSampler
 from lookalike.learners._oasis_kernels import HEAD_BYTES, permute_square
 from lookalike.learners._online import held_out_rows
+from lookalike.ranking.rankings import mean_average_precision
 
 
 def dense_recursion(X: np.ndarray, triplets: np.ndarray, aggressiveness: float) -> tuple[np.ndarray, int, int]:

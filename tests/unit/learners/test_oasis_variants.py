@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.evaluation.ranking import rank_leave_one_out
-from lookalike.evaluation.selection import trace_candidates
 from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, Euclidean, OnlineProjOASIS, TripletSampler
 from lookalike.learners._oasis_kernels import HEAD_BYTES
 from lookalike.learners._online import held_out_rows
 from lookalike.learners._projections import project_psd
+from lookalike.ranking.rankings import rank_leave_one_out
+from lookalike.studies.selection import trace_candidates
 
 
 def dissim_recursion(X: np.ndarray, triplets: np.ndarray, aggressiveness: float) -> np.ndarray:

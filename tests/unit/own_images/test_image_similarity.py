@@ -14,7 +14,7 @@ import pytest
 
 import lookalike
 from lookalike import ImageSimilarity
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.own_images.model_file import read_model
 from lookalike.own_images.page import label_in, write_page
 

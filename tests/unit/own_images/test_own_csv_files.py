@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.own_images.csv_files import read_csv
 from lookalike.own_images.tables import read_labels
 

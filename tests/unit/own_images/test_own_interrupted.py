@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lookalike import ImageSimilarity
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.own_images import describing, model_file
 from lookalike.own_images.dense import Described
 from lookalike.own_images.visterms import Visterms

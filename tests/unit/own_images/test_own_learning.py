@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lookalike import OASIS, Euclidean
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.learners.registry import MODULES, learner_class
 from lookalike.own_images.learning import (
     check_learner,

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from lookalike import ImageSimilarity
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.own_images import model_file as stored_model
 from lookalike.own_images.saved import read_about
 

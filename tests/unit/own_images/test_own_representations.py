@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.features.pyramid import is_large_enough
 from lookalike.own_images.representations import make_representation, restore_representation
 from lookalike.own_images.sources import read_class_folders

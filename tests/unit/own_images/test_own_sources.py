@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.own_images.sources import read_class_folders, read_images
 from lookalike.own_images.tables import read_files, read_labels, read_triplets
 

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 from PIL import Image
 
+from lookalike.core.files import write_json, write_table
 from lookalike.exhibits.compare import COLUMNS
 from lookalike.exhibits.sidecar import write_sidecar
 from lookalike.exhibits.tables import markdown_table
-from lookalike.files import write_json, write_table
 
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
 

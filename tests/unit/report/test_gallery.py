@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from lookalike.evaluation.landmark_rankings import LandmarkRankings
-from lookalike.evaluation.ranking import Rankings, rank_leave_one_out
-from lookalike.files import write_array, write_json, write_table
+from lookalike.core.files import write_array, write_json, write_table
+from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.report._gallery_model import (
     GAIN,
     LEAST_GAIN,
@@ -25,6 +24,7 @@ from lookalike.report._gallery_model import (
     told_score,
 )
 from lookalike.report.gallery import GallerySettings, gallery_material, gallery_parts
+from lookalike.studies.landmark.rankings import LandmarkRankings
 
 CLASSES = ("001.mug", "002.dog", "003.fern")
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from made_results import JMLR, add_exhibit, add_record
 
-from lookalike.job_record import write_record
+from lookalike.core.job_record import write_record
 from lookalike.report.provenance import COLUMNS, Jobs, project_path, read_jobs
 from lookalike.report.results import Results
 
@@ -207,7 +207,7 @@ def test_what_the_workflow_writes_is_read(tmp_path: Path) -> None:
     ("path", "told"),
     [
         ("/home/me/workflow/clone/workflow/resources/claims.csv", "workflow/resources/claims.csv"),
-        ("/clone/src/lookalike/ratings/page.html", "src/lookalike/ratings/page.html"),
+        ("/clone/src/lookalike/studies/human/page.html", "src/lookalike/studies/human/page.html"),
         ("/home/me/photographs/results/a.png", "a.png"),
         ("results/demo/metrics.parquet", "results/demo/metrics.parquet"),
     ],

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from PIL import Image
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.report._gallery_model import RANDOM, DatasetGallery, Found, Kind, Picture, Query, Side
 from lookalike.report.readme import BEGIN, END, main, readme_numbers, replace_between_marks, write_readme_picture
 

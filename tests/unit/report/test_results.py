@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from made_results import DRAFT, JMLR, add_claims, add_exhibit, edit_sidecar
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.reference import ALL_PAPERS
 from lookalike.exhibits.representation import _PICTURES
 from lookalike.report.exhibit import STATES, state_of

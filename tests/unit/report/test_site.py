@@ -13,7 +13,7 @@ import pytest
 from made_results import DRAFT, JMLR, add_claims, add_exhibit, add_record, edit_sidecar
 from markupsafe import Markup
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.report import PAGES, site
 from lookalike.report._pages import MEANINGS, SIGNS
 from lookalike.report.curves import Curves

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.report import _pictures
 from lookalike.report._pictures import LONGEST_SIDE, Picture, Pictures
 

@@ -1,0 +1,1 @@
+"""What every room stands on: errors, seeds, files, images, the shape of the settings, code fingerprints."""

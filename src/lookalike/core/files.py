@@ -1,0 +1,130 @@
+"""Reading and writing the files between two rules: whole or not at all, and byte for byte the same each time."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookalike.core.errors import LookalikeError
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], scratch: str | os.PathLike[str] | None = None) -> Iterator[Path]:
+    """Yield a temporary path that replaces `path` once the block ends without an error.
+
+    The temporary name keeps the suffix, because many writers choose their format by it. Whatever goes wrong, `path`
+    is either the old file or the whole new one. A killed process may leave the temporary file behind.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to write; its folder is made as needed.
+    scratch : path-like, optional
+        Folder for the temporary file, on the same file system and made as needed; by default the folder of `path`. A
+        folder that is listed needs one elsewhere, or what a killed process left there is taken for one of its files.
+
+    Raises
+    ------
+    LookalikeError
+        When the disk is full or the folder cannot be written.
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder = target.parent if scratch is None else Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = folder / f".{target.stem}.{os.getpid()}.part{target.suffix}"
+        try:
+            yield temporary
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        # only what concerns this file or the disk; the block may read others
+        if error.errno is None or (error.errno not in _DISK and not _concerns(error, target, scratch)):
+            raise
+        raise LookalikeError(
+            f"cannot write {target}: {os.strerror(error.errno)}; nothing was changed there: "
+            "free some space or mend the permissions, then run the same command again"
+        ) from error
+
+
+def _concerns(error: OSError, target: Path, scratch: str | os.PathLike[str] | None) -> bool:
+    """Whether an error is about making or replacing `target`, and not about another file that the block reads."""
+    if error.filename is None:
+        return False
+    if isinstance(error, FileNotFoundError) and (target if scratch is None else Path(scratch)).parent.is_dir():
+        return False  # the block looked for a file; where no folder could be made, this is about the target
+    folders = {target.parent, target.parent if scratch is None else Path(scratch)}
+    named = Path(os.fsdecode(error.filename))
+    return named.parent in folders or any(named in (folder, *folder.parents) for folder in folders)
+
+
+def write_table(table: Any, path: str | os.PathLike[str]) -> None:
+    """Write a pandas DataFrame as Parquet or CSV, by the suffix of `path`."""
+    with replacing(path) as part:
+        if part.suffix == ".parquet":
+            table.to_parquet(part, index=False, compression="zstd")
+        else:
+            table.to_csv(part, index=False, lineterminator="\n")
+
+
+def read_table(path: str | os.PathLike[str]) -> Any:
+    """Read a Parquet or CSV file into a pandas DataFrame, by the suffix of `path`."""
+    import pandas as pd
+
+    return pd.read_parquet(path) if Path(path).suffix == ".parquet" else pd.read_csv(path)
+
+
+def write_array(array: np.ndarray, path: str | os.PathLike[str]) -> None:
+    """Write an array as ``.npy``."""
+    array = np.asarray(array)
+    if array.dtype.hasobject:
+        raise ValueError("an array of objects cannot be written without pickling: give it a plain dtype")
+    array = array if array.flags.c_contiguous or array.flags.f_contiguous else np.ascontiguousarray(array)
+    with replacing(path) as part, part.open("wb") as file:
+        # not np.save: its error of a full disk has no number to know it by, and of the last bytes there is none at all
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        file.write((array if array.flags.c_contiguous else array.T).data)
+
+
+def write_csr(matrix: sp.csr_array, path: str | os.PathLike[str]) -> None:
+    """Write a CSR matrix as SciPy ``.npz`` with sorted indices and no explicit zeros."""
+    import scipy.sparse as sp
+
+    matrix = sp.csr_array(matrix, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    with replacing(path) as part:
+        sp.save_npz(part, matrix, compressed=True)
+
+
+def read_csr(path: str | os.PathLike[str]) -> sp.csr_array:
+    """Read what `write_csr` wrote."""
+    import scipy.sparse as sp
+
+    return sp.csr_array(sp.load_npz(path))
+
+
+def write_json(value: Any, path: str | os.PathLike[str]) -> None:
+    """Write JSON with sorted keys, indented, ending in a newline."""
+    with replacing(path) as part:
+        part.write_text(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Read a JSON file."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))

@@ -1,0 +1,92 @@
+"""Where a workflow script's words go: its log file, and for a user's own mistake one sentence without a traceback.
+
+Snakemake's ``log:`` names a file but does not write a ``script:``'s output there; every script opens it with `logged`,
+which also leaves a record of the job beside it (`lookalike.core.job_record`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal, TextIO
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.job_record import Job, record_path, write_record
+
+
+@contextlib.contextmanager
+def logged(job: Job, *, append: bool = False) -> Iterator[TextIO]:
+    """Send stdout and stderr of the block to the job's first log, and leave a record beside it once the block is done.
+
+    A `LookalikeError` becomes one line, in the log and on the terminal, and exit status 1. Any other error leaves its
+    traceback in the log, goes on to Snakemake, and names the log.
+
+    Parameters
+    ----------
+    job : Job
+        ``snakemake``; without a log, output goes where it always goes and there is no record.
+    append : bool, default=False
+        Write below what the log holds: for a job that goes on where an earlier start was killed.
+
+    Yields
+    ------
+    TextIO
+        Standard error as it was before the block, for what is to be seen at once and not kept: a progress bar.
+    """
+    path = next(iter(job.log), None)
+    started = time.time()
+    terminal = sys.stderr
+    with contextlib.ExitStack() as stack:
+        if path is not None:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            record_path(path).unlink(missing_ok=True)  # a job that fails leaves none, an earlier one's neither
+            stream = _open(path, "a" if append else "w")
+            stack.callback(_close, stream)
+            stack.enter_context(contextlib.redirect_stdout(stream))
+            stack.enter_context(contextlib.redirect_stderr(stream))
+        try:
+            yield terminal
+            if path is not None:
+                write_record(job, path, started)
+        except LookalikeError as error:
+            if path is not None:
+                print(f"error: {error}", file=terminal)
+            with contextlib.suppress(OSError):  # a full disk has no room for the log either
+                print(f"error: {error}", file=sys.stderr)
+            sys.exit(1)
+        except Exception:
+            if path is not None:
+                print(f"an unexpected error; its traceback is in {path}", file=terminal)
+                with contextlib.suppress(OSError):
+                    traceback.print_exc()
+            raise
+
+
+def _open(path: str, mode: Literal["a", "w"]) -> TextIO:
+    """Open a log that is written line by line."""
+    return open(path, mode, encoding="utf-8", buffering=1)
+
+
+def _close(stream: TextIO) -> None:
+    """Close a log whose last words may not have found room on the disk."""
+    with contextlib.suppress(OSError):
+        stream.close()
+
+
+def progress_lines(what: str, seconds: float = 5.0) -> Callable[[int, int], None]:
+    """Return a callback (done, all) that prints how far a long job is, at most every so many seconds and at the end."""
+    start = last = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= seconds or done == total:
+            last = now
+            rate = done / max(now - start, 1e-9)
+            print(f"{done:,} of {total:,} {what}, {rate:.1f} a second, {(total - done) / rate:.0f} s left", flush=True)
+
+    return report

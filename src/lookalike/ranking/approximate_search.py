@@ -1,0 +1,375 @@
+"""Approximate retrieval through a faiss index, for models that are positive semidefinite or made so.
+
+JMLR section 6 names what a positive W would allow: W = LL', so images can be mapped to x'L once and searched for by
+plain inner products. Here L has only the leading dimensions, and an index searches the mapped images; how many of the
+true first k that still finds is measured against `lookalike.ranking.exact_search.top_k`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.ranking.exact_search import top_k, warm_up
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float32]
+Found = tuple[npt.NDArray[np.int32], Floats]
+
+APPROXIMATE_COLUMNS = ("index", "rank", "parameter", "k", "recall", "milliseconds", "n_queries", "n_gallery")
+
+DENSE_UP_TO = 1_000
+"""Up to so many features, or where more than a quarter of the dimensions is wanted, all eigenvectors are computed."""
+
+ROWS_AT_A_TIME = 16_384
+
+TIMINGS = 3
+"""Searches that are timed, after one that is not, for the median of `compare_indices`."""
+
+
+@dataclass(frozen=True)
+class IndexSetting:
+    """An index of `compare_indices`.
+
+    Parameters
+    ----------
+    factory : str
+        As ``faiss.index_factory`` reads it, such as ``"Flat"``, ``"HNSW32"`` or ``"IVF1024,Flat"``.
+    rank : int
+        Dimensions that images are mapped to.
+    parameters : sequence of int
+        Values of `search_parameter` that are tried; (0,) or none for an index without one.
+    """
+
+    factory: str
+    rank: int
+    parameters: Sequence[int] = (0,)
+
+    @property
+    def search_parameter(self) -> str | None:
+        """``"nprobe"`` of an inverted file, ``"efSearch"`` of a graph, None of another index."""
+        if "IVF" in self.factory:
+            return "nprobe"
+        return "efSearch" if "HNSW" in self.factory else None
+
+
+class ProjectedIndex:
+    """A faiss index over images mapped to few dimensions. Made by `of_matrix` or `of_learner`.
+
+    Building and searching run in one thread, so that the same rows give the same index and the same answers.
+
+    Parameters
+    ----------
+    project : callable
+        Maps CSR rows to float32 rows of the index.
+    gallery : CSR matrix of shape (n_g, d)
+    factory : str
+        As ``faiss.index_factory`` reads it.
+    metric : str
+        ``"inner_product"`` or ``"sqeuclidean"``: how mapped rows compare.
+
+    Raises
+    ------
+    ValueError
+        When `metric` is another, or faiss can build no such index of these rows, such as one of more cells than rows.
+
+    Attributes
+    ----------
+    rank : int
+        Dimensions of the mapped rows.
+    n_gallery : int
+    """
+
+    def __init__(self, project: Callable[[Any], Floats], gallery: Any, factory: str, metric: str) -> None:
+        import faiss
+
+        from lookalike.features._clustering import one_thread
+
+        metrics = {"inner_product": faiss.METRIC_INNER_PRODUCT, "sqeuclidean": faiss.METRIC_L2}
+        if metric not in metrics:
+            raise ValueError(f"an index compares by one of {', '.join(metrics)}, not by {metric!r}")
+        self._project = project
+        self._is_distance = metric == "sqeuclidean"
+        with one_thread():
+            mapped = _in_blocks(project, gallery)
+            self.n_gallery, self.rank = mapped.shape
+            try:
+                self._index = faiss.index_factory(self.rank, factory, metrics[metric])
+                if "IVF" in factory:
+                    # fewer images than 39 a list are learned from without a warning: small galleries are no mistake
+                    faiss.extract_index_ivf(self._index).cp.min_points_per_centroid = 1
+                if not self._index.is_trained:
+                    self._index.train(mapped)
+                self._index.add(mapped)
+            except RuntimeError as error:
+                raise ValueError(
+                    f"no index {factory!r} can be built of {self.n_gallery} rows of {self.rank} dimensions, so choose "
+                    f"another one or one of fewer cells: {_reason(error)}"
+                ) from error
+
+    @classmethod
+    def of_matrix(cls, W: npt.NDArray[Any], gallery: Any, rank: int, factory: str = "Flat") -> Self:
+        """Index the gallery for similarities a'Wb, through the `rank` leading dimensions of `projection`.
+
+        Parameters
+        ----------
+        W : ndarray of shape (d, d)
+        gallery : CSR matrix of shape (n_g, d)
+        rank, factory
+            As of `projection` and the class.
+        """
+        return cls.of_factor(projection(W, rank), gallery, factory)
+
+    @classmethod
+    def of_factor(cls, factor: Floats, gallery: Any, factory: str = "Flat") -> Self:
+        """Index the gallery for similarities a'LL'b, with L of shape (d, rank) such as `projection` gives."""
+        return cls(lambda rows: np.asarray(rows @ factor), gallery, factory, "inner_product")
+
+    @classmethod
+    def of_learner(cls, learner: Any, gallery: Any, factory: str = "Flat") -> Self:
+        """Index the gallery for the similarity of a fitted learner that has ``transform`` and ``metric_``.
+
+        Raises
+        ------
+        ValueError
+            When the learner has no ``transform``, or that finds that its matrix is not positive semidefinite.
+        """
+        if not hasattr(learner, "transform"):
+            raise ValueError(
+                f"{type(learner).__name__} maps no rows, so it has no index: take ProjectedIndex.of_matrix, or top_k"
+            )
+        return cls(learner.transform, gallery, factory, learner.metric_)
+
+    def search(self, queries: Any, k: int, *, own: npt.ArrayLike | None = None, **parameters: int) -> Found:
+        """Find about the k most similar gallery rows of each query.
+
+        Parameters
+        ----------
+        queries : CSR matrix of shape (n_q, d)
+        k : int
+            From 1 to the number of gallery rows, less one where `own` leaves a row out.
+        own : array-like of int, shape (n_q,), optional
+            The gallery row that is the query itself and is left out; -1 where there is none.
+        **parameters : int
+            Of the search, as ``faiss.ParameterSpace`` names them: ``nprobe`` lists of an inverted file, ``efSearch``
+            candidates of a graph. They stay as they are set until the next search that names them.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_q, k), int32
+            Rows of the gallery, best first; -1 where the index found fewer than k.
+        scores : ndarray of shape (n_q, k), float32
+            Inner products, or squared distances with a minus; -inf where the index is -1.
+
+        Raises
+        ------
+        ValueError
+            When k or the shape of `own` does not fit.
+        """
+        import faiss
+
+        from lookalike.features._clustering import one_thread
+
+        own_rows = np.full(queries.shape[0], -1) if own is None else np.asarray(own)
+        if own_rows.shape != (queries.shape[0],):
+            raise ValueError(f"own must hold one gallery row, or -1, for each of {queries.shape[0]} queries")
+        available = self.n_gallery - int((own_rows >= 0).any())
+        if not 1 <= k <= available:
+            raise ValueError(f"k must be from 1 to {available}, the rows that a query can find, not {k}")
+        space = faiss.ParameterSpace()
+        for name, value in parameters.items():
+            space.set_index_parameter(self._index, name, value)
+        with one_thread():
+            # one more where the query itself may come back; where it does not, the last of them is dropped
+            n_wanted = k + int((own_rows >= 0).any())
+            values, rows = self._index.search(_in_blocks(self._project, queries), n_wanted)
+        scores = np.where(rows < 0, -np.inf, -values if self._is_distance else values)
+        indices, scores = _without_own(rows, scores, own_rows, k)
+        return indices.astype(np.int32), scores.astype(np.float32)
+
+
+def projection(W: npt.NDArray[Any], rank: int) -> Floats:
+    """Return L such that LL' is the best positive semidefinite matrix of a rank to stand for W's similarities.
+
+    That is the part of the symmetric (W + W')/2 in its `rank` leading eigenvectors, without those of negative
+    eigenvalues: no such matrix of that rank is nearer in the Frobenius norm. The antisymmetric part of W is lost.
+
+    Parameters
+    ----------
+    W : ndarray of shape (d, d), float32 or float64
+    rank : int
+        At least 1.
+
+    Returns
+    -------
+    ndarray of shape (d, r), float32
+        r is `rank`, or the number of positive eigenvalues where they are fewer. Columns by falling eigenvalue, each
+        with its entry of largest absolute value positive, so that the same W gives the same L.
+
+    Raises
+    ------
+    ValueError
+        When `rank` is less than 1, W is not square, or no eigenvalue is positive.
+    """
+    from scipy.sparse.linalg import eigsh
+
+    if W.ndim != 2 or W.shape[0] != W.shape[1]:
+        raise ValueError(f"W must be square, not of shape {W.shape}")
+    if rank < 1:
+        raise ValueError(f"rank must be at least 1, not {rank}")
+    d = W.shape[0]
+    symmetric = W + W.T
+    symmetric *= W.dtype.type(0.5)
+    if d <= DENSE_UP_TO or rank > d // 4:
+        values, vectors = np.linalg.eigh(symmetric)
+    else:
+        # ARPACK would draw its own start, another one in every run
+        start = np.random.default_rng(0).standard_normal((d,)).astype(W.dtype)
+        values, vectors = eigsh(symmetric, k=rank, which="LA", v0=start, tol=1e-4)
+    order = np.argsort(-values, kind="stable")[:rank]
+    order = order[values[order] > 0]
+    if not len(order):
+        raise ValueError("W has no positive eigenvalue, so no index can stand for it: rank with top_k instead")
+    factor = vectors[:, order] * np.sqrt(values[order])
+    largest = factor[np.abs(factor).argmax(axis=0), np.arange(len(order))]
+    return np.ascontiguousarray(factor * np.sign(largest), dtype=np.float32)
+
+
+def recall(found: npt.NDArray[np.integer[Any]], exact: npt.NDArray[np.integer[Any]]) -> float:
+    """Share of the exact nearest rows that were found, in whatever order.
+
+    Parameters
+    ----------
+    found : ndarray of int, shape (n_queries, k_found)
+        Row numbers, each once in a row; -1 counts as nothing found.
+    exact : ndarray of int, shape (n_queries, k)
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        When the numbers of queries differ or there is nothing to find.
+    """
+    if len(found) != len(exact) or exact.size == 0:
+        raise ValueError(
+            f"found rows of {len(found)} queries cannot be held against those of {len(exact)}: repeat both"
+        )
+    hits = [len(np.intersect1d(mine, truth)) for mine, truth in zip(found, exact, strict=True)]
+    return float(np.sum(hits) / exact.size)
+
+
+def compare_indices(
+    W: npt.NDArray[Any],
+    queries: Any,
+    gallery: Any,
+    ks: Sequence[int],
+    settings: Sequence[IndexSetting],
+    *,
+    own: npt.ArrayLike | None = None,
+) -> pd.DataFrame:
+    """Recall and time of indices beside exact retrieval, all in one thread.
+
+    Parameters
+    ----------
+    W : ndarray of shape (d, d), float32 or float64
+    queries, gallery, own
+        As of `lookalike.ranking.exact_search.top_k`.
+    ks : sequence of int
+        Recall is measured among so many first rows.
+    settings : sequence of IndexSetting
+        L is computed once, for the largest rank; smaller ones are its leading columns.
+
+    Returns
+    -------
+    DataFrame
+        `APPROXIMATE_COLUMNS`: first a row for each of `ks` with ``index`` "exact" and rank 0 (the full W), then one
+        for each setting, value of its search parameter and k. ``rank`` is that of the mapped rows, less than asked
+        for where W has fewer positive eigenvalues; ``parameter`` is ``nprobe`` of an index with IVF in its name,
+        ``efSearch`` of one with HNSW, else 0; ``milliseconds`` are wall time a query, mapping it included, of a search
+        for the largest k: the median of `TIMINGS` searches after a first one that is not timed.
+
+    Raises
+    ------
+    ValueError
+        When `ks` is empty or beyond the gallery, when a search parameter is given to an index that has none, or not to
+        one that has, or when faiss can build no such index.
+    """
+    import pandas as pd
+
+    if not len(ks):
+        raise ValueError("ks is empty: name at least one k")
+    n_others = gallery.shape[0] - int(own is not None and bool((np.asarray(own) >= 0).any()))
+    if not 1 <= min(ks) <= max(ks) <= n_others:
+        raise ValueError(f"ks must be from 1 to {n_others}, the rows that a query can find, not {list(ks)}")
+    for setting in settings:
+        if any((value > 0) != (setting.search_parameter is not None) for value in setting.parameters or (0,)):
+            raise ValueError(
+                f"parameters of {setting.factory} must be "
+                + (f"values of {setting.search_parameter}, from 1" if setting.search_parameter else "(0,)")
+            )
+    rows: list[tuple[Any, ...]] = []
+    n_queries, n_gallery = queries.shape[0], gallery.shape[0]
+
+    def measure(name: str, rank: int, parameter: int, search: Callable[[], Found]) -> npt.NDArray[np.int32]:
+        found = search()[0]
+        seconds = []
+        for _ in range(TIMINGS):
+            start = time.perf_counter()
+            search()
+            seconds.append(time.perf_counter() - start)
+        milliseconds = 1e3 * float(np.median(seconds)) / n_queries
+        truth = found if rank == 0 else exact
+        rows.extend(
+            (name, rank, parameter, k, recall(found[:, :k], truth[:, :k]), milliseconds, n_queries, n_gallery)
+            for k in ks
+        )
+        return found
+
+    warm_up()
+    exact = measure("exact", 0, 0, partial(top_k, W, queries, gallery, max(ks), own=own))
+    factor = projection(W, max(setting.rank for setting in settings)) if settings else None
+    for setting in settings:
+        assert factor is not None
+        part = np.ascontiguousarray(factor[:, : setting.rank])
+        index = ProjectedIndex.of_factor(part, gallery, setting.factory)
+        for value in setting.parameters or (0,):
+            options = {setting.search_parameter: value} if setting.search_parameter else {}
+            search = partial(index.search, queries, max(ks), own=own, **options)
+            measure(setting.factory, index.rank, value, search)
+    table = pd.DataFrame(rows, columns=list(APPROXIMATE_COLUMNS))
+    return table.astype({"rank": np.int32, "parameter": np.int32, "k": np.int32})
+
+
+def _reason(error: RuntimeError) -> str:
+    """What faiss has to say, without the place in its source."""
+    return " ".join(str(error).split()).rsplit(".cpp:", 1)[-1].split(": ", 1)[-1]
+
+
+def _in_blocks(project: Callable[[Any], Floats], rows: Any) -> Floats:
+    """Map rows a block at a time, so that a mapping in double precision does not hold all of them twice."""
+    parts = [
+        np.ascontiguousarray(project(rows[start : start + ROWS_AT_A_TIME]), dtype=np.float32)
+        for start in range(0, rows.shape[0], ROWS_AT_A_TIME)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _without_own(
+    rows: npt.NDArray[np.int64], scores: npt.NDArray[Any], own: npt.NDArray[Any], k: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Return the first k columns that are left when a query's own row is taken out."""
+    keep = rows != np.where(own < 0, -2, own)[:, None]
+    order = np.argsort(~keep, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)

@@ -1,0 +1,384 @@
+"""Is one method better than another? Two views of the same differences of average precision, and a verdict.
+
+The partitions of a subset overlap in their training images, so their means are not independent, and an image that is a
+test image of several folds brings its own difficulty along each time. The corrected resampled t-test answers the first
+(would another partition agree?), a bootstrap clustered by image the second (would other images agree?). Reads the
+average precision that `lookalike.ranking.rankings` computes per query; the means over folds that tables print are in
+`lookalike.ranking.statistics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from lookalike.core.seeds import generator
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lookalike.ranking.rankings import Rankings
+
+FloatArray = npt.NDArray[np.float64]
+
+CONFIDENCE = 0.95
+LEVEL = 0.05
+BETTER, WORSE, NOT_DECIDABLE = "better", "worse", "not decidable"
+KEYS = ("subset", "method", "fold", "image_id")
+COLUMNS = (
+    "subset",
+    "family",
+    "reference",
+    "method",
+    "difference",
+    "std",
+    "t_low",
+    "t_high",
+    "p",
+    "p_holm",
+    "bootstrap_low",
+    "bootstrap_high",
+    "n_folds",
+    "n_images",
+    "verdict",
+)
+# One block of draws holds this many multiplicities, so that the largest subset does not need all draws in memory.
+BLOCK_SIZE = 4_000_000
+
+
+class CorrectedT(NamedTuple):
+    """What `corrected_t_test` finds; the mean, `std` and the interval are in the unit of the differences."""
+
+    mean: float
+    std: float
+    statistic: float
+    p: float
+    low: float
+    high: float
+
+
+class BootstrapInterval(NamedTuple):
+    """What `clustered_bootstrap` finds: the statistic of the table itself and its 95% interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def corrected_t_test(differences: npt.ArrayLike, n_train: float, n_test: float) -> CorrectedT:
+    """Corrected resampled t-test of "the mean difference is 0" (Nadeau & Bengio, Machine Learning 52, 2003).
+
+    Random partitions share training images, which makes s^2 / J too small for the variance of the mean. With their
+    approximation of the correlation between partitions, n_test / (n_train + n_test), it becomes
+    (1 / J + n_test / n_train) s^2; the degrees of freedom are J - 1.
+
+    Parameters
+    ----------
+    differences : array-like, shape (J,)
+        One difference per partition (fold), in any unit.
+    n_train, n_test : float
+        Sizes of the training and test set of a partition; only their ratio counts, so images per class will do.
+
+    Returns
+    -------
+    CorrectedT
+        ``mean``, ``std`` (ddof = 1), ``statistic`` (t), ``p`` (two-sided), and the 95% interval ``low``, ``high``.
+        A single difference has no spread: all but the mean are NaN. Differences that are all equal take the limit of
+        a vanishing spread: the interval is the mean alone, and p = 0, or 1 where that mean is 0.
+
+    Raises
+    ------
+    ValueError
+        When there is no difference, one is not finite, or a size is not positive (`n_test` may be 0: then this is the
+        ordinary paired t-test).
+    """
+    values = np.asarray(differences, dtype=np.float64)
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+        raise ValueError("the t-test needs one finite difference per fold; leave out folds that one method lacks")
+    if not (n_train > 0 and n_test >= 0):
+        raise ValueError(f"give the sizes of the partition, n_train > 0 and n_test >= 0; got {n_train} and {n_test}")
+    n_folds = len(values)
+    if n_folds == 1:
+        return CorrectedT(float(values[0]), np.nan, np.nan, np.nan, np.nan, np.nan)
+    # Equality is asked of the values, because the rounded std of equal numbers need not be 0.
+    if np.ptp(values) == 0:
+        mean = float(values[0])
+        return CorrectedT(mean, 0.0, np.copysign(np.inf, mean) if mean else 0.0, 0.0 if mean else 1.0, mean, mean)
+    mean, std = float(values.mean()), float(values.std(ddof=1))
+    error = std * np.sqrt(1 / n_folds + n_test / n_train)
+    reach = float(special.stdtrit(n_folds - 1, (1 + CONFIDENCE) / 2) * error)
+    p = float(2 * special.stdtr(n_folds - 1, -abs(mean / error)))
+    return CorrectedT(mean, std, float(mean / error), p, mean - reach, mean + reach)
+
+
+def clustered_bootstrap(
+    table: pd.DataFrame, n_draws: int = 2000, *, random_state: int | np.random.Generator
+) -> BootstrapInterval:
+    """Percentile bootstrap of the mean difference, with images as clusters.
+
+    An image may be a test image of several folds; its differences are drawn together or not at all. The statistic is
+    the mean over folds of each fold's mean, which is the number that tables print. The trained models and the ranked
+    images stay as they are: the interval speaks about other queries, not about other partitions.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``image_id``, ``fold`` and ``difference`` (float), one row per query and fold, in any order.
+    n_draws : int
+        How many times the images are drawn with replacement.
+    random_state : int or numpy.random.Generator
+        Seed of the draws, or the stream itself.
+
+    Returns
+    -------
+    BootstrapInterval
+        ``estimate``, and the 2.5% and 97.5% percentiles ``low`` and ``high``. With a single image, whose draws are all
+        the same, both are NaN. A fold of which a draw holds no image is left out of the mean of that draw.
+
+    Raises
+    ------
+    ValueError
+        When the table is empty, a difference is not finite, or `n_draws` is not positive.
+    """
+    differences = table["difference"].to_numpy(dtype=np.float64)
+    if not len(differences) or not np.isfinite(differences).all():
+        raise ValueError("the bootstrap needs rows with finite differences; leave out queries without a positive")
+    if n_draws < 1:
+        raise ValueError(f"n_draws must be positive, 2000 by default; got {n_draws}")
+    sums, counts = _by_image_and_fold(table, differences)
+    estimate = float(np.mean(sums.sum(axis=0) / counts.sum(axis=0)))
+    if len(sums) == 1:
+        return BootstrapInterval(estimate, np.nan, np.nan)
+    draws = _draw_means(sums, counts, n_draws, np.random.default_rng(random_state))
+    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return BootstrapInterval(estimate, float(low), float(high))
+
+
+def holm(p_values: npt.ArrayLike) -> FloatArray:
+    """Step-down adjusted p-values: rejecting those below a level keeps the family-wise error at it (Holm 1979).
+
+    Parameters
+    ----------
+    p_values : array-like, shape (m,)
+        p-values in [0, 1]; NaN where there was no test, which then does not count as one of the family.
+
+    Returns
+    -------
+    ndarray of float64, shape (m,)
+        In the order of `p_values`, never below them, at most 1; NaN stays NaN.
+
+    Raises
+    ------
+    ValueError
+        When a p-value is outside [0, 1].
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    if np.any((p < 0) | (p > 1)):
+        raise ValueError("p-values must be within [0, 1], NaN where there is none")
+    adjusted = np.full(p.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(p))
+    ascending = tested[np.argsort(p[tested], kind="stable")]
+    steps = p[ascending] * np.arange(len(ascending), 0, -1)
+    adjusted[ascending] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return adjusted
+
+
+def compare_methods(
+    average_precision: pd.DataFrame,
+    reference_method: str,
+    *,
+    n_train: float,
+    n_test: float,
+    random_state: int,
+    families: Mapping[str, Sequence[str]] | None = None,
+    n_draws: int = 2000,
+    metric: str = "average_precision",
+) -> pd.DataFrame:
+    """Compare a reference method with other methods on each subset, query by query.
+
+    Only folds that both methods have are compared. Holm's adjustment is made within each family of methods of a
+    subset: those that are compared to answer one question, so that what is run for another one changes nothing. The
+    draws of a pair of methods depend on the seed, the subset and the two names alone, so that neither other methods
+    nor the order of rows change a row of the result.
+
+    Parameters
+    ----------
+    average_precision : DataFrame
+        Long table with columns ``subset``, ``method``, ``fold``, ``image_id`` (the query) and `metric`. Queries where
+        `metric` is NaN (without a positive) are left out.
+    reference_method : str
+        The method that the others are held against.
+    n_train, n_test : float
+        Training and test images of a partition, as in `corrected_t_test`; per class is enough (40 and 25).
+    random_state : int
+        Root seed of the bootstrap, non-negative.
+    families : mapping of str to sequence of str, optional
+        Name of each family to its methods, of which each gets a row on every subset, whether it has a result there or
+        not. One family ``"all"`` of the methods that a subset has, if left out.
+    n_draws : int
+        Draws of the bootstrap.
+    metric : str
+        Name of the column that holds the number of each query.
+
+    Returns
+    -------
+    DataFrame
+        One row per subset, family and method, in the order given, subsets and methods of ``"all"`` by name:
+
+        - ``subset``, ``family``, ``reference``, ``method``: the names;
+        - ``difference``: reference minus method, mean over folds of each fold's mean, in the unit of `metric` (a
+          fraction, not percent); NaN without a common fold;
+        - ``std``: standard deviation (ddof = 1) of the folds' differences, NaN with fewer than two folds;
+        - ``t_low``, ``t_high``, ``p``: 95% interval and p-value of `corrected_t_test`, NaN with fewer than two folds;
+        - ``p_holm``: `holm` over the methods of the family;
+        - ``bootstrap_low``, ``bootstrap_high``: 95% interval of `clustered_bootstrap`;
+        - ``n_folds``, ``n_images`` (int): common folds, and different query images in them;
+        - ``verdict``: ``better`` or ``worse`` (the reference is) where both intervals exclude 0 on the same side and
+          ``p_holm`` is below 0.05, else ``not decidable``.
+
+    Raises
+    ------
+    ValueError
+        When a column is missing, a query occurs twice, two methods have different queries in the same fold, or no
+        subset has the reference method.
+    """
+    import pandas as pd
+
+    _check(average_precision, reference_method, metric)
+    queries = average_precision[[*KEYS, metric]].dropna(subset=[metric])
+    tables = []
+    for subset in sorted(average_precision["subset"].unique(), key=str):
+        part = queries[queries["subset"] == subset]
+        present = set(average_precision.loc[average_precision["subset"] == subset, "method"]) - {reference_method}
+        for name, methods in (families or {"all": sorted(present, key=str)}).items():
+            rows = []
+            for method in methods:
+                # The pair is sorted so that exchanging the two only turns the sign of the interval.
+                pair = sorted([str(reference_method), str(method)])
+                stream = generator(random_state, "comparison", str(subset), *pair)
+                row = {"subset": subset, "family": name, "reference": reference_method, "method": method}
+                paired = _paired(part, reference_method, method, metric)
+                rows.append(row | _evidence(paired, n_train, n_test, n_draws, stream))
+            family = pd.DataFrame(rows, columns=list(COLUMNS))
+            family["p_holm"] = holm(family["p"].to_numpy(dtype=np.float64))
+            family["verdict"] = [_verdict(row) for row in family.to_dict("records")]
+            tables.append(family)
+    filled = [family for family in tables if len(family)]
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(COLUMNS))
+
+
+def average_precisions(rankings: Iterable[tuple[Mapping[str, Any], Rankings]]) -> pd.DataFrame:
+    """Average precision of every query of many runs: what `compare_methods` reads.
+
+    Parameters
+    ----------
+    rankings : iterable of (names, Rankings)
+        ``names`` gives ``subset``, ``method`` and ``fold`` of a run.
+
+    Returns
+    -------
+    DataFrame
+        ``subset``, ``method``, ``fold``, ``image_id`` and ``average_precision`` (0..1).
+    """
+    import pandas as pd
+
+    tables = [
+        pd.DataFrame({"image_id": ranks.query_ids, "average_precision": ranks.average_precision()}).assign(**names)
+        for names, ranks in rankings
+    ]
+    return pd.concat(tables, ignore_index=True)[["subset", "method", "fold", "image_id", "average_precision"]]
+
+
+def _check(table: pd.DataFrame, reference_method: str, metric: str) -> None:
+    missing = [column for column in (*KEYS, metric) if column not in table.columns]
+    if missing:
+        raise ValueError(f"the table of queries lacks the columns {missing}; it needs {[*KEYS, metric]}")
+    if table.duplicated(list(KEYS)).any():
+        raise ValueError("a query occurs twice; keep one row per subset, method, fold and image_id")
+    if not (table["method"] == reference_method).any():
+        raise ValueError(f"no row of the reference method {reference_method!r}; name one that is in the table")
+
+
+def _paired(part: pd.DataFrame, reference: str, method: str, metric: str) -> pd.DataFrame:
+    """Differences reference - method of the folds that both have: columns fold, image_id, difference.
+
+    An outer merge sorts by its keys, so the sums that follow do not see the order of the table.
+    """
+    ours, theirs = part[part["method"] == reference], part[part["method"] == method]
+    common = set(ours["fold"]) & set(theirs["fold"])
+    keys = ["fold", "image_id"]
+    both = ours[ours["fold"].isin(common)].merge(
+        theirs[theirs["fold"].isin(common)], on=keys, how="outer", suffixes=("_ours", "_theirs")
+    )
+    both["difference"] = both[f"{metric}_ours"] - both[f"{metric}_theirs"]
+    if both["difference"].isna().any():
+        raise ValueError(
+            f"{reference!r} and {method!r} have different queries in the same fold; rank the same test images with both"
+        )
+    return both[[*keys, "difference"]]
+
+
+def _evidence(
+    paired: pd.DataFrame, n_train: float, n_test: float, n_draws: int, stream: np.random.Generator
+) -> dict[str, Any]:
+    """Columns of one comparison, but for those that need the whole family."""
+    by_fold = paired.groupby("fold", observed=True)["difference"].mean()
+    counts = {"n_folds": len(by_fold), "n_images": paired["image_id"].nunique()}
+    if paired.empty:
+        numbers = ("difference", "std", "t_low", "t_high", "p", "bootstrap_low", "bootstrap_high")
+        return counts | dict.fromkeys(numbers, np.nan)
+    t = corrected_t_test(by_fold.to_numpy(), n_train, n_test)
+    bootstrap = clustered_bootstrap(paired, n_draws, random_state=stream)
+    return counts | {
+        "difference": t.mean,
+        "std": t.std,
+        "t_low": t.low,
+        "t_high": t.high,
+        "p": t.p,
+        "bootstrap_low": bootstrap.low,
+        "bootstrap_high": bootstrap.high,
+    }
+
+
+def _verdict(row: dict[Any, Any]) -> str:
+    """Compare with 0 such that a NaN anywhere is not decidable."""
+    if row["p_holm"] < LEVEL and row["t_low"] > 0 and row["bootstrap_low"] > 0:
+        return BETTER
+    if row["p_holm"] < LEVEL and row["t_high"] < 0 and row["bootstrap_high"] < 0:
+        return WORSE
+    return NOT_DECIDABLE
+
+
+def _by_image_and_fold(table: pd.DataFrame, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sum and number of the differences of each image in each fold, both (n_images, n_folds)."""
+    images, image = np.unique(table["image_id"].to_numpy(), return_inverse=True)
+    folds, fold = np.unique(table["fold"].to_numpy(), return_inverse=True)
+    shape = (len(images), len(folds))
+    cell = image * len(folds) + fold
+    n_cells = len(images) * len(folds)
+    sums: FloatArray = np.bincount(cell, weights=differences, minlength=n_cells).astype(np.float64)
+    counts: FloatArray = np.bincount(cell, minlength=n_cells).astype(np.float64)
+    return sums.reshape(shape), counts.reshape(shape)
+
+
+def _draw_means(sums: FloatArray, counts: FloatArray, n_draws: int, stream: np.random.Generator) -> FloatArray:
+    """Mean of the fold means in each draw of as many images as there are: shape (n_draws,)."""
+    n_images, n_folds = sums.shape
+    both = np.hstack([sums, counts])
+    block = max(1, BLOCK_SIZE // n_images)
+    means = np.empty(n_draws)
+    for start in range(0, n_draws, block):
+        size = min(block, n_draws - start)
+        drawn = stream.integers(n_images, size=(size, n_images))
+        drawn += np.arange(size)[:, None] * n_images
+        # How often an image was drawn weighs its row, so that no resampled table is ever built.
+        times = np.bincount(drawn.ravel(), minlength=size * n_images).reshape(size, n_images)
+        totals = times.astype(np.float64) @ both
+        held = totals[:, n_folds:] > 0
+        fold_means = np.divide(totals[:, :n_folds], totals[:, n_folds:], out=np.zeros_like(held, float), where=held)
+        means[start : start + size] = fold_means.sum(axis=1) / held.sum(axis=1)
+    return means

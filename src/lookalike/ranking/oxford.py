@@ -1,0 +1,100 @@
+"""Oxford average precision: the measure of the landmark study, from ranks or from an order of images.
+
+Photographs of a landmark are good, ok or junk for a query. Good and ok ones are its positives; junk ones (most of the
+building hidden) count neither way and are taken out before ranks are counted. Between two positives the precision is
+joined by straight lines (trapezoids), where `lookalike.ranking.rankings` takes the mean of precision at the ranks of
+positives. The query's own image stays in the list: it is a positive like any other, usually the first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.integer[Any]]
+
+
+def average_precision(positive_ranks: npt.ArrayLike, junk_ranks: npt.ArrayLike = (), *, n_missing: int = 0) -> float:
+    """Area under precision against recall by trapezoids, with junk images taken out.
+
+    The k-th of P positives, at rank r once junk is taken out, adds (p + k / r) / (2 P), where p is the precision just
+    before it: (k - 1) / (r - 1), or 1 at r = 1. This is the measure of the Oxford buildings benchmark (Philbin et al.,
+    CVPR 2007, section 3; the 1 is its program's ``old_precision``).
+
+    Parameters
+    ----------
+    positive_ranks : array-like of int, shape (n_found,)
+        1-based ranks of the good and ok images, junk still counted, in any order.
+    junk_ranks : array-like of int, shape (n_junk,)
+        1-based ranks of the junk images, in any order.
+    n_missing : int
+        Positives that the list does not hold; they are never found.
+
+    Returns
+    -------
+    float
+        From 0 to 1; NaN where there is no positive at all.
+
+    Raises
+    ------
+    ValueError
+        When a rank is below 1 or given twice, or `n_missing` is negative.
+    """
+    positives, junk = _ranks(positive_ranks), _ranks(junk_ranks)
+    both = np.concatenate([positives, junk])
+    if len(np.unique(both)) < len(both):
+        raise ValueError("two images share a rank: rank each image once, as positive or as junk")
+    if n_missing < 0:
+        raise ValueError(f"n_missing counts positives that are not in the list; it cannot be {n_missing}")
+    n_positives = len(positives) + n_missing
+    if n_positives == 0:
+        return float("nan")
+    ranks = positives - np.searchsorted(junk, positives)
+    found = np.arange(1, len(ranks) + 1)
+    # no rank before the first, where precision is 1
+    before = np.where(ranks == 1, 1.0, (found - 1) / np.maximum(ranks - 1, 1))
+    return float(np.sum(before + found / ranks) / (2 * n_positives))
+
+
+def average_precision_of_order(order: npt.ArrayLike, positives: npt.ArrayLike, junk: npt.ArrayLike = ()) -> float:
+    """`average_precision` of a list of images.
+
+    Parameters
+    ----------
+    order : array-like of int or str, shape (n,)
+        Images, best first, each once.
+    positives, junk : array-like of int or str
+        Images of the ground truth, read as sets; those that are not in `order` were never found.
+
+    Returns
+    -------
+    float
+        From 0 to 1; NaN where there is no positive.
+
+    Raises
+    ------
+    ValueError
+        When an image stands twice in `order`, or is both positive and junk.
+    """
+    ranked = np.asarray(order)
+    if len(np.unique(ranked)) < len(ranked):
+        raise ValueError("an image stands twice in the ranked list: list each once")
+    wanted, ignored = np.unique(np.asarray(positives)), np.unique(np.asarray(junk))
+    if len(wanted) and len(ignored) and len(twice := np.intersect1d(wanted, ignored)):
+        raise ValueError(f"image {twice[0]} is both positive and junk: the ground truth must say one of the two")
+    found = _where(ranked, wanted)
+    return average_precision(found, _where(ranked, ignored), n_missing=len(wanted) - len(found))
+
+
+def _where(ranked: npt.NDArray[Any], images: npt.NDArray[Any]) -> IntArray:
+    """1-based ranks of those of `images` that are in the list."""
+    return np.flatnonzero(np.isin(ranked, images)) + 1 if len(images) else np.empty(0, dtype=np.int64)
+
+
+def _ranks(values: npt.ArrayLike) -> IntArray:
+    ranks = np.sort(np.asarray(values).astype(np.int64).ravel())
+    if len(ranks) and ranks[0] < 1:
+        raise ValueError(f"ranks start at 1; got {ranks[0]}: leave out images that are not in the list")
+    return ranks

@@ -1,0 +1,257 @@
+"""What every system says of rated triplets: which pairs of images it must measure, and which triplets it has right.
+
+Comes before `lookalike.ranking.triplet_metrics`, which adds the outcomes up to the metrics of Deep Ranking, section
+6.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.core.errors import LookalikeError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Ints = NDArray[np.int64]
+
+K = 30
+"""The K of score at top K that the paper prints."""
+SIDES = ("query", "positive", "negative")
+
+PAIR_COLUMNS = ("text_query", "query", "candidate", "in_pool", "content")
+OUTCOME_COLUMNS = ("system", "triplet", "margin", "outcome", "in_top")
+
+
+def candidate_pairs(triplets: pd.DataFrame, pool: pd.DataFrame, manifest: pd.DataFrame) -> pd.DataFrame:
+    """List the pairs of images that every system must measure.
+
+    Parameters
+    ----------
+    triplets : DataFrame
+        ``query``, ``positive``, ``negative`` (image ids) and ``text_query``.
+    pool : DataFrame
+        ``text_query`` and ``image_id``: the images among which those of a text query are ranked.
+    manifest : DataFrame
+        ``image_id`` and ``sha256``.
+
+    Returns
+    -------
+    DataFrame
+        `PAIR_COLUMNS`, sorted by the first three: for each query image of each text query the pool without the query
+        image and its copies (``in_pool`` true), and the positives and negatives of its triplets that are not in it.
+        ``content`` (int32) is the least id of the images that are copies of the candidate, itself included.
+
+    Raises
+    ------
+    LookalikeError
+        When a text query has no pool, or an image is not in the manifest.
+    """
+    import pandas as pd
+
+    content = contents_of(manifest)
+    named = np.unique(np.concatenate([*(triplets[side].to_numpy() for side in SIDES), pool["image_id"].to_numpy()]))
+    unknown = [image for image in named.tolist() if not (0 <= image < len(content) and content[image] >= 0)]
+    if unknown:
+        raise LookalikeError(f"image {unknown[0]} is not in the manifest: read the triplets again")
+    pools = {str(name): np.unique(ids.to_numpy()) for name, ids in pool.groupby("text_query", sort=False)["image_id"]}
+    parts = []
+    for name, rated in triplets.groupby("text_query", sort=True):
+        if str(name) not in pools:
+            raise LookalikeError(f"the text query {name!r} has triplets but no pool: make the pools again")
+        parts.append(_pairs_of_text_query(str(name), rated, pools[str(name)], content))
+    if not parts:
+        empty = pd.DataFrame({column: [] for column in PAIR_COLUMNS})
+        return empty.astype(
+            {"text_query": "str", "query": "int32", "candidate": "int32", "in_pool": bool, "content": "int32"}
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def contents_of(manifest: pd.DataFrame) -> NDArray[np.int32]:
+    """Return, by image id, the least id of the images of the same content; -1 for an id that is not in the manifest.
+
+    Parameters
+    ----------
+    manifest : DataFrame
+        ``image_id`` and ``sha256``; an image without a checksum is a copy of none.
+
+    Returns
+    -------
+    ndarray of int32, shape (largest id + 1,)
+    """
+    ids, checksums = manifest["image_id"].to_numpy(), manifest["sha256"].fillna("")
+    least = manifest["image_id"].groupby(checksums.to_numpy()).transform("min").to_numpy()
+    content = np.full(int(ids.max()) + 1 if len(ids) else 0, -1, dtype=np.int32)
+    content[ids] = np.where(checksums.to_numpy() == "", ids, least)
+    return content
+
+
+def _pairs_of_text_query(
+    name: str, rated: pd.DataFrame, pool: NDArray[np.integer], content: NDArray[np.int32]
+) -> pd.DataFrame:
+    import pandas as pd
+
+    queries = np.unique(rated["query"].to_numpy())
+    pool_contents = content[pool]
+    asked = np.concatenate([rated[["query", "positive"]].to_numpy(), rated[["query", "negative"]].to_numpy()])
+    asked = np.unique(asked.astype(np.int64), axis=0)
+    frames = []
+    for query in queries.tolist():
+        others = pool[pool_contents != content[query]]
+        own = asked[asked[:, 0] == query, 1]
+        added = np.setdiff1d(own, others)
+        candidates = np.concatenate([others, added])
+        in_pool = np.concatenate([np.ones(len(others), dtype=bool), np.zeros(len(added), dtype=bool)])
+        order = np.argsort(candidates, kind="stable")
+        frames.append((np.full(len(candidates), query), candidates[order], in_pool[order]))
+    query_ids, candidate_ids, flags = (np.concatenate(column) for column in zip(*frames, strict=True))
+    return pd.DataFrame(
+        {
+            "text_query": pd.Series([name], dtype="str").repeat(len(query_ids)).reset_index(drop=True),
+            "query": query_ids.astype(np.int32),
+            "candidate": candidate_ids.astype(np.int32),
+            "in_pool": flags,
+            "content": content[candidate_ids],
+        }
+    )
+
+
+def outcomes(
+    triplets: pd.DataFrame, pairs: pd.DataFrame, distances: Mapping[str, NDArray[np.floating]], k: int = K
+) -> pd.DataFrame:
+    """Say of every triplet whether each system ranks it rightly, and whether it counts for score at top `k`.
+
+    A triplet counts when its positive or its negative is among the `k` nearest of the query's pool (section 6.3): when
+    fewer than `k` images of the pool are strictly nearer to the query. Images at the very distance of the `k`-th are
+    thus all counted in, and an image that is not in the pool itself is ranked as if it were. A copy of the positive or
+    negative in the pool does not stand before it.
+
+    Parameters
+    ----------
+    triplets : DataFrame
+        ``triplet``, ``query``, ``positive``, ``negative``, ``text_query``.
+    pairs : DataFrame
+        As `candidate_pairs` makes it of these triplets.
+    distances : mapping of str to ndarray, shape (n_pairs,)
+        For each system the distance of each pair, smaller being more alike.
+    k : int
+
+    Returns
+    -------
+    DataFrame
+        `OUTCOME_COLUMNS`, all triplets of one system after those of the other: ``margin`` float32, how much nearer the
+        positive is than the negative; ``outcome`` float32, 1 where that is above 0, 0.5 for a tie, else 0; ``in_top``.
+
+    Raises
+    ------
+    LookalikeError
+        When lengths differ, a triplet is not among the pairs, or a distance is missing.
+    """
+    import pandas as pd
+
+    if k < 1:
+        raise LookalikeError(f"score at top {k} counts nothing: K must be at least 1")
+    places = _places(triplets, pairs)
+    frames = []
+    for system, values in distances.items():
+        of_pairs = np.asarray(values)
+        if of_pairs.shape != (len(pairs),):
+            raise LookalikeError(f"{system} has {len(of_pairs)} distances for {len(pairs)} pairs: measure it again")
+        missing = np.unique(pairs["candidate"].to_numpy()[~np.isfinite(of_pairs)])
+        if len(missing):
+            raise LookalikeError(
+                f"{system} has no distance to {len(missing)} images, the first is image {missing[0]}: drop the "
+                "triplets of unusable images and take them out of the pools"
+            )
+        margin = of_pairs[places.negative].astype(np.float64) - of_pairs[places.positive]
+        frames.append(
+            pd.DataFrame(
+                {
+                    "system": pd.Series([system], dtype="str").repeat(len(triplets)).to_numpy(),
+                    "triplet": triplets["triplet"].to_numpy().astype(np.int32),
+                    "margin": margin.astype(np.float32),
+                    "outcome": ((np.sign(margin) + 1) / 2).astype(np.float32),
+                    "in_top": _n_nearer(places, of_pairs) < k,
+                }
+            )
+        )
+    if not frames:
+        raise LookalikeError("there is no system to compare: measure the distances of one at least")
+    return pd.concat(frames, ignore_index=True)
+
+
+class _Places(NamedTuple):
+    """Where things stand in the pairs: the pool entries sorted by group, and each triplet's positive and negative.
+
+    ``positive`` and ``negative`` are places in the pairs, ``*_copy`` the place of the pool entry of the same content
+    (-1 for none), ``group`` the query image of each triplet, ``pool`` places of pool entries with ``pool_group``.
+    """
+
+    group: Ints
+    positive: Ints
+    negative: Ints
+    positive_copy: Ints
+    negative_copy: Ints
+    pool: Ints
+    pool_group: Ints
+    pool_start: Ints
+
+
+def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
+    names = {name: code for code, name in enumerate(dict.fromkeys(pairs["text_query"].tolist()))}
+    size = (
+        1 + max((int(pairs[column].max()) for column in ("query", "candidate", "content")), default=0) if names else 1
+    )
+    groups = pairs["text_query"].map(names).to_numpy(dtype=np.int64) * size + pairs["query"].to_numpy(dtype=np.int64)
+    group_keys, group_of_pair = np.unique(groups, return_inverse=True)
+    wanted = triplets["text_query"].map(names).fillna(-1).to_numpy(dtype=np.int64) * size
+    group = _find(group_keys, wanted + triplets["query"].to_numpy(dtype=np.int64))
+    candidate = pairs["candidate"].to_numpy(dtype=np.int64)
+    content = pairs["content"].to_numpy(dtype=np.int64)
+    keys = group_of_pair * size + candidate
+    order = np.argsort(keys, kind="stable")
+    found = {}
+    for side in ("positive", "negative"):
+        at = _find(keys[order], group * size + triplets[side].to_numpy(dtype=np.int64))
+        if (group < 0).any() or (at < 0).any():
+            raise LookalikeError("a triplet is not among the pairs: list the pairs of these triplets")
+        found[side] = order[at]
+    pool = np.flatnonzero(pairs["in_pool"].to_numpy())
+    pool_group = group_of_pair[pool]
+    pool = pool[np.argsort(pool_group, kind="stable")]
+    pool_group = group_of_pair[pool]
+    contents = pool_group * size + content[pool]
+    by_content = np.argsort(contents, kind="stable")
+    copies = {}
+    for side, at in found.items():
+        copy = _find(contents[by_content], group * size + content[at])
+        copies[side] = np.append(pool[by_content], -1)[copy]  # none is -1: the entry appended
+    start = np.searchsorted(pool_group, np.arange(len(group_keys) + 1))
+    return _Places(
+        group, found["positive"], found["negative"], copies["positive"], copies["negative"], pool, pool_group, start
+    )
+
+
+def _find(sorted_keys: Ints, wanted: Ints) -> Ints:
+    """Return where each wanted key stands first; -1 where it does not."""
+    if not len(sorted_keys):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(sorted_keys, wanted), len(sorted_keys) - 1)
+    return np.where(sorted_keys[at] == wanted, at, -1)
+
+
+def _n_nearer(places: _Places, distances: NDArray[np.floating]) -> Ints:
+    """Count the images of the pool that are strictly nearer to the query than the nearer of positive and negative."""
+    # distances become whole numbers of the same order, so that group and distance make one sortable key
+    steps, ranks = np.unique(distances, return_inverse=True)
+    keys = np.sort(places.pool_group * len(steps) + ranks[places.pool])
+    sides = []
+    for at, copy in ((places.positive, places.positive_copy), (places.negative, places.negative_copy)):
+        below = np.searchsorted(keys, places.group * len(steps) + ranks[at]) - places.pool_start[places.group]
+        sides.append(below - ((copy >= 0) & (ranks[copy] < ranks[at])))
+    return np.asarray(np.minimum(*sides))

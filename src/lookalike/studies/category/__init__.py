@@ -1,0 +1,1 @@
+"""Labelled images: OASIS beside its competitors (JMLR 5.3)."""

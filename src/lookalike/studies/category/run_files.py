@@ -1,0 +1,88 @@
+"""The files of one run of the category study: model, how it was made, selection, metrics and ranks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookalike.core.files import write_json, write_table
+from lookalike.ranking.rankings import Rankings
+from lookalike.studies.category.protocol import FoldResult
+from lookalike.studies.fits import write_model
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def write_fold(
+    result: FoldResult,
+    folder: str | os.PathLike[str],
+    *,
+    dataset: str,
+    representation: str,
+    subset: str,
+    method: str,
+    fold: int,
+) -> None:
+    """Write what a fold left behind.
+
+    ``model.npz`` (and ``.json``), ``fit.json``, ``selection.parquet``, ``metrics.parquet``, ``ranks.npz``; times are
+    in ``fit.json`` alone, so that all the others are the same bytes each time. Without a model the same files are
+    there: no metrics, no ranks, and a sidecar that says why.
+
+    Parameters
+    ----------
+    result : FoldResult
+        From `run_fold`.
+    folder : path-like
+        ``results/{dataset}/runs/{representation}/{subset}/{method}/{fold}``.
+    dataset, representation, subset, method, fold
+        The names that go into every table, so that tables of many runs can be put together.
+    """
+    folder = Path(folder)
+    names: dict[str, Any] = {
+        "dataset": dataset,
+        "representation": representation,
+        "subset": subset,
+        "method": method,
+        "fold": int(fold),
+    }
+    write_model(result.model, result.fit, folder / "model.npz", names)
+    write_json({**result.fit, **names}, folder / "fit.json")
+    for name, table in (("selection", result.selection), ("metrics", metrics_of(result))):
+        named = table.copy()
+        for position, (column, value) in enumerate(names.items()):
+            named.insert(position, column, value)
+        write_table(named, folder / f"{name}.parquet")
+    (result.rankings or _NO_RANKINGS).save(folder / "ranks.npz")
+
+
+def metrics_of(result: FoldResult) -> pd.DataFrame:
+    """Mean average precision and mean precision at every k of one fold.
+
+    Returns
+    -------
+    DataFrame
+        ``metric`` ("map", "train_map" over the training images, "p@1", "p@2", ..., up to the size of the gallery) and
+        ``value`` (float64, 0..1); no rows where the fold has no result.
+    """
+    import pandas as pd
+
+    if result.rankings is None:
+        return pd.DataFrame({"metric": pd.Series(dtype=str), "value": pd.Series(dtype=np.float64)})
+    curve = result.rankings.mean_precision_curve()
+    names = ["map", "train_map", *(f"p@{k}" for k in range(1, len(curve) + 1))]
+    return pd.DataFrame(
+        {"metric": names, "value": [result.rankings.mean_average_precision(), result.train_map, *curve]}
+    )
+
+
+_NO_RANKINGS = Rankings(
+    offsets=np.zeros(1, dtype=np.int64),
+    ranks=np.empty(0, dtype=np.int32),
+    n_gallery=0,
+    query_ids=np.empty(0, dtype=np.int32),
+)

@@ -1,0 +1,1 @@
+"""Rated image triplets: Deep Ranking beside hand-crafted features (CVPR 2014)."""

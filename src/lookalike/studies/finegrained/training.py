@@ -1,0 +1,126 @@
+"""What the systems that learn from training relevance share: triplets of image ids, folds, images that have vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.core.errors import LookalikeError
+
+if TYPE_CHECKING:
+    from lookalike.datasets.relevance import RelevanceData
+
+Floats = npt.NDArray[np.float32]
+Features = Mapping[str, Floats]
+"""System id of a hand-crafted feature to its vectors (N, d), a row per image id, NaN where there is none."""
+
+
+def draw_triplets(
+    relevance: RelevanceData, n: int, sampling: tuple[float, float, float | None], seed: int
+) -> tuple[npt.NDArray[np.int32], float]:
+    """Draw triplets of image ids from training relevance.
+
+    Where the relevance allows no in-class negatives (it is 1 within a category), all negatives are of other categories;
+    where there is one category only, none are.
+
+    Parameters
+    ----------
+    relevance : RelevanceData
+    n : int
+    sampling : tuple of float
+        ``out_of_class``, ``margin`` and ``positive_threshold`` (or None) of `RelevanceTripletSampler`.
+    seed : int
+
+    Returns
+    -------
+    triplets : ndarray of shape (n, 3), int32
+        Image ids (query, positive, negative).
+    out_of_class : float
+        The share of negatives of other categories that was asked of the sampler in the end.
+
+    Raises
+    ------
+    LookalikeError
+        When there are no triplets at all.
+    """
+    from lookalike.learners.relevance_triplets import RelevanceTripletSampler
+
+    reason = ""
+    out_of_class, margin, threshold = sampling
+    for share in dict.fromkeys((out_of_class, 1.0, 0.0)):
+        try:
+            sampler = RelevanceTripletSampler(
+                relevance,
+                out_of_class=share,
+                margin=margin,
+                positive_threshold=math.inf if threshold is None else threshold,
+                random_state=seed,
+            )
+        except ValueError as error:  # a kind of negatives that the relevance does not have
+            reason = reason or str(error)
+            continue
+        try:
+            return relevance.image_id[sampler.draw(n)], share
+        except ValueError as error:
+            raise LookalikeError(f"training triplets cannot be drawn: {error}") from error
+    raise LookalikeError(f"no training triplet can be drawn: {reason}")
+
+
+def with_vectors(relevance: RelevanceData, usable: npt.NDArray[np.bool_]) -> RelevanceData:
+    """Return the relevance of images that have vectors.
+
+    Parameters
+    ----------
+    relevance : RelevanceData
+    usable : ndarray of shape (N,), bool
+        By image id.
+
+    Raises
+    ------
+    LookalikeError
+        When none is left.
+    """
+    kept = np.flatnonzero(usable[relevance.image_id])
+    if not len(kept):
+        raise LookalikeError(
+            "there is no training image with a relevance and a vector: put training images and their relevance in place"
+        )
+    return relevance if len(kept) == relevance.n_images else relevance.subset(kept)
+
+
+def usable_rows(features: Features) -> npt.NDArray[np.bool_]:
+    """Return which images have a vector of every feature, shape (N,)."""
+    masks = [np.isfinite(vectors).all(axis=1) for vectors in features.values()]
+    return np.asarray(np.logical_and.reduce(masks))
+
+
+def stratified_folds(category: npt.NDArray[Any], n_folds: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Deal the images of every category into folds in turn, in random order.
+
+    Parameters
+    ----------
+    category : ndarray of shape (n,), int
+    n_folds : float
+        Above 1; every n-th image goes to the same fold. Where it is no whole number, it is rounded.
+    random : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+        0 to n_folds - 1.
+    """
+    folds = np.empty(len(category), dtype=np.int64)
+    for label in np.unique(category):
+        members = random.permutation(np.flatnonzero(category == label))
+        folds[members] = np.arange(len(members)) % max(2, round(n_folds))
+    return folds
+
+
+def local_rows(triplets: npt.NDArray[np.int32], ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Return triplets of image ids as rows of `ids`."""
+    order = np.argsort(ids)
+    return np.asarray(order[np.searchsorted(ids, triplets, sorter=order)], dtype=np.int32)

@@ -1,0 +1,1 @@
+"""Landmark retrieval with diagonal metrics (SOML, AAAI 2014)."""

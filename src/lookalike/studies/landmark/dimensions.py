@@ -1,0 +1,233 @@
+"""Seconds of learning against the number of words, on simulated rows: the SOML paper's Tables 7-9 as a curve.
+
+Rows are simulated, since a codebook of a million words takes hours to make and seconds depend on sizes alone: how many
+words there are, how many of them an image has, and how many two images share. No retrieval number comes from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from lookalike.core.machine import processor_name
+from lookalike.core.seeds import integer_seed
+from lookalike.learners.triplet_products import TripletProducts
+from lookalike.studies.fits import Clock, warm_up
+from lookalike.studies.folds import learner_maker
+from lookalike.studies.landmark.protocol import LandmarkTask, fit_learner, landmark_triplets, triplets_for
+from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXPONENT = 1.0
+"""Of Zipf's law: the j-th most frequent word has a share proportional to 1 / j^EXPONENT."""
+
+COLUMNS = (
+    "learner",
+    "n_features",
+    "n_triplets",
+    "nonzeros",
+    "repeat",
+    "seconds",
+    "cpu_seconds",
+    "pair_cpu_seconds",
+    "reason",
+    "data",
+    "processor",
+)
+
+
+def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int) -> sp.csr_array:
+    """Simulate tf-idf rows of images: few words of many, some of them frequent, rows of unit length.
+
+    Words are drawn one by one by Zipf's law, as many as are expected to give `nonzeros` different ones; weights are
+    count times the inverse document frequency that the law expects. Frequent words have random numbers, as a codebook
+    has them.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of words.
+    n_rows : int
+        Number of images.
+    nonzeros : int
+        About how many different words an image has; at least 1, at most half of `n_features`.
+    seed : int
+
+    Returns
+    -------
+    CSR of float64, shape (n_rows, n_features)
+        Sorted indices.
+
+    Raises
+    ------
+    ValueError
+        When `nonzeros` is not from 1 to n_features / 2.
+    """
+    if not 1 <= nonzeros <= n_features // 2:
+        raise ValueError(
+            f"{nonzeros} words an image need a codebook of at least {2 * nonzeros}; got n_features={n_features}"
+        )
+    rng = np.random.Generator(np.random.PCG64(seed))
+    shares = 1 / np.arange(1, n_features + 1) ** EXPONENT
+    shares /= shares.sum()
+    number = rng.permutation(n_features)
+    n_drawn = _draws_for(shares, nonzeros)
+    columns = np.searchsorted(np.cumsum(shares), rng.random((n_rows, n_drawn)), side="right").clip(max=n_features - 1)
+    rows = np.repeat(np.arange(n_rows), n_drawn)
+    counts = sp.csr_array((np.ones(columns.size), (rows, number[columns.ravel()])), shape=(n_rows, n_features))
+    counts.sum_duplicates()
+    idf = np.empty(n_features)
+    idf[number] = -np.log(_share_of_images(shares, n_drawn))
+    values = counts.data * idf[counts.indices]
+    of_row = np.repeat(np.arange(n_rows), np.diff(counts.indptr))
+    lengths = np.sqrt(np.bincount(of_row, values**2, minlength=n_rows))
+    return sp.csr_array((values / lengths[of_row], counts.indices, counts.indptr), shape=counts.shape)
+
+
+def _share_of_images(shares: npt.NDArray[np.float64], n_drawn: int) -> npt.NDArray[np.float64]:
+    """Expected share of images that have each word, less than 1 so that no weight is 0."""
+    expected: npt.NDArray[np.float64] = np.minimum(-np.expm1(n_drawn * np.log1p(-shares)), 1 - 1e-12)
+    return expected
+
+
+def _draws_for(shares: npt.NDArray[np.float64], nonzeros: int) -> int:
+    """Smallest number of draws that is expected to give so many different words, by bisection."""
+    low, high = 0, nonzeros
+    while _share_of_images(shares, high).sum() < nonzeros:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _share_of_images(shares, middle).sum() < nonzeros:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def time_learners(
+    learners: Mapping[int, Mapping[str, Mapping[str, Any]]],
+    *,
+    n_positives: int = 7,
+    n_negatives: int = 500,
+    nonzeros: int = 2000,
+    repeats: int = 3,
+    seed: int,
+    time_limit: float | None = None,
+) -> pd.DataFrame:
+    """Time every learner at every number of words, on simulated rows with the study's triplets.
+
+    All learners see the same rows and triplets. What a learner compiles is loaded before. A fit that takes longer than
+    the limit has no number (or, where it ends at last, that one), and its learner is not run with more words.
+
+    Parameters
+    ----------
+    learners : mapping of int to mapping of str to mapping
+        Number of words (run from small to large) to the learners at that size: name to ``learner``, ``parameters`` and,
+        if shorter than `time_limit`, ``time_limit``.
+    n_positives, n_negatives : int
+        The triplets are those of `lookalike.studies.landmark.protocol.landmark_triplets`.
+    nonzeros : int
+        About how many words an image has, at most half of all words.
+    repeats : int
+        How often each fit is timed; rows are the same each time.
+    seed : int
+        Root seed.
+    time_limit : float, optional
+        Seconds of processor time for one fit.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`: ``nonzeros`` is the mean of the rows at hand; ``seconds`` of the clock, ``cpu_seconds`` of the
+        processor, and ``pair_cpu_seconds``, what the products of pairs took of the latter (NaN where the learner does
+        not say); ``reason`` is why there is no number, else empty; ``data`` is "simulated".
+    """
+    import pandas as pd
+
+    for learner in sorted({spec["learner"] for specs in learners.values() for spec in specs.values()}):
+        warm_up(learner)
+    given_up: dict[str, str] = {}
+    rows: list[dict[str, Any]] = []
+    for n_features, specs in sorted(learners.items()):
+        task = _simulated_task(n_features, n_positives, n_negatives, nonzeros, seed)
+        sizes = {"n_features": n_features, "nonzeros": task.X.nnz / task.X.shape[0]}
+        for name, spec in specs.items():
+            limit = _smaller(spec.get("time_limit"), time_limit)
+            for repeat in range(repeats):
+                measured = _not_run(given_up[name]) if name in given_up else _time_fit(spec, task, seed, limit)
+                rows.append({"learner": name, "repeat": repeat, **sizes, **measured})
+                if name not in given_up and _too_slow(measured, limit):
+                    given_up[name] = f"took more than {limit:g} s of processor time at {n_features} words"
+                if name in given_up:
+                    break
+    table = pd.DataFrame(rows).assign(data="simulated", processor=processor_name())
+    return table[list(COLUMNS)].astype({"n_features": np.int64, "n_triplets": np.int64, "repeat": np.int32})
+
+
+def _smaller(one: float | None, other: float | None) -> float | None:
+    """Return the smaller of two limits, of which None is none."""
+    return min((limit for limit in (one, other) if limit is not None), default=None)
+
+
+def _simulated_task(n_features: int, n_positives: int, n_negatives: int, nonzeros: int, seed: int) -> LandmarkTask:
+    names = ("landmark", "dimensions", n_features)
+    seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("rows", "triplets", "steps")}
+    n_rows = n_positives + n_negatives
+    return LandmarkTask(
+        landmark="simulated",
+        draw=0,
+        # positives have no more in common than negatives, so that most steps have a loss: the most work there can be
+        X=simulated_rows(n_features, n_rows, min(nonzeros, n_features // 2), seeds["rows"]),
+        y=np.repeat(["positive", "negative"], [n_positives, n_negatives]),
+        triplets=landmark_triplets(n_positives, n_negatives, seeds["triplets"]),
+        gallery=np.empty(0, dtype=np.int64),
+        queries=np.empty(0, dtype=np.int64),
+        seeds=seeds,
+    )
+
+
+def _time_fit(spec: Mapping[str, Any], task: LandmarkTask, seed: int, limit: float | None) -> dict[str, Any]:
+    learner = learner_maker(spec, seed, ("dimensions", 0))("fit")({})
+    triplets = triplets_for(learner, task)
+    n_triplets = 0 if triplets is None else len(triplets)
+    clock = Clock()
+    try:
+        with cpu_time_limit(limit, "the fit"):
+            _fit(learner, task, triplets, clock)
+    except TimeLimitReachedError as error:
+        return {**_not_run(str(error)), "n_triplets": n_triplets}
+    return {
+        "n_triplets": n_triplets,
+        "seconds": sum(clock.seconds.values()),
+        "cpu_seconds": sum(clock.cpu_seconds.values()),
+        "pair_cpu_seconds": clock.cpu_seconds.get("pairs", float("nan")),
+        "reason": "",
+    }
+
+
+def _fit(learner: Any, task: LandmarkTask, triplets: npt.NDArray[np.int32] | None, clock: Clock) -> None:
+    """Fit as `fit_triplets` does, with the products of pairs timed apart where the learner takes them ready."""
+    if triplets is None or not hasattr(learner, "fit_products"):
+        with clock("steps"):
+            fit_learner(learner, task, triplets)
+        return
+    with clock("pairs"):
+        products = TripletProducts(task.X, triplets)
+    with clock("steps"):
+        learner.fit_products(products)
+
+
+def _not_run(reason: str) -> dict[str, Any]:
+    nothing = dict.fromkeys(("seconds", "cpu_seconds", "pair_cpu_seconds"), float("nan"))
+    return {"n_triplets": 0, **nothing, "reason": reason}
+
+
+def _too_slow(measured: Mapping[str, Any], limit: float | None) -> bool:
+    """Whether a fit was broken off, or, in a compiled call that cannot be, ended after its time."""
+    return bool(measured["reason"]) or (limit is not None and measured["cpu_seconds"] > limit)

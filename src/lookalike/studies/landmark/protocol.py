@@ -1,0 +1,673 @@
+"""The landmark study's jobs as pure functions: which images are learned from, which triplets, one run and its ranking.
+
+Protocol of the SOML paper (AAAI 2014, "Experimental Testbed and Setup"): per landmark, 7 positives and 500 negatives
+make 7 x 6 x 500 = 21,000 triplets for one pass; 5 queries retrieve from the images that are left. Scripts read files,
+call `draw_learning_images` and `run_landmarks`, and write what comes back with `lookalike.studies.landmark.files`.
+
+What the paper leaves open is decided here: positives are good or ok and never one of the landmark's query images, so
+that every query is judged on a ranking that holds its own image; negatives are neither good, ok nor junk of that
+landmark; images that were learned from leave both the gallery and the ground truth; the order of triplets is random;
+and images of equal similarity stand in a random order, the same one for every method. File names of landmarks are
+sorted by landmark, so no tie may be broken by name.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.machine import processor_name
+from lookalike.core.seeds import generator, integer_seed
+from lookalike.studies.fits import Clock, plain_number, warm_up
+from lookalike.studies.folds import fold_seed, learner_maker
+from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings
+from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lookalike.features.visterms import TfidfVisterms
+
+IntArray = npt.NDArray[np.integer[Any]]
+FloatArray = npt.NDArray[np.floating[Any]]
+
+STEPS_AT_RANDOM = frozenset({"DiagonalOASIS", "OASIS"})
+"""Learners whose every step takes one of the triplets at random (JMLR section 2.1); all others see each once."""
+
+
+# Which images are learned from --------------------------------------------------------------------------------------
+
+
+def draw_learning_images(
+    queries: pd.DataFrame,
+    relevance: pd.DataFrame,
+    image_ids: npt.ArrayLike,
+    landmarks: Sequence[str],
+    *,
+    n_positives: int = 7,
+    n_negatives: int = 500,
+    n_draws: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Draw the images that each landmark's metric is learned from.
+
+    Positives are uniform, without replacement, over what is good or ok for any of the landmark's queries, without its
+    query images; negatives over the images that are neither good, ok nor junk for any of them and none of its query
+    images. Images of other landmarks, their queries too, are negatives like any other.
+
+    Parameters
+    ----------
+    queries : DataFrame
+        ``query``, ``landmark``, ``image_id``.
+    relevance : DataFrame
+        ``query``, ``image_id``, ``relevance``.
+    image_ids : array-like of int
+        The images of the data base that can be read, which are all that can be drawn.
+    landmarks : sequence of str
+        Which; `lookalike.datasets.ground_truth.landmarks_with` tells which ones have enough positives.
+    n_positives, n_negatives, n_draws : int
+        How many images of each role, and how many independent draws. A landmark needs one positive more than that, so
+        that one is left to be found.
+    seed : int
+        Root seed. A draw depends on it, on the landmark and on its own number, and on nothing else that is drawn.
+
+    Returns
+    -------
+    DataFrame
+        ``landmark``, ``draw`` (int32, from 0), ``image_id`` (int32), ``role`` ("positive", "negative"), sorted by
+        landmark as given, draw, role (positives first) and image.
+
+    Raises
+    ------
+    LookalikeError
+        When a landmark has no query, too few positives or too few negatives.
+    """
+    import pandas as pd
+
+    images = np.unique(np.asarray(image_ids, dtype=np.int32))
+    tables = []
+    for landmark in landmarks:
+        positives, negatives = _candidates(queries, relevance, images, landmark)
+        _check_enough(landmark, positives, negatives, n_positives, n_negatives)
+        for draw in range(n_draws):
+            rng = generator(seed, "landmark", landmark, "draw", draw, "images")
+            parts = [np.sort(rng.choice(positives, n_positives, replace=False))]
+            parts.append(np.sort(rng.choice(negatives, n_negatives, replace=False)))
+            rows = {"landmark": landmark, "draw": np.int32(draw), "image_id": np.concatenate(parts)}
+            roles = np.repeat(["positive", "negative"], [n_positives, n_negatives])
+            tables.append(pd.DataFrame({**rows, "role": roles}))
+    table = pd.concat(tables, ignore_index=True)
+    return table.astype({"draw": np.int32, "image_id": np.int32})
+
+
+def _candidates(
+    queries: pd.DataFrame, relevance: pd.DataFrame, images: IntArray, landmark: str
+) -> tuple[IntArray, IntArray]:
+    """Images that can be drawn as positives and as negatives of a landmark, ascending."""
+    own = queries[queries["landmark"] == landmark]
+    if own.empty:
+        known = ", ".join(sorted(set(queries["landmark"].tolist())))
+        raise LookalikeError(f"there is no query of landmark {landmark!r}; there are landmarks: {known}")
+    asked = own["image_id"].to_numpy()
+    judged = relevance[relevance["query"].isin(own["query"])]
+    wanted = judged.loc[judged["relevance"] != "junk", "image_id"].to_numpy()
+    junk = judged.loc[judged["relevance"] == "junk", "image_id"].to_numpy()
+    # junk for one query and good for another is neither
+    positives = np.setdiff1d(np.intersect1d(images, wanted), np.concatenate([asked, junk]))
+    return positives, np.setdiff1d(images, np.concatenate([asked, wanted, junk]))
+
+
+def _check_enough(landmark: str, positives: IntArray, negatives: IntArray, n_positives: int, n_negatives: int) -> None:
+    if len(positives) <= n_positives:
+        raise LookalikeError(
+            f"landmark {landmark} has {len(positives)} good or ok images besides its queries, and learning from "
+            f"{n_positives} needs one more than that, to be found: lower learning.positives, or list the other "
+            "landmarks under `landmarks`"
+        )
+    if len(negatives) < n_negatives:
+        raise LookalikeError(
+            f"landmark {landmark} has {len(negatives)} images that are neither good, ok nor junk of it, fewer than the "
+            f"{n_negatives} negatives to learn from: set learning.negatives to at most {len(negatives)}, or add images"
+        )
+
+
+def landmark_triplets(n_positives: int, n_negatives: int, seed: int) -> npt.NDArray[np.int32]:
+    """Every ordered pair of positives with every negative, once each, in a random order.
+
+    7 positives and 500 negatives give the paper's 7 x 6 x 500 = 21,000. Their order is not printed; sorted, one image
+    would be the query of 3,000 steps on end, and an online learner would forget the first ones.
+
+    Parameters
+    ----------
+    n_positives, n_negatives : int
+        Row numbers: the positives come first, 0 to n_positives - 1, then the negatives.
+    seed : int
+        Of the order alone.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_positives * (n_positives - 1) * n_negatives, 3)
+        Rows (query, positive, negative).
+    """
+    query, positive, negative = np.meshgrid(
+        np.arange(n_positives, dtype=np.int32),
+        np.arange(n_positives, dtype=np.int32),
+        np.arange(n_positives, n_positives + n_negatives, dtype=np.int32),
+        indexing="ij",
+    )
+    every = np.stack([query.ravel(), positive.ravel(), negative.ravel()], axis=1)
+    triplets: npt.NDArray[np.int32] = every[every[:, 0] != every[:, 1]]
+    np.random.Generator(np.random.PCG64(seed)).shuffle(triplets, axis=0)
+    return triplets
+
+
+# What all runs share ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkData:
+    """Weighted vectors of the data base and of the queries, with the ground truth: what all runs share."""
+
+    rows: sp.csr_array
+    """tf-idf of the gallery, float64, rows of unit length, shape (n_gallery, n_words)."""
+    image_ids: IntArray
+    """Which image each of these rows is: int32, ascending, shape (n_gallery,)."""
+    query_rows: sp.csr_array
+    """tf-idf of the words inside each query's rectangle, with the gallery's idf: float64, (n_queries, n_words)."""
+    queries: pd.DataFrame
+    """``query``, ``landmark``, ``image_id``; row i is row i of `query_rows`."""
+    relevance: pd.DataFrame
+    """``query``, ``image_id``, ``relevance``."""
+    seconds: float = 0.0
+    """Seconds of the clock that the weights took."""
+    cpu_seconds: float = 0.0
+    """Seconds of processor time that the weights took."""
+
+    def empty_queries(self) -> npt.NDArray[np.bool_]:
+        """Which queries have no word in their rectangle that weighs anything: bool, shape (n_queries,)."""
+        return np.asarray(abs(self.query_rows).sum(axis=1) == 0).ravel()
+
+    def positions(self, image_ids: IntArray) -> IntArray:
+        """Rows of `rows` that hold these images; -1 for those that the gallery lacks."""
+        found = np.searchsorted(self.image_ids, image_ids)
+        clipped = np.minimum(found, len(self.image_ids) - 1)
+        return np.where(self.image_ids[clipped] == image_ids, clipped, -1)
+
+
+def tfidf_gallery(counts: sp.csr_array, image_ids: npt.ArrayLike) -> tuple[TfidfVisterms, sp.csr_array]:
+    """Weight the images of a data base, with document frequencies of all of them.
+
+    Frequencies need no labels, and a retrieval system counts them over whatever it holds; that is why images that are
+    ranked take part, unlike in the category study.
+
+    Parameters
+    ----------
+    counts : CSR of int, shape (n_images, n_words)
+        Raw counts; row = ``image_id``.
+    image_ids : array-like of int, shape (n_gallery,)
+        The images of the data base.
+
+    Returns
+    -------
+    weights : TfidfVisterms
+        Fitted; weighs the queries' counts too.
+    rows : CSR of float64, shape (n_gallery, n_words)
+        Rows of unit length (empty where an image has no weighted word).
+    """
+    from lookalike.features.visterms import TfidfVisterms
+
+    chosen = counts[np.asarray(image_ids, dtype=np.int64)]
+    weights = TfidfVisterms(dtype="float64").fit(chosen)
+    return weights, weights.transform(chosen)
+
+
+def landmark_data(
+    counts: sp.csr_array,
+    query_counts: sp.csr_array,
+    queries: pd.DataFrame,
+    relevance: pd.DataFrame,
+    image_ids: npt.ArrayLike | None = None,
+) -> LandmarkData:
+    """Weight gallery and queries, once for all runs.
+
+    Parameters
+    ----------
+    counts : CSR of int, shape (n_images, n_words)
+        Raw counts; row = ``image_id``.
+    query_counts : CSR of int, shape (n_queries, n_words)
+        Raw counts inside each query's rectangle, in the order of `queries`.
+    queries, relevance : DataFrame
+        The ground truth.
+    image_ids : array-like of int, optional
+        Images that can be retrieved; by default every row of `counts`.
+
+    Returns
+    -------
+    LandmarkData
+
+    Warns
+    -----
+    UserWarning
+        For each query without a word in its rectangle that weighs anything: it ranks all images alike, at random.
+
+    Raises
+    ------
+    LookalikeError
+        When the tables do not fit each other, or a query's image cannot be retrieved.
+    """
+    if query_counts.shape != (len(queries), counts.shape[1]):
+        raise LookalikeError(
+            f"query counts of shape {query_counts.shape} do not belong to {len(queries)} queries and "
+            f"{counts.shape[1]} words: count the words again with the codebook at hand"
+        )
+    images = np.arange(counts.shape[0]) if image_ids is None else np.unique(np.asarray(image_ids))
+    import_module("lookalike.features.visterms")  # heavy, and no part of what the weights take
+    clock = Clock()
+    with clock("features"):
+        weights, rows = tfidf_gallery(counts, images)
+        query_rows = weights.transform(query_counts)
+    data = LandmarkData(
+        rows=rows,
+        image_ids=images.astype(np.int32),
+        query_rows=query_rows,
+        queries=queries.reset_index(drop=True),
+        relevance=relevance,
+        seconds=clock.seconds["features"],
+        cpu_seconds=clock.cpu_seconds["features"],
+    )
+    lost = queries.loc[data.positions(queries["image_id"].to_numpy()) < 0, "query"].tolist()
+    if lost:
+        raise LookalikeError(
+            f"the image of query {lost[0]} is not among the images that could be read: "
+            "put the file in place, or take the query out of the ground truth"
+        )
+    for query in data.queries.loc[data.empty_queries(), "query"]:
+        warnings.warn(
+            f"query {query} has no weighted word in its rectangle, so it ranks images at random: widen the rectangle, "
+            "or take the query out of the ground truth",
+            stacklevel=2,
+        )
+    return data
+
+
+# One run ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LandmarkResult:
+    """What one run (a landmark, a draw, a method) leaves behind."""
+
+    landmark: str
+    draw: int
+    method: str
+    model: Any
+    """The fitted learner; None where it did not end within its time limit."""
+    fit: dict[str, Any]
+    """How it was made: parameters, steps, updates, sparsity, sizes, seeds, and (only here) seconds of the clock and of
+    the processor, the processor's name, and why there is no model, if there is none."""
+    metrics: pd.DataFrame
+    """``metric`` ("map", "map_full", "sparsity" except of TF-IDF, "ap:<query>" by rectangle) and ``value``; no rows
+    without a model."""
+    rankings: LandmarkRankings | None
+    """None without a model."""
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkTask:
+    """One draw of one landmark, ready for any learner."""
+
+    landmark: str
+    draw: int
+    X: sp.csr_array
+    """Rows to learn from, positives first."""
+    y: npt.NDArray[np.str_]
+    """Their roles."""
+    triplets: npt.NDArray[np.int32]
+    """Every triplet once, in random order."""
+    gallery: IntArray
+    """Rows of the data that are retrieved from, in the random order that breaks ties."""
+    queries: IntArray
+    """Rows of the table of queries."""
+    seeds: dict[str, int]
+    """Of the streams of this draw."""
+
+
+def run_landmarks(
+    counts: sp.csr_array,
+    query_counts: sp.csr_array,
+    queries: pd.DataFrame,
+    relevance: pd.DataFrame,
+    learning_images: pd.DataFrame,
+    landmarks: Sequence[str],
+    method_spec: Mapping[str, Any],
+    *,
+    seed: int,
+    method: str,
+    image_ids: npt.ArrayLike | None = None,
+    n_top: int = 50,
+) -> Iterator[LandmarkResult]:
+    """Run one method on every draw of some landmarks; weights are computed once for all.
+
+    Parameters
+    ----------
+    counts, query_counts, queries, relevance, image_ids
+        As in `landmark_data`.
+    learning_images : DataFrame
+        From `draw_learning_images`.
+    landmarks : sequence of str
+        Which, each in the draws that `learning_images` has.
+    method_spec, seed, method, n_top
+        As in `run_landmark`.
+
+    Yields
+    ------
+    LandmarkResult
+        By landmark as given, then by draw.
+
+    Raises
+    ------
+    LookalikeError
+        As in `landmark_data` and `run_landmark`.
+    """
+    data = landmark_data(counts, query_counts, queries, relevance, image_ids)
+    for landmark, draw in draws_of(learning_images, landmarks):
+        yield run_landmark(data, learning_images, landmark, draw, method_spec, seed=seed, method=method, n_top=n_top)
+
+
+def draws_of(learning_images: pd.DataFrame, landmarks: Sequence[str]) -> list[tuple[str, int]]:
+    """Every landmark with each of its draws.
+
+    Raises
+    ------
+    LookalikeError
+        When nothing was drawn for a landmark.
+    """
+    found = []
+    for landmark in landmarks:
+        own = learning_images.loc[learning_images["landmark"] == landmark, "draw"]
+        if own.empty:
+            known = ", ".join(dict.fromkeys(learning_images["landmark"].tolist()))
+            raise LookalikeError(f"no images to learn from were drawn for landmark {landmark!r}; there are: {known}")
+        found += [(landmark, int(draw)) for draw in np.unique(own)]
+    return found
+
+
+def run_landmark(
+    data: LandmarkData,
+    learning_images: pd.DataFrame,
+    landmark: str,
+    draw: int,
+    method_spec: Mapping[str, Any],
+    *,
+    seed: int,
+    method: str,
+    n_top: int = 50,
+) -> LandmarkResult:
+    """Learn a landmark's metric from one draw and let the landmark's queries rank the other images.
+
+    Parameters
+    ----------
+    data : LandmarkData
+        From `landmark_data`.
+    learning_images : DataFrame
+        From `draw_learning_images`.
+    landmark, draw
+        Which rows of it.
+    method_spec : mapping
+        ``learner`` (a name in `lookalike.learners.registry`), optional ``parameters`` (constructor arguments) and
+        ``time_limit`` (seconds of processor time for the fit; one that takes longer has no result).
+    seed : int
+        Root seed. Triplets and ties depend on it, on the landmark and on the draw, and are the same for all methods.
+    method : str
+        Id, kept in the record.
+    n_top : int
+        How many first images of each query are kept.
+
+    Returns
+    -------
+    LandmarkResult
+
+    Raises
+    ------
+    LookalikeError
+        When nothing was drawn, tables do not fit each other, the learner or a parameter is unknown, or no query has a
+        positive.
+    """
+    learner = learner_maker(method_spec, seed, (landmark, draw))("fit")({})
+    warm_up(method_spec["learner"])
+    clock = Clock()
+    with clock("features"):
+        task = landmark_task(data, learning_images, landmark, draw, seed=seed)
+    model, rankings, sparsity, not_converged = None, None, None, ""
+    triplets = triplets_for(learner, task)
+    try:
+        with clock("fit"), cpu_time_limit(method_spec.get("time_limit"), "the fit"):
+            model = fit_learner(learner, task, triplets)
+    except TimeLimitReachedError as error:
+        not_converged = str(error)
+    if model is not None:
+        with clock("rank"):
+            rankings = rank_task(model, data, task, n_top=n_top)
+        sparsity = sparsity_of(model)
+    # the weights of the whole gallery, shared by all runs, are part of what a single run would take
+    clock.seconds["features"] += data.seconds
+    clock.cpu_seconds["features"] += data.cpu_seconds
+    fit = {
+        **_sizes(data, task),
+        "learner": method_spec["learner"],
+        "method": method,
+        "subset": landmark,
+        "fold": int(draw),
+        "parameters": dict(method_spec.get("parameters") or {}),
+        "n_triplets": 0 if triplets is None else len(triplets),
+        "n_steps": plain_number(getattr(model, "n_steps_", None)),
+        "n_updates": plain_number(getattr(model, "n_updates_", None)),
+        "objective": plain_number(getattr(model, "objective_", None)),
+        "converged": plain_number(getattr(model, "converged_", None)),
+        "sparsity": sparsity,
+        "not_converged": not_converged,
+        "seeds": {**task.seeds, "fit": fold_seed(seed, landmark, draw, "fit")},
+        "seconds": clock.seconds,
+        "cpu_seconds": clock.cpu_seconds,
+        "processor": processor_name(),
+    }
+    metrics = metrics_of(rankings, sparsity)
+    return LandmarkResult(landmark, int(draw), method, model, fit, metrics, rankings)
+
+
+def landmark_task(
+    data: LandmarkData, learning_images: pd.DataFrame, landmark: str, draw: int, *, seed: int
+) -> LandmarkTask:
+    """Take one draw's rows, triplets, gallery and queries.
+
+    Parameters
+    ----------
+    data : LandmarkData
+    learning_images : DataFrame
+        From `draw_learning_images`.
+    landmark, draw
+        Which rows of it.
+    seed : int
+        Root seed.
+
+    Returns
+    -------
+    LandmarkTask
+
+    Raises
+    ------
+    LookalikeError
+        When nothing was drawn, or what was drawn is not in the gallery.
+    """
+    drawn = learning_images[(learning_images["landmark"] == landmark) & (learning_images["draw"] == draw)]
+    if drawn.empty:
+        raise LookalikeError(f"draw {draw} of landmark {landmark!r} is not in the table of images to learn from")
+    positives = drawn.loc[drawn["role"] == "positive", "image_id"].to_numpy()
+    negatives = drawn.loc[drawn["role"] == "negative", "image_id"].to_numpy()
+    # sorted, so that no number depends on the order of the table
+    learned = np.concatenate([np.sort(positives), np.sort(negatives)])
+    rows = data.positions(learned)
+    if (rows < 0).any():
+        raise LookalikeError(
+            f"image {learned[rows < 0][0]}, drawn for landmark {landmark}, is not in the gallery: "
+            "draw the images to learn from again, from the manifest at hand"
+        )
+    names = ("landmark", landmark, "draw", int(draw))
+    seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("triplets", "steps", "ties")}
+    gallery = np.setdiff1d(np.arange(len(data.image_ids)), rows)
+    return LandmarkTask(
+        landmark=landmark,
+        draw=int(draw),
+        X=data.rows[rows],
+        y=np.repeat(["positive", "negative"], [len(positives), len(negatives)]),
+        triplets=landmark_triplets(len(positives), len(negatives), seeds["triplets"]),
+        gallery=np.random.Generator(np.random.PCG64(seeds["ties"])).permutation(gallery),
+        queries=np.flatnonzero((data.queries["landmark"] == landmark).to_numpy()),
+        seeds=seeds,
+    )
+
+
+def triplets_for(learner: Any, task: LandmarkTask) -> npt.NDArray[np.int32] | None:
+    """Return the triplets that a learner sees, in order; None for one that does not learn from triplets.
+
+    Each once, in the task's order; learners of `STEPS_AT_RANDOM` instead take ``n_steps`` of them, drawn with
+    replacement (the paper: 1e5 steps over 21,000 triplets).
+    """
+    if "triplets" not in learner.accepts:
+        return None
+    if type(learner).__name__ not in STEPS_AT_RANDOM:
+        return task.triplets
+    rng = np.random.Generator(np.random.PCG64(task.seeds["steps"]))
+    drawn: npt.NDArray[np.int32] = task.triplets[rng.integers(len(task.triplets), size=learner.n_steps)]
+    return drawn
+
+
+def fit_learner(learner: Any, task: LandmarkTask, triplets: npt.NDArray[np.int32] | None) -> Any:
+    """Fit a learner to what `triplets_for` gave it; without triplets, to the rows and their roles."""
+    if triplets is None:
+        return learner.fit(task.X, task.y)
+    return learner.fit_triplets(task.X, triplets)
+
+
+def rank_task(model: Any, data: LandmarkData, task: LandmarkTask, *, n_top: int = 50) -> LandmarkRankings:
+    """Let the landmark's queries rank what is left of the gallery, by rectangle and by whole image.
+
+    Parameters
+    ----------
+    model : fitted learner
+        Its ``similarity`` is asked once, for all queries against the whole gallery: no row of the gallery is copied.
+    data : LandmarkData
+    task : LandmarkTask
+    n_top : int
+        How many first images are kept.
+
+    Returns
+    -------
+    LandmarkRankings
+
+    Raises
+    ------
+    ValueError
+        When a similarity is NaN.
+    """
+    own = data.queries.iloc[task.queries]
+    whole = data.rows[data.positions(own["image_id"].to_numpy())]
+    scores = np.asarray(model.similarity(sp.vstack([data.query_rows[task.queries], whole], format="csr"), data.rows))
+    if np.isnan(scores).any():
+        raise ValueError("similarity is NaN: the model or its input holds NaN, so there is no ranking")
+    scores = scores[:, task.gallery]
+    orders = np.argsort(-scores, axis=1, kind="stable")
+    n_queries = len(own)
+    first = orders[:n_queries, :n_top]
+    judged = [_ground_truth(data, task, query) for query in own["query"]]
+    # the last place is that of position -1, an image that the gallery lacks: its rank stays 0
+    rank_of = np.zeros(len(data.image_ids) + 1, dtype=np.int32)
+    ranks: dict[str, list[IntArray]] = {"box": [], "full": []}
+    for region, start in (("box", 0), ("full", n_queries)):
+        for query, (images, _) in enumerate(judged):
+            rank_of[task.gallery[orders[start + query]]] = np.arange(1, len(task.gallery) + 1)
+            ranks[region].append(rank_of[data.positions(images)])
+    return LandmarkRankings(
+        queries=own["query"].to_numpy(dtype=np.str_),
+        query_ids=own["image_id"].to_numpy(dtype=np.int32),
+        n_gallery=len(task.gallery),
+        top=data.image_ids[task.gallery[first]].astype(np.int32),
+        top_scores=np.take_along_axis(scores[:n_queries], first, axis=1).astype(np.float32),
+        offsets=np.concatenate([[0], np.cumsum([len(images) for images, _ in judged])]).astype(np.int64),
+        image_ids=np.concatenate([images for images, _ in judged]).astype(np.int32),
+        relevance=np.concatenate([codes for _, codes in judged]).astype(np.int8),
+        ranks=np.concatenate(ranks["box"]).astype(np.int32),
+        ranks_full=np.concatenate(ranks["full"]).astype(np.int32),
+    )
+
+
+def _ground_truth(data: LandmarkData, task: LandmarkTask, query: str) -> tuple[IntArray, IntArray]:
+    """Images judged for a query, without those that were learned from, ascending, and what they are."""
+    judged = data.relevance[data.relevance["query"] == query].sort_values("image_id", kind="stable")
+    images = judged["image_id"].to_numpy(dtype=np.int32)
+    codes = judged["relevance"].map({name: code for code, name in enumerate(RELEVANCE)}).to_numpy()
+    positions = data.positions(images)
+    kept = (positions < 0) | np.isin(positions, task.gallery)
+    return images[kept], codes[kept]
+
+
+def sparsity_of(model: Any) -> float | None:
+    """Share of weights that are zero (|w| <= 1e-10), 0 to 1; None where nothing is learned or there are no weights."""
+    if type(model).__name__ == "TFIDF" or not hasattr(model, "sparsity"):
+        return None
+    return float(model.sparsity())
+
+
+def metrics_of(rankings: LandmarkRankings | None, sparsity: float | None) -> pd.DataFrame:
+    """Put the measures of one run into a table.
+
+    Returns
+    -------
+    DataFrame
+        ``metric`` and ``value`` (float64): mean average precision by rectangle and by whole image, over the queries
+        that have a positive, the share of zero weights, and the average precision by rectangle of every query.
+
+    Raises
+    ------
+    LookalikeError
+        When no query has a positive.
+    """
+    import pandas as pd
+
+    values: dict[str, float] = {}
+    if rankings is not None:
+        box, full = rankings.average_precision("box"), rankings.average_precision("full")
+        if np.isnan(box).all():
+            raise LookalikeError(
+                f"no image is good or ok for any of the queries {', '.join(rankings.queries)}: "
+                "correct the ground truth, or leave the landmark out"
+            )
+        values = {"map": float(np.nanmean(box)), "map_full": float(np.nanmean(full))}
+        values |= {} if sparsity is None else {"sparsity": sparsity}
+        values |= {f"ap:{query}": float(value) for query, value in zip(rankings.queries, box, strict=True)}
+    return pd.DataFrame(
+        {"metric": pd.Series(list(values), dtype=object), "value": pd.Series(list(values.values()), dtype=np.float64)}
+    )
+
+
+def _sizes(data: LandmarkData, task: LandmarkTask) -> dict[str, Any]:
+    n_test = len(task.gallery)
+    return {
+        "n_train": int(task.X.shape[0]),
+        "n_test": n_test,
+        "n_queries": len(task.queries),
+        "n_empty_queries": int(np.count_nonzero(data.empty_queries()[task.queries])),
+        "n_words": int(task.X.shape[1]),
+        "nonzeros_per_image": {
+            "train": task.X.nnz / task.X.shape[0],
+            "test": (data.rows.nnz - task.X.nnz) / n_test if n_test else 0.0,
+        },
+    }

@@ -1,0 +1,125 @@
+"""What a run of the landmark study keeps of its rankings: ranks of the ground truth, and the first images found.
+
+Sits between `lookalike.studies.landmark.protocol`, which makes them, and the exhibits: every measure follows from the
+ranks, so that a new one never needs a model again. Unlike in `lookalike.ranking.rankings`, a query's own image is in
+its list, and images of the ground truth are of three kinds.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.core.files import replacing
+from lookalike.ranking.oxford import average_precision
+
+IntArray = npt.NDArray[np.integer[Any]]
+FloatArray = npt.NDArray[np.floating[Any]]
+
+RELEVANCE = ("good", "ok", "junk")
+"""What an image can be for a query; ``LandmarkRankings.relevance`` numbers them."""
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkRankings:
+    """Where each query of a landmark finds the images of its ground truth, by its rectangle and by its whole image.
+
+    Ranks are 1-based among the images that were not learned from, and count junk; 0 stands for an image that the
+    gallery lacks. Images that were learned from are not listed at all.
+    """
+
+    queries: npt.NDArray[np.str_]
+    """Names, shape (n_queries,)."""
+    query_ids: IntArray
+    """Their images: int32, shape (n_queries,)."""
+    n_gallery: int
+    """How many images each query ranks, its own among them."""
+    top: IntArray
+    """The first images of each ranking by the rectangle: image ids, int32, shape (n_queries, n_top)."""
+    top_scores: FloatArray
+    """Their similarities: float32, shape (n_queries, n_top)."""
+    offsets: IntArray
+    """The ground truth of query i is ``[offsets[i]:offsets[i + 1]]`` of the arrays below: int64, (n_queries + 1,)."""
+    image_ids: IntArray
+    """Images of the ground truth, ascending within a query: int32."""
+    relevance: IntArray
+    """What they are: int8, numbers of `RELEVANCE`."""
+    ranks: IntArray
+    """Their ranks by the query's rectangle: int32."""
+    ranks_full: IntArray
+    """Their ranks by the query's whole image: int32."""
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.queries)
+
+    def average_precision(self, region: str = "box") -> FloatArray:
+        """Oxford average precision of each query.
+
+        Parameters
+        ----------
+        region : {"box", "full"}
+            Query vector of the rectangle, or of the whole image.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_queries,)
+            From 0 to 1; NaN for a query without a positive.
+        """
+        if region not in ("box", "full"):
+            raise ValueError(f'region must be "box" or "full", not {region!r}')
+        all_ranks = self.ranks if region == "box" else self.ranks_full
+        result = np.empty(self.n_queries)
+        for query, (start, stop) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
+            ranks, junk = all_ranks[start:stop], self.relevance[start:stop] == RELEVANCE.index("junk")
+            found = ranks > 0
+            n_missing = int(np.count_nonzero(~junk & ~found))
+            result[query] = average_precision(ranks[~junk & found], ranks[junk & found], n_missing=n_missing)
+        return result
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write ``.npz``; the same rankings give the same bytes."""
+        arrays: dict[str, Any] = {name: np.asarray(getattr(self, name)) for name in _SAVED}
+        with replacing(path) as part, part.open("wb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, n_gallery=np.int64(self.n_gallery), **arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote."""
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls(n_gallery=int(arrays["n_gallery"]), **{name: arrays[name] for name in _SAVED})
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return the rankings of no query, which stand where a learner has no result."""
+        ints = np.empty(0, dtype=np.int32)
+        return cls(
+            queries=np.empty(0, dtype=np.str_),
+            query_ids=ints,
+            n_gallery=0,
+            top=np.empty((0, 0), dtype=np.int32),
+            top_scores=np.empty((0, 0), dtype=np.float32),
+            offsets=np.zeros(1, dtype=np.int64),
+            image_ids=ints,
+            relevance=np.empty(0, dtype=np.int8),
+            ranks=ints,
+            ranks_full=ints,
+        )
+
+
+_SAVED = (
+    "queries",
+    "query_ids",
+    "top",
+    "top_scores",
+    "offsets",
+    "image_ids",
+    "relevance",
+    "ranks",
+    "ranks_full",
+)

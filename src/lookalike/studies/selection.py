@@ -1,0 +1,132 @@
+"""Choosing hyper-parameters and the step to stop at: candidates learn on 80% of a training set, the rest scores them.
+
+JMLR section 5.3.2 and draft section 5.2.2; what they leave open (the grid, where mAP is traced, ties) is decided in
+`best_candidate` and `log_spaced_steps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.learners._steps import log_spaced_steps as log_spaced_steps
+from lookalike.ranking.rankings import Similarity, rank_leave_one_out
+from lookalike.studies.time_limit import cpu_time_limit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURED = ("step", "map", "loss_rate")
+
+
+def grid(choices: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Every combination of the listed values, in the order in which they are listed; one empty dict for no choice."""
+    return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
+
+
+def trace_candidates(
+    make_learner: Callable[[dict[str, Any]], Any],
+    candidates: Sequence[Mapping[str, Any]],
+    X_train: Any,
+    y_train: Any,
+    X_val: Any,
+    y_val: Any,
+    steps: npt.NDArray[np.integer[Any]] | None,
+    *,
+    time_limit: float | None = None,
+) -> pd.DataFrame:
+    """Train each candidate and score it on the validation images, which query each other.
+
+    Parameters
+    ----------
+    make_learner : callable
+        ``make_learner(parameters)`` returns an unfitted learner; with `steps`, parameters include ``n_steps``.
+    candidates : sequence of dict
+        Hyper-parameters to try, as from `grid`. All must name the same parameters.
+    X_train, y_train : (n, d) rows and (n,) classes
+        What candidates learn from.
+    X_val, y_val : (m, d) rows and (m,) classes
+        What scores them.
+    steps : ndarray of int, or None
+        Steps at which a learner that can be traced is scored. None for learners that run to their own end: one row
+        a candidate, ``step`` being its ``n_steps_`` (0 if it has none).
+    time_limit : float, optional
+        Seconds of processor time that a candidate may take. One that takes longer ends the selection: left out, it
+        would let the speed of the machine choose.
+
+    Returns
+    -------
+    DataFrame
+        One column a hyper-parameter (``aggressiveness``), then ``step`` (int64), ``map`` (0..1) and ``loss_rate``
+        (share of steps since the last point that had a loss; NaN at step 0 and where a learner does not say). A
+        traced learner's step 0, at which it has learned nothing, is among the rows: not to learn is a choice too.
+
+    Raises
+    ------
+    TimeLimitReachedError
+        When a candidate does not end within the time limit.
+    """
+    import pandas as pd
+
+    def validation_map(model: Similarity, step: int = 0) -> dict[str, float]:
+        stopped = as_stopped(model)
+        return {"map": rank_leave_one_out(stopped, X_val, y_val, n_neighbours=0).mean_average_precision()}
+
+    def measure(candidate: dict[str, Any]) -> dict[str, Any]:
+        if steps is None:
+            model = make_learner(candidate).fit(X_train, y_train)
+            return {"step": [int(getattr(model, "n_steps_", 0))], **validation_map(model)}
+        learner = make_learner({**candidate, "n_steps": int(steps[-1])})
+        return dict(learner.fit(X_train, y_train, trace=validation_map, trace_steps=steps).curve_)
+
+    tables: list[pd.DataFrame] = []
+    for candidate in candidates:
+        named = ", ".join(f"{name}={value}" for name, value in candidate.items())
+        with cpu_time_limit(time_limit, f"the selection's fit with {named}" if named else "the selection's fit"):
+            measured = measure(dict(candidate))
+        measured.setdefault("loss_rate", np.nan)
+        table = pd.DataFrame({key: measured[key] for key in MEASURED})
+        for position, (name, value) in enumerate(candidate.items()):
+            table.insert(position, name, value)
+        tables.append(table.astype({"step": np.int64}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def as_stopped(model: Any) -> Any:
+    """Return the model that a fit which stops here would give: a learner may project once at its end."""
+    return model.as_stopped() if hasattr(model, "as_stopped") else model
+
+
+def best_candidate(table: pd.DataFrame) -> tuple[dict[str, Any], int]:
+    """Hyper-parameters and step with the best mean validation mAP.
+
+    Ties go to fewer steps, then to the smaller value of each hyper-parameter (the smaller aggressiveness).
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `trace_candidates`; several such tables in one (more than one validation cut) are averaged.
+
+    Returns
+    -------
+    parameters : dict
+        The hyper-parameters.
+    step : int
+        The step to stop at.
+
+    Raises
+    ------
+    ValueError
+        When the table is empty or every mAP is NaN.
+    """
+    names = [column for column in table.columns if column not in MEASURED]
+    means = table.groupby([*names, "step"], dropna=False)["map"].mean().dropna().reset_index()
+    if means.empty:
+        raise ValueError("no candidate has a validation mAP: there is nothing to choose from")
+    best = means.sort_values(["map", "step", *names], ascending=[False, True, *[True] * len(names)], kind="stable")
+    chosen = best.iloc[0]
+    return {name: best[name].tolist()[0] for name in names}, int(chosen["step"])

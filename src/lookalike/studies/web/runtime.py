@@ -1,0 +1,351 @@
+"""How long learning takes by the number of images: OASIS on simulated web data, LMNN on a labelled set (JMLR 5.2.4).
+
+Each call gives one row of ``runtime.parquet``, what JMLR Figure 4 and NIPS Figure 1b are drawn from: `time_oasis` one
+of OASIS until early stopping, `time_lmnn` one of LMNN with an active set on rows of MNIST's shape. All data here are
+simulated, and made, read and written off the clock.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.core.seeds import generator, integer_seed, seed_sequence
+from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
+from lookalike.studies.web.validation import Validation, hold_out
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lookalike.datasets.web_simulation import WebSimulation
+    from lookalike.learners.compact_rows import CompactRows
+    from lookalike.learners.large_scale import TrainingRun
+    from lookalike.learners.query_triplets import QueryTripletSampler
+
+RUNTIME_TYPES = {
+    "learner": str,
+    "n_images": np.int64,
+    "repeat": np.int32,
+    "steps": np.int64,
+    "seconds": np.float64,
+    "cpu_seconds": np.float64,
+    "stopped": str,
+    "n_threads": np.int32,
+    "lower_bound": bool,
+    "own_run": bool,
+}
+"""Columns of ``runtime.parquet``.
+
+``lower_bound``: whether the learner had not reached its end, so that it needs more time than ``seconds``; ``own_run``:
+whether the row is of the study's own training, not of a size of this study.
+"""
+MARKS = ("lower_bound", "own_run")
+"""Columns that a row may lack, and are False then."""
+OASIS, LMNN = "OASIS", "LMNN"
+
+INTERVALS = 64, 1_048_576
+"""Least and most steps between two scores, powers of two."""
+
+SHARED, OWN = 24, 8
+"""Dimensions in which the rows of all classes vary alike, and those of each class besides."""
+VARIANCE = {"classes": 5.0, "shared": 34.0, "own": 8.0, "noise": 6.0}
+"""Of a synthetic row, summed over its features: about what MNIST's pixels have together, scaled to 0..1."""
+
+
+def score_interval(n_images: int) -> int:
+    """Return how many steps OASIS takes between two scores: the power of two nearest to the images, 64 at least.
+
+    The patience of early stopping is then the same number of passes over the images at every size, more or less, and
+    the stopping point, which comes after many passes, is as finely found. Blocks of
+    `lookalike.learners.look_ahead.BLOCK` or fewer steps, a power of two as well, divide it.
+
+    Parameters
+    ----------
+    n_images : int
+
+    Examples
+    --------
+    >>> [score_interval(n) for n in (60, 600, 20_000, 10_000_000)]
+    [64, 512, 16384, 1048576]
+    """
+    least, most = INTERVALS
+    nearest = 2 ** round(np.log2(max(n_images, 1)))
+    return int(min(max(nearest, least), most))
+
+
+def time_oasis(
+    simulation: WebSimulation,
+    settings: Mapping[str, Any],
+    *,
+    seed: int,
+    folder: str | os.PathLike[str],
+    n_threads: int = 1,
+    repeat: int = 0,
+    report: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Time OASIS on simulated web data, from its first step to the one that early stopping chooses.
+
+    All images are training images; some, a third at most, are held out by `hold_out` and stop the run, which looks at
+    them every `score_interval` steps. Neither these scores nor the steps after the chosen one are counted, as in the
+    papers; drawing triplets and weighing rows is, as it is part of the steps.
+
+    Parameters
+    ----------
+    simulation : WebSimulation
+        Its images are made in `folder`.
+    settings : mapping
+        ``aggressiveness``; ``steps_per_image``, of which the run may take so many at most; ``patience`` and
+        ``tolerance`` of `TrainingPlan`; ``validation_images`` and ``validation_queries``, the most that are held out
+        and query.
+    seed : int
+        Root seed; the streams are named by the number of images and `repeat`.
+    folder : path
+        For temporary files, about 250 bytes an image; what is written there is removed at the end.
+    n_threads : int, default=1
+    repeat : int, default=0
+        Number of the repetition: other triplets, and other images held out of the same.
+    report : callable (str), optional
+        Gets lines about progress.
+
+    Returns
+    -------
+    dict
+        A row of `RUNTIME_TYPES`: ``n_images`` counts the held-out ones too, ``steps`` is the chosen one (0: nothing
+        was learned), ``stopped`` "saturated" or, by `steps_per_image`, "limit". After the latter the time is a
+        ``lower_bound`` if the last score was the best, so that it was still growing.
+
+    Raises
+    ------
+    LookalikeError
+        When no images can be held out, or the disk is full.
+    """
+    warm_up()
+    names = ("web", "runtime", simulation.n_images, repeat)
+    scratch = Path(folder) / f"oasis-{simulation.n_images}-{repeat}"
+    try:
+        run = _learn(simulation, settings, seed, names, scratch, n_threads, report)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    steps, seconds, cpu_seconds = time_to_best(run)
+    return {
+        "learner": OASIS,
+        "n_images": simulation.n_images,
+        "repeat": repeat,
+        "steps": steps,
+        "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
+        "stopped": run.stopped,
+        "n_threads": n_threads,
+        "lower_bound": run.stopped == "limit" and steps == run.n_steps,
+        "own_run": False,
+    }
+
+
+def time_to_best(run: TrainingRun) -> tuple[int, float, float]:
+    """Return the step that early stopping chooses, and the seconds by the clock and of the processor until then.
+
+    The chosen step is the first of the best scored ones, the start among them: step 0 and no time at all say that
+    nothing was learned. Processor time is known of the whole run only, and shared out by the clock.
+
+    Parameters
+    ----------
+    run : TrainingRun
+
+    Returns
+    -------
+    step : int
+    seconds, cpu_seconds : float
+    """
+    best = max(run.curve, key=lambda row: row["map"])
+    share = best["seconds"] / run.seconds if run.seconds else 0.0
+    return int(best["step"]), float(best["seconds"]), float(share * run.cpu_seconds)
+
+
+def _learn(
+    simulation: WebSimulation,
+    settings: Mapping[str, Any],
+    seed: int,
+    names: tuple[str | int, ...],
+    scratch: Path,
+    n_threads: int,
+    report: Callable[[str], None] | None,
+) -> TrainingRun:
+    """Make the images and what `train` needs, and train."""
+    from lookalike.learners.large_scale import TrainingPlan, train
+    from lookalike.learners.look_ahead import BLOCK
+
+    rows, sampler, validation = _prepare(simulation, settings, seed, names, scratch, n_threads)
+    interval = score_interval(simulation.n_images)
+    plan = TrainingPlan(
+        aggressiveness=float(settings["aggressiveness"]),
+        n_steps=max(interval, round(settings["steps_per_image"] * simulation.n_images)),
+        interval=interval,
+        patience=int(settings["patience"]),
+        tolerance=float(settings["tolerance"]),
+        block=min(BLOCK, interval),
+    )
+    return train(rows, sampler, plan, validation.score, n_threads=n_threads, report=report)
+
+
+def _prepare(
+    simulation: WebSimulation,
+    settings: Mapping[str, Any],
+    seed: int,
+    names: tuple[str | int, ...],
+    scratch: Path,
+    n_threads: int,
+) -> tuple[CompactRows, QueryTripletSampler, Validation]:
+    """Make the images, hold some out, and build what `train` needs."""
+    from lookalike.datasets.query_log import QueryLog
+    from lookalike.features.visterm_store import VistermStore
+    from lookalike.learners.compact_rows import CompactRows
+    from lookalike.learners.query_triplets import QueryTripletSampler
+
+    made = simulation.log()
+    log = QueryLog.from_pairs(made.query, made.image, made.relevance, made.n_queries, made.n_images)
+    simulation.write_shard(0, 1, scratch / "visterms")
+    store = VistermStore(scratch / "visterms", simulation.words)
+    ids = np.arange(simulation.n_images)
+    held_out = hold_out(log, ids, int(settings["validation_images"]), seed_sequence(seed, *names, "hold out"))
+    learned = np.setdiff1d(ids, held_out)
+    rows = CompactRows.build(store, learned, scratch / "rows")
+    sampler = QueryTripletSampler(log.of_images(learned), integer_seed(seed, *names, "triplets"))
+    n_queries, stream = int(settings["validation_queries"]), seed_sequence(seed, *names, "queries")
+    return rows, sampler, Validation.make(rows, store, log, held_out, n_queries, stream, n_threads=n_threads)
+
+
+def mnist_like(
+    n: int, seed: int, n_classes: int = 10, n_features: int = 784
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Simulate labelled rows of MNIST's shape, on which LMNN has something to do.
+
+    A row is the mean of its class, a Gaussian of `OWN` dimensions of the class's own, one of `SHARED` dimensions that
+    all classes have alike and that says nothing about them, and noise in every feature; the variances, falling with
+    the dimension, are in `VARIANCE`. Most of what keeps two rows apart is shared, so some nearest neighbours are of
+    other classes until a metric leaves it out. The digits themselves are not imitated.
+
+    Parameters
+    ----------
+    n : int
+    seed : int
+        Root seed. The first rows of a larger set are those of a smaller one.
+    n_classes, n_features : int
+
+    Returns
+    -------
+    X : ndarray of shape (n, n_features), float64
+    y : ndarray of shape (n,), int64
+        Classes from 0, in turn: as many rows of each, to one.
+    """
+    shape = generator(seed, "web", "labelled rows", "shape")
+    means = _gaussian_map(shape, n_classes, n_features, VARIANCE["classes"], falling=False)
+    shared = _gaussian_map(shape, SHARED, n_features, VARIANCE["shared"])
+    own = np.stack([_gaussian_map(shape, OWN, n_features, VARIANCE["own"]) for _ in range(n_classes)])
+    # rows one after another, so that sets are nested
+    drawn = generator(seed, "web", "labelled rows", "rows").standard_normal((n, SHARED + OWN + n_features))
+    y = np.arange(n, dtype=np.int64) % n_classes
+    X = means[y] * np.sqrt(n_classes) + drawn[:, :SHARED] @ shared
+    X += drawn[:, SHARED + OWN :] * np.sqrt(VARIANCE["noise"] / n_features)
+    for label in range(n_classes):
+        X[y == label] += drawn[y == label, SHARED : SHARED + OWN] @ own[label]
+    return X, y
+
+
+def _gaussian_map(
+    random: np.random.Generator, rank: int, n_features: int, variance: float, *, falling: bool = True
+) -> npt.NDArray[np.float64]:
+    """Directions, shape (rank, n_features), whose squared lengths add up to `variance`."""
+    directions = random.standard_normal((rank, n_features))
+    shares = 1.0 / np.arange(1, rank + 1) if falling else np.ones(rank)
+    lengths = np.sqrt(variance * shares / shares.sum())
+    return np.asarray(directions * (lengths / np.linalg.norm(directions, axis=1))[:, None])
+
+
+def time_lmnn(n: int, settings: Mapping[str, Any], *, seed: int, n_threads: int = 1, repeat: int = 0) -> dict[str, Any]:
+    """Time LMNN with an active set on `n` simulated labelled rows of 784 features in 10 classes (`mnist_like`).
+
+    Parameters
+    ----------
+    n : int
+        At least 20, two rows a class.
+    settings : mapping
+        ``max_iter`` of `LMNN`, and ``time_limit``, the most seconds of processor time.
+    seed : int
+        Root seed; sets of the same repeat are nested.
+    n_threads : int, default=1
+        Of the matrix products, the only part that can use more than one.
+    repeat : int, default=0
+        Number of the repetition: other rows.
+
+    Returns
+    -------
+    dict
+        A row of `RUNTIME_TYPES`: ``steps`` are iterations, ``stopped`` is "converged", "limit" (`max_iter`) or "time
+        limit". With the last, seconds are how far it got, and steps the last power of two of iterations before.
+
+    Raises
+    ------
+    RuntimeError
+        When called outside the main thread, which alone can end a fit.
+    """
+    from threadpoolctl import threadpool_limits
+
+    from lookalike.learners import lmnn
+    from lookalike.studies.fits import Clock
+
+    lmnn.warm_up()
+    X, y = mnist_like(n, integer_seed(seed, "web", "runtime", "rows", repeat))
+    model = lmnn.LMNN(solver="active_set", max_iter=int(settings["max_iter"]))
+    clock = Clock()
+    limit = float(settings["time_limit"])
+    # its objective over all triplets costs as much as an iteration or more, so it is traced now and then only
+    powers = 2 ** np.arange(32)
+    try:
+        with threadpool_limits(n_threads), clock("fit"), cpu_time_limit(limit, f"LMNN on {n} rows"):
+            model.fit(X, y, trace_steps=powers)
+        stopped = "converged" if model.converged_ else "limit"
+    except TimeLimitReachedError:
+        stopped = "time limit"
+    return {
+        "learner": LMNN,
+        "n_images": n,
+        "repeat": repeat,
+        "steps": int(getattr(model, "n_steps_", 0)),
+        "seconds": clock.seconds["fit"],
+        "cpu_seconds": clock.cpu_seconds["fit"],
+        "stopped": stopped,
+        "n_threads": n_threads,
+        "lower_bound": stopped != "converged",
+        "own_run": False,
+    }
+
+
+def runtime_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return what `time_oasis` and `time_lmnn` gave as ``runtime.parquet`` has it: by learner, images and repeat.
+
+    Rows may lack `MARKS`, which are False then.
+    """
+    import pandas as pd
+
+    table = pd.DataFrame(list(rows), columns=list(RUNTIME_TYPES))
+    # what is not there is NaN by now, which would be True as a bool
+    table = table.assign(**{mark: table[mark].eq(True) for mark in MARKS}).astype(RUNTIME_TYPES)
+    return table.sort_values(["learner", "n_images", "repeat"], kind="stable", ignore_index=True)
+
+
+def warm_up() -> None:
+    """Compile what a run of OASIS uses (or load it from numba's cache), so that no timed step does: by a tiny run."""
+    from lookalike.datasets.web_simulation import WebSimulation
+
+    tiny = WebSimulation(n_images=60, words=200, nonzeros=5, topic_words=5, style_words=5, styles=1)
+    settings = {"aggressiveness": 1.0, "steps_per_image": 1, "patience": 0, "tolerance": 0.0}
+    settings |= {"validation_images": 20, "validation_queries": 1}
+    with TemporaryDirectory() as folder:
+        _learn(tiny, settings, 0, ("warm up",), Path(folder), 1, None)

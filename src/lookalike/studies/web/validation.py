@@ -1,0 +1,248 @@
+"""Held-out images of the web study's training part, on which a run of OASIS is scored while it learns (JMLR 5.2.1).
+
+Relevance is between images that share a query, so images held out one by one would hardly share any with each other:
+whole queries are held out. Sits between the query log and `lookalike.learners.large_scale.train`.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
+from lookalike.ranking.exact_search import average_precision
+
+if TYPE_CHECKING:
+    from lookalike.datasets.query_log import QueryLog
+    from lookalike.features.visterm_store import VistermStore
+    from lookalike.learners.compact_rows import CompactRows
+
+Seed = int | np.random.SeedSequence | np.random.Generator
+LARGEST_SHARE = 3
+"""At most one in so many training images is held out."""
+
+
+def hold_out(log: QueryLog, train_ids: npt.ArrayLike, n_images: int, seed: Seed) -> npt.NDArray[np.int32]:
+    """Choose the training images that are not learned from: those of whole queries, drawn one after another.
+
+    An image of two queries goes with the first one drawn; the rest of the other query is still learned from. A query
+    that would make the held-out images more than a third of all is passed over.
+
+    Parameters
+    ----------
+    log : QueryLog
+        Of all images.
+    train_ids : array-like of int, shape (n_train,)
+        Images of the training part, each once; images of a query outside it do not count.
+    n_images : int
+        Queries are drawn until so many images are held out, or a few more.
+    seed : int, SeedSequence or Generator
+        Such as `lookalike.core.seeds.seed_sequence` gives.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_held_out,)
+        Ascending image ids.
+
+    Raises
+    ------
+    ValueError
+        When `n_images` is less than 1, or `train_ids` names an image twice or one that the log does not have.
+    LookalikeError
+        When every query has more than a third of the training images.
+    """
+    ids = np.unique(np.asarray(train_ids, dtype=np.int64))
+    if len(ids) != np.size(train_ids) or (len(ids) and not 0 <= ids[0] <= ids[-1] < log.n_images):
+        raise ValueError(f"train_ids must be image ids from 0 to {log.n_images - 1}: name each image once")
+    if n_images < 1:
+        raise ValueError(f"n_images must be at least 1, not {n_images}")
+    free = np.zeros(log.n_images, dtype=np.bool_)
+    free[ids] = True
+    n_held, most = 0, len(ids) // LARGEST_SHARE
+    for query in np.random.default_rng(seed).permutation(log.n_queries):
+        if n_held >= min(n_images, most):
+            break
+        images = log.query_images[log.query_start[query] : log.query_start[query + 1]]
+        images = images[free[images]]
+        if n_held + len(images) <= most:
+            free[images] = False
+            n_held += len(images)
+    if not n_held:
+        raise LookalikeError(
+            f"no query of the log has a third of the {len(ids)} training images or fewer, so that none can be held "
+            "out: give a log of more images or smaller queries"
+        )
+    return ids[~free[ids]].astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Held-out images that query each other: what `lookalike.learners.large_scale.train` is given as its score.
+
+    Attributes
+    ----------
+    rows : csr_array of shape (n_images, d), float32
+        tf-idf rows of length 1 with the document frequencies of the images that are learned from, and the features in
+        the order that `CompactRows.take` gives them.
+    queries : ndarray of shape (n_queries,), int64
+        Rows that query all others, ascending; each has a relevant one.
+    relevant_indptr : ndarray of shape (n_queries + 1,), int64
+    relevant_indices : ndarray of int64
+        ``relevant_indices[relevant_indptr[i]:relevant_indptr[i + 1]]`` are the rows relevant to query i, ascending.
+    n_threads : int
+        Of `score`; changes no bit of it.
+
+    Examples
+    --------
+    >>> held_out = hold_out(log, train_ids, 4_000, seed)  # doctest: +SKIP
+    >>> rows = CompactRows.build(store, np.setdiff1d(train_ids, held_out), folder)  # doctest: +SKIP
+    >>> validation = Validation.make(rows, store, log, held_out, 500, seed)  # doctest: +SKIP
+    >>> train(rows, sampler, plan, validation.score)  # doctest: +SKIP
+    """
+
+    rows: sp.csr_array
+    queries: npt.NDArray[np.int64]
+    relevant_indptr: npt.NDArray[np.int64]
+    relevant_indices: npt.NDArray[np.int64]
+    n_threads: int = 1
+
+    @classmethod
+    def make(
+        cls,
+        rows: CompactRows,
+        store: VistermStore,
+        log: QueryLog,
+        held_out: npt.ArrayLike,
+        n_queries: int,
+        seed: Seed,
+        *,
+        theta: float = 0.0,
+        n_threads: int = 1,
+    ) -> Self:
+        """Read the held-out images, draw those that query, and collect what is relevant to them.
+
+        Parameters
+        ----------
+        rows : CompactRows
+            Of the images that are learned from, whose document frequencies weigh the held-out ones.
+        store : VistermStore
+            Of all images, by image id.
+        log : QueryLog
+            Of all images, by image id.
+        held_out : array-like of int, shape (n_images,)
+            What `hold_out` chose; none of `rows`.
+        n_queries : int
+            At most so many images query, drawn from those that have a relevant one among the held-out.
+        seed : int, SeedSequence or Generator
+        theta : float, default=0.0
+            Images are relevant to each other when Pr(p1, p2) is above it (JMLR eq. 10), in the log of those that are
+            learned from and those held out.
+        n_threads : int, default=1
+
+        Raises
+        ------
+        ValueError
+            When a held-out image is learned from, or `n_queries` is less than 1.
+        LookalikeError
+            When no held-out image has a relevant one among the others.
+        """
+        ids = np.asarray(held_out, dtype=np.int64)
+        if n_queries < 1:
+            raise ValueError(f"n_queries must be at least 1, not {n_queries}")
+        if np.isin(ids, rows.image_ids).any():
+            raise ValueError("a held-out image is among the rows that are learned from: build the rows without it")
+        # the held-out images come first, and with them their numbers among all relevant ones
+        training = log.of_images(np.concatenate([ids, rows.image_ids]))
+        relevant = [training.relevant(image, theta)[0] for image in range(len(ids))]
+        relevant = [images[: np.searchsorted(images, len(ids))] for images in relevant]
+        candidates = np.flatnonzero([len(images) for images in relevant])
+        if not len(candidates):
+            raise LookalikeError(
+                "no held-out image has a relevant one among the others: hold out more images or lower theta"
+            )
+        size = min(n_queries, len(candidates))
+        queries = np.sort(np.random.default_rng(seed).choice(candidates, size=size, replace=False, shuffle=False))
+        chosen = [relevant[query].astype(np.int64) for query in queries]
+        indptr = np.concatenate([[0], np.cumsum([len(images) for images in chosen])]).astype(np.int64)
+        weighted = rows.weighted(store.rows(ids), internal=True)
+        return cls(weighted, queries.astype(np.int64), indptr, np.concatenate(chosen), n_threads)
+
+    @property
+    def n_images(self) -> int:
+        """Number of held-out images."""
+        return int(self.rows.shape[0])
+
+    @property
+    def n_queries(self) -> int:
+        """Number of them that query the others."""
+        return len(self.queries)
+
+    def score(self, W: npt.NDArray[Any]) -> float:
+        """Return mean average precision, 0 to 1, of every query's ranking of all other held-out images.
+
+        Parameters
+        ----------
+        W : ndarray of shape (d, d), float32 or float64
+            Features in the order of `rows`, as `train` has them while it learns.
+
+        Raises
+        ------
+        ValueError
+            When the shape does not fit, or a score is not finite.
+        """
+        return average_precision(
+            W, self.rows, self.relevant_indptr, self.relevant_indices, self.queries, n_threads=self.n_threads
+        ).mean()
+
+    def fingerprint(self) -> int:
+        """Return a number that changes with the images, the queries or what is relevant to them."""
+        parts = (self.rows.data, self.rows.indices, self.queries, self.relevant_indptr, self.relevant_indices)
+        return zlib.crc32(b"".join(np.ascontiguousarray(part).tobytes() for part in parts))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as ``.npz``, the same bytes for the same images; `n_threads` is not kept.
+
+        Raises
+        ------
+        LookalikeError
+            When the disk is full or the folder cannot be written.
+        """
+        with replacing(path) as part:
+            np.savez_compressed(
+                part,
+                data=self.rows.data,
+                indices=self.rows.indices,
+                indptr=self.rows.indptr,
+                n_features=np.int64(self.rows.shape[1]),
+                queries=self.queries,
+                relevant_indptr=self.relevant_indptr,
+                relevant_indices=self.relevant_indices,
+            )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], n_threads: int = 1) -> Self:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        LookalikeError
+            When the file is missing or is no such file.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as kept:
+                indptr = kept["indptr"]
+                shape = len(indptr) - 1, int(kept["n_features"])
+                rows = sp.csr_array((kept["data"], kept["indices"], indptr), shape=shape)
+                return cls(rows, kept["queries"], kept["relevant_indptr"], kept["relevant_indices"], n_threads)
+        except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise LookalikeError(
+                f"{os.fspath(path)} does not hold validation images that can be read ({error}): make it again"
+            ) from error

@@ -1,0 +1,116 @@
+"""Distances between vectors: against sums written out, on odd vectors, block by block, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lookalike.core.errors import LookalikeError
+from lookalike.ranking.distances import DISTANCES, distances_of_rows, pair_distances, rowwise_distances
+
+
+def written_out(a: list[float], b: list[float], name: str) -> float:
+    if name == "l1":
+        return sum(abs(x - y) for x, y in zip(a, b, strict=True))
+    if name == "l2":
+        return math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)))
+    if name == "chi2":
+        return sum((x - y) ** 2 / (x + y) for x, y in zip(a, b, strict=True) if x + y > 0)
+    norms = math.sqrt(sum(x * x for x in a)), math.sqrt(sum(y * y for y in b))
+    if 0 in norms:
+        return 0.0 if norms == (0, 0) else 1.0
+    return 1 - sum(x * y for x, y in zip(a, b, strict=True)) / norms[0] / norms[1]
+
+
+VALUES = st.lists(st.sampled_from([0.0, 0.25, 1.0, 3.5]), min_size=5, max_size=5)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=6), st.sampled_from(DISTANCES))
+def test_each_distance_is_its_sum(rows: list[tuple[list[float], list[float]]], name: str) -> None:
+    a, b = ([pair[side] for pair in rows] for side in (0, 1))
+    found = rowwise_distances(a, b, name)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, [written_out(x, y, name) for x, y in rows], atol=1e-6)
+    np.testing.assert_array_equal(found, rowwise_distances(b, a, name))
+    assert (rowwise_distances(a, a, name) == 0).all()
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_a_missing_vector_has_no_distance(name: str) -> None:
+    a = np.ones((2, 3), np.float32)
+    b = np.full((2, 3), np.nan, np.float32)
+    assert np.isnan(rowwise_distances(a, b, name)).all()
+    assert np.isnan(rowwise_distances(b, b, name)).all()
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match="'l3'"):
+        rowwise_distances([[1.0]], [[1.0]], "l3")
+    with pytest.raises(ValueError, match="same number of rows"):
+        rowwise_distances([[1.0]], [[1.0, 2.0]], "l1")
+    with pytest.raises(ValueError, match="histograms"):
+        rowwise_distances([[1.0]], [[-1.0]], "chi2")
+
+
+def pairs_of(query: list[int], candidate: list[int]) -> pd.DataFrame:
+    return pd.DataFrame({"query": np.int32(query), "candidate": np.int32(candidate)})
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_rows_by_number_are_those_rows_also_of_a_memory_map(name: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    vectors = random.random((20, 700)).astype(np.float32)
+    query, candidate = random.integers(20, size=(2, 50)).tolist()
+    expected = rowwise_distances(vectors[query], vectors[candidate], name)
+    np.testing.assert_array_equal(distances_of_rows(vectors, query, candidate, name), expected)
+    np.save(tmp_path / "vectors.npy", vectors)
+    mapped = np.load(tmp_path / "vectors.npy", mmap_mode="r")
+    np.testing.assert_array_equal(pair_distances(mapped, pairs_of(query, candidate), name), expected)
+
+
+def test_long_rows_are_summed_as_exactly_as_in_double_precision() -> None:
+    random = np.random.default_rng(0)
+    a, b = random.random((2, 3, 20_000)).astype(np.float32)
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    exact = {
+        "l1": abs(x - y).sum(axis=1),
+        "l2": np.sqrt(((x - y) ** 2).sum(axis=1)),
+        "chi2": ((x - y) ** 2 / (x + y)).sum(axis=1),
+        "cosine": 1 - (x * y).sum(axis=1) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1),
+    }
+    for name, expected in exact.items():
+        np.testing.assert_allclose(rowwise_distances(a, b, name), expected, rtol=1e-5)
+
+
+def test_chi2_of_signed_rows_is_that_of_both_parts_side_by_side() -> None:
+    rows = np.random.default_rng(1).normal(size=(6, 40)).astype(np.float32)
+    left, right = [0, 1, 2], [3, 4, 5]
+    parts = np.hstack([np.maximum(rows, 0), np.maximum(-rows, 0)])
+    expected = rowwise_distances(parts[left], parts[right], "chi2")
+    np.testing.assert_allclose(distances_of_rows(rows, left, right, "chi2"), expected, rtol=1e-5)
+
+
+def test_rows_that_are_not_there_are_refused() -> None:
+    for wrong in (-1, 5):
+        with pytest.raises(ValueError, match="from 0 to 4"):
+            distances_of_rows(np.ones((5, 2), np.float32), [0], [wrong], "l1")
+
+
+def test_images_without_a_vector_are_counted_and_only_when_they_are_needed() -> None:
+    vectors = np.ones((5, 3), np.float32)
+    vectors[[1, 3, 4]] = np.nan
+    assert pair_distances(vectors, pairs_of([0], [2]), "l2").tolist() == [0]
+    assert pair_distances(vectors, pairs_of([], []), "l2").shape == (0,)
+    with pytest.raises(LookalikeError, match=r"2 images of the triplets or their pools have no vector.* image 1"):
+        pair_distances(vectors, pairs_of([0, 0, 3, 2], [1, 2, 0, 1]), "l2")
+    with pytest.raises(LookalikeError, match="name image 9 but there are vectors of 5"):
+        pair_distances(vectors, pairs_of([0], [9]), "l2")
+    with pytest.raises(LookalikeError, match="overflow"):
+        pair_distances(np.float32([[3e38], [-3e38]]), pairs_of([0], [1]), "l1")

@@ -1,0 +1,311 @@
+"""Metrics of rated triplets: pairs, outcomes and top K against loops written out, intervals against their theory."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lookalike.core.errors import LookalikeError
+from lookalike.ranking.triplet_metrics import (
+    CONTRAST_COLUMNS,
+    INTERVAL_COLUMNS,
+    candidate_pairs,
+    contrasts,
+    intervals,
+    outcomes,
+    pair_distances,
+    tidy_metrics,
+)
+from lookalike.ranking.triplet_outcomes import OUTCOME_COLUMNS, PAIR_COLUMNS
+
+
+def made_manifest(contents: list[int]) -> pd.DataFrame:
+    """Return a manifest whose images with equal numbers are copies; -1 is an image without a checksum."""
+    sha256 = ["" if content < 0 else f"{content:064x}" for content in contents]
+    return pd.DataFrame({"image_id": np.arange(len(contents), dtype=np.int32), "sha256": sha256})
+
+
+def made_triplets(
+    rows: list[tuple[int, int, int]], texts: list[str] | None = None, kind: Any = "rated"
+) -> pd.DataFrame:
+    query, positive, negative = np.array(rows, dtype=np.int32).reshape(-1, 3).T
+    return pd.DataFrame(
+        {
+            "triplet": np.arange(len(rows), dtype=np.int32),
+            "query": query,
+            "positive": positive,
+            "negative": negative,
+            "text_query": texts if texts is not None else ["a"] * len(rows),
+            "kind": kind,
+        }
+    )
+
+
+def made_pool(images: dict[str, list[int]]) -> pd.DataFrame:
+    rows = [(text, image, "pool") for text, ids in images.items() for image in ids]
+    return pd.DataFrame(rows, columns=["text_query", "image_id", "source"]).astype({"image_id": "int32"})
+
+
+@st.composite
+def collections(draw: Any) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, np.ndarray]:
+    """Draw triplets, pools, a manifest with copies, and a vector for each content, ties among distances included."""
+    n = draw(st.integers(4, 14))
+    contents = draw(st.lists(st.integers(-1, n), min_size=n, max_size=n))
+    n_triplets = draw(st.integers(1, 8))
+    image = st.integers(0, n - 1)
+    rows = [tuple(draw(st.lists(image, min_size=3, max_size=3, unique=True))) for _ in range(n_triplets)]
+    texts = draw(st.lists(st.sampled_from("ab"), min_size=n_triplets, max_size=n_triplets))
+    pools = {}
+    for text in "ab":
+        chosen = draw(st.lists(image, unique=True, max_size=n))
+        distinct: dict[int, int] = {}
+        for i in chosen:
+            distinct.setdefault(contents[i] if contents[i] >= 0 else -1 - i, i)
+        pools[text] = list(distinct.values()) or [0]
+    manifest = made_manifest(contents)
+    by_content = {content: draw(st.integers(0, 5)) for content in sorted(set(contents))}
+    vectors = np.array([[by_content[c] if c >= 0 else draw(st.integers(0, 5))] for c in contents], dtype=np.float32)
+    return made_triplets(rows, texts), made_pool(pools), manifest, vectors
+
+
+@settings(deadline=None, max_examples=50)
+@given(collections(), st.integers(1, 6))
+def test_pairs_and_outcomes_are_the_definition(
+    made: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, np.ndarray], k: int
+) -> None:
+    triplets, pool, manifest, vectors = made
+    pairs = candidate_pairs(triplets, pool, manifest)
+    sha256 = [value or f"none {i}" for i, value in enumerate(manifest["sha256"])]
+    expected = set()
+    for text, query in set(zip(triplets["text_query"], triplets["query"], strict=True)):
+        own = triplets[(triplets["text_query"] == text) & (triplets["query"] == query)]
+        others = {i for i in pool.loc[pool["text_query"] == text, "image_id"] if sha256[i] != sha256[query]}
+        asked = set(own["positive"]) | set(own["negative"])
+        expected |= {(text, query, i, i in others) for i in others | asked}
+    listed = list(pairs[["text_query", "query", "candidate", "in_pool"]].itertuples(index=False, name=None))
+    assert set(listed) == expected
+    assert listed == sorted(listed)
+    assert len(set(listed)) == len(listed)
+    assert pairs["content"].tolist() == [
+        min(j for j in range(len(sha256)) if sha256[j] == sha256[i]) for i in pairs["candidate"]
+    ]
+
+    of_pairs = pair_distances(vectors, pairs, "l1")
+    found = outcomes(triplets, pairs, {"one": of_pairs}, k=k)
+    for row, triplet in zip(found.itertuples(), triplets.itertuples(), strict=True):
+
+        def distance(i: int, query: int = triplet.query) -> float:
+            return float(abs(vectors[i, 0] - vectors[query, 0]))
+
+        ranked = {
+            i for text, query, i, flag in expected if (text, query) == (triplet.text_query, triplet.query) and flag
+        }
+        margin = distance(triplet.negative) - distance(triplet.positive)
+        assert row.margin == margin
+        assert row.outcome == (0.5 if margin == 0 else float(margin > 0))
+        nearer = [sum(distance(i) < distance(side) for i in ranked) for side in (triplet.positive, triplet.negative)]
+        assert row.in_top == (min(nearer) < k)
+
+
+def test_types_and_columns() -> None:
+    triplets = made_triplets([(0, 1, 2)])
+    pairs = candidate_pairs(triplets, made_pool({"a": [0, 1, 3]}), made_manifest([0, 1, 2, 3]))
+    assert tuple(pairs.columns) == PAIR_COLUMNS
+    assert pairs["in_pool"].tolist() == [True, False, True]
+    assert [str(pairs[name].dtype) for name in ("query", "candidate", "in_pool", "content")] == [
+        "int32",
+        "int32",
+        "bool",
+        "int32",
+    ]
+    found = outcomes(triplets, pairs, {"x": np.float32([1, 2, 3]), "y": np.float32([2, 1, 3])})
+    assert tuple(found.columns) == OUTCOME_COLUMNS
+    assert found["system"].tolist() == ["x", "y"]
+    assert found["outcome"].tolist() == [1, 0]
+    assert [str(found[name].dtype) for name in OUTCOME_COLUMNS[1:]] == ["int32", "float32", "float32", "bool"]
+    none = candidate_pairs(triplets.iloc[:0], made_pool({"a": [0]}), made_manifest([0]))
+    assert tuple(none.columns) == PAIR_COLUMNS
+    assert len(none) == 0
+
+
+def test_a_copy_in_the_pool_does_not_stand_before_the_image_itself() -> None:
+    # image 4 is a copy of the positive 1 that a network puts a hair nearer to the query
+    triplets = made_triplets([(0, 1, 2)])
+    pairs = candidate_pairs(triplets, made_pool({"a": [3, 4]}), made_manifest([0, 1, 2, 3, 1]))
+    assert pairs["candidate"].tolist() == [1, 2, 3, 4]
+    near = np.float32([0.5, 0.9, 0.7, 0.4999])
+    assert outcomes(triplets, pairs, {"x": near}, k=1)["in_top"].tolist() == [True]
+    other = candidate_pairs(triplets, made_pool({"a": [3, 4]}), made_manifest([0, 1, 2, 3, 4]))
+    assert outcomes(triplets, other, {"x": near}, k=1)["in_top"].tolist() == [False]
+
+
+def test_a_copy_of_the_query_is_not_in_its_pool() -> None:
+    triplets = made_triplets([(0, 1, 2)])
+    pairs = candidate_pairs(triplets, made_pool({"a": [1, 2, 3]}), made_manifest([0, 1, 2, 0]))
+    assert pairs["candidate"].tolist() == [1, 2]
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    triplets, manifest = made_triplets([(0, 1, 2)]), made_manifest([0, 1, 2, 3])
+    pool = made_pool({"a": [3]})
+    with pytest.raises(LookalikeError, match="'a' has triplets but no pool"):
+        candidate_pairs(triplets, made_pool({"b": [3]}), manifest)
+    with pytest.raises(LookalikeError, match="image 9 is not in the manifest"):
+        candidate_pairs(triplets, made_pool({"a": [9]}), manifest)
+    pairs = candidate_pairs(triplets, pool, manifest)
+    right = np.float32([1, 2, 3])
+    for distances, message in (
+        ({}, "no system"),
+        ({"x": right[:2]}, "x has 2 distances for 3 pairs"),
+        ({"x": np.float32([1, np.nan, np.nan])}, "x has no distance to 2 images, the first is image 2"),
+    ):
+        with pytest.raises(LookalikeError, match=message):
+            outcomes(triplets, pairs, distances)
+    with pytest.raises(LookalikeError, match="not among the pairs"):
+        outcomes(made_triplets([(0, 1, 3), (1, 0, 2)]), pairs, {"x": right})
+    with pytest.raises(LookalikeError, match="at least 1"):
+        outcomes(triplets, pairs, {"x": right}, k=0)
+
+
+def rated(n_queries: int = 40, per_query: int = 5, seed: int = 0, systems: dict[str, float] | None = None) -> Any:
+    """Return triplets, pairs and outcomes of systems that are right with a given probability."""
+    random = np.random.default_rng(seed)
+    query = np.repeat(np.arange(n_queries), per_query)
+    n = len(query)
+    rows = [(int(q), n_queries + i, n_queries + n + i) for i, q in enumerate(query)]
+    kind = np.where(np.arange(n) % 4 == 0, "out-of-class", "in-class")
+    triplets = made_triplets(rows, ["a"] * n, kind)
+    frames = []
+    for system, share in (systems or {"good": 0.8, "bad": 0.6}).items():
+        outcome = np.where(random.random(n) < 0.1, 0.5, random.random(n) < share).astype(np.float32)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "system": system,
+                    "triplet": triplets["triplet"],
+                    "margin": outcome - np.float32(0.5),
+                    "outcome": outcome,
+                    "in_top": random.random(n) < 0.5,
+                }
+            )
+        )
+    pool = made_pool({"a": list(range(40))})
+    pairs = candidate_pairs(triplets, pool, made_manifest(list(range(n_queries + 2 * n))))
+    return triplets, pairs, pd.concat(frames, ignore_index=True)
+
+
+def test_values_and_counts_are_the_sums_of_the_outcomes() -> None:
+    triplets, pairs, table = rated()
+    found = intervals(table, triplets, pairs, seed=1, n_resamples=50)
+    assert tuple(found.columns) == INTERVAL_COLUMNS
+    assert found["system"].tolist() == ["good"] * 9 + ["bad"] * 9
+    for row in found.itertuples():
+        kinds = triplets["kind"] if row.subset == "all" else triplets["kind"][triplets["kind"] == row.subset]
+        own = table[(table["system"] == row.system) & table["triplet"].isin(triplets.loc[kinds.index, "triplet"])]
+        right, wrong = ((own["outcome"] == value) & own["in_top"] for value in (1, 0))
+        score = int(right.sum()) - int(wrong.sum())
+        expected = {
+            "similarity_precision": 100 * own["outcome"].astype(float).mean(),
+            "score@30": score,
+            "score@30_per_triplet": 100 * score / len(own),
+        }
+        assert row.value == pytest.approx(expected[row.metric])
+        assert row.low <= row.value <= row.high
+        assert (row.n_triplets, row.n_in_top) == (len(own), own["in_top"].sum())
+        assert row.n_ties == (own["outcome"] == 0.5).sum()
+        assert row.n_queries == triplets.loc[kinds.index, "query"].nunique()
+        assert row.median_pool == 39
+    assert set(found["subset"]) == {"all", "in-class", "out-of-class"}
+
+
+def test_one_kind_makes_no_subset_and_another_k_another_name() -> None:
+    triplets, pairs, table = rated()
+    found = intervals(table, triplets.assign(kind="rated"), pairs, seed=1, k=5, n_resamples=20)
+    assert set(found["subset"]) == {"all"}
+    assert set(found["metric"]) == {"similarity_precision", "score@5", "score@5_per_triplet"}
+
+
+def test_a_fixed_seed_gives_the_same_table() -> None:
+    triplets, pairs, table = rated()
+    first = intervals(table, triplets, pairs, seed=1)
+    pd.testing.assert_frame_equal(first, intervals(table, triplets, pairs, seed=1))
+    assert not first.equals(intervals(table, triplets, pairs, seed=2))
+    # the resamples belong to the query images, not to the systems
+    alone = intervals(table[table["system"] == "bad"], triplets, pairs, seed=1)
+    pd.testing.assert_frame_equal(alone, first[first["system"] == "bad"].reset_index(drop=True))
+
+
+def test_intervals_are_those_of_a_mean_over_query_images() -> None:
+    triplets, pairs, table = rated(400, 5, systems={"x": 0.7})
+    # all triplets of a query image go one way: the triplets alone would make the interval too narrow by sqrt(5)
+    right = np.repeat(np.random.default_rng(3).random(400) < 0.7, 5)
+    table = table.assign(outcome=right.astype(np.float32))
+    found = intervals(table, triplets, pairs, seed=5).set_index(["subset", "metric"])
+    row = found.loc[("all", "similarity_precision")]
+    error = 100 * np.sqrt(right.mean() * (1 - right.mean()) / 400)
+    assert (row["high"] - row["low"]) / 2 == pytest.approx(1.96 * error, rel=0.1)
+
+
+def test_copies_of_a_query_image_are_resampled_as_one() -> None:
+    triplets, pairs, table = rated(40, 5)
+    contents = list(range(int(triplets["negative"].max()) + 1))
+    contents[1:40:2] = contents[0:40:2]
+    found = intervals(table, triplets, pairs, seed=1, n_resamples=20, manifest=made_manifest(contents))
+    assert set(found["n_queries"]) == {20}
+    one = made_manifest([0] * len(contents))
+    single = intervals(table, triplets, pairs, seed=1, n_resamples=20, manifest=one)
+    assert single[["low", "high"]].isna().all(axis=None)
+    assert contrasts(table, triplets, seed=1, n_resamples=20, manifest=one)["p_value"].isna().all()
+
+
+def test_contrasts_are_paired() -> None:
+    triplets, pairs, table = rated(200, 5, systems={"a": 0.75, "b": 0.75, "c": 0.5})
+    twin = table[table["system"] == "a"].assign(system="twin")
+    flipped = twin["triplet"] == 17
+    twin.loc[flipped, "outcome"] = 1 - twin.loc[flipped, "outcome"]
+    found = contrasts(pd.concat([table, twin]), triplets, seed=1)
+    assert tuple(found.columns) == CONTRAST_COLUMNS
+    found = found[found["metric"] == "similarity_precision"].set_index(["system_a", "system_b", "subset"])
+    values = intervals(table, triplets, pairs, seed=1).set_index(["system", "subset", "metric"])["value"]
+    row = found.loc[("a", "c", "all")]
+    names = ("all", "similarity_precision")
+    assert row["difference"] == pytest.approx(values[("a", *names)] - values[("c", *names)])
+    assert row["low"] > 0
+    assert row["p_value"] == pytest.approx(2 / 2001)
+    assert found.loc[("a", "b", "all"), "p_value"] > 0.05
+    # a system and one that differs in a single triplet: the interval is as narrow as that, not that of two systems
+    near = found.loc[("a", "twin", "all")]
+    assert near["high"] - near["low"] < 0.5
+    assert near["p_value"] > 0.3
+    chosen = contrasts(table, triplets, seed=1, n_resamples=10, pairs_of_systems=[("c", "a")])
+    assert set(zip(chosen["system_a"], chosen["system_b"], strict=True)) == {("c", "a")}
+    with pytest.raises(LookalikeError, match="'d'"):
+        contrasts(table, triplets, seed=1, pairs_of_systems=[("a", "d")])
+
+
+def test_a_system_without_all_outcomes_is_refused() -> None:
+    triplets, pairs, table = rated()
+    with pytest.raises(LookalikeError, match="bad has outcomes of other triplets"):
+        intervals(table.iloc[:-1], triplets, pairs, seed=1)
+
+
+def test_the_tidy_table() -> None:
+    triplets, pairs, table = rated()
+    tidy = tidy_metrics(intervals(table, triplets, pairs, seed=1, n_resamples=10), "demo_triplets")
+    assert list(tidy.columns) == ["dataset", "representation", "subset", "method", "fold", "metric", "value"]
+    assert set(tidy["representation"]) == {"images"}
+    assert set(tidy["fold"]) == {0}
+    assert len(tidy) == 18
+
+
+def test_the_papers_size_takes_seconds() -> None:
+    triplets, pairs, table = rated(4_000, 3, systems={f"s{i}": 0.7 for i in range(4)})
+    start = time.process_time()
+    intervals(table, triplets, pairs, seed=1)
+    assert time.process_time() - start < 10

@@ -1,0 +1,179 @@
+"""One fold from counts to rankings: which rows are seen, that seeds are named, and that nothing leaks."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.machine import processor_name
+from lookalike.core.seeds import integer_seed
+from lookalike.features.visterms import TfidfVisterms
+from lookalike.learners import OASIS, Euclidean
+from lookalike.ranking.rankings import rank_leave_one_out
+from lookalike.studies.category.protocol import run_fold
+
+OASIS_SPEC = {
+    "title": "OASIS",
+    "learner": "OASIS",
+    "parameters": {"dtype": "float32"},
+    "select": {"aggressiveness": [0.03, 0.3]},
+    "trace": {"steps": 2000, "points": 6},
+}
+EUCLIDEAN_SPEC = {"title": "Euclidean", "learner": "Euclidean"}
+
+
+def oasis_fold(study, fold=0, seed=5, **changes):
+    return run_fold(*study, fold, {**OASIS_SPEC, **changes}, seed=seed, subset="toy", method="oasis")
+
+
+def test_euclidean_needs_no_selection_and_ranks_only_test_images(study):
+    counts, split = study
+    result = run_fold(counts, split, 1, EUCLIDEAN_SPEC, seed=5, subset="toy", method="euclidean")
+    assert result.selection.empty
+    test = split[(split.fold == 1) & (split.role == "test")].sort_values("image_id")
+    train = split[(split.fold == 1) & (split.role == "train")]
+    np.testing.assert_array_equal(np.sort(result.rankings.query_ids), test.image_id)
+    labels = test.set_index("image_id").label[result.rankings.query_ids].tolist()
+    assert labels != sorted(labels), "ties keep the order of the rows, which must not know the classes"
+    assert result.rankings.n_gallery == 19
+    weights = TfidfVisterms().fit(counts[np.sort(train.image_id.to_numpy())])
+    X = weights.transform(counts[result.rankings.query_ids])
+    expected = rank_leave_one_out(Euclidean().fit(X), X, np.array(labels))
+    np.testing.assert_array_equal(result.rankings.ranks, expected.ranks)
+    assert result.fit["n_train"] == 40
+    assert result.fit["n_test"] == 20
+    assert result.fit["n_classes"] == 4
+    assert set(result.fit["seconds"]) == set(result.fit["cpu_seconds"]) == {"features", "selection", "fit", "rank"}
+    assert result.fit["processor"] == processor_name() != ""
+    assert result.fit["not_converged"] == ""
+    X_train = weights.transform(counts[np.sort(train.image_id.to_numpy())])
+    by_image = train.sort_values("image_id").label.to_numpy(dtype=str)
+    expected = rank_leave_one_out(Euclidean().fit(X), X_train, by_image).mean_average_precision()
+    # another order of the rows decides ties otherwise
+    assert result.train_map == pytest.approx(expected, abs=0.01)
+
+
+def test_oasis_is_selected_on_the_cut_and_refitted_on_all(study):
+    counts, split = study
+    result = oasis_fold(study)
+    assert list(result.selection.columns) == ["aggressiveness", "step", "map", "loss_rate"]
+    assert set(result.selection["aggressiveness"]) == {0.03, 0.3}
+    best = result.selection["map"].max()
+    chosen = result.selection[
+        (result.selection["aggressiveness"] == result.fit["aggressiveness"])
+        & (result.selection["step"] == result.fit["n_steps"])
+    ]
+    assert chosen["map"].tolist() == [best]
+    fold = split[split.fold == 0].sort_values("image_id")
+    train = fold[fold.role == "train"]
+    X = TfidfVisterms().fit_transform(counts[train.image_id.to_numpy()])
+    expected = OASIS(
+        aggressiveness=result.fit["aggressiveness"],
+        n_steps=result.fit["n_steps"],
+        dtype="float32",
+        random_state=integer_seed(5, "category", "toy", "fold", 0, "fit"),
+    ).fit(X, train.label.to_numpy(dtype=str))
+    np.testing.assert_array_equal(result.model.W_, expected.W_)
+    assert result.fit["n_updates"] == expected.n_updates_
+    assert result.fit["parameters"]["dtype"] == "float32"
+    json.dumps(result.fit)
+
+
+def test_selection_never_sees_test_images(study):
+    counts, split = study
+    changed = counts.toarray()
+    test = split[(split.fold == 0) & (split.role == "test")].image_id.to_numpy()
+    changed[test] = changed[test][:, ::-1]
+    result, other = oasis_fold(study), oasis_fold((sp.csr_array(changed), split))
+    pd.testing.assert_frame_equal(result.selection, other.selection)
+    np.testing.assert_array_equal(result.model.W_, other.model.W_)
+
+
+def test_same_seed_same_bits_whatever_the_order_of_the_table(study):
+    counts, split = study
+    result, again = oasis_fold(study), oasis_fold((counts, split.iloc[::-1]))
+    np.testing.assert_array_equal(result.model.W_, again.model.W_)
+    np.testing.assert_array_equal(result.rankings.ranks, again.rankings.ranks)
+    other = oasis_fold(study, seed=6)
+    assert other.fit["seeds"] != result.fit["seeds"]
+    assert not np.array_equal(other.selection["loss_rate"], result.selection["loss_rate"], equal_nan=True)
+
+
+def test_without_a_trace_parameters_are_fixed(study):
+    result = oasis_fold(study, select={}, trace=None, parameters={"aggressiveness": 0.2, "n_steps": 300})
+    assert result.selection.empty
+    assert result.fit["n_steps"] == 300
+    assert result.fit["aggressiveness"] == 0.2
+
+
+def test_a_grid_of_one_without_a_trace_is_used_as_it_is(study):
+    result = oasis_fold(study, select={"aggressiveness": [0.2]}, trace=None, parameters={"n_steps": 300})
+    assert result.selection.empty
+    assert result.fit["aggressiveness"] == 0.2
+
+
+def test_mistakes_say_what_to_do(study):
+    with pytest.raises(LookalikeError, match=r"folds \[0, 1\]"):
+        oasis_fold(study, fold=7)
+    with pytest.raises(LookalikeError, match="no learner 'NoSuch'"):
+        oasis_fold(study, learner="NoSuch")
+
+
+def test_a_fit_that_takes_too_long_has_no_result_and_says_why(study):
+    result = oasis_fold(study, select={}, trace=None, parameters={"n_steps": 2_000_000_000}, time_limit=0.2)
+    assert result.model is None
+    assert result.rankings is None
+    assert np.isnan(result.train_map)
+    assert result.fit["not_converged"] == "the final fit took more than 0.2 s of processor time"
+    assert result.fit["cpu_seconds"]["fit"] < 5
+    json.dumps(result.fit)
+
+
+def test_a_candidate_that_takes_too_long_ends_the_selection(study):
+    grids = {"select": {"n_steps": [300, 2_000_000_000]}, "trace": None, "parameters": {}, "time_limit": 0.5}
+    result = oasis_fold(study, **grids)
+    assert result.model is None
+    assert result.selection.empty
+    assert result.fit["not_converged"] == (
+        "the selection's fit with n_steps=2000000000 took more than 0.5 s of processor time"
+    )
+
+
+def test_a_limit_that_was_reached_is_recorded_for_every_method(study):
+    spec = {
+        "learner": "LEGO",
+        "select": {"regularization": [0.01, 0.02, 0.32]},
+        "trace": {"steps": 40, "points": 4, "first": 10},
+    }
+    fit = run_fold(*study, 0, spec, seed=5, subset="toy", method="lego").fit
+    assert fit["at_last_step"] == (fit["n_steps"] == 40)
+    assert fit["at_grid_edge"] == (fit["selected"]["regularization"] != 0.02)
+    assert fit["at_last_step"] or fit["at_grid_edge"], "40 pairs are too few"
+    free = oasis_fold(study, select={}, trace=None, parameters={"n_steps": 300}).fit
+    assert not free["at_last_step"]
+    assert not free["at_grid_edge"]
+    assert free["selected"] == {}
+
+
+def test_selection_learns_idf_and_model_from_its_own_share_alone(study):
+    counts, split = study
+    result = oasis_fold(study)
+    fold = split[(split.fold == 0) & (split.role == "train")].sort_values("image_id")
+    learn = fold[~fold.validation]
+    X = TfidfVisterms().fit_transform(counts[learn.image_id.to_numpy()])
+    expected = OASIS(
+        0.03, 2000, dtype="float32", random_state=integer_seed(5, "category", "toy", "fold", 0, "selection")
+    ).fit(X, learn.label.to_numpy(dtype=str), trace_steps=[int(step) for step in result.selection["step"].unique()])
+    chosen = result.selection[result.selection["aggressiveness"] == 0.03]
+    np.testing.assert_array_equal(chosen["loss_rate"], expected.curve_["loss_rate"])
+
+
+def test_a_trace_that_does_not_stop_leaves_the_learner_to_its_own_end(study):
+    result = oasis_fold(study, select={}, trace={"steps": 500, "points": 4, "stop": False}, parameters={"n_steps": 700})
+    assert result.selection.empty
+    assert result.fit["n_steps"] == 700

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lookalike.core.errors import LookalikeError
+from lookalike.studies.human.collect import COLUMNS, FILE_COLUMNS, read_ratings, refuse_answers_to_other_plans
+from lookalike.studies.human.plan import plan_fingerprint
+
+
+def lines_of(
+    plan: pd.DataFrame, rater: str = "Ada", good: tuple[int, ...] = (0, 5), done: tuple[int, ...] = (1, 2, 3)
+) -> list[str]:
+    """The page's export, `good` and the candidate after them answered, the queries `done` done."""
+    lines = [",".join(FILE_COLUMNS)]
+    for number, row in enumerate(plan.itertuples()):
+        answer = "good" if number in good else "cant_say" if number - 1 in good else "not_good"
+        answered = "true" if answer != "not_good" or number == 3 else "false"
+        seen = str(row.query in done).lower()
+        lines.append(f"{plan_fingerprint(plan)},{rater},{row.query},{row.position},{answer},{answered},{seen}")
+    return lines
+
+
+def write(folder: Path, lines: list[str], name: str = "ada.csv", ending: str = "\n", encoding: str = "utf-8") -> Path:
+    path = folder / name
+    path.write_bytes((ending.join(lines) + ending).encode(encoding))
+    return path
+
+
+def test_ratings_are_read_with_their_roles(tmp_path: Path, plan: pd.DataFrame) -> None:
+    files = [
+        write(tmp_path, lines_of(plan, "Čapek", good=(2,)), "b.csv"),
+        write(tmp_path, lines_of(plan), "a.csv", "\r\n", "utf-8-sig"),  # as a spreadsheet saves it
+    ]
+    ratings = read_ratings(files, plan)
+    assert tuple(ratings.columns) == COLUMNS
+    assert ratings["rater"].unique().tolist() == ["Ada", "Čapek"]
+    ada = ratings[ratings["rater"] == "Ada"].reset_index(drop=True)
+    shown = ["query", "query_image", "position", "image", "role", "rank"]
+    pd.testing.assert_frame_equal(ada[shown], plan[shown], check_dtype=False)
+    assert ada.index[ada["answer"] == "good"].tolist() == [0, 5]
+    assert ada.index[ada["answer"] == "cant_say"].tolist() == [1, 6]
+    assert ada.index[ada["answered"]].tolist() == [0, 1, 3, 5, 6]
+    assert ratings["answered"].dtype == bool
+    assert not ratings["simulated"].any()
+
+
+Spoil = Callable[[list[str]], list[str]]
+
+
+def replaced(line: int, old: str, new: str) -> Spoil:
+    """Change one line, counted as an editor does."""
+
+    def spoil(lines: list[str]) -> list[str]:
+        assert old in lines[line - 1]
+        return [*lines[: line - 1], lines[line - 1].replace(old, new, 1), *lines[line:]]
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (replaced(1, "answer,", "rating,"), "line 1 is not the header"),
+        (lambda lines: [line.replace(",", ";") for line in lines], "line 1 is not the header"),
+        (replaced(4, "plan-", "plan-0"), "line 4 belongs to plan-0.*made with another page"),
+        (replaced(3, "cant_say", "perhaps"), "line 3 has the answer 'perhaps', which is none of"),
+        (replaced(3, "true", "yes"), "line 3 says 'yes' under answered"),
+        (replaced(2, "true", "false"), "line 2 has the answer good, but says that it was not answered"),
+        (replaced(5, "Ada", "Bob"), "line 5 is by Bob, the lines above by Ada"),
+        (replaced(2, "Ada", ""), "line 2 is by nobody"),
+        (replaced(2, ",1,", ",one,"), "line 2 has something else than a number"),
+        (replaced(2, "Ada,1,", "Ada,99,"), "line 2 is candidate 1 of query 99, which the plan does not have"),
+        (replaced(4, "false,true", "false,maybe"), "line 4 says 'maybe' under done"),
+        (replaced(4, "false,true", "false,false"), "line 4 says false under done, the lines above of query 1 do not"),
+        (lambda lines: [*lines, lines[4]], "line 26 rates candidate 4 of query 1 a second time"),
+        (lambda lines: lines[:10], r"ends at line 10 with 9 of 24 candidates \(candidate 2 of query 2 is missing\)"),
+        (lambda lines: [*lines[:10], lines[10][:30]], "line 11 has . of 7 values: the file is cut short"),
+        (replaced(2, "Ada", '"Ada'), "line .* is no CSV"),
+        (lambda lines: lines[:1], "ends at line 1 with 0 of 24"),
+    ],
+)
+def test_a_spoilt_file_is_told_with_file_and_line(
+    tmp_path: Path, plan: pd.DataFrame, spoil: Spoil, message: str
+) -> None:
+    path = write(tmp_path, spoil(lines_of(plan)))
+    with pytest.raises(LookalikeError, match=message) as caught:
+        read_ratings([path], plan)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_are_no_ratings_are_refused(tmp_path: Path, plan: pd.DataFrame) -> None:
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "latin.csv").write_bytes("\n".join(lines_of(plan, "Zoé")).encode("latin-1"))
+    with pytest.raises(LookalikeError, match="is empty: export"):
+        read_ratings([tmp_path / "empty.csv"], plan)
+    with pytest.raises(LookalikeError, match="not text in UTF-8"):
+        read_ratings([tmp_path / "latin.csv"], plan)
+    with pytest.raises(LookalikeError, match="there is no file of ratings"):
+        read_ratings([tmp_path / "none.csv"], plan)
+    with pytest.raises(LookalikeError, match="is a folder: name the CSV files in it"):
+        read_ratings([tmp_path], plan)
+    with pytest.raises(LookalikeError, match="there are no files of ratings"):
+        read_ratings([], plan)
+    untouched = [line.replace("good,true", "good,false") for line in lines_of(plan, good=())]
+    with pytest.raises(LookalikeError, match="no answer at all"):
+        read_ratings([write(tmp_path, untouched)], plan)
+
+
+def test_queries_that_are_not_done_are_left_out(tmp_path: Path, plan: pd.DataFrame) -> None:
+    bob = write(tmp_path, lines_of(plan, "Bob", good=(0, 9), done=(1, 3)), "bob.csv")
+    files = [write(tmp_path, lines_of(plan)), bob]
+    with pytest.warns(UserWarning, match=r"bob.csv: Bob has done 2 of 3 queries; left out: 1") as told:
+        ratings = read_ratings(files, plan)
+    assert len(told) == 1
+    assert ratings.groupby("rater")["query"].unique().map(list).to_dict() == {"Ada": [1, 2, 3], "Bob": [1, 3]}
+    assert (ratings["rater"] == "Bob").sum() == 16
+    with pytest.raises(LookalikeError, match=r"bob.csv has no query that is done: .* let Bob go on"):
+        read_ratings([write(tmp_path, lines_of(plan, "Bob", done=()), "bob.csv")], plan)
+    # what was answered in a query that is not done is no answer
+    with (
+        pytest.warns(UserWarning, match="has done 1 of 3"),
+        pytest.raises(LookalikeError, match="no answer at all in what is done"),
+    ):
+        read_ratings([write(tmp_path, lines_of(plan, "Bob", done=(3,)), "bob.csv")], plan)
+
+
+def test_one_file_given_twice_is_refused(tmp_path: Path, plan: pd.DataFrame) -> None:
+    path = write(tmp_path, lines_of(plan))
+    with pytest.raises(LookalikeError, match="are both of the rater Ada"):
+        read_ratings([path, path], plan)
+
+
+def test_a_new_plan_is_refused_while_raters_have_answered_another(tmp_path: Path, plan: pd.DataFrame) -> None:
+    refuse_answers_to_other_plans(tmp_path / "none", plan)
+    write(tmp_path, lines_of(plan))
+    (tmp_path / "notes.csv").write_text("who,when\nAda,Monday\n")
+    refuse_answers_to_other_plans(tmp_path, plan)
+    with pytest.raises(
+        LookalikeError, match=r"ada.csv answers plan-\w+, but the plan would now be plan-.*go back"
+    ) as told:
+        refuse_answers_to_other_plans(tmp_path, plan.iloc[:-1])
+    assert plan_fingerprint(plan) in str(told.value)
+
+
+def test_two_files_of_one_rater_are_refused_with_both_names(tmp_path: Path, plan: pd.DataFrame) -> None:
+    files = [write(tmp_path, lines_of(plan, rater), f"{rater}.csv") for rater in ("Ada", "ADA")]
+    with pytest.raises(LookalikeError, match=r"ADA.csv and .*Ada.csv are both of the rater"):
+        read_ratings(files, plan)

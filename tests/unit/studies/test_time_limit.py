@@ -1,0 +1,86 @@
+"""The limit counts the processor's time, ends what runs, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import pytest
+
+from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
+
+
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_work_that_takes_too_long_is_broken_off():
+    start = time.process_time()
+    message = r"^the fit took more than 0.1 s of processor time$"
+    with pytest.raises(TimeLimitReachedError, match=message), cpu_time_limit(0.1, "the fit"):
+        burn(5)
+    # the timer counts ticks of the kernel
+    assert 0.08 <= time.process_time() - start < 2
+
+
+def test_waiting_is_not_work():
+    with cpu_time_limit(0.1, "the fit"):
+        time.sleep(0.3)
+
+
+def swallow_once():
+    with cpu_time_limit(0.05, "the fit"):
+        try:
+            burn(5)
+        except TimeLimitReachedError:
+            burn(5)
+
+
+def test_an_error_that_is_swallowed_comes_again():
+    with pytest.raises(TimeLimitReachedError):
+        swallow_once()
+
+
+def test_nothing_is_left_behind():
+    before = signal.getsignal(signal.SIGPROF)
+    with pytest.raises(ZeroDivisionError), cpu_time_limit(0.2, "the fit"):
+        1 / 0  # noqa: B018
+    assert signal.getsignal(signal.SIGPROF) is before
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    burn(0.3)
+
+
+def test_no_limit():
+    with cpu_time_limit(None, "the fit"):
+        burn(0.05)
+
+
+def limit_within_a_limit():
+    with cpu_time_limit(0.2, "the fit"):
+        with pytest.raises(RuntimeError, match="within another one"), cpu_time_limit(1.0, "a part"):
+            pass
+        burn(5)
+
+
+def test_a_limit_within_a_limit_is_refused_and_the_outer_one_stays():
+    with pytest.raises(TimeLimitReachedError):
+        limit_within_a_limit()
+
+
+def test_another_thread_is_refused():
+    said = []
+
+    def work():
+        try:
+            with cpu_time_limit(1.0, "the fit"):
+                pass
+        except RuntimeError as error:
+            said.append(str(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert said == ["a time limit works in the main thread only: run the fit there"]

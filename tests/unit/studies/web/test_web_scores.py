@@ -1,0 +1,105 @@
+"""Precision of the web study, held to counts by hand, and the draw of query images."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lookalike.core.seeds import generator
+from lookalike.datasets.query_log import QueryLog
+from lookalike.studies.web.scores import PRECISION_COLUMNS, draw_query_images, precision_of_retrieval
+
+# images 0, 1, 2 share query 0; 2, 3 share query 1; 4 and 5 have a query each
+LOG = QueryLog.from_pairs([0, 0, 0, 1, 1, 2, 3], [0, 1, 2, 2, 3, 4, 5])
+TOPICS = [0, 0, 1, 1, 1, 0]
+GALLERY = [5, 3, 2, 1, 0]
+
+
+def score(found, queries, **options):
+    defaults = {"gallery_image_ids": GALLERY, "log": LOG, "topics": TOPICS, "ks": [1, 2, 3], "method": "oasis"}
+    return precision_of_retrieval(np.array(found), queries, **defaults | options)
+
+
+def test_by_hand():
+    # query image 0 finds 1, 5, 2: relevant yes, no, yes; same topic yes, yes, no
+    # query image 2 finds 5, 3, 0: relevant no, yes, yes; same topic no, yes, no
+    table = score([[3, 0, 2], [0, 1, 4]], [0, 2])
+    assert tuple(table.columns) == PRECISION_COLUMNS
+    assert table.k.tolist() == [1, 2, 3]
+    np.testing.assert_allclose(table.precision, [1 / 2, 1 / 2, 2 / 3])
+    np.testing.assert_allclose(table.standard_error, [1 / 2, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(table.topic_precision, [1 / 2, 3 / 4, 1 / 2])
+    np.testing.assert_allclose(table.topic_standard_error, [1 / 2, 1 / 4, 1 / 6])
+    assert set(table.n_queries) == {2}
+    assert set(table.n_gallery) == {5}
+    assert set(table.method) == {"oasis"}
+
+
+def test_standard_error_is_that_of_a_mean():
+    random = np.random.default_rng(0)
+    n = 200
+    log = QueryLog.from_pairs(random.integers(20, size=900), random.integers(n, size=900), n_queries=20, n_images=n)
+    found = np.stack([random.permutation(np.delete(np.arange(n), i))[:7] for i in range(n)])
+    table = precision_of_retrieval(found, np.arange(n), np.arange(n), log, np.zeros(n, int), [7], method="random")
+    shares = np.array([log.are_relevant([i], found[[i]])[0].mean() for i in range(n)])
+    assert table.precision[0] == pytest.approx(shares.mean())
+    assert table.standard_error[0] == pytest.approx(np.std(shares, ddof=1) / np.sqrt(n))
+    assert table.topic_precision[0] == 1
+    assert table.topic_standard_error[0] == 0
+
+
+def test_later_ks_only_look_further():
+    short = score([[3, 0], [0, 1]], [0, 2], ks=[1, 2])
+    long = score([[3, 0, 2], [0, 1, 4]], [0, 2], ks=[2, 1])
+    np.testing.assert_array_equal(short.precision, long.precision[::-1])
+
+
+@pytest.mark.parametrize(
+    ("found", "queries", "options", "message"),
+    [
+        ([[4, 0, 2], [0, 1, 4]], [0, 2], {}, "found itself"),
+        ([[3, 0, 2]], [0, 2], {}, "a row of found indices each"),
+        ([[3, 0, 2]], [0], {}, "at least two"),
+        ([[3, 0], [0, 1]], [0, 2], {}, "from 1 to 2"),
+        ([[3, 0], [0, 1]], [0, 2], {"ks": []}, "from 1 to 2"),
+        ([[3, 0], [0, 1]], [0, 2], {"ks": [0]}, "from 1 to 2"),
+        ([[3, 0, -1], [0, 1, 4]], [0, 2], {}, "from 0 to 4"),
+        ([[3, 0, 5], [0, 1, 4]], [0, 2], {}, "from 0 to 4"),
+        ([[3, 0, 2], [0, 1, 4]], [0, 2], {"topics": [0, 0]}, "by image id"),
+    ],
+)
+def test_refuses_what_does_not_fit(found, queries, options, message):
+    with pytest.raises(ValueError, match=message):
+        score(found, queries, **options)
+
+
+def test_draw_is_seeded_sorted_and_without_replacement():
+    part = np.arange(100, 400, 3)
+    drawn = draw_query_images(part, 20, seed=1)
+    assert drawn.dtype == np.int32
+    assert len(set(drawn.tolist())) == 20
+    assert drawn.tolist() == sorted(drawn)
+    assert set(drawn) <= set(part)
+    np.testing.assert_array_equal(drawn, draw_query_images(part[::-1], 20, seed=1))
+    assert drawn.tolist() != draw_query_images(part, 20, seed=2).tolist()
+    np.testing.assert_array_equal(
+        draw_query_images(part, 20, seed=generator(3, "web")), draw_query_images(part, 20, seed=generator(3, "web"))
+    )
+
+
+def test_draw_takes_all_images_evenly():
+    counts = np.zeros(30)
+    for seed in range(400):
+        counts[draw_query_images(np.arange(30), 10, seed)] += 1
+    assert abs(counts / 400 - 1 / 3).max() < 0.1  # 4 standard errors of 0.024
+
+
+def test_draw_of_more_than_there_are_gives_all():
+    np.testing.assert_array_equal(draw_query_images([4, 2, 9], 10, 0), [2, 4, 9])
+
+
+def test_draw_refuses_doubles_and_nothing():
+    with pytest.raises(ValueError, match="twice"):
+        draw_query_images([1, 1, 2], 1, 0)
+    with pytest.raises(ValueError, match="at least 1"):
+        draw_query_images([1, 2], 0, 0)
