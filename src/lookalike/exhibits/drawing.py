@@ -1,0 +1,266 @@
+"""Figures with Matplotlib: panels of series, one legend, and the same bytes from the same numbers.
+
+`lookalike.exhibits.interactive` draws the same figures for a page; `lookalike.exhibits.image_grid` draws galleries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Label, Line, Panel, Series, Table
+from lookalike.exhibits.style import GREY, VERMILLION, new_figure, paper_style, save_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+    from lookalike.exhibits.study import Study
+
+MARKS = 9
+"""About how many points of a curve carry a marker and an error bar; the line goes through all of them."""
+FEW = 14
+"""Up to this many points each has its marker."""
+LEGEND_ROW = 0.16
+"""Height of a row of the legend, in inches."""
+MARKER, CAP = 2.4, 3.0
+"""Size of markers, and half the width of error bars' caps, in points."""
+START = 0.4
+"""Room of the linear piece of a ``start and log`` axis, in decades."""
+SIDES = {"left": ("right", "center", -4, 0), "right": ("left", "center", 4, 0)} | {
+    "above": ("center", "bottom", 0, 4),
+    "below": ("center", "top", 0, -4),
+}
+TIMES = ((1e-3, "1 ms"), (1.0, "1 s"), (60.0, "1 min"), (3600.0, "1 h"), (86400.0, "1 day"), (31557600.0, "1 year"))
+"""Ticks of an axis of seconds."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def save(drawn: Drawn, stem: Path, study: Study, notice: str = "") -> list[Path]:
+    """Draw a figure, gallery or picture and write it as PNG, SVG and PDF.
+
+    Parameters
+    ----------
+    drawn : Figure, Gallery or Picture
+    stem : Path
+        Path without suffix.
+    study : Study
+        Whether its images are made by code is said in the corner.
+    notice : str
+        What stands above it, such as why nothing was run.
+
+    Returns
+    -------
+    list of Path
+    """
+    with paper_style():
+        if isinstance(drawn, Figure):
+            canvas = draw(drawn)
+        elif isinstance(drawn, Gallery):
+            from lookalike.exhibits.image_grid import draw_gallery
+
+            canvas = draw_gallery(drawn)
+        elif isinstance(drawn, Table):
+            raise TypeError("a table is written as text, not drawn")
+        else:
+            canvas = new_figure(*drawn.size)
+            drawn.paint(canvas)
+        if notice:
+            canvas.suptitle(notice, fontsize=8, color=VERMILLION, wrap=True)
+        elif study.synthetic:
+            canvas.suptitle("Synthetic images", fontsize=7.5, color=GREY, x=0.99, ha="right")
+    return save_figure(canvas, stem)
+
+
+def draw(figure: Figure) -> Canvas:
+    """Return a figure's panels on a Matplotlib canvas, with one legend for all of them."""
+    canvas, axes = _grid(figure)
+    for axis, panel in zip(axes, figure.panels, strict=True):
+        _draw_panel(axis, panel, figure.frame)
+    _legend(canvas, axes)
+    return canvas
+
+
+def _grid(figure: Figure) -> tuple[Canvas, list[Axes]]:
+    """Panels in rows of at most three (four make two rows of two); several have letters, as in print."""
+    n = max(1, len(figure.panels))
+    n_columns = figure.n_columns or (2 if n == 4 else min(n, 3))
+    n_rows = math.ceil(n / n_columns)
+    width, height = figure.size or ({1: 3.6, 2: 3.1}.get(n_columns, 7.4 / n_columns), 2.35)
+    canvas = new_figure(width * n_columns, 0.45 + height * n_rows)
+    axes = list(canvas.subplots(n_rows, n_columns, squeeze=False).ravel())
+    for spare in axes[n:]:
+        spare.remove()
+    return canvas, axes[:n]
+
+
+def lettered(titles: Sequence[str]) -> list[str]:
+    """Titles of panels as print has them: ``(A)  10 classes`` where there are several."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    return list(titles) if len(titles) < 2 else [f"({letters[i % 26]})  {title}" for i, title in enumerate(titles)]
+
+
+def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
+    axis.set_title(panel.title, loc="left")
+    _scale(axis, panel)
+    # lines that are no curves lie behind, thin ones too
+    for line in panel.lines:
+        _draw_line(axis, line)
+    n = max(1, len(panel.series))
+    for place, series in enumerate(sorted(panel.series, key=lambda one: not one.thin)):
+        _draw_series(axis, panel, series, rows_of(frame, series), place / n)
+    for label in panel.labels:
+        _draw_label(axis, label)
+    _limits(axis, panel)
+    if panel.empty:
+        axis.set_xticks([])
+        axis.set_yticks([])
+        axis.text(0.5, 0.5, panel.empty, transform=axis.transAxes, ha="center", va="center", color=GREY)
+
+
+def rows_of(frame: pd.DataFrame, series: Series) -> pd.DataFrame:
+    """Rows of the figure's frame that a series shows, by x."""
+    for column, value in series.where.items():
+        frame = frame[frame[column] == value]
+    return frame.sort_values(series.x, kind="stable")
+
+
+def _scale(axis: Axes, panel: Panel) -> None:
+    """Labels, scales and ticks of both axes."""
+    for letter, form in (("x", panel.x), ("y", panel.y)):
+        axis.set(**{f"{letter}label": form.label})
+        if form.scale == "log":
+            axis.set(**{f"{letter}scale": "log"})
+        one = getattr(axis, f"{letter}axis")
+        ticks = form.ticks or (TIMES if form.tick_form == "time" else None)
+        if ticks is not None:
+            from matplotlib.ticker import NullLocator
+
+            one.set_ticks([place for place, _ in ticks], labels=[name for _, name in ticks])
+            one.set_minor_locator(NullLocator())
+        elif form.tick_form == "thousands":
+            one.set_major_formatter(thousands)
+        if form.scale == "start and log":
+            decades = range(8)
+            one.set_ticks([0.0, *(START + power for power in decades)], labels=["0", *(f"{10**p:,}" for p in decades)])
+    if "log" in (panel.x.scale, panel.y.scale):
+        axis.grid(which="minor", visible=False)
+
+
+def placed(values: Floats, form: Axis) -> Floats:
+    """Where values stand on an axis."""
+    if form.scale != "start and log":
+        return values
+    return np.where(values <= 1, START * values, START + np.log10(np.maximum(values, 1)))
+
+
+def _draw_series(axis: Axes, panel: Panel, series: Series, rows: pd.DataFrame, shift: float) -> None:
+    x = placed(_values(rows, series.x), panel.x)
+    y = _values(rows, series.y)
+    low, high = (_values(rows, column) if column else np.full(len(x), np.nan) for column in (series.low, series.high))
+    look, face = series.look, "none" if series.hollow else series.look.colour
+    line = "none" if series.kind == "points" else look.line
+    style: dict[str, Any] = {"color": look.colour, "linestyle": line}
+    if series.thin:
+        axis.plot(x, y, label=series.name, alpha=0.45, linewidth=0.8, zorder=1.8, **style)
+        return
+    if series.band:
+        axis.fill_between(x, low, high, color=look.colour, alpha=0.18, linewidth=0, zorder=1.5)
+    draw_style: dict[str, Any] = {"drawstyle": "steps-mid"} if series.kind == "steps" else {}
+    axis.plot(x, y, zorder=2, **style, **draw_style)
+    # the legend shows line and marker together
+    axis.plot([], [], label=series.name, marker=look.marker, markerfacecolor=face, **style)
+    kept = np.arange(len(x)) if series.kind == "points" else _marked(x, panel.x, shift)
+    if not look.marker:
+        kept = kept[:0] if not series.low else kept
+    size = 4 if series.kind == "points" else MARKER
+    axis.plot(x[kept], y[kept], linestyle="none", marker=look.marker, color=look.colour, markerfacecolor=face,
+              markersize=size, zorder=2.5)  # fmt: skip
+    if series.low and not series.band and len(kept):
+        bars = np.nan_to_num(np.abs(np.vstack([y - low, high - y])[:, kept]))
+        axis.errorbar(x[kept], y[kept], yerr=bars, linestyle="none", color=look.colour, elinewidth=0.8, capsize=CAP,
+                      capthick=0.8, zorder=3)  # fmt: skip
+    if series.end and len(x):
+        axis.annotate(series.end, (x[-1], y[-1]), xytext=(4, 0), textcoords="offset points", va="center",
+                      color=look.colour, fontsize=7, annotation_clip=False)  # fmt: skip
+
+
+def _values(rows: pd.DataFrame, column: str) -> Floats:
+    return rows[column].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _marked(x: Floats, form: Axis, shift: float) -> npt.NDArray[np.intp]:
+    """Places of the points that carry a marker; those of several series stand beside, not upon, each other."""
+    if len(x) <= FEW:
+        return np.arange(len(x))
+    along = np.log(x) if form.scale == "log" else x
+    spacing = (along[-1] - along[0]) / MARKS or 1.0
+    targets = along[0] + spacing * (np.arange(MARKS + 1) + shift)
+    targets[0] = along[0]
+    return np.unique(np.abs(along[:, None] - targets).argmin(axis=0))
+
+
+def _draw_line(axis: Axes, line: Line) -> None:
+    """A level or an upright line, with its words at one end."""
+    look: dict[str, Any] = {"color": line.look.colour, "linestyle": line.look.line, "linewidth": 1.0, "zorder": 1.5}
+    name = line.name or None
+    if line.upright:
+        axis.axvline(line.at, label=name, **look)
+        return
+    axis.axhline(line.at, label=name, **look)
+    if line.label:
+        place, shift, side = (0, 3, "left") if line.label_left else (1, -3, "right")
+        axis.annotate(line.label, (place, line.at), xycoords=("axes fraction", "data"), xytext=(shift, -3),
+                      textcoords="offset points", ha=side, va="top", fontsize=7, color=line.look.colour)  # fmt: skip
+
+
+def _draw_label(axis: Axes, label: Label) -> None:
+    across, up, dx, dy = SIDES[label.side]
+    axis.annotate(label.text, (label.x, label.y), xytext=(dx, dy), textcoords="offset points", ha=across, va=up,
+                  fontsize=7, color=label.colour)  # fmt: skip
+
+
+def _limits(axis: Axes, panel: Panel) -> None:
+    axis.set_xlim(left=panel.x.low, right=panel.x.high)
+    axis.set_ylim(bottom=panel.y.low, top=panel.y.high)
+    if panel.x.reversed:
+        axis.invert_xaxis()
+    if panel.y.reversed:
+        axis.invert_yaxis()
+
+
+def thousands(value: float, position: float | None = None) -> str:
+    """Label of a tick in thousands: ``0``, ``10K``."""
+    return "0" if value == 0 else f"{value / 1000:g}K"
+
+
+def _legend(canvas: Canvas, axes: Sequence[Axes]) -> None:
+    """One legend for all panels, in the order in which series were first drawn."""
+    entries: dict[str, Any] = {}
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    if not entries:
+        return
+    columns = _legend_columns(list(entries), canvas.get_figwidth())
+    rows = math.ceil(len(entries) / columns)
+    # a tall legend does not take its room from the panels
+    canvas.set_figheight(canvas.get_figheight() + LEGEND_ROW * max(0, rows - 2))
+    canvas.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
+
+
+def _legend_columns(labels: Sequence[str], inches: float) -> int:
+    """As few rows as fit, evenly filled: about 18 letters an inch, of which line and gaps take 8 in each column."""
+    for columns in range(len(labels), 1, -1):
+        # filled downwards, the first columns with one entry more where they do not come out even
+        widths = [max(map(len, column)) + 8 for column in np.array_split(np.array(labels), columns)]
+        if sum(widths) <= 18 * inches:
+            return math.ceil(len(labels) / math.ceil(len(labels) / columns))
+    return 1

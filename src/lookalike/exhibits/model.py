@@ -1,0 +1,243 @@
+"""What an exhibit is before it is written: a table, a figure, a gallery or a picture, as data.
+
+A function of a study returns one of these (`lookalike.exhibits.registry`); `lookalike.exhibits.writing` writes it. The
+same `Figure` is drawn with Matplotlib (`lookalike.exhibits.drawing`) and, read back from its sidecar, with Bokeh
+(`lookalike.exhibits.interactive`), so that the two cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from lookalike.exhibits.style import Look
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    from matplotlib.figure import Figure as Canvas
+
+Scale = Literal["linear", "log", "start and log"]
+"""``start and log`` is linear from 0 to 1 and logarithmic from there, so that a start at 0 has a place."""
+Names = Mapping[str, Mapping[Any, str]]
+"""Key column to its values' titles."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: what its CSV holds, and which columns of that make rows, columns and blocks.
+
+    There are two forms. A table of cells names its keys: `rows`, `columns` and, if there are several, `blocks`; the
+    frame then has one row a cell with the text columns ``ours_cell`` and, where a paper prints the cell,
+    ``printed_cell``, which stands in a row beneath ours. A table of records names in `shown` which columns stand where.
+    """
+
+    frame: pd.DataFrame
+    """What the CSV holds; numbers beside print have the columns of `lookalike.exhibits.printed.CELLS`."""
+    rows: tuple[str, ...] = ()
+    columns: str = ""
+    blocks: str = ""
+    shown: Mapping[str, str] = field(default_factory=dict)
+    """Of a table of records: column of the frame to its heading; a column of text ends in no number."""
+    titles: Names = field(default_factory=dict)
+    """Titles of the values of keys; a value without one stands as it is."""
+    numbers: frozenset[str] = frozenset()
+    """Of a table of records: the columns that hold numbers and are aligned right."""
+    heading: str = ""
+    """What stands above the table where it follows another."""
+    notes: tuple[str, ...] = ()
+    """Sentences that have to be known besides the caption."""
+    below: Table | None = None
+    """A further table of the same exhibit, whose frame is not in the CSV."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a panel."""
+
+    label: str = ""
+    scale: Scale = "linear"
+    low: float | None = None
+    """Where it starts; None: by the data."""
+    high: float | None = None
+    ticks: tuple[tuple[float, str], ...] | None = None
+    """Places and names of ticks; None: chosen by the renderer."""
+    tick_form: Literal["", "thousands", "time"] = ""
+    """How ticks are written: ``10K``, or seconds as ``1 min``."""
+    told: str = "{:,.6g}"
+    """How the pointer tells a value: a format, or ``time`` for seconds."""
+    reversed: bool = False
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line or one set of points of a panel, which names columns of the figure's frame."""
+
+    name: str
+    """What the legend calls it."""
+    where: Mapping[str, Any]
+    """Column to value: the rows of the frame that it shows."""
+    x: str
+    y: str
+    look: Look
+    low: str = ""
+    """Column of the least value of each point; "" where there is no error."""
+    high: str = ""
+    kind: Literal["line", "points", "steps"] = "line"
+    hollow: bool = False
+    """Whether a paper prints it."""
+    band: bool = False
+    """Whether errors are a band, not bars."""
+    thin: bool = False
+    """Whether it stands behind the others, without markers."""
+    note: str = ""
+    """Column of what the pointer tells besides the numbers."""
+    end: str = ""
+    """Words at its last point."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A straight line across a panel."""
+
+    name: str
+    """What the legend calls it."""
+    at: float
+    look: Look
+    upright: bool = False
+    label: str = ""
+    """Words beside it, such as its value."""
+    label_left: bool = False
+
+
+@dataclass(frozen=True)
+class Label:
+    """Words at a place of a panel."""
+
+    x: float
+    y: float
+    text: str
+    colour: str = "#000000"
+    side: Literal["left", "right", "above", "below"] = "right"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel of a figure."""
+
+    title: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...] = ()
+    lines: tuple[Line, ...] = ()
+    labels: tuple[Label, ...] = ()
+    empty: str = ""
+    """What it says where it has nothing to show."""
+    by_point: bool = False
+    """Whether the pointer reads the point beneath it: where series have no x in common."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of curves: the frame that its CSV holds, and panels of series that name columns of it."""
+
+    frame: pd.DataFrame
+    panels: tuple[Panel, ...]
+    cells: pd.DataFrame | None = None
+    """Its numbers beside the printed ones, columns `lookalike.exhibits.printed.CELLS`; None where none is printed."""
+    notes: tuple[str, ...] = ()
+    n_columns: int = 0
+    """Panels beside each other; 0: by their number."""
+    size: tuple[float, float] | None = None
+    """Width and height of a panel in inches; None: the usual ones."""
+
+    def described(self) -> list[dict[str, Any]]:
+        """Its panels as plain data, which `figure_of` makes a figure again."""
+        return [asdict(panel) for panel in self.panels]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How an image of one kind is marked: told by a sign, a line and a colour, so that it reads without colours too."""
+
+    sign: str
+    colour: str
+    line: Literal["-", "--", ":"]
+    meaning: str
+    """What the legend says of it."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One place of a grid of images."""
+
+    image: npt.NDArray[np.uint8] | None
+    """RGB or grey pixels, shape (height, width[, 3]); None: an empty place with its words alone."""
+    words: str = ""
+    """What stands beneath it."""
+    mark: Mark | None = None
+    corner: str = ""
+    """A few letters in its lower corner, such as a rank."""
+    box: tuple[float, float, float, float] | None = None
+    """A rectangle on it: left, top, right, bottom as shares of its width and height."""
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Images with words, in rows."""
+
+    frame: pd.DataFrame
+    """What the CSV holds: a row an image."""
+    rows: tuple[tuple[Tile, ...], ...]
+    row_titles: tuple[str, ...] = ()
+    """What stands left of, or above, each row."""
+    heads: tuple[str, ...] = ()
+    """What stands above each column."""
+    cells: pd.DataFrame | None = None
+    notes: tuple[str, ...] = ()
+    entries: Sequence[Mapping[str, Any]] = ()
+    """What the report's gallery tells of each query, as plain data."""
+    tile: float = 1.05
+    """Width of a tile in inches."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing of its own form, such as how a descriptor is made, with the numbers behind it."""
+
+    frame: pd.DataFrame
+    paint: Callable[[Canvas], None]
+    """Draws on an empty Matplotlib figure."""
+    size: tuple[float, float] = (6.2, 2.8)
+    """Width and height in inches."""
+    notes: tuple[str, ...] = ()
+
+
+Drawn = Table | Figure | Gallery | Picture
+
+
+def figure_of(panels: Sequence[Mapping[str, Any]], frame: pd.DataFrame) -> Figure:
+    """Return the figure that a sidecar's panels and its CSV describe.
+
+    Parameters
+    ----------
+    panels : sequence of mapping
+        ``panels`` of a sidecar, as `Figure.described` wrote them.
+    frame : DataFrame
+        The figure's CSV.
+    """
+    return Figure(frame, tuple(_panel(panel) for panel in panels))
+
+
+def _panel(panel: Mapping[str, Any]) -> Panel:
+    parts = dict(panel)
+    for name in ("x", "y"):
+        axis = dict(parts[name])
+        ticks = axis.pop("ticks")
+        parts[name] = Axis(**axis, ticks=None if ticks is None else tuple((place, name) for place, name in ticks))
+    for name, kind in (("series", Series), ("lines", Line)):
+        parts[name] = tuple(kind(**{**part, "look": Look(**part["look"])}) for part in parts[name])
+    parts["labels"] = tuple(Label(**label) for label in parts["labels"])
+    return Panel(**parts)

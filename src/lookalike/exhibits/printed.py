@@ -1,0 +1,276 @@
+"""Ours beside print: the numbers that the papers print, joined to ours, with a status each.
+
+Printed numbers are facts with their source in ``workflow/resources/reference-values.csv``. One join by exhibit,
+setting, method and metric sets ours beside them; nothing else compares.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookalike.core.errors import LookalikeError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("paper", "exhibit", "dataset", "setting", "method", "metric", "value", "spread", "unit", "note")
+"""Columns of reference-values.csv."""
+CELLS = ("ours", "ours_std", "ours_cell", "printed", "printed_std", "printed_cell", "unit", "status", "reason")
+"""Columns of a number beside print, besides the keys that name it."""
+
+AGREES, HIGHER, LOWER, MIXED = "agrees", "higher", "lower", "mixed"
+NOT_COMPARABLE, NOT_RUN, FAILED = "not comparable", "not run", "failed"
+NO_PRINTED_VALUE = "no printed value"
+"""The paper has a cell for it and no number there."""
+NO_RESULT = "no result"
+"""The paper has a number and this run has none."""
+NO_PRINTED_NUMBER = "no printed number"
+"""State of an exhibit of which no paper prints a number."""
+RULE = (
+    "Agrees: |ours - printed| <= 2 sqrt(s_ours^2 + s_printed^2) + half the last printed digit; "
+    "s: standard deviation over folds."
+)
+"""How a status is found, for a reader of the comparison."""
+
+
+def load(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read the printed numbers.
+
+    Parameters
+    ----------
+    path : path-like
+        ``reference-values.csv``: columns `COLUMNS`, numbers as printed.
+
+    Returns
+    -------
+    DataFrame
+        As of `printed_numbers`.
+
+    Raises
+    ------
+    LookalikeError
+        When the file is missing or lacks a column.
+    """
+    import pandas as pd
+
+    if not Path(path).is_file():
+        raise LookalikeError(f"no printed numbers at {path}: the file is part of the project; restore it")
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    missing = [column for column in COLUMNS if column not in table.columns]
+    if missing:
+        raise LookalikeError(f"{path} lacks the columns {', '.join(missing)}: restore the file")
+    rows: Any = table.to_dict("records")
+    return printed_numbers(rows)
+
+
+def printed_numbers(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
+    """Return printed numbers as a table, with the worth of each one's last digit.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        Rows of reference-values.csv as text, such as a job gets those of its study.
+
+    Returns
+    -------
+    DataFrame
+        Text columns as str; ``value`` and ``spread`` as float64 (NaN where the paper prints none, such as "did not
+        converge"), and ``last_digit``: the worth of the last printed digit, in the unit of ``value``.
+    """
+    import pandas as pd
+
+    table = pd.DataFrame(list(rows), columns=list(COLUMNS), dtype=str)
+    digits = table["value"].map(last_digit).astype(np.float64)
+    # An exhibit prints all percentages of one metric equally far, so the number printed furthest tells for all of them.
+    furthest = digits.groupby([table["paper"], table["exhibit"], table["metric"]]).transform("min")
+    table["last_digit"] = digits.where(table["unit"] != "percent", furthest)
+    for column in ("value", "spread"):
+        table[column] = pd.to_numeric(table[column].replace("", None)).astype(np.float64)
+    return table
+
+
+def last_digit(text: str) -> float:
+    """Worth of the last digit of a printed number: 0.01 for ``0.33``, 1 for ``33``; NaN for "".
+
+    ``33.0`` counts as ``33``: a trailing ``.0`` comes from writing an integer column with gaps, or 0.33 as percent.
+    Zeros that end an integer of 1,000 or more were not read off anything (``35000`` steps: 1,000).
+    """
+    text = text.removesuffix(".0")
+    if not text:
+        return float("nan")
+    whole, _, decimals = text.partition(".")
+    if decimals:
+        return float(f"1e-{len(decimals)}")
+    zeros = len(whole) - len(whole.rstrip("0"))
+    return float(10**zeros) if re.fullmatch(r"[1-9]\d{3,}", whole) else 1.0
+
+
+def reason_in_print(note: str) -> str:
+    """Why a printed cell has no number, without remarks on how we read it; "" where no reason is known."""
+    return note.partition(" (our reading")[0]
+
+
+Judge = Callable[[Mapping[str, Any]], tuple[str, str] | None]
+
+
+def beside_print(
+    ours: pd.DataFrame,
+    printed: pd.DataFrame,
+    *,
+    on: Sequence[str] = ("setting", "method", "metric"),
+    judge: Judge = lambda cell: None,
+) -> pd.DataFrame:
+    """Set our numbers beside the printed ones.
+
+    Parameters
+    ----------
+    ours : DataFrame
+        One row a number: the key columns `on`, ``ours`` and ``ours_std`` in printed units (NaN where there is none),
+        and whatever else the exhibit needs.
+    printed : DataFrame
+        Rows of one printed table or figure, from `printed_numbers`.
+    on : sequence of str
+        Key columns that both have.
+    judge : callable, optional
+        Given a row (with ``value``, ``note`` and all columns of ours), the status and reason where there is no verdict,
+        such as `not comparable`; None lets `status_of` decide.
+
+    Returns
+    -------
+    DataFrame
+        `ours` in its order with ``printed``, ``printed_std``, ``note``, ``status`` and ``reason``; the last two are ""
+        where the paper has no such cell.
+    """
+    keys = list(on)
+    found = printed[[*keys, "value", "spread", "last_digit", "note"]].drop_duplicates(keys)
+    cells = ours.merge(found, on=keys, how="left", indicator=True)
+    cells = cells.rename(columns={"value": "printed", "spread": "printed_std"})
+    judged = [_judged(row, judge) for row in cells.to_dict("records")]
+    cells["status"], cells["reason"] = ([part[place] for part in judged] for place in (0, 1))
+    cells["note"] = cells["note"].fillna("")
+    return cells.drop(columns="_merge")
+
+
+def _judged(row: Mapping[Any, Any], judge: Judge) -> tuple[str, str]:
+    if row["_merge"] != "both":
+        return "", ""
+    verdict = judge(row)
+    if verdict is not None:
+        return verdict
+    if math.isnan(row["printed"]):
+        return NO_PRINTED_VALUE, reason_in_print(str(row["note"])) or "the paper prints no number"
+    if math.isnan(row["ours"]):
+        return NO_RESULT, f"this run has no {row.get('metric', 'number')}"
+    return status_of(row["ours"], row["ours_std"], row["printed"], row["printed_std"], row["last_digit"]), ""
+
+
+def status_of(ours: float, ours_std: float, printed: float, printed_std: float, last_digit: float) -> str:
+    """Status of a printed number (docs/methods.md, "Status of a printed number").
+
+    It agrees iff |ours - printed| <= 2 sqrt(ours_std^2 + printed_std^2) + last_digit / 2.
+
+    Parameters
+    ----------
+    ours, ours_std, printed, printed_std : float
+        Means and standard deviations over folds, in printed units. A NaN spread counts as 0.
+    last_digit : float
+        Worth of the last printed digit.
+
+    Returns
+    -------
+    str
+        ``agrees``, ``higher`` or ``lower`` (ours is).
+
+    Raises
+    ------
+    ValueError
+        When a mean or the last digit is NaN: there is nothing to compare.
+    """
+    if any(math.isnan(number) for number in (ours, printed, last_digit)):
+        raise ValueError("a status needs our number, the printed one and its last digit")
+    spread = math.hypot(*(0.0 if math.isnan(s) else s for s in (ours_std, printed_std)))
+    tolerance = 2 * spread + last_digit / 2
+    difference = ours - printed
+    # a difference on the boundary agrees; rounding in the last bits must not decide
+    if abs(difference) <= tolerance * (1 + 1e-12) + 1e-12 * abs(printed):
+        return AGREES
+    return HIGHER if difference > 0 else LOWER
+
+
+def count_statuses(cells: pd.DataFrame | None) -> dict[str, int]:
+    """How many printed numbers have each status."""
+    if cells is None or "status" not in cells:
+        return {}
+    statuses = cells.loc[cells["status"] != "", "status"]
+    return {str(status): int(count) for status, count in statuses.value_counts(sort=False).items()}
+
+
+def state_of(statuses: Mapping[str, int]) -> str:
+    """State of an exhibit that was run, from the statuses of its printed numbers.
+
+    The first that fits: no printed number; not comparable (no number is decided); agrees (all decided ones do); higher
+    or lower (all that do not agree are on one side); mixed.
+    """
+    found = {status for status, count in statuses.items() if count}
+    if found <= {NO_PRINTED_VALUE}:
+        return NO_PRINTED_NUMBER
+    differ = found & {HIGHER, LOWER}
+    if not differ:
+        return AGREES if AGREES in found else NOT_COMPARABLE
+    return MIXED if len(differ) == 2 else differ.pop()
+
+
+def plus_minus(mean: float, std: float, form: str, std_form: str = "") -> str:
+    """Return ``mean ± std`` in the given formats, `mean` alone for a NaN `std`, ``-`` for a NaN `mean`."""
+    if math.isnan(mean):
+        return MISSING
+    return format(mean, form) + ("" if math.isnan(std) else f" ± {format(std, std_form or form)}")
+
+
+MISSING = "-"
+"""Cell of what was not run here."""
+STAR = "*"
+"""Cell of what did not converge, in the paper or here."""
+
+
+def significant(value: float, std: float = math.nan) -> str:
+    """Return ``mean ± std`` to two significant digits of the mean, whole numbers in full; ``-`` for a NaN `value`.
+
+    A `std` has the decimals of the mean, or as many more as show its own first digit.
+
+    Examples
+    --------
+    >>> significant(0.00213, 0.00031), significant(0.12, 0.0004), significant(1835.2, 209.6), significant(42, 15)
+    ('0.0021 ± 0.0003', '0.12 ± 0.0004', '1,835 ± 210', '42 ± 15')
+    """
+    if math.isnan(value):
+        return MISSING
+    decimals = max(0, 1 - _magnitude(value))
+    std_decimals = max(decimals, -_magnitude(std))
+    return plus_minus(value, std, f",.{decimals}f", f",.{std_decimals}f")
+
+
+def times_over(ratio: float) -> str:
+    """Return a ratio to two significant digits: ``1,200x``, ``0.31x``; "" for a NaN."""
+    return "" if math.isnan(ratio) else f"{significant(float(f'{ratio:.1e}'))}x"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value as tables and claims print it: ``0.012``, ``< 0.001``, ``-`` for a NaN."""
+    if math.isnan(p):
+        return MISSING
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _magnitude(value: float) -> int:
+    """Power of ten of the first digit once rounded to two; 0 for a number that has none."""
+    if value == 0 or not math.isfinite(value):
+        return 0
+    return math.floor(math.log10(abs(float(f"{value:.1e}"))))

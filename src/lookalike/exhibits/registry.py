@@ -1,0 +1,178 @@
+"""The registry of exhibits: a function with ``@exhibit(...)`` is an exhibit, and no other place names it.
+
+Rules, targets, the settings' list of exhibits, the report's order and each exhibit's dependencies come from here. It
+is cheap to import, because every plan imports it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from lookalike.core.errors import LookalikeError
+
+if TYPE_CHECKING:
+    from lookalike.exhibits.model import Drawn
+
+PAPERS = {
+    "oasis-jmlr-2010": "Chechik, Sharma, Shalit and Bengio, JMLR 11 (2010)",
+    "oasis-2009-draft": "Chechik, Sharma, Shalit and Bengio, draft of 2009",
+    "oasis-nips-2009": "Chechik, Shalit, Sharma and Bengio, NIPS 2009",
+    "soml-aaai-2014": "Gao, Hoi, Zhang, Wan and Li, AAAI 2014",
+    "deep-ranking-cvpr-2014": "Wang, Song, Leung, Rosenberg, Wang, Philbin, Chen and Wu, CVPR 2014",
+}
+"""Id of a paper to its source, in the order in which an index lists them. Any other group of exhibits is our own."""
+ROOMS = ("category", "landmark", "web", "finegrained", "human")
+"""Studies in the order in which exhibits are listed."""
+FILES = {
+    "Table": (".csv", ".md", ".tex", ".json"),
+    "Figure": (".csv", ".png", ".svg", ".pdf", ".json"),
+    "Gallery": (".csv", ".png", ".svg", ".pdf", ".json"),
+    "Picture": (".csv", ".png", ".svg", ".pdf", ".json"),
+}
+"""What a function returns to the suffixes of its files."""
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One table, figure, gallery or picture of a study."""
+
+    id: str
+    """``paper/name``, the place of its files below ``results/{dataset}/exhibits/``."""
+    study: str
+    """Room of the study, such as ``category``."""
+    title: str
+    kind: str
+    """``table``, ``figure``, ``gallery`` or ``picture``."""
+    draw: Callable[..., Drawn]
+    """Given the study, returns what is written."""
+    needs: tuple[str, ...] = ()
+    """Names of the study's tables and files that it is drawn from."""
+    optional: tuple[str, ...] = ()
+    """Those that it does without."""
+    when: Callable[[Settings], bool] = lambda settings: True
+    """Whether a study with these settings has it."""
+    order: int = 0
+    """Its place in its module."""
+
+    @property
+    def paper(self) -> str:
+        """Paper that prints it, or the group of our own that it belongs to."""
+        return self.id.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Name of its files."""
+        return self.id.partition("/")[2]
+
+    @property
+    def label(self) -> str:
+        """What the paper calls it, such as ``Table 4``; "" for an exhibit of our own."""
+        if self.paper not in PAPERS:
+            return ""
+        for word, name in (("table", "Table"), ("fig", "Figure")):
+            if self.name.startswith(word):
+                number = self.name.removeprefix(word)
+                return f"{name} {number[:-1]}{number[-1].upper()}" if number[-1:].isalpha() else f"{name} {number}"
+        return ""
+
+    @property
+    def caption(self) -> str:
+        """First sentence of its caption: that of its function's docstring."""
+        text = " ".join((self.draw.__doc__ or "").partition("\n\n")[0].split())
+        return text if text.endswith(".") or not text else f"{text}."
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Suffixes of its files."""
+        return FILES[self.kind.capitalize()]
+
+
+_FOUND: dict[str, Exhibit] = {}
+
+
+def exhibit(
+    *ids: str,
+    title: str,
+    needs: tuple[str, ...] = (),
+    optional: tuple[str, ...] = (),
+    when: Callable[[Settings], bool] | None = None,
+) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
+    """Make a function an exhibit.
+
+    Parameters
+    ----------
+    *ids : str
+        ``paper/name`` of the exhibit, one for each paper that prints it in the same form; ``study.exhibit`` says which
+        of them is drawn.
+    title : str
+        What it shows, as a heading.
+    needs : tuple of str
+        Names of the study's tables and files that it is drawn from. Where one is missing the function is not called,
+        and the exhibit reads ``not run: ...``.
+    optional : tuple of str
+        Those that it also reads where they are there.
+    when : callable, optional
+        Given the study's settings, whether the study has this exhibit; by default every one has.
+
+    Returns
+    -------
+    callable
+        Decorator of a function ``(study) -> Table | Figure | Gallery | Picture``. Its docstring's first paragraph is
+        the first sentence of the caption; its return annotation says which files there are.
+
+    Raises
+    ------
+    ValueError
+        When an id is taken, or the return annotation is none of these.
+    """
+
+    def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
+        kind = str(function.__annotations__.get("return", ""))
+        if kind not in FILES:
+            raise ValueError(
+                f"{function.__name__} returns {kind or 'nothing'}: an exhibit is one of {', '.join(FILES)}"
+            )
+        study = function.__module__.split(".")[-2]
+        for id in ids:
+            if id in _FOUND and _FOUND[id].draw.__module__ != function.__module__:
+                raise ValueError(f"two exhibits are called {id}")
+            extra = {"when": when} if when is not None else {}
+            _FOUND[id] = Exhibit(id, study, title, kind.lower(), function, needs, optional, order=len(_FOUND), **extra)
+        return function
+
+    return register
+
+
+def exhibits_of(study: str) -> dict[str, Exhibit]:
+    """Exhibits of one study by id, in the order of its file.
+
+    Parameters
+    ----------
+    study : str
+        One of `ROOMS`.
+    """
+    import_module(f"lookalike.studies.{study}.exhibits")
+    return {id: found for id, found in _FOUND.items() if found.study == study}
+
+
+def planned(study: str, settings: Settings) -> list[Exhibit]:
+    """Exhibits that a study with these settings has."""
+    return [found for found in exhibits_of(study).values() if found.when(settings)]
+
+
+def known(study: str, ids: Iterable[str], place: str) -> None:
+    """Raise a `LookalikeError` where settings at `place` name an exhibit that a study does not have."""
+    there = exhibits_of(study)
+    for id in ids:
+        if id not in there:
+            near = difflib.get_close_matches(id, there, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise LookalikeError(
+                f"config: {place} names {id!r}, which is no exhibit; {hint}there are: {', '.join(there)}"
+            )

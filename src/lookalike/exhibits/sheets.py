@@ -1,0 +1,194 @@
+"""A table as it is read: wide sheets of text, which pandas writes as Markdown, LaTeX and HTML.
+
+A sheet is one block of a `lookalike.exhibits.model.Table`. The sidecar holds the sheets, so that a page shows what the
+files show and nothing has to be parsed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from lookalike.exhibits.printed import MISSING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lookalike.exhibits.model import Table
+
+OURS, PAPER = "ours", "paper"
+WIDE = 60
+"""Letters from which on a column of text may break its lines."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One block of a table in words."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[bool, ...]
+    """Whether each column holds numbers, which are aligned right."""
+    printed: tuple[int, ...] = ()
+    """Places of the rows that hold a paper's numbers."""
+    heading: str = ""
+    """What stands above it where a further table begins."""
+
+
+def sheets_of(table: Table) -> list[Sheet]:
+    """Return the blocks of a table, and of those that stand below it, in order."""
+    frame = table.frame
+    make = _records if table.shown else _cells
+    if table.blocks and len(frame):
+        sheets = [make(table, rows, _title(table, table.blocks, block)) for block, rows in _groups(frame, table.blocks)]
+    else:
+        sheets = [make(table, frame, "")] if len(frame) else []
+    if table.heading and sheets:
+        first = sheets[0]
+        sheets[0] = Sheet(first.title, first.heads, first.rows, first.numbers, first.printed, table.heading)
+    return sheets + (sheets_of(table.below) if table.below is not None else [])
+
+
+def _groups(frame: pd.DataFrame, key: str | list[str]) -> Any:
+    return frame.groupby(key, sort=False, dropna=False)
+
+
+def _title(table: Table, key: str, value: Any) -> str:
+    return str(table.titles.get(key, {}).get(value, value))
+
+
+def _records(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
+    heads = tuple(table.shown.values())
+    columns = list(table.shown)
+    titled = [
+        [_title(table, column, value) if column in table.titles else _text(value) for value in frame[column]]
+        for column in columns
+    ]
+    if title:
+        heads = (title, *heads[1:]) if not heads[0] else heads
+    rows = tuple(zip(*titled, strict=True))
+    return Sheet(title, heads, rows, tuple(column in table.numbers for column in columns))
+
+
+def _cells(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
+    """Rows of ours, each with the paper's row beneath it where the paper prints one of its cells."""
+    columns = list(dict.fromkeys(frame[table.columns]))
+    rows: list[tuple[str, ...]] = []
+    printed: list[int] = []
+    has_print = "printed_cell" in frame and bool((frame["printed_cell"] != "").any())
+    for keys, cells in _groups(frame, list(table.rows)):
+        names = [_title(table, key, value) for key, value in zip(table.rows, keys, strict=True)]
+        by_column: Mapping[Any, Any] = {cell[table.columns]: cell for cell in cells.to_dict("records")}
+        ours = [str(by_column[column]["ours_cell"]) if column in by_column else MISSING for column in columns]
+        rows.append((*names, *([OURS] if has_print else []), *ours))
+        beneath = [str(by_column[column].get("printed_cell", "")) if column in by_column else "" for column in columns]
+        if any(beneath):
+            printed.append(len(rows))
+            rows.append((*("" for _ in names), PAPER, *beneath))
+    n_names = len(table.rows) + has_print
+    heads = (title, *("" for _ in range(n_names - 1)), *(_title(table, table.columns, column) for column in columns))
+    numbers = tuple(place >= n_names for place in range(len(heads)))
+    return Sheet(title, heads, tuple(rows), numbers, tuple(printed))
+
+
+def _text(value: Any) -> str:
+    return "" if value is None or value != value else str(value)
+
+
+def markdown(sheets: Sequence[Sheet]) -> str:
+    """Sheets as Markdown tables, one beneath the other."""
+    parts = []
+    for sheet in sheets:
+        if sheet.heading:
+            parts.append(f"**{sheet.heading}**")
+        frame = _frame(sheet)
+        align = ["right" if is_number else "left" for is_number in sheet.numbers]
+        parts.append(frame.to_markdown(index=False, colalign=align, disable_numparse=True))
+    return "\n\n".join(parts) + "\n" if parts else ""
+
+
+def _frame(sheet: Sheet, *, escaped: bool = True) -> pd.DataFrame:
+    """A sheet as a frame of text; its heads may repeat, such as the empty ones."""
+    import pandas as pd
+
+    def cell(text: str) -> str:
+        return text.replace("|", "\\|").replace("\n", " ") if escaped else text
+
+    frame = pd.DataFrame([[cell(text) for text in row] for row in sheet.rows], dtype=str)
+    if frame.empty:
+        frame = pd.DataFrame(columns=range(len(sheet.heads)), dtype=str)
+    return frame.set_axis([cell(head) for head in sheet.heads], axis=1)
+
+
+def latex(sheets: Sequence[Sheet]) -> str:
+    """Sheets as LaTeX tables for a document that loads booktabs; a paper's rows are in italics."""
+    parts = []
+    for sheet in sheets:
+        if sheet.heading:
+            parts.append(rf"\par\medskip\textbf{{{latex_text(sheet.heading)}}}\par")
+        styler = _styler(sheet, [latex_text(head) for head in sheet.heads]).format(escape="latex")
+        if sheet.printed:
+            styler = styler.map(_italic, subset=(list(sheet.printed), slice(None)))
+        parts.append(styler.to_latex(hrules=True, column_format=_column_format(sheet)))
+    return "\n".join(parts)
+
+
+def html(sheets: Sequence[Sheet], uuid: str) -> str:
+    """Sheets as HTML tables for a page; a paper's rows have the class ``printed``, numbers the class ``number``.
+
+    Parameters
+    ----------
+    sheets : sequence of Sheet
+    uuid : str
+        Name of the exhibit, which makes ids unique on a page.
+    """
+    parts = []
+    for place, sheet in enumerate(sheets):
+        if sheet.heading:
+            parts.append(f"<h4>{escape(sheet.heading)}</h4>")
+        styler = _styler(sheet, [escape(head) for head in sheet.heads]).format(escape="html")
+        styler = styler.set_td_classes(_classes(sheet)).set_uuid(f"{uuid}-{place}")
+        parts.append(styler.to_html(table_attributes='class="sheet"', exclude_styles=True))
+    return "\n".join(parts)
+
+
+def latex_text(text: str) -> str:
+    """Text with a backslash before everything that LaTeX would read as a command."""
+    return text.replace("\\", r"\textbackslash ").translate({ord(sign): f"\\{sign}" for sign in "&%$#_{}"})
+
+
+def _italic(text: str) -> str:
+    return "textit:--rwrap;" if text else ""
+
+
+def _column_format(sheet: Sheet) -> str:
+    """Numbers right, words left; a column of sentences breaks its lines."""
+    widths = [max((len(row[place]) for row in sheet.rows), default=0) for place in range(len(sheet.heads))]
+    return "".join(
+        r"p{0.2\linewidth}" if width > WIDE else "r" if is_number else "l"
+        for width, is_number in zip(widths, sheet.numbers, strict=True)
+    )
+
+
+def _classes(sheet: Sheet) -> pd.DataFrame:
+    """Class of each cell of a sheet."""
+    import pandas as pd
+
+    rows = [
+        [
+            f"{'printed ' if row in sheet.printed else ''}{'number' if is_number else ''}".strip()
+            for is_number in sheet.numbers
+        ]
+        for row in range(len(sheet.rows))
+    ]
+    return pd.DataFrame(rows, columns=range(len(sheet.heads)))
+
+
+def _styler(sheet: Sheet, heads: Sequence[str]) -> Any:
+    """A styler with numbered columns, since heads may repeat, that shows the heads."""
+    frame = _frame(sheet, escaped=False)
+    styler = frame.set_axis(range(len(heads)), axis=1).style.hide(axis="index")
+    return styler.relabel_index(list(heads), axis="columns")

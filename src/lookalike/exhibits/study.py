@@ -1,0 +1,143 @@
+"""What the function of an exhibit is given: its study's settings, tables and printed numbers.
+
+Each room of `lookalike.studies` has a subclass in ``study.py``, which adds what its exhibits ask besides, such as the
+subsets of the category study or the codebooks of the landmark study.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from lookalike.core.files import read_table
+from lookalike.exhibits.printed import printed_numbers
+from lookalike.exhibits.style import METHOD_TITLES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lookalike.exhibits.registry import Exhibit
+    from lookalike.exhibits.verdicts import Claim, Finding, Rule
+
+
+@dataclass
+class Study:
+    """One data set's study, as far as its exhibits need it."""
+
+    settings: Mapping[str, Any]
+    """Plain settings of the study, as its plan wrote them for the drawing job: ``dataset``, ``title`` (of the data
+    set), ``kind``, ``synthetic`` (whether images are made by code), ``not_run`` (a sentence, or ""), ``titles`` (method
+    to title) and what the study adds."""
+    files: Mapping[str, Any] = field(default_factory=dict)
+    """Name of a table or file, such as ``metrics``, to its path or paths."""
+    printed_rows: Sequence[Mapping[str, str]] = ()
+    """Rows of reference-values.csv that the study stands beside."""
+    claim_rows: Sequence[Mapping[str, str]] = ()
+    """Rows of claims.csv that the study decides."""
+    exhibit: Exhibit | None = None
+    """The exhibit that is drawn, which says which of two papers' twins it is."""
+    _tables: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def dataset(self) -> str:
+        """Id of the data set."""
+        return str(self.settings["dataset"])
+
+    @property
+    def title(self) -> str:
+        """Title of the data set."""
+        return str(self.settings["title"])
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether its images, or its log, are made by code; captions say so."""
+        return bool(self.settings["synthetic"])
+
+    @property
+    def not_run(self) -> str:
+        """``not run: put X at Y``; "" where it was run."""
+        return str(self.settings["not_run"])
+
+    @property
+    def paper(self) -> str:
+        """Paper of the exhibit that is drawn."""
+        return self.exhibit.paper if self.exhibit is not None else ""
+
+    @cached_property
+    def printed(self) -> pd.DataFrame:
+        """Printed numbers that the study stands beside, from `lookalike.exhibits.printed.printed_numbers`."""
+        return printed_numbers(self.printed_rows)
+
+    def printed_in(self, exhibit: str = "", paper: str = "") -> pd.DataFrame:
+        """Printed numbers of one exhibit; by default of the one that is drawn."""
+        of = self.exhibit
+        paper, exhibit = paper or self.paper, exhibit or (of.name if of is not None else "")
+        return self.printed[(self.printed["paper"] == paper) & (self.printed["exhibit"] == exhibit)]
+
+    def has(self, name: str) -> bool:
+        """Whether a table or file of this name was given."""
+        return bool(self.files.get(name))
+
+    def path(self, name: str) -> Path:
+        """Path of one file."""
+        found = self.files[name]
+        return Path(found if isinstance(found, str) else next(iter(found)))
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return one of the study's tables, read once."""
+        if name not in self._tables:
+            self._tables[name] = read_table(self.path(name))
+        table: pd.DataFrame = self._tables[name]
+        return table
+
+    def title_of(self, method: str) -> str:
+        """Name of a method in tables and legends: that of the settings, else the papers'."""
+        return str(self.settings.get("titles", {}).get(method) or METHOD_TITLES.get(method, method))
+
+    def drawing(self, exhibit: Exhibit) -> Self:
+        """Return the same study for another exhibit; tables that were read are shared."""
+        study = copy.copy(self)
+        study.exhibit = exhibit
+        return study
+
+    def decide(self, claim: Claim, rule: Rule) -> Finding:
+        """Ask a rule about a claim; a room that narrows itself to what the claim is about does so here."""
+        return rule(self, **claim.parameters)
+
+    def data_sentence(self, drawn: Any) -> str:
+        """Second sentence of a caption: which data, how many repeats, and what ± and error bars are."""
+        return f"{self.title}{', made by code' if self.synthetic else ''}."
+
+    def notes(self, drawn: Any) -> list[str]:
+        """What has to be known of an exhibit besides its caption, a sentence each."""
+        return []
+
+
+def study_of(
+    name: str,
+    settings: Mapping[str, Any],
+    files: Mapping[str, Any],
+    printed: Iterable[Mapping[str, str]] = (),
+    claims: Iterable[Mapping[str, str]] = (),
+) -> Study:
+    """Return the study of one room for a drawing job.
+
+    Parameters
+    ----------
+    name : str
+        Its room, one of `lookalike.exhibits.registry.ROOMS`.
+    settings : mapping
+        Plain settings, from the room's ``plan.exhibit_settings``.
+    files : mapping
+        Name of a table or file to its path or paths.
+    printed, claims : iterable of mapping
+        Rows of reference-values.csv and of claims.csv that belong to the study.
+    """
+    room = import_module(f"lookalike.studies.{name}.study")
+    study: Study = room.STUDY(settings, dict(files), list(printed), list(claims))
+    return study

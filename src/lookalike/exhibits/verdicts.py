@@ -1,0 +1,245 @@
+"""Claims of the papers: rows of one claims.csv, each decided by a short rule that returns evidence.
+
+A rule is a function of a room's ``claims.py`` with ``@rule``. It is given the study, narrowed to what the claim is
+about, and the claim's parameters, and answers with a `Finding`. What holds for all claims before their rule, such as
+that nothing was run, is `GATES`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.model import Table
+from lookalike.exhibits.registry import PAPERS
+
+if TYPE_CHECKING:
+    from lookalike.exhibits.study import Study
+
+HOLDS, FAILS, OPEN = "holds", "does not hold", "not decidable here"
+NOT_RUN = "not run"
+LEFT_OUT = "left out"
+"""Of what did not converge or was not traced on a part, which does not count beside others."""
+VERDICTS = (HOLDS, FAILS, OPEN)
+MARGIN = 0.01
+"""Differences of mAP up to this are none in practice: one point, the last digit that the papers print."""
+COLUMNS = ("id", "paper", "place", "text", "study", "settings", "rule", "parameters", "depends", "note")
+"""Columns of claims.csv. ``settings``: printed settings of the parts that the claim is about, apart by ``;``;
+``parameters``: a JSON object, what the rule is given; ``depends``: methods and limits that it depends on, apart by
+``;``; ``note``: why no rule decides it, where none does."""
+SHORT_NAMES = {
+    "oasis-jmlr-2010": "JMLR 2010",
+    "oasis-2009-draft": "draft 2009",
+    "oasis-nips-2009": "NIPS 2009",
+    "soml-aaai-2014": "AAAI 2014",
+    "deep-ranking-cvpr-2014": "CVPR 2014",
+}
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule finds."""
+
+    verdict: str
+    """`HOLDS`, `FAILS`, `OPEN`, or of one part `LEFT_OUT`."""
+    evidence: str
+    """The figures in words, or why there are none."""
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    """The same figures as data, such as ``difference``, ``low`` and ``high``."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of claims.csv."""
+
+    id: str
+    paper: str
+    place: str
+    text: str
+    study: str
+    settings: tuple[str, ...]
+    rule: str
+    parameters: Mapping[str, Any]
+    depends: tuple[str, ...]
+    note: str
+
+
+Rule = Callable[..., Finding]
+
+
+def rule(function: Rule) -> Rule:
+    """Mark a function as a rule, which claims.csv names; its docstring says how it decides."""
+    function.is_rule = True  # type: ignore[attr-defined]
+    return function
+
+
+def rules_of(study: str) -> dict[str, Rule]:
+    """Rules of a room by name."""
+    module = import_module(f"lookalike.studies.{study}.claims")
+    return {name: found for name, found in vars(module).items() if getattr(found, "is_rule", False)}
+
+
+def claims_of(rows: Iterable[Mapping[str, str]]) -> list[Claim]:
+    """Return the claims in rows of claims.csv.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        Text by column, with `COLUMNS`.
+
+    Raises
+    ------
+    LookalikeError
+        When a row lacks a column, or its parameters are no JSON object.
+    """
+    found = []
+    for row in rows:
+        missing = [column for column in COLUMNS if column not in row]
+        if missing:
+            raise LookalikeError(f"claims.csv lacks the columns {', '.join(missing)}: restore the file")
+        try:
+            parameters = json.loads(row["parameters"] or "{}")
+        except json.JSONDecodeError as error:
+            raise LookalikeError(f"claims.csv: the parameters of {row['id']} are no JSON object: {error}") from error
+        parts: dict[str, Any] = {name: row[name] for name in COLUMNS}
+        for name in ("settings", "depends"):
+            parts[name] = tuple(part for part in row[name].split(";") if part)
+        found.append(Claim(**{**parts, "parameters": parameters}))
+    return found
+
+
+def _not_run(claim: Claim, study: Study) -> Finding | None:
+    return Finding(NOT_RUN, study.not_run) if study.not_run else None
+
+
+def _without_rule(claim: Claim, study: Study) -> Finding | None:
+    return None if claim.rule else Finding(OPEN, claim.note)
+
+
+GATES: tuple[Callable[[Claim, Study], Finding | None], ...] = (_not_run, _without_rule)
+"""What decides a claim before its rule is asked; the first that finds something."""
+
+
+def decide(claim: Claim, study: Study, rules: Mapping[str, Rule]) -> Finding:
+    """Decide one claim on a study.
+
+    Raises
+    ------
+    LookalikeError
+        When the claim names a rule that its room does not have.
+    """
+    for gate in GATES:
+        finding = gate(claim, study)
+        if finding is not None:
+            return finding
+    if claim.rule not in rules:
+        raise LookalikeError(f"claim {claim.id}: there is no rule {claim.rule!r} in studies/{claim.study}/claims.py")
+    return study.decide(claim, rules[claim.rule])
+
+
+def claims_table(study: Study, room: str) -> Table:
+    """Every claim of a study with its verdict, the evidence and how it was decided.
+
+    Parameters
+    ----------
+    study : Study
+        Its `claim_rows` are decided, in their order.
+    room : str
+        Where the rules are, one of `lookalike.exhibits.registry.ROOMS`.
+
+    Returns
+    -------
+    Table
+        Records with the columns ``id, paper, place, claim, verdict, evidence, rule, decided_by``.
+    """
+    import pandas as pd
+
+    rules = rules_of(room)
+    records = []
+    for claim in claims_of(study.claim_rows):
+        finding = decide(claim, study, rules)
+        names = {"id": claim.id, "paper": claim.paper, "place": claim.place, "claim": claim.text}
+        how = {"rule": claim.rule, "decided_by": sentence_of(rules.get(claim.rule))}
+        records.append({**names, "verdict": finding.verdict, "evidence": finding.evidence, **how})
+    columns = ["id", "paper", "place", "claim", "verdict", "evidence", "rule", "decided_by"]
+    frame = pd.DataFrame(records, columns=columns, dtype=str)
+    counts = frame["verdict"].value_counts()
+    told = ", ".join(f"{verdict}: {int(counts.get(verdict, 0))}" for verdict in VERDICTS)
+    heads = {"paper": "paper", "place": "place", "claim": "claim", "verdict": "verdict", "evidence": "evidence"}
+    return Table(
+        frame,
+        shown={**heads, "decided_by": "decided by"},
+        titles={"paper": {paper: SHORT_NAMES[paper] for paper in PAPERS}},
+        notes=() if study.not_run else (f"Of {len(frame)} claims, {told}.",),
+    )
+
+
+def sentence_of(rule: Rule | None) -> str:
+    """First sentence of a rule's docstring; "" without one."""
+    paragraph = " ".join(((rule.__doc__ if rule else "") or "").partition("\n\n")[0].split())
+    sentence = paragraph.partition(". ")[0].rstrip(".")
+    return f"{sentence}." if sentence else ""
+
+
+def together(findings: Sequence[Finding]) -> Finding:
+    """Holds if all do, fails as soon as one does, else open; what was left out does not count beside others."""
+    verdicts = {finding.verdict for finding in findings}
+    if FAILS in verdicts:
+        verdict = FAILS
+    elif OPEN in verdicts or not verdicts:
+        verdict = OPEN
+    else:
+        verdict = HOLDS if HOLDS in verdicts else LEFT_OUT
+    evidence = dict.fromkeys(finding.evidence for finding in findings if finding.evidence)
+    numbers = {name: value for finding in findings for name, value in finding.numbers.items()}
+    return Finding(verdict, ", ".join(evidence), numbers)
+
+
+def of_parts(parts: Mapping[str, Finding]) -> Finding:
+    """One finding of all parts, such as subsets, each under its title; what they all say alike is said once."""
+    verdict = together(list(parts.values())).verdict
+    said = {finding.evidence for finding in parts.values()}
+    alike = len(said) == 1 < len(parts)
+    evidence = list(said) if alike else [f"{title}: {finding.evidence}" for title, finding in parts.items()]
+    numbers = {
+        f"{name} ({title})": value for title, finding in parts.items() for name, value in finding.numbers.items()
+    }
+    return Finding(OPEN if verdict == LEFT_OUT else verdict, "; ".join(evidence), numbers)
+
+
+def within(intervals: Iterable[Interval], low: float, high: float) -> bool | None:
+    """True where every interval lies within [low, high], False where all lie beyond it on the same side, else None."""
+    intervals = list(intervals)
+    if any(math.isnan(end) for interval in intervals for end in interval):
+        return None
+    if all(low <= a and b <= high for a, b in intervals):
+        return True
+    beyond = all(b < low for _, b in intervals) or all(a > high for a, _ in intervals)
+    return False if beyond else None
+
+
+def verdict_of(inside: bool | None) -> str:
+    """Verdict of what `within` found."""
+    return OPEN if inside is None else HOLDS if inside else FAILS
+
+
+def superior(intervals: Sequence[Interval]) -> str:
+    """Verdict on a difference that should be above 0: fails below 0, and where any difference is within the margin."""
+    if any(math.isnan(end) for interval in intervals for end in interval):
+        return OPEN
+    if all(low > 0 for low, _ in intervals):
+        return HOLDS
+    below = all(high < 0 for _, high in intervals)
+    return FAILS if below or within(intervals, -MARGIN, MARGIN) else OPEN
+
+
+def also_said(finding: Finding, words: str) -> Finding:
+    """The same finding with further words of evidence."""
+    return replace(finding, evidence=finding.evidence + words)
