@@ -336,18 +336,29 @@ def exhibit_files(dataset, paper=""):
 
     Pictures of images need the images, figures the methods that they show.
     """
-    if dataset in LANDMARK:
-        return landmark_exhibit_files(dataset, paper)
-    if dataset in WEB:
-        return web_exhibit_files(dataset, paper)
-    if dataset in FINEGRAINED:
-        return triplet_exhibit_files(dataset, paper)
+    drawn = rooms.drawn_exhibits(config, dataset, paper.rstrip("/"))
+    files = [file for exhibits in drawn.values() for file in rooms.exhibit_paths(dataset, exhibits)]
+    if dataset in LANDMARK and "landmark" not in drawn:
+        files += landmark_exhibit_files(dataset, paper)
+    if dataset in WEB and "web" not in drawn:
+        files += web_exhibit_files(dataset, paper)
+    if dataset in FINEGRAINED and "finegrained" not in drawn:
+        files += triplet_exhibit_files(dataset, paper)
+    if dataset in CATEGORY and "category" not in drawn:
+        files += category_exhibit_files(dataset, paper)
+    if dataset in CATEGORY and "human" not in drawn:
+        files += rating_exhibit_files(dataset, paper)
+    return files
+
+
+def category_exhibit_files(dataset, paper=""):
+    """Every file of the exhibits of the category study, or of one paper's."""
     kinds = [
         (drawn_tables(dataset), TABLE_FILES),
         (drawn_figures(dataset), FIGURE_FILES),
         ([] if not_run(dataset) else PICTURES, PICTURE_FILES),
     ]
-    return rating_exhibit_files(dataset, paper) + [
+    return [
         f"results/{dataset}/exhibits/{name}{file}"
         for names, files in kinds
         for name in names

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lookalike.core.errors import LookalikeError
@@ -29,7 +28,7 @@ ROOMS = ("category", "landmark", "web", "finegrained", "human")
 """Studies in the order in which exhibits are listed."""
 FILES = {
     "Table": (".csv", ".md", ".tex", ".json"),
-    "Figure": (".csv", ".png", ".svg", ".pdf", ".json"),
+    "Figure": (".csv", "_compare.csv", ".png", ".svg", ".pdf", ".json"),
     "Gallery": (".csv", ".png", ".svg", ".pdf", ".json"),
     "Picture": (".csv", ".png", ".svg", ".pdf", ".json"),
 }
@@ -150,14 +149,7 @@ def exhibit(
 
 
 def exhibits_of(study: str) -> dict[str, Exhibit]:
-    """Exhibits of one study by id, in the order of its file.
-
-    Parameters
-    ----------
-    study : str
-        One of `ROOMS`.
-    """
-    import_module(f"lookalike.studies.{study}.exhibits")
+    """Exhibits of one study by id, in the order of its file, once its module has been imported."""
     return {id: found for id, found in _FOUND.items() if found.study == study}
 
 
@@ -166,7 +158,7 @@ def planned(study: str, settings: Settings) -> list[Exhibit]:
     return [found for found in exhibits_of(study).values() if found.when(settings)]
 
 
-def known(study: str, ids: Iterable[str], place: str) -> None:
+def check_names(study: str, ids: Iterable[str], place: str) -> None:
     """Raise a `LookalikeError` where settings at `place` name an exhibit that a study does not have."""
     there = exhibits_of(study)
     for id in ids:

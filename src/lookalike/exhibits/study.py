@@ -7,10 +7,9 @@ subsets of the category study or the codebooks of the landmark study.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -113,31 +112,10 @@ class Study:
         """Second sentence of a caption: which data, how many repeats, and what ± and error bars are."""
         return f"{self.title}{', made by code' if self.synthetic else ''}."
 
+    def headline(self) -> str:
+        """Return the study's main numbers in a few lines, for the terminal and the index; "" where there are none."""
+        return ""
+
     def notes(self, drawn: Any) -> list[str]:
         """What has to be known of an exhibit besides its caption, a sentence each."""
         return []
-
-
-def study_of(
-    name: str,
-    settings: Mapping[str, Any],
-    files: Mapping[str, Any],
-    printed: Iterable[Mapping[str, str]] = (),
-    claims: Iterable[Mapping[str, str]] = (),
-) -> Study:
-    """Return the study of one room for a drawing job.
-
-    Parameters
-    ----------
-    name : str
-        Its room, one of `lookalike.exhibits.registry.ROOMS`.
-    settings : mapping
-        Plain settings, from the room's ``plan.exhibit_settings``.
-    files : mapping
-        Name of a table or file to its path or paths.
-    printed, claims : iterable of mapping
-        Rows of reference-values.csv and of claims.csv that belong to the study.
-    """
-    room = import_module(f"lookalike.studies.{name}.study")
-    study: Study = room.STUDY(settings, dict(files), list(printed), list(claims))
-    return study

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lookalike.core.errors import LookalikeError
@@ -80,9 +80,8 @@ def rule(function: Rule) -> Rule:
     return function
 
 
-def rules_of(study: str) -> dict[str, Rule]:
-    """Rules of a room by name."""
-    module = import_module(f"lookalike.studies.{study}.claims")
+def rules_of(module: ModuleType) -> dict[str, Rule]:
+    """Rules of a room's ``claims.py`` by name."""
     return {name: found for name, found in vars(module).items() if getattr(found, "is_rule", False)}
 
 
@@ -144,15 +143,15 @@ def decide(claim: Claim, study: Study, rules: Mapping[str, Rule]) -> Finding:
     return study.decide(claim, rules[claim.rule])
 
 
-def claims_table(study: Study, room: str) -> Table:
+def claims_table(study: Study, rules: Mapping[str, Rule]) -> Table:
     """Every claim of a study with its verdict, the evidence and how it was decided.
 
     Parameters
     ----------
     study : Study
         Its `claim_rows` are decided, in their order.
-    room : str
-        Where the rules are, one of `lookalike.exhibits.registry.ROOMS`.
+    rules : mapping of str to rule
+        Those of its room, from `rules_of`.
 
     Returns
     -------
@@ -161,7 +160,6 @@ def claims_table(study: Study, room: str) -> Table:
     """
     import pandas as pd
 
-    rules = rules_of(room)
     records = []
     for claim in claims_of(study.claim_rows):
         finding = decide(claim, study, rules)

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json, replacing, write_json, write_table
 from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Panel, Table
-from lookalike.exhibits.printed import FAILED, NOT_RUN, count_statuses, state_of
+from lookalike.exhibits.printed import CELLS, FAILED, NOT_RUN, count_statuses, state_of
 from lookalike.exhibits.registry import PAPERS, Exhibit
 from lookalike.exhibits.sheets import latex, markdown, sheets_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lookalike.exhibits.study import Study
 
 
@@ -110,13 +112,20 @@ def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, notice: s
     write_table(drawn.frame, written[0])
     if isinstance(drawn, Table):
         return [*written, *_write_table(drawn, exhibit, study, folder, notice)]
-    cells = getattr(drawn, "cells", None)
-    if cells is not None:
+    if "_compare.csv" in exhibit.suffixes:
         written.append(folder / f"{exhibit.name}_compare.csv")
-        write_table(cells, written[-1])
+        write_table(_cells(drawn), written[-1])
     from lookalike.exhibits.drawing import save
 
     return [*written, *save(drawn, folder / exhibit.name, study, notice)]
+
+
+def _cells(drawn: Drawn) -> pd.DataFrame:
+    """Numbers beside print of a figure; no row where none is printed."""
+    import pandas as pd
+
+    cells = getattr(drawn, "cells", None)
+    return pd.DataFrame(columns=list(CELLS)) if cells is None else cells
 
 
 def _write_table(table: Table, exhibit: Exhibit, study: Study, folder: Path, notice: str) -> list[Path]:
@@ -184,7 +193,7 @@ def status_line(statuses: Mapping[str, int]) -> str:
     return ", ".join(f"{n} {'agree' if status == 'agrees' and n > 1 else status}" for status, n in statuses.items())
 
 
-def write_index(folder: Path, *, title: str, headline: str = "", remarks: Sequence[str] = ()) -> Path:
+def write_index(folder: Path, *, title: str, headline: str = "") -> Path:
     """Write ``index.md``: every exhibit below a folder with caption and status, by paper.
 
     Parameters
@@ -195,8 +204,6 @@ def write_index(folder: Path, *, title: str, headline: str = "", remarks: Sequen
         The data set's title.
     headline : str
         Lines that come first.
-    remarks : sequence of str
-        Lines that come last, such as classes that were left out.
 
     Returns
     -------
@@ -213,8 +220,6 @@ def write_index(folder: Path, *, title: str, headline: str = "", remarks: Sequen
         if found:
             parts.append(f"## {PAPERS.get(paper, paper.capitalize())}\n")
             parts += [_entry(sidecar) for sidecar in found]
-    if remarks:
-        parts.append("\n".join(remarks) + "\n")
     return _write_text("\n".join(parts), folder / "index.md")
 
 

@@ -1,0 +1,95 @@
+"""The studies by name: their plans, their exhibits, and what a drawing job of any of them is given.
+
+The workflow's rules call this for every study alike; what differs lies in each room's ``plan.py``.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
+from lookalike.exhibits.study import Study
+
+PORTED: tuple[str, ...] = ()
+"""Rooms whose exhibits are functions of the registry."""
+
+Config = Mapping[str, Any]
+
+
+def plan_of(room: str) -> Any:
+    """Return the module that plans a study."""
+    return import_module(f"lookalike.studies.{room}.plan")
+
+
+def room_exhibits(room: str) -> dict[str, Exhibit]:
+    """Exhibits of one study by id, in the order of its file."""
+    import_module(f"lookalike.studies.{room}.exhibits")
+    return exhibits_of(room)
+
+
+def all_exhibits() -> dict[str, Exhibit]:
+    """Every exhibit of every study by id, in the order in which they are listed."""
+    return {id: found for room in ROOMS for id, found in room_exhibits(room).items()}
+
+
+def study_of(
+    room: str,
+    settings: Config,
+    files: Mapping[str, Any],
+    printed: Iterable[Mapping[str, str]] = (),
+    claims: Iterable[Mapping[str, str]] = (),
+) -> Study:
+    """Return what the exhibits of a study are given.
+
+    Parameters
+    ----------
+    room : str
+        Name of the study, one of `lookalike.exhibits.registry.ROOMS`.
+    settings : mapping
+        Plain settings, from the room's ``plan.exhibit_settings``.
+    files : mapping
+        Name of a table or file to its path or paths.
+    printed, claims : iterable of mapping
+        Rows of reference-values.csv and of claims.csv that belong to the study.
+    """
+    study: Study = import_module(f"lookalike.studies.{room}.study").STUDY(
+        settings, dict(files), list(printed), list(claims)
+    )
+    return study
+
+
+def drawn_exhibits(config: Config, dataset: str, paper: str = "") -> dict[str, list[Exhibit]]:
+    """Study to its exhibits that a data set has, or to those of one paper."""
+    found = {room: plan_of(room).exhibits(config, dataset) for room in PORTED if dataset in datasets_of(config, room)}
+    return {room: [one for one in exhibits if not paper or one.paper == paper] for room, exhibits in found.items()}
+
+
+def datasets_of(config: Config, room: str) -> list[str]:
+    """Data sets that a study draws exhibits of."""
+    plan = plan_of(room)
+    return list(plan.datasets(config)) if hasattr(plan, "datasets") else list(config[room])
+
+
+def exhibit_paths(dataset: str, exhibits: Iterable[Exhibit]) -> list[str]:
+    """Every file of some exhibits of a data set."""
+    return [f"results/{dataset}/exhibits/{one.id}{suffix}" for one in exhibits for suffix in one.suffixes]
+
+
+def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
+    """Rows of reference-values.csv that a study stands beside."""
+    wanted = plan_of(room).PRINTED
+    return [row for row in _rows(path) if row["exhibit"] in wanted.get(row["paper"], ())]
+
+
+def claim_rows(path: Path, room: str) -> list[dict[str, str]]:
+    """Rows of claims.csv that a study decides."""
+    return [row for row in _rows(path) if row["study"] == room]
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))

@@ -1,0 +1,84 @@
+"""From numbers to the papers' tables and figures: one job draws all exhibits of a study of a data set.
+
+Needs: the tables that the study's rules make (where a data set cannot be run nothing: the exhibits then say why). Makes:
+exhibits/{paper}/, exhibits/headline.txt and exhibits/index.md. Which exhibits there are is in studies/*/exhibits.py.
+"""
+
+from lookalike.studies import rooms
+
+
+def in_report(file, dataset, exhibit):
+    """A file that Snakemake's own report shows."""
+    names = {"category": DATASETS[dataset].get("title", dataset), "subcategory": exhibit.paper}
+    return report(file, labels={"exhibit": exhibit.label or exhibit.title}, **names)
+
+
+def files_of(dataset, exhibit):
+    """Files of an exhibit; the one to look at, a picture or a table, goes into Snakemake's own report."""
+    files = rooms.exhibit_paths(dataset, [exhibit])
+    return [in_report(file, dataset, exhibit) if file.endswith((".png", ".md")) else file for file in files]
+
+
+def drawing_inputs(room, dataset):
+    """Input function of the tables and files that a study's exhibits are drawn from."""
+    return lambda wildcards: {} if not_run(dataset) else rooms.plan_of(room).exhibit_files(config, dataset)
+
+
+def drawing_settings(room, dataset):
+    """Parameter function of what a study's exhibits have to know besides numbers."""
+    return lambda wildcards: rooms.plan_of(room).exhibit_settings(config, dataset, not_run(dataset))
+
+
+for room in rooms.PORTED:
+    for drawn_dataset in rooms.datasets_of(config, room):
+        drawn = rooms.plan_of(room).exhibits(config, drawn_dataset)
+        headline = (
+            {"headline": f"results/{drawn_dataset}/exhibits/headline.txt"}
+            if drawn_dataset in config.get(room, ())
+            else {}
+        )
+
+        rule:
+            name:
+                f"draw_{room}_{drawn_dataset}"
+            input:
+                unpack(drawing_inputs(room, drawn_dataset)),
+            output:
+                *[file for exhibit in drawn for file in files_of(drawn_dataset, exhibit)],
+                **headline,
+            log:
+                f"logs/{drawn_dataset}/exhibits/{room}.log",
+            conda:
+                "../../envs/exhibits.yaml"
+            params:
+                room=room,
+                folder=f"results/{drawn_dataset}/exhibits",
+                exhibits=[exhibit.id for exhibit in drawn],
+                settings=drawing_settings(room, drawn_dataset),
+                printed=rooms.printed_rows(RESOURCES / "reference-values.csv", room),
+                claims=rooms.claim_rows(RESOURCES / "claims.csv", room),
+            script:
+                "../scripts/draw_exhibits.py"
+
+
+rule index_exhibits:
+    input:
+        headline=f"{RESULTS}/exhibits/headline.txt",
+        sidecars=lambda wildcards: [
+            file
+            for exhibits in rooms.drawn_exhibits(config, wildcards.dataset).values()
+            for file in rooms.exhibit_paths(wildcards.dataset, exhibits)
+            if file.endswith(".json")
+        ],
+    output:
+        f"{RESULTS}/exhibits/index.md",
+    log:
+        f"{LOGS}/exhibits/index.log",
+    wildcard_constraints:
+        dataset=one_of([dataset for room in rooms.PORTED for dataset in config.get(room, ())]),
+    conda:
+        "../../envs/exhibits.yaml"
+    params:
+        title=lambda wildcards: DATASETS[wildcards.dataset].get("title", wildcards.dataset),
+    script:
+        "../scripts/index_exhibits.py"

@@ -1,0 +1,19 @@
+"""Draw all exhibits of one study of a data set, each beside the printed numbers."""
+
+from lookalike.core.job_log import logged
+
+with logged(snakemake):
+    from pathlib import Path
+
+    from lookalike.core.files import replacing
+    from lookalike.exhibits.writing import write_exhibits
+    from lookalike.studies.rooms import room_exhibits, study_of
+
+    given, known = snakemake.params, room_exhibits(snakemake.params.room)
+    study = study_of(given.room, given.settings, dict(snakemake.input.items()), given.printed, given.claims)
+    failed = write_exhibits([known[id] for id in given.exhibits], study, Path(given.folder))
+    if snakemake.output.get("headline"):
+        with replacing(snakemake.output.headline) as part:
+            part.write_text(study.headline(), encoding="utf-8")
+    if failed:
+        print(f"failed: {', '.join(failed)}; the report says why")
