@@ -185,6 +185,50 @@ class Tile:
 
 
 @dataclass(frozen=True)
+class Found:
+    """One image that a ranking shows, for the report's gallery."""
+
+    image: str
+    """Path of its file as the job opens it: from the work folder, or absolute. The report makes its thumbnail."""
+    words: str = ""
+    """Its label; "" where it has none."""
+    mark: Mark | None = None
+    """Whether it is right."""
+    score: str = ""
+    """What the method ranks by, in three digits (`lookalike.exhibits.neighbours.score_text`)."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What one method found for one query."""
+
+    title: str
+    """``Before learning: Euclidean``."""
+    found: tuple[Found, ...]
+    """The nearest first."""
+    summary: str = ""
+    """``3 of 10 of its class (30 %); average precision 17.0 %``."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One query of the report's gallery, with what several methods found for it."""
+
+    image: str
+    """Path of the query's file, as in `Found`."""
+    words: str
+    """Its label, by which a reader filters."""
+    rankings: tuple[Ranking, ...]
+    """Before learning, then after it."""
+    chosen: str = ""
+    """Why it is shown: ``drawn at random`` or ``largest gain``."""
+    change: str = ""
+    """What learning changed: ``▲ 2 more images of its class``."""
+    box: tuple[float, float, float, float] | None = None
+    """The part that asks: left, top, right, bottom as shares of width and height."""
+
+
+@dataclass(frozen=True)
 class Gallery:
     """Images with words, in rows."""
 
@@ -197,8 +241,9 @@ class Gallery:
     """What stands above each column."""
     cells: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
-    entries: Sequence[Mapping[str, Any]] = ()
-    """What the report's gallery tells of each query, as plain data."""
+    entries: Sequence[Entry] = ()
+    """What the report's page "Gallery" shows, query after query; `lookalike.exhibits.neighbours.gallery_of` makes a
+    gallery of them. Without entries it stands on its paper's page alone."""
     tile: float = 1.05
     """Width of a tile in inches."""
 

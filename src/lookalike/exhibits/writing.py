@@ -175,7 +175,7 @@ def _sidecar(
         "made_by": f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
         "sheets": [asdict(sheet) for sheet in sheets_of(drawn)] if isinstance(drawn, Table) else [],
         "panels": drawn.described() if isinstance(drawn, Figure) else [],
-        "entries": [dict(entry) for entry in drawn.entries] if isinstance(drawn, Gallery) else [],
+        "entries": [asdict(entry) for entry in drawn.entries] if isinstance(drawn, Gallery) else [],
     }
 
 

@@ -1,0 +1,187 @@
+"""Queries with their nearest images before and after learning: how they are chosen, and the gallery that shows them.
+
+Each study fills in the entries; which queries are shown is one rule for all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lookalike.core.seeds import generator
+from lookalike.exhibits.model import Entry, Gallery, Ranking, Tile
+
+RANDOM, GAIN, LOSS = "drawn at random", "largest gain", "largest loss"
+LEAST_GAIN, LEAST_LOSS = "smallest gain", "smallest loss"
+"""Why a query is shown. Where all gain, the largest loss is the smallest gain, and the other way round."""
+N_DRAWN, N_TILES = 4, 5
+"""Queries in the picture of a gallery, and images of each ranking there; the page shows all."""
+
+
+class Candidate(NamedTuple):
+    """A query that may be shown."""
+
+    key: int
+    """Number that the study knows it by."""
+    group: Hashable
+    """Its class; queries are spread over these."""
+    gain: float
+    """By how much it is answered better after learning, in the study's own measure; NaN where that has no value."""
+
+
+class Choice(NamedTuple):
+    """A chosen query."""
+
+    key: int
+    chosen: str
+
+
+def choose(candidates: Sequence[Candidate], n: int, *, seed: int, dataset: str) -> list[Choice]:
+    """Choose the queries of a gallery by a rule that does not look at how they turn out, but for two that are marked.
+
+    All but two are drawn at random, the classes in turn. The two are the query that gains the most by learning and the
+    one that loses the most, so that a reader sees the range. With fewer than three queries all are drawn at random.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        Of equal gains, the first one counts.
+    n : int
+        How many to choose; all where there are fewer.
+    seed : int
+        Root seed.
+    dataset : str
+        Names the stream of random numbers.
+
+    Returns
+    -------
+    list of Choice
+        Those drawn at random first, in the order in which they were drawn.
+    """
+    extremes = _extremes(candidates) if n > 2 else []
+    taken = {choice.key for choice in extremes}
+    stream = generator(seed, "report", "gallery", dataset)
+    groups: dict[Hashable, list[int]] = {}
+    for candidate in candidates:
+        if candidate.key not in taken:
+            groups.setdefault(candidate.group, []).append(candidate.key)
+    piles = [list(stream.permutation(keys)) for keys in groups.values()]
+    piles = [piles[place] for place in stream.permutation(len(piles))]
+    drawn: list[Choice] = []
+    while len(drawn) < n - len(extremes) and any(piles):
+        drawn += [Choice(int(pile.pop()), RANDOM) for pile in piles if pile]
+    return drawn[: max(0, n - len(extremes))] + extremes
+
+
+def _extremes(candidates: Sequence[Candidate]) -> list[Choice]:
+    """The query that gains most and the one that loses most, by what they really do; one where there is but one."""
+    known = [candidate for candidate in candidates if not math.isnan(candidate.gain)]
+    if not known:
+        return []
+    best = max(known, key=lambda candidate: candidate.gain)
+    worst = min(known, key=lambda candidate: candidate.gain)
+    names = {worst.key: LOSS if worst.gain < 0 else LEAST_GAIN}
+    names[best.key] = GAIN if best.gain > 0 else LEAST_LOSS
+    return [Choice(key, names[key]) for key in dict.fromkeys((best.key, worst.key))]
+
+
+def choice_note(
+    candidates: Sequence[Candidate], choices: Sequence[Choice], *, seed: int, groups: str, measure: str
+) -> str:
+    """Sentences of a note: how queries were chosen, and how many gain and lose among them and among all.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+    choices : sequence of Choice
+        From `choose`.
+    seed : int
+    groups : str
+        ``classes``.
+    measure : str
+        What gains are told in: ``average precision``.
+    """
+    n_random = sum(choice.chosen == RANDOM for choice in choices)
+    extremes = [choice.chosen for choice in choices if choice.chosen != RANDOM]
+    marked = f"; the {' and the '.join(extremes)} in {measure} of all {len(candidates):,} are added, and marked"
+    shown = {choice.key for choice in choices}
+    return (
+        f"Queries by rule, none picked by hand: {n_random} drawn at random (seed {seed}), the {groups} in turn"
+        f"{marked if extremes else ''}. By learning, {_outcomes(candidates)} in {measure} of all {len(candidates):,} "
+        f"queries, and {_outcomes([one for one in candidates if one.key in shown])} of the {len(shown)} shown."
+    )
+
+
+def _outcomes(candidates: Sequence[Candidate]) -> str:
+    gains = [candidate.gain for candidate in candidates if not math.isnan(candidate.gain)]
+    n_up, n_down = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+    return f"{n_up:,} gain, {n_down:,} lose and {len(gains) - n_up - n_down:,} keep the same"
+
+
+def score_text(score: float) -> str:
+    """Return a score with three digits."""
+    text = f"{score:,.0f}" if abs(score) >= 100 else f"{score:#.3g}".removesuffix(".")
+    return text.replace("-", "−")
+
+
+def change_text(difference: float, what: str) -> str:
+    """Return a change as a sign and words, such as ``▲ 2 more images of its class``; "" for a NaN."""
+    if math.isnan(difference):
+        return ""
+    if difference == 0:
+        return f"= as many {what}"
+    number = f"{abs(difference):.1f}".removesuffix(".0")
+    return f"▲ {number} more {what}" if difference > 0 else f"▼ {number} fewer {what}"
+
+
+def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
+    """Return the gallery of some queries: the picture shows the first of them, the report's page all.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+    notes : sequence of str
+        How they were chosen, what scores are.
+
+    Returns
+    -------
+    Gallery
+        Its frame has a row an image: ``query, label, ranking, rank, image, words, meaning, score``.
+    """
+    import pandas as pd
+
+    columns = ["query", "label", "ranking", "rank", "image", "words", "meaning", "score"]
+    records = [
+        (Path(entry.image).name, entry.words, ranking.title, rank, Path(found.image).name, found.words,
+         found.mark.meaning if found.mark else "", found.score)
+        for entry in entries
+        for ranking in entry.rankings
+        for rank, found in enumerate(ranking.found, start=1)
+    ]  # fmt: skip
+    heads: list[str] = ["query"]
+    for ranking in entries[0].rankings if entries else ():
+        heads += [ranking.title, *[""] * (N_TILES - 1)]
+    return Gallery(
+        pd.DataFrame(records, columns=columns),
+        tuple(_row(entry) for entry in entries[:N_DRAWN]),
+        heads=tuple(heads),
+        notes=tuple(notes),
+        entries=tuple(entries),
+        tile=0.7,
+    )
+
+
+def _row(entry: Entry) -> tuple[Tile, ...]:
+    from lookalike.exhibits.image_grid import tile_of
+
+    found = [tile for ranking in entry.rankings for tile in _tiles(ranking)]
+    return (tile_of(Path(entry.image), entry.words, box=entry.box), *found)
+
+
+def _tiles(ranking: Ranking) -> list[Tile]:
+    from lookalike.exhibits.image_grid import tile_of
+
+    shown = [tile_of(Path(one.image), mark=one.mark) for one in ranking.found[:N_TILES]]
+    return shown + [Tile(None)] * (N_TILES - len(shown))

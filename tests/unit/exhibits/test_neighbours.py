@@ -1,0 +1,112 @@
+"""Queries of a gallery: which are chosen, how it is told, and what its picture and its CSV hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lookalike.exhibits.model import Entry, Found, Mark, Ranking
+from lookalike.exhibits.neighbours import (
+    GAIN,
+    LEAST_GAIN,
+    LEAST_LOSS,
+    LOSS,
+    RANDOM,
+    Candidate,
+    change_text,
+    choice_note,
+    choose,
+    gallery_of,
+    score_text,
+)
+
+GAINS = (0.1, 0.2, -0.3, 0.0, 0.5, 0.1, -0.1, 0.0, 0.2)
+
+
+def candidates(gains, n_groups=3):
+    return [Candidate(10 + place, place % n_groups, gain) for place, gain in enumerate(gains)]
+
+
+def test_extremes_are_marked_and_come_last():
+    choices = choose(candidates(GAINS), 5, seed=1, dataset="toys")
+    assert [choice.chosen for choice in choices] == [RANDOM] * 3 + [GAIN, LOSS]
+    assert [choice.key for choice in choices[3:]] == [14, 12]
+
+
+def test_random_queries_take_classes_in_turn_and_none_twice():
+    keys = [choice.key for choice in choose(candidates(GAINS), 9, seed=1, dataset="toys")]
+    assert sorted(keys) == list(range(10, 19))
+    first = [(key - 10) % 3 for key in keys[:2]]
+    assert len(set(first)) == 2
+
+
+def test_choice_follows_from_the_seed_and_the_data_set():
+    many = candidates(np.linspace(-1, 1, 60), 60)
+    one = choose(many, 10, seed=1, dataset="toys")
+    assert one == choose(many, 10, seed=1, dataset="toys")
+    assert one != choose(many, 10, seed=2, dataset="toys")
+    assert one != choose(many, 10, seed=1, dataset="other")
+
+
+def test_random_choice_does_not_look_at_gains():
+    gains = np.linspace(-1, 1, 60)
+    other = np.concatenate([gains[:1], np.random.default_rng(0).permutation(gains[1:-1]), gains[-1:]])
+    assert choose(candidates(gains), 20, seed=1, dataset="a") == choose(candidates(other), 20, seed=1, dataset="a")
+
+
+@pytest.mark.parametrize(
+    ("gains", "names"),
+    [((0.1, 0.2, 0.3), [GAIN, LEAST_GAIN]), ((-0.1, -0.2, -0.3), [LEAST_LOSS, LOSS]), ((np.nan,) * 3, [])],
+)
+def test_extremes_are_named_by_what_they_do(gains, names):
+    chosen = [choice.chosen for choice in choose(candidates(gains), 3, seed=0, dataset="toys")]
+    assert chosen == [RANDOM] * (3 - len(names)) + names
+
+
+def test_fewer_queries_than_asked_for():
+    assert len(choose(candidates(GAINS), 50, seed=0, dataset="toys")) == len(GAINS)
+    assert choose([], 5, seed=0, dataset="toys") == []
+    assert [one.chosen for one in choose(candidates(GAINS), 2, seed=0, dataset="toys")] == [RANDOM] * 2
+
+
+def test_the_note_counts_all_queries_and_those_shown():
+    all_of_them = candidates(GAINS)
+    choices = choose(all_of_them, 4, seed=7, dataset="toys")
+    note = choice_note(all_of_them, choices, seed=7, groups="classes", measure="average precision")
+    assert "2 drawn at random (seed 7), the classes in turn; the largest gain and the largest loss in average" in note
+    assert "5 gain, 2 lose and 2 keep the same in average precision of all 9 queries" in note
+    assert note.endswith("of the 4 shown.")
+
+
+@pytest.mark.parametrize(
+    ("difference", "text"),
+    [(2, "▲ 2 more of it"), (-1, "▼ 1 fewer of it"), (0, "= as many of it"), (0.5, "▲ 0.5 more of it"), (np.nan, "")],
+)
+def test_changes_have_a_sign_and_words(difference, text):
+    assert change_text(difference, "of it") == text
+
+
+@pytest.mark.parametrize(("score", "text"), [(1.0, "1.00"), (-0.08431, "−0.0843"), (1234.5, "1,234"), (99.96, "100")])
+def test_scores_have_three_digits(score, text):
+    assert score_text(score) == text
+
+
+def test_the_gallery_draws_the_first_entries_and_lists_all_images(tmp_path):
+    image = tmp_path / "dog.png"
+    Image.fromarray(np.full((30, 40, 3), 90, dtype=np.uint8)).save(image)
+    right = Mark("✓", "#009E73", "-", "same class")
+    found = tuple(Found(str(image), "dog", right, score_text(score)) for score in (0.9, 0.8))
+    rankings = (Ranking("Before learning: Euclidean", found), Ranking("After learning: OASIS", found * 4))
+    gallery = gallery_of([Entry(str(image), "dog", rankings, RANDOM)] * 6, ["A note."])
+    assert [len(row) for row in gallery.rows] == [11] * 4
+    assert gallery.heads[1] == "Before learning: Euclidean"
+    assert gallery.heads[6] == "After learning: OASIS"
+    assert len(gallery.frame) == 6 * 10
+    assert gallery.frame.iloc[1].to_list() == [
+        "dog.png", "dog", "Before learning: Euclidean", 2, "dog.png", "dog", "same class", "0.800",
+    ]  # fmt: skip
+
+
+def test_a_gallery_without_entries_has_no_rows():
+    assert gallery_of([]).rows == ()
