@@ -52,7 +52,7 @@ def save(drawn: Drawn, stem: Path, study: Study, notice: str = "") -> list[Path]
     stem : Path
         Path without suffix.
     study : Study
-        Whether its images are made by code is said in the corner.
+        What of its data is not real is said in the corner.
     notice : str
         What stands above it, such as why nothing was run.
 
@@ -74,8 +74,8 @@ def save(drawn: Drawn, stem: Path, study: Study, notice: str = "") -> list[Path]
             drawn.paint(canvas)
         if notice:
             canvas.suptitle(notice, fontsize=8, color=VERMILLION, wrap=True)
-        elif study.synthetic:
-            canvas.suptitle("Synthetic images", fontsize=7.5, color=GREY, x=0.99, ha="right")
+        elif study.corner:
+            canvas.suptitle(study.corner, fontsize=7.5, color=GREY, x=0.99, ha="right")
     return save_figure(canvas, stem)
 
 
@@ -172,7 +172,12 @@ def _draw_series(axis: Axes, panel: Panel, series: Series, rows: pd.DataFrame, s
         axis.plot(x, y, label=series.name, alpha=0.45, linewidth=0.8, zorder=1.8, **style)
         return
     if series.band:
-        axis.fill_between(x, low, high, color=look.colour, alpha=0.18, linewidth=0, zorder=1.5)
+        # a range alone, without points, is what the legend shows
+        bare = series.kind == "points" and not look.marker
+        name = series.name if bare else None
+        axis.fill_between(x, low, high, color=look.colour, alpha=0.18, linewidth=0, zorder=1.5, label=name)
+        if bare:
+            return
     draw_style: dict[str, Any] = {"drawstyle": "steps-mid"} if series.kind == "steps" else {}
     axis.plot(x, y, zorder=2, **style, **draw_style)
     # the legend shows line and marker together

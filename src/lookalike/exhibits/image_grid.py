@@ -5,6 +5,7 @@ Thumbnails of image files are made here too, so that every picture shrinks an im
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -75,6 +76,11 @@ def tile_of(path: Path, words: str = "", mark: Mark | None = None, **more: Any) 
         grey = np.full((THUMBNAIL * 3 // 4, THUMBNAIL, 3), PLACEHOLDER_GREY, dtype=np.uint8)
         return Tile(grey, f"cannot be read: {path.name}", mark, **more)
     return Tile(image, words, mark, **more)
+
+
+def class_name(label: str) -> str:
+    """Name of a class folder without its number: ``dog`` of ``056.dog``."""
+    return re.sub(r"^\d+\.", "", label)
 
 
 def draw_gallery(gallery: Gallery) -> Canvas:

@@ -58,6 +58,11 @@ class Study:
         return bool(self.settings["synthetic"])
 
     @property
+    def corner(self) -> str:
+        """What stands in the corner of a picture whose data are not real; "" where they are."""
+        return "Synthetic images" if self.synthetic else ""
+
+    @property
     def not_run(self) -> str:
         """``not run: put X at Y``; "" where it was run."""
         return str(self.settings["not_run"])
