@@ -151,7 +151,9 @@ def html(sheets: Sequence[Sheet], uuid: str) -> str:
             parts.append(f"<h4>{escape(sheet.heading)}</h4>")
         styler = _styler(sheet, [escape(head) for head in sheet.heads]).format(escape="html")
         styler = styler.set_td_classes(_classes(sheet)).set_uuid(f"{uuid}-{place}")
-        parts.append(styler.to_html(table_attributes='class="sheet"', exclude_styles=True))
+        text = styler.to_html(table_attributes='class="sheet"')
+        # pages have their styles in one place
+        parts.append(text[text.index("<table") :])
     return "\n".join(parts)
 
 

@@ -1,0 +1,99 @@
+"""Figures and galleries: the same bytes each time, one legend, and the same figure again from its sidecar."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import toy
+from PIL import Image
+
+from lookalike.exhibits.drawing import draw, rows_of, save
+from lookalike.exhibits.image_grid import WRONG, thumbnail, tile_of
+from lookalike.exhibits.model import Axis, Figure, Gallery, Panel, Series, Tile, figure_of
+from lookalike.exhibits.style import Look, paper_style
+
+
+@pytest.mark.parametrize("make", [toy.figure, toy.gallery])
+def test_the_same_numbers_give_the_same_bytes(make, tmp_path):
+    study = toy.study(tmp_path)
+    first, second = (save(make(study), tmp_path / name / "fig", study) for name in "ab")
+    assert [path.suffix for path in first] == [".png", ".svg", ".pdf"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_the_legend_names_every_series_and_line_once():
+    with paper_style():
+        canvas = draw(toy.figure(None))
+    (legend,) = canvas.legends
+    assert sorted(text.get_text() for text in legend.get_texts()) == ["OASIS", "chance", "printed", "stop"]
+
+
+def test_lines_show_all_points_with_their_error_bars():
+    with paper_style():
+        axis = draw(toy.figure(None)).axes[0]
+    curve = max(axis.lines, key=lambda line: len(line.get_xdata()))
+    assert np.allclose(curve.get_ydata(), 1 / np.arange(1, 31))
+    assert len(axis.containers) == 1  # error bars of ours; print has none
+    assert [tick.get_text() for tick in axis.get_xticklabels()] == ["one", "ten"]
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        Series("band", {}, "x", "y", Look("#000000", "o"), "low", "high", band=True),
+        Series("steps", {}, "x", "y", Look("#000000", ""), kind="steps"),
+        Series("thin", {}, "x", "y", Look("#000000", "o"), thin=True),
+        Series("nowhere", {"y": -1}, "x", "y", Look("#000000", "o"), "low", "high"),
+    ],
+)
+@pytest.mark.parametrize("scale", ["linear", "log", "start and log"])
+def test_every_kind_of_series_draws_on_every_scale(series, scale):
+    frame = pd.DataFrame({"x": [0.0, 1, 100], "y": [1.0, 2, np.nan], "low": 0.5, "high": [3, 3, np.nan]})
+    panel = Panel("", Axis(scale=scale, tick_form="time" if scale == "log" else ""), Axis(reversed=True), (series,))
+    with paper_style():
+        canvas = draw(Figure(frame, (panel,)))
+        canvas.draw_without_rendering()
+    assert [text.get_text() for text in canvas.legends[0].get_texts()] == [series.name]
+
+
+def test_a_sidecar_describes_the_whole_figure():
+    figure = toy.figure(None)
+    again = figure_of(json.loads(json.dumps(figure.described())), figure.frame)
+    assert again.panels == figure.panels
+    assert len(rows_of(again.frame, again.panels[0].series[0])) == 30
+
+
+def test_a_panel_without_numbers_says_why():
+    with paper_style():
+        axis = draw(toy.figure(None)).axes[1]
+    assert [text.get_text() for text in axis.texts] == ["nothing here"]
+
+
+def test_an_image_that_cannot_be_read_is_said_by_its_name(tmp_path):
+    (tmp_path / "broken.jpg").write_bytes(b"no image")
+    tile = tile_of(tmp_path / "broken.jpg", "a word", WRONG)
+    assert tile.words == "cannot be read: broken.jpg"
+    assert tile.image is not None
+
+
+def test_thumbnails_keep_their_shape_and_small_images_are_kept(tmp_path):
+    Image.fromarray(np.full((400, 200, 3), 7, dtype=np.uint8)).save(tmp_path / "a.png")
+    assert tile_of(tmp_path / "a.png").image.shape == (160, 80, 3)
+    small = np.zeros((4, 8, 3), dtype=np.uint8)
+    assert thumbnail(small) is small
+
+
+def test_a_gallery_has_a_legend_of_its_marks_and_an_empty_one_says_why(tmp_path):
+    from lookalike.exhibits.image_grid import draw_gallery
+
+    image = np.zeros((4, 8, 3), dtype=np.uint8)
+    frame = pd.DataFrame({"image": [1]})
+    full = Gallery(frame, ((Tile(image, box=(0, 0, 0.5, 0.5), corner="1"), Tile(image, mark=WRONG)),), heads=("query",))
+    with paper_style():
+        (legend,) = draw_gallery(full).legends
+        empty = draw_gallery(Gallery(frame.iloc[:0], (), notes=("no query has another image",)))
+    assert [text.get_text() for text in legend.get_texts()] == ["✗  wrong"]
+    assert [text.get_text() for text in empty.axes[0].texts] == ["no query has another image"]

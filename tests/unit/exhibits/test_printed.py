@@ -1,0 +1,129 @@
+"""Ours beside print: how far a number was printed, the join, the rule of a status at its boundaries, and states."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from project import ROOT
+from toy import PRINTED
+
+from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.printed import (
+    beside_print,
+    count_statuses,
+    last_digit,
+    load,
+    printed_numbers,
+    significant,
+    state_of,
+    status_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "digit"),
+    [("33", 1), ("0.33", 0.01), ("1.6", 0.1), ("33.0", 1), ("35000", 1000), ("139944", 1), ("100", 1), ("0", 1)],
+)
+def test_worth_of_the_last_printed_digit(text, digit):
+    assert last_digit(text) == pytest.approx(digit)
+
+
+def test_percentages_of_one_metric_are_printed_equally_far():
+    rows = [{**PRINTED[0], "value": value, "method": method} for method, value in (("oasis", "33"), ("mcml", "29.4"))]
+    assert printed_numbers(rows)["last_digit"].tolist() == pytest.approx([0.1, 0.1])
+
+
+def test_the_projects_printed_numbers_are_read():
+    table = load(ROOT / "workflow" / "resources" / "reference-values.csv")
+    row = table[(table["exhibit"] == "table4") & (table["setting"] == "classes=10") & (table["metric"] == "map")]
+    assert row.set_index("method").loc["oasis", ["value", "spread"]].tolist() == [33, 1.6]
+
+
+@pytest.mark.parametrize("content", [None, "paper,exhibit\na,b\n"])
+def test_a_damaged_file_is_said_in_one_sentence(tmp_path, content):
+    path = tmp_path / "reference-values.csv"
+    if content:
+        path.write_text(content)
+    with pytest.raises(LookalikeError, match="restore"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("ours", "status"),
+    [
+        (33.0, "agrees"),
+        (43.5, "agrees"),  # 2 sqrt(3^2 + 4^2) + 0.5 = 10.5, and the boundary agrees
+        (22.5, "agrees"),
+        (43.5001, "higher"),
+        (22.4999, "lower"),
+    ],
+)
+def test_boundaries_of_the_rule(ours, status):
+    assert status_of(ours, 3.0, 33.0, 4.0, 1.0) == status
+
+
+def test_without_any_spread_only_rounding_is_tolerated():
+    assert status_of(33.5, 0.0, 33.0, math.nan, 1.0) == "agrees"
+    assert status_of(33.51, math.nan, 33.0, math.nan, 1.0) == "higher"
+    # 0.35 - 0.3 is a hair more than 0.05 in binary; the boundary still agrees
+    assert status_of(0.35, 0.0, 0.3, 0.0, 0.1) == "agrees"
+
+
+positive = st.floats(0, 10)
+
+
+@settings(deadline=None, max_examples=80)
+@given(ours=st.floats(0, 100), printed=st.floats(0, 100), a=positive, b=positive, digit=st.sampled_from([0.01, 1.0]))
+def test_the_rule_is_two_sided(ours, printed, a, b, digit):
+    mirrored = {"higher": "lower", "lower": "higher", "agrees": "agrees"}
+    assert status_of(printed, b, ours, a, digit) == mirrored[status_of(ours, a, printed, b, digit)]
+
+
+def cells_of(ours: float, judge=lambda cell: None) -> pd.DataFrame:
+    frame = pd.DataFrame({"method": ["oasis", "lmnn", "mcml"], "ours": [ours, 20.0, 30.0], "ours_std": 0.0})
+    return beside_print(frame.assign(setting="classes=10", metric="map"), printed_numbers(PRINTED), judge=judge)
+
+
+def test_every_number_of_ours_keeps_its_row_and_gets_what_print_has():
+    cells = cells_of(40.0)
+    assert cells["printed"].tolist()[0] == 33
+    assert cells["status"].tolist() == ["higher", "no printed value", ""]
+    assert cells["reason"].tolist() == ["", "did not converge", ""]
+
+
+def test_a_number_that_may_not_be_compared_says_why():
+    cells = cells_of(40.0, judge=lambda cell: ("not comparable", "synthetic images"))
+    assert cells["status"].tolist() == ["not comparable", "not comparable", ""]
+    assert cells["reason"].tolist()[0] == "synthetic images"
+
+
+def test_a_printed_number_that_we_lack_has_no_result():
+    assert cells_of(math.nan)["status"].tolist()[0] == "no result"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "state"),
+    [
+        ([], "no printed number"),
+        (["", "no printed value"], "no printed number"),
+        (["not comparable", "no result"], "not comparable"),
+        (["agrees", "not comparable"], "agrees"),
+        (["agrees", "higher"], "higher"),
+        (["lower", "higher"], "mixed"),
+    ],
+)
+def test_state_of_an_exhibit(statuses, state):
+    assert state_of(count_statuses(pd.DataFrame({"status": statuses}, dtype=str))) == state
+
+
+@pytest.mark.parametrize(
+    ("value", "std", "text"),
+    [(0.00213, 0.00031, "0.0021 ± 0.0003"), (1835.2, 209.6, "1,835 ± 210"), (0.12, 0.0004, "0.12 ± 0.0004"),
+     (math.nan, 1.0, "-"), (0.0, math.nan, "0.0")],
+)  # fmt: skip
+def test_numbers_of_all_sizes_have_two_digits(value, std, text):
+    assert significant(value, std) == text

@@ -1,0 +1,73 @@
+"""The registry: what a decorated function becomes, and that asking it costs nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from lookalike.core.errors import LookalikeError
+from lookalike.exhibits import registry
+from lookalike.exhibits.registry import Exhibit, check_names, exhibit, exhibits_of, planned
+from lookalike.studies.rooms import PORTED
+
+HEAVY = ("matplotlib", "bokeh", "sklearn", "numba", "torch", "pandas")
+
+
+@pytest.fixture
+def toy_room(monkeypatch):
+    """An empty registry, and a decorator for functions of the room `toy`."""
+    monkeypatch.setattr(registry, "_FOUND", {})
+
+    def make(*ids, returns="Table", module="lookalike.studies.toy.exhibits", **arguments):
+        def function(study):
+            """One of two. Sentences."""
+
+        function.__module__, function.__annotations__["return"] = module, returns
+        return exhibit(*ids, title="A title", **arguments)(function)
+
+    return make
+
+
+def test_twins_share_a_function_and_come_in_the_order_of_the_file(toy_room):
+    toy_room("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", returns="Figure", needs=("metrics",))
+    toy_room("learning/claims")
+    first, twin, last = exhibits_of("toy").values()
+    assert first.draw is twin.draw
+    assert (twin.label, twin.kind, twin.needs) == ("Figure 4", "figure", ("metrics",))
+    assert (last.label, last.caption) == ("", "One of two. Sentences.")
+
+
+@pytest.mark.parametrize(
+    ("id", "label"),
+    [("oasis-jmlr-2010/fig3b", "Figure 3B"), ("soml-aaai-2014/table9", "Table 9"), ("oasis-jmlr-2010/text", "")],
+)
+def test_labels_are_the_papers(id, label):
+    assert Exhibit(id, "toy", "", "table", lambda study: None).label == label
+
+
+def test_what_returns_no_exhibit_or_takes_a_name_twice_is_refused(toy_room):
+    with pytest.raises(ValueError, match="exhibit is one of"):
+        toy_room("learning/none", returns="int")
+    toy_room("learning/claims")
+    with pytest.raises(ValueError, match="two exhibits"):
+        toy_room("learning/claims", module="lookalike.studies.other.exhibits")
+
+
+def test_settings_say_which_a_study_has_and_names_are_checked(toy_room):
+    toy_room("learning/claims", when=lambda settings: bool(settings["claims"]))
+    assert planned("toy", {"claims": []}) == []
+    check_names("toy", ["learning/claims"], "category.demo.exhibits")
+    with pytest.raises(LookalikeError, match="did you mean 'learning/claims'"):
+        check_names("toy", ["learning/claim"], "category.demo.exhibits")
+
+
+def test_importing_all_exhibits_loads_nothing_heavy():
+    code = (
+        "import sys\nfrom lookalike.studies.rooms import room_exhibits\n"
+        f"for room in {PORTED!r}: room_exhibits(room)\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,54 @@
+"""A table as text: ours above print, blocks, records, and what the three formats must escape."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from toy import table
+
+from lookalike.exhibits.model import Table
+from lookalike.exhibits.sheets import html, latex, markdown, sheets_of
+
+
+def test_a_papers_row_stands_beneath_ours_where_it_prints_a_cell():
+    first, second = sheets_of(table(None))
+    assert first.heads == ("Ten", "", "OASIS", "lmnn")
+    assert first.rows == (("mAP_%", "ours", "1 | x", "2"), ("", "paper", "9", ""))
+    assert first.printed == (1,)
+    assert second.rows == (("mAP_%", "3", "4 & 5"),)
+
+
+def test_a_cell_that_is_not_there_is_a_dash():
+    frame = table(None).frame.iloc[:3]
+    cut = replace(table(None), frame=frame, blocks="", rows=("subset",))
+    assert sheets_of(cut)[0].rows[-1] == ("Twenty", "ours", "3", "-")
+
+
+def test_records_show_the_named_columns():
+    frame = pd.DataFrame({"verdict": ["holds", None], "p": ["0.01", ""], "hidden": [1, 2]})
+    records = Table(frame, shown={"verdict": "verdict", "p": "p"}, numbers=frozenset({"p"}))
+    (sheet,) = sheets_of(replace(records, heading="Methods compared"))
+    assert (sheet.heads, sheet.rows) == (("verdict", "p"), (("holds", "0.01"), ("", "")))
+    assert sheet.numbers == (False, True)
+    assert markdown([sheet]).startswith("**Methods compared**")
+
+
+def test_a_table_below_follows():
+    both = replace(table(None), below=replace(table(None), heading="Below"))
+    assert [sheet.heading for sheet in sheets_of(both)] == ["", "", "Below", ""]
+
+
+@pytest.mark.parametrize(
+    ("write", "inside"),
+    [
+        (markdown, ["1 \\| x", " OASIS |", "| paper |"]),
+        (latex, [r"mAP\_\%", r"4 \& 5", r"\textit{9}", r"\toprule"]),
+        (lambda sheets: html(sheets, "toy"), ["4 &amp; 5", 'class="data row1 col2 printed number"']),
+    ],
+)
+def test_each_format_escapes_its_own_signs_and_is_the_same_each_time(write, inside):
+    text = write(sheets_of(table(None)))
+    assert [part for part in inside if part not in text] == []
+    assert write(sheets_of(table(None))) == text

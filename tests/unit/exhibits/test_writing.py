@@ -1,0 +1,72 @@
+"""The files of an exhibit: whole also where it was not run or failed, and a sidecar that says everything."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+import toy
+
+from lookalike.core.files import read_json
+from lookalike.exhibits.writing import write_exhibits, write_index
+
+
+@pytest.fixture
+def written(tmp_path):
+    """The toy study's exhibits, and the ids of those that failed."""
+    folder = tmp_path / "exhibits"
+    study = toy.study(tmp_path, not_run="not run: put images at data/toy")
+    return folder, write_exhibits(toy.exhibits(), study, folder)
+
+
+def sidecar(folder, id):
+    return read_json(folder / f"{id}.json")
+
+
+def test_one_that_fails_is_named_and_the_others_are_written(written):
+    folder, failed = written
+    assert failed == ["learning/broken"]
+    assert sidecar(folder, "learning/broken")["state"] == "failed"
+    assert "KeyError" in sidecar(folder, "learning/broken")["problem"]
+    assert "KeyError" in (folder / "learning" / "broken.md").read_text()
+    assert sidecar(folder, "oasis-jmlr-2010/table4")["state"] == "higher"
+
+
+@pytest.mark.parametrize("exhibit", toy.exhibits(), ids=lambda exhibit: exhibit.id)
+def test_every_promised_file_is_there_whatever_happened(written, exhibit):
+    folder, _ = written
+    assert [suffix for suffix in exhibit.suffixes if not (folder / f"{exhibit.id}{suffix}").is_file()] == []
+
+
+def test_without_what_it_needs_a_function_is_not_called(written):
+    folder, _ = written
+    found = sidecar(folder, "learning/missing")
+    assert (found["state"], found["problem"]) == ("not run", "not run: put images at data/toy")
+
+
+def test_the_sidecar_says_what_a_page_needs(written):
+    folder, _ = written
+    found = sidecar(folder, "oasis-jmlr-2010/table4")
+    assert found["caption"] == "Cells of a toy table. toy data, made by code."
+    assert found["notes"] == ["A note."]
+    assert (found["label"], found["study"], found["kind"]) == ("Table 4", "toy", "table")
+    assert found["statuses"] == {"higher": 1}
+    assert found["sheets"][0]["rows"][0] == ["mAP_%", "ours", "1 | x", "2"]
+    assert found["sources"] == [str(folder.parent / "metrics.csv")]
+    assert set(found["files"]) == {"table4.csv", "table4.md", "table4.tex"}
+
+
+def test_the_csv_is_the_frame_with_all_its_columns(written):
+    folder, _ = written
+    pd.testing.assert_frame_equal(
+        pd.read_csv(folder / "oasis-jmlr-2010" / "fig6.csv"), toy.figure(None).frame, check_dtype=False
+    )
+    assert sidecar(folder, "oasis-jmlr-2010/fig6")["panels"][0]["series"][0]["name"] == "OASIS"
+
+
+def test_the_index_lists_papers_first_with_caption_and_state(written):
+    folder, _ = written
+    text = write_index(folder, title="toy data", headline="mAP 1").read_text()
+    places = [text.index(part) for part in ("mAP 1", "Table 4", "Figure 6", "Images", "Needs more", "Fails")]
+    assert places == sorted(places)
+    assert "not run: put images at data/toy" in text
+    assert "Printed numbers: 1 higher." in text

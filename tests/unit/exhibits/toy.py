@@ -1,0 +1,76 @@
+"""A toy study of one table and one figure, for tests of what all exhibits share."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pandas as pd
+
+from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Table, Tile
+from lookalike.exhibits.registry import Exhibit
+from lookalike.exhibits.study import Study
+from lookalike.exhibits.style import Look
+
+SETTINGS = {"dataset": "toy", "title": "toy data", "synthetic": True, "not_run": "", "kind": "synthetic"}
+PRINTED = [
+    {"paper": "oasis-jmlr-2010", "exhibit": "table4", "setting": "classes=10", "method": method, "metric": "map",
+     "value": value, "spread": spread, "unit": "percent", "dataset": "", "note": note}
+    for method, value, spread, note in (("oasis", "33", "1.6", ""), ("lmnn", "", "", "did not converge"))
+]  # fmt: skip
+
+
+def table(study: Study) -> Table:
+    """Cells of a toy table."""
+    frame = pd.DataFrame(
+        {"subset": ["a", "a", "b", "b"], "metric": "map", "method": ["oasis", "lmnn"] * 2, "ours": [1.0, 2, 3, 4],
+         "ours_cell": ["1 | x", "2", "3", "4 & 5"], "printed_cell": ["9", "", "", ""],
+         "status": ["higher", "", "", ""]}
+    )  # fmt: skip
+    titles = {"metric": {"map": "mAP_%"}, "method": {"oasis": "OASIS"}, "subset": {"a": "Ten", "b": "Twenty"}}
+    return Table(frame, rows=("metric",), columns="method", blocks="subset", titles=titles, notes=("A note.",))
+
+
+def figure(study: Study) -> Figure:
+    """Curves of a toy figure."""
+    x = np.arange(1.0, 31.0)
+    frame = pd.DataFrame({"series": np.repeat(["oasis", "printed"], [30, 30]), "k": np.tile(x, 2), "extra": "kept"})
+    frame["p"] = 1 / frame["k"]
+    frame["low"], frame["high"] = frame["p"] * 0.9, frame["p"] * 1.1
+    series = (
+        Series("OASIS", {"series": "oasis"}, "k", "p", Look("#D55E00", "o"), "low", "high", end="end"),
+        Series("printed", {"series": "printed"}, "k", "p", Look("#000000", "s"), kind="points", hollow=True),
+    )
+    lines = (Line("chance", 0.1, Look("#000000", "", "--"), label="0.10"), Line("stop", 7, Look("#000", "", ":"), True))
+    panel = Panel("one", Axis("k", "log", ticks=((1.0, "one"), (10.0, "ten"))), Axis("P@k", low=0), series, lines)
+    return Figure(frame, (panel, Panel("two", Axis(), Axis(), empty="nothing here")))
+
+
+def gallery(study: Study) -> Gallery:
+    """Images of a toy gallery."""
+    image = np.zeros((4, 8, 3), dtype=np.uint8)
+    return Gallery(pd.DataFrame({"image": [1]}), ((Tile(image, "a word"), Tile(None, "no image")),), ("row",))
+
+
+def broken(study: Study) -> Table:
+    """Never drawn."""
+    raise KeyError("column")
+
+
+def exhibits() -> list[Exhibit]:
+    """The toy study's exhibits; the second needs what is not there."""
+    return [
+        Exhibit("oasis-jmlr-2010/table4", "toy", "A table", "table", table, needs=("metrics",), order=0),
+        Exhibit("oasis-jmlr-2010/fig6", "toy", "A figure", "figure", figure, needs=("metrics",), order=1),
+        Exhibit("learning/gallery", "toy", "Images", "gallery", gallery, order=2),
+        Exhibit("learning/missing", "toy", "Needs more", "figure", broken, needs=("curves",), order=3),
+        Exhibit("learning/broken", "toy", "Fails", "table", broken, order=4),
+    ]
+
+
+def study(folder, **settings) -> Study:
+    """The toy study, whose table of metrics lies in a folder."""
+    path = folder / "metrics.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["value"], [1]])
+    return Study({**SETTINGS, **settings}, {"metrics": str(path)}, PRINTED)
