@@ -191,6 +191,8 @@ def _classes(sheet: Sheet) -> pd.DataFrame:
 
 def _styler(sheet: Sheet, heads: Sequence[str]) -> Any:
     """A styler with numbered columns, since heads may repeat, that shows the heads."""
-    frame = _frame(sheet, escaped=False)
-    styler = frame.set_axis(range(len(heads)), axis=1).style.hide(axis="index")
+    from pandas.io.formats.style import Styler
+
+    frame = _frame(sheet, escaped=False).set_axis(range(len(heads)), axis=1)
+    styler = Styler(frame, cell_ids=False).hide(axis="index")
     return styler.relabel_index(list(heads), axis="columns")
