@@ -134,6 +134,8 @@ def rows_of(frame: pd.DataFrame, series: Series) -> pd.DataFrame:
 
 def _scale(axis: Axes, panel: Panel) -> None:
     """Labels, scales and ticks of both axes."""
+    from matplotlib.ticker import NullLocator
+
     for letter, form in (("x", panel.x), ("y", panel.y)):
         axis.set(**{f"{letter}label": form.label})
         if form.scale == "log":
@@ -141,12 +143,13 @@ def _scale(axis: Axes, panel: Panel) -> None:
         one = getattr(axis, f"{letter}axis")
         ticks = form.ticks or (TIMES if form.tick_form == "time" else None)
         if ticks is not None:
-            from matplotlib.ticker import NullLocator
-
             one.set_ticks([place for place, _ in ticks], labels=[name for _, name in ticks])
             one.set_minor_locator(NullLocator())
         elif form.tick_form == "thousands":
             one.set_major_formatter(thousands)
+        elif form.tick_form == "short":
+            one.set_major_formatter(short_count)
+            one.set_minor_locator(NullLocator())
         if form.scale == "start and log":
             decades = range(8)
             one.set_ticks([0.0, *(START + power for power in decades)], labels=["0", *(f"{10**p:,}" for p in decades)])
@@ -244,6 +247,14 @@ def _limits(axis: Axes, panel: Panel) -> None:
 def thousands(value: float, position: float | None = None) -> str:
     """Label of a tick in thousands: ``0``, ``10K``."""
     return "0" if value == 0 else f"{value / 1000:g}K"
+
+
+def short_count(value: float, position: float | None = None) -> str:
+    """A count as axes print it: ``0.1``, ``600``, ``10K``, ``2.3M``."""
+    for worth, unit in ((1e6, "M"), (1e3, "K")):
+        if abs(value) >= worth:
+            return f"{value / worth:g}{unit}"
+    return f"{value:g}"
 
 
 def _legend(canvas: Canvas, axes: Sequence[Axes]) -> None:

@@ -64,8 +64,8 @@ class Axis:
     high: float | None = None
     ticks: tuple[tuple[float, str], ...] | None = None
     """Places and names of ticks; None: chosen by the renderer."""
-    tick_form: Literal["", "thousands", "time"] = ""
-    """How ticks are written: ``10K``, or seconds as ``1 min``."""
+    tick_form: Literal["", "thousands", "short", "time"] = ""
+    """How ticks are written: ``10K``; ``0.1``, ``600``, ``10K``, ``2.3M``; or seconds as ``1 min``."""
     told: str = "{:,.6g}"
     """How the pointer tells a value: a format, or ``time`` for seconds."""
     reversed: bool = False

@@ -33,6 +33,8 @@ NO_RESULT = "no result"
 """The paper has a number and this run has none."""
 NO_PRINTED_NUMBER = "no printed number"
 """State of an exhibit of which no paper prints a number."""
+MINUTE, HOUR, DAY, YEAR = 60.0, 3600.0, 86_400.0, 365.25 * 86_400.0
+"""In seconds."""
 RULE = (
     "Agrees: |ours - printed| <= 2 sqrt(s_ours^2 + s_printed^2) + half the last printed digit; "
     "s: standard deviation over folds."
@@ -260,6 +262,25 @@ def significant(value: float, std: float = math.nan) -> str:
 def times_over(ratio: float) -> str:
     """Return a ratio to two significant digits: ``1,200x``, ``0.31x``; "" for a NaN."""
     return "" if math.isnan(ratio) else f"{significant(float(f'{ratio:.1e}'))}x"
+
+
+def human_time(seconds: float) -> str:
+    """Return a duration as people say it, to two digits.
+
+    Examples
+    --------
+    >>> [human_time(s) for s in (0.0041, 0.25, 9, 300, 5400, 172800, 16416000, 1e9)]
+    ['4.1 ms', '0.25 s', '9 s', '5 min', '1.5 h', '2 days', '190 days', '32 years']
+    """
+    if math.isnan(seconds):
+        return ""
+    units = [(0.1, "ms", 0.001), (MINUTE, "s", 1.0), (HOUR, "min", MINUTE), (DAY, "h", HOUR)]
+    units += [(YEAR, "days", DAY), (math.inf, "years", YEAR)]
+    # 59.9 s are 1 min, not 60 s
+    values = ((float(f"{seconds / worth:.1e}"), unit, worth, below) for below, unit, worth in units)
+    value, unit = next((value, unit) for value, unit, worth, below in values if value * worth < below)
+    one = {"days": "day", "years": "year"}
+    return f"{value:,g} {one.get(unit, unit) if value == 1 else unit}"
 
 
 def p_value(p: float) -> str:

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lookalike.exhibits.drawing import short_count
+from lookalike.exhibits.printed import DAY, HOUR, MINUTE, YEAR, human_time
+
+__all__ = ["DAY", "HOUR", "MINUTE", "YEAR", "human_time", "short_count"]
+
 FIT_FROM = 100
 """Size from which LMNN's times are continued: below, fixed costs hide how they grow."""
 LEAST_SIZES = 3
 """Sizes of at least `FIT_FROM` without which nothing is continued."""
-MINUTE, HOUR, DAY, YEAR = 60.0, 3600.0, 86_400.0, 365.25 * 86_400.0
 
 
 @dataclass(frozen=True)
@@ -101,33 +105,6 @@ def sizes_to_continue(n_images: Sequence[float]) -> list[float]:
     """
     large = sorted({size for size in n_images if size >= FIT_FROM})
     return large if len(large) >= LEAST_SIZES else []
-
-
-def human_time(seconds: float) -> str:
-    """Return a duration as people say it, to two digits.
-
-    Examples
-    --------
-    >>> [human_time(s) for s in (0.0041, 0.25, 9, 300, 5400, 172800, 16416000, 1e9)]
-    ['4.1 ms', '0.25 s', '9 s', '5 min', '1.5 h', '2 days', '190 days', '32 years']
-    """
-    if math.isnan(seconds):
-        return ""
-    units = [(0.1, "ms", 0.001), (MINUTE, "s", 1.0), (HOUR, "min", MINUTE), (DAY, "h", HOUR)]
-    units += [(YEAR, "days", DAY), (math.inf, "years", YEAR)]
-    # 59.9 s are 1 min, not 60 s
-    values = ((float(f"{seconds / worth:.1e}"), unit, worth, below) for below, unit, worth in units)
-    value, unit = next((value, unit) for value, unit, worth, below in values if value * worth < below)
-    one = {"days": "day", "years": "year"}
-    return f"{value:,g} {one.get(unit, unit) if value == 1 else unit}"
-
-
-def short_count(value: float) -> str:
-    """Return a number of images or steps as axes print it: ``600``, ``10K``, ``2.3M``."""
-    for worth, unit in ((1e6, "M"), (1e3, "K")):
-        if abs(value) >= worth:
-            return f"{value / worth:g}{unit}"
-    return f"{value:g}"
 
 
 def polynomial(coefficients: np.ndarray, n_images: float | np.ndarray) -> np.ndarray:
