@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from lookalike.core.settings.methods import qpao_blocks
 from lookalike.exhibits.reference import load
 from lookalike.learners import SOMLDA, SOMLTG, TFIDF, DiagonalOASIS, TripletProducts, warm_up
 from lookalike.studies.landmark.dimensions import simulated_rows
@@ -46,8 +47,6 @@ CODEBOOKS = {10_000: "10k", 100_000: "100k", 1_000_000: "1m"}
 PAPER_NAMES = {"SOMLTG": "soml-tg", "SOMLDA": "soml-da", "DiagonalOASIS": "oasis", "QPAO": "qpao"}
 QPAO_COST = 10.0
 """C of QPAO in the landmark study; the paper prints none."""
-QPAO_BLOCKS = {10_000: 50, 100_000: 50, 1_000_000: 500}
-"""Blocks of QPAO there, as in the paper; another number of words gets those of the next smaller one."""
 BLOCK = 50
 """Steps of a peer between two looks at the clock."""
 
@@ -142,7 +141,7 @@ def fit(learner: Any, X: sp.csr_array, triplets: np.ndarray) -> tuple[float, flo
 
 def qpao_parameters(d: int) -> dict[str, Any]:
     """Return what the landmark study sets of QPAO at d words."""
-    return {"C": QPAO_COST, "n_blocks": QPAO_BLOCKS[max([least for least in QPAO_BLOCKS if least <= d] or [10_000])]}
+    return {"C": QPAO_COST, "n_blocks": qpao_blocks(d)}
 
 
 def benchmark(d: int, arguments: argparse.Namespace) -> dict[str, Any]:

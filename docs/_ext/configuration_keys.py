@@ -1,4 +1,4 @@
-"""The directive ``{configuration-keys}``: every key of config.yaml, from the schema that checks it.
+"""The directive ``{configuration-keys}``: every key of config.yaml, from the model that checks it.
 
 A section for each key of the first level; below it the keys as a list of definitions, nested as in the file: type,
 allowed values, default, description. A key without a description ends the build.
@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
+from lookalike.core import settings
+from lookalike.core.settings.schema import Settings
+
 Schema = Mapping[str, Any]
 
 
@@ -26,31 +27,32 @@ class ConfigurationKeys(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a section for every key of the first level."""
-        self.env.note_dependency(str(SCHEMA))
-        self.root = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+        for folder in settings.__path__:
+            for file in Path(folder).glob("*.py"):
+                self.env.note_dependency(str(file))
+        self.root = Settings.model_json_schema()
         missing = list(undescribed(self.root))
         if missing:
-            raise ExtensionError(f"{SCHEMA.name}: these keys have no description: {', '.join(missing)}")
+            raise ExtensionError(f"{Settings.__module__}: these keys have no description: {', '.join(missing)}")
         self.sections = {
-            value["additionalProperties"]["$ref"]: key
+            entries["$ref"]: key
             for key, value in self.root["properties"].items()
-            if isinstance(value.get("additionalProperties"), dict)
+            if (entries := entries_of(value)) is not None
         }
         return [self._section(key, value) for key, value in self.root["properties"].items()]
 
     def _section(self, key: str, schema: Schema) -> nodes.section:
         section = nodes.section("", nodes.title("", "", nodes.literal("", key)), ids=[f"config-{key}"])
         section += self._paragraph(_facts(schema), schema["description"])
-        entries = schema.get("additionalProperties")
-        if isinstance(entries, dict):
-            described = self._resolved(entries)
-            section += self._keys(described, f"config-{key}", set(entries.get("required", [])))
+        entries = entries_of(schema)
+        if entries is not None:
+            section += self._keys(self._resolved(entries), f"config-{key}")
         self.state.document.note_explicit_target(section)
         return section
 
-    def _keys(self, schema: Schema, path: str, required: set[str]) -> nodes.definition_list:
+    def _keys(self, schema: Schema, path: str) -> nodes.definition_list:
         """Definitions of the keys of an object."""
-        required = required | set(schema.get("required", []))
+        required = schema.get("required", [])
         listed = nodes.definition_list(classes=["keys"])
         for key, value in schema["properties"].items():
             described = self._resolved(value)
@@ -65,17 +67,17 @@ class ConfigurationKeys(SphinxDirective):
     def _nested(self, schema: Schema, path: str) -> list[nodes.Node]:
         """What lies inside a key: an object's keys, the objects of a list, or a reference to a section."""
         if "properties" in schema:
-            return [self._keys(schema, path, set())]
-        inside = schema.get("additionalProperties") or schema.get("items")
-        while isinstance(inside, dict):
+            return [self._keys(schema, path)]
+        inside = entries_of(schema)
+        while inside is not None:
             section = self.sections.get(inside.get("$ref", ""))
             if section is not None:
                 link = nodes.reference("", "", nodes.literal("", section), refid=f"config-{section}", internal=True)
                 return [nodes.paragraph("", "", nodes.Text("Its keys are those of "), link, nodes.Text("."))]
             inside = self._resolved(inside)
             if "properties" in inside:
-                return [self._keys(inside, path, set())]
-            inside = inside.get("additionalProperties") or inside.get("items")
+                return [self._keys(inside, path)]
+            inside = entries_of(inside)
         return []
 
     def _resolved(self, schema: Schema) -> dict[str, Any]:
@@ -90,8 +92,19 @@ class ConfigurationKeys(SphinxDirective):
         return nodes.paragraph("", "", *paragraph.children, *inline, *messages)
 
 
+def entries_of(schema: Schema) -> Schema | None:
+    """The schema of the entries of a map or a list; nothing if they may be anything."""
+    entries = [schema.get("items"), schema.get("additionalProperties"), *schema.get("patternProperties", {}).values()]
+    return next((inside for inside in entries if isinstance(inside, dict) and inside), None)
+
+
 def resolved(root: Schema, schema: Schema) -> dict[str, Any]:
     """A schema with what it refers to, its own words coming first."""
+    either = schema.get("anyOf", [])
+    if any("$ref" in one for one in either):
+        # a section or null
+        rest = {key: value for key, value in schema.items() if key != "anyOf"}
+        schema = rest | next(one for one in either if "$ref" in one)
     if "$ref" not in schema:
         return dict(schema)
     target = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
@@ -108,9 +121,9 @@ def undescribed(root: Schema) -> Iterator[str]:
             if not resolved(root, value).get("description"):
                 yield name
             parts.append((name, value))
-        for inside in (schema.get("items"), schema.get("additionalProperties")):
-            if isinstance(inside, dict):
-                parts.append((f"{path}[]", inside))
+        inside = entries_of(schema)
+        if inside is not None:
+            parts.append((f"{path}[]", inside))
 
 
 def _facts(schema: Schema) -> list[str]:
@@ -121,8 +134,7 @@ def _facts(schema: Schema) -> list[str]:
 def _type(schema: Schema) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(str(value) for value in schema["enum"])
-    kinds = schema.get("type", [])
-    kinds = [kinds] if isinstance(kinds, str) else kinds
+    kinds = [one["type"] for one in schema.get("anyOf", [schema]) if "type" in one]
     if kinds == ["array"]:
         inside = schema.get("items", {}).get("type")
         return f"list of {inside}s" if isinstance(inside, str) else "list"
@@ -143,9 +155,9 @@ def _limits(schema: Schema) -> str:
 
 
 def _default(schema: Schema) -> str:
-    if "default" not in schema or schema["default"] == {}:
+    value = schema.get("default")
+    if value is None or isinstance(value, dict):
         return ""
-    value = schema["default"]
     return f"default {value if isinstance(value, str) else json.dumps(value)}"
 
 

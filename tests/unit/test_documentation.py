@@ -16,8 +16,9 @@ import pytest
 import yaml
 from documented_edits import ROOT, apply_edits, documented_edits, sides
 
-from lookalike.config import checked
+from lookalike.core.settings.schema import Settings
 from lookalike.learners.registry import MODULES
+from lookalike.studies.settings import checked
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -82,9 +83,8 @@ def test_numbers_come_from_the_run(site: Path) -> None:
 
 
 def test_every_key_rule_command_and_learner_is_in_the_reference(site: Path) -> None:
-    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
     configuration = (site / "reference/configuration.html").read_text(encoding="utf-8")
-    assert all(f'id="config-{key}"' in configuration for key in schema["properties"])
+    assert all(f'id="config-{key}"' in configuration for key in Settings.model_fields)
     assert 'id="config-category-rankers-count"' in configuration
     rules = text_of(site / "reference/rules.html")
     named = {
@@ -225,7 +225,7 @@ def test_adding_a_data_set_is_a_valid_configuration() -> None:
     ((_, name, text),) = documented_edits(DOCS / "how-to/add-a-data-set.md")
     for part, entries in yaml.safe_load(text).items():
         settings[part].update(entries)
-    config = checked(settings, ROOT / "workflow/schemas/config.schema.yaml")
+    config = checked(settings)
     assert name == "examples/shapes.yaml"
     assert config["category"]["shapes"]["splits"]["train"] == 25
 

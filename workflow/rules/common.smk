@@ -27,7 +27,6 @@ os.environ.update(
 )
 sys.path.insert(0, str(SOURCE.resolve()))
 
-from lookalike import config as settings
 from lookalike.datasets import ground_truth, sources, subsets
 from lookalike.datasets.locate import listing_fingerprint, why_landmarks_not_obtainable, why_not_obtainable
 from lookalike.datasets.synthetic import SyntheticCategories
@@ -39,9 +38,10 @@ from lookalike.core.files import read_table
 from lookalike.learners.registry import learner_module
 from lookalike.core.seeds import integer_seed
 from lookalike.core.fingerprint import code_dependencies
+from lookalike.studies import settings
 
 try:
-    config = settings.checked(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
+    config = settings.checked(config)
 except LookalikeError as error:
     raise WorkflowError(str(error))
 

@@ -153,7 +153,7 @@ def timed_specs(wildcards):
     codebooks = {config["codebooks"][codebook]["words"]: codebook for codebook in study["codebooks"]}
     return {
         words: {
-            method: settings.method_spec(config, dataset, method, codebooks.get(words))
+            method: settings.method_spec(config, dataset, method, codebooks.get(words), words)
             for method in study["dimensions"]["methods"]
         }
         for words in study["dimensions"]["words"]

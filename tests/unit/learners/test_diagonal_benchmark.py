@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lookalike.studies.settings import checked, method_spec
+
 PROJECT = Path(__file__).resolve().parents[3]
 SCRIPT = PROJECT / "benchmarks" / "diagonal_learners.py"
 REFERENCE = PROJECT / "workflow" / "resources" / "reference-values.csv"
@@ -48,11 +50,9 @@ def test_qpao_is_set_as_in_the_study(tmp_path: Path) -> None:
     printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
     written = json.loads((tmp_path / "seconds.json").read_text())
     few, many = (result["learners"]["QPAO"] for result in written["results"])
-    config = yaml.safe_load((PROJECT / "config.yaml").read_text(encoding="utf-8"))
-    studied = config["methods"]["qpao"]["parameters"]
-    overridden = config["landmark"]["oxford5k"]["codebook_overrides"]["sift-1m"]["qpao"]["parameters"]
-    assert few["parameters"] == studied
-    assert many["parameters"] == studied | overridden
+    config = checked(yaml.safe_load((PROJECT / "config.yaml").read_text(encoding="utf-8")))
+    assert few["parameters"] == method_spec(config, "oxford5k", "qpao", "sift-10k")["parameters"]
+    assert many["parameters"] == method_spec(config, "oxford5k", "qpao", "sift-1m")["parameters"]
     assert few["sparsity"] is not None
     assert "C=10.0, n_blocks=50\n" in printed
     assert "C=10.0, n_blocks=500\n" in printed

@@ -1,19 +1,26 @@
-"""config.yaml against its schema: completed, cross-checked, and wrong in one sentence."""
+"""The settings: completed, held to what studies know, and wrong in one sentence."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from lookalike.config import checked, in_demo, method_spec
 from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import integer_seed
+from lookalike.core.settings.schema import Settings
+from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
 from lookalike.exhibits.catalogue import EXHIBITS
+from lookalike.studies.category import plan as category
+from lookalike.studies.settings import checked, in_demo, method_spec
 
-ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -21,76 +28,127 @@ def settings() -> dict[str, Any]:
     return yaml.safe_load((ROOT / "config.yaml").read_text())
 
 
-def test_the_projects_own_configuration_is_complete(settings: dict[str, Any]) -> None:
-    config = checked(settings, SCHEMA)
+def put(settings: dict[str, Any], path: str, value: object) -> None:
+    *parents, last = path.split(".")
+    for parent in parents:
+        settings = settings.setdefault(parent, {})
+    settings[last] = value
+
+
+def test_what_is_left_out_takes_its_default_or_stays_absent(settings: dict[str, Any]) -> None:
+    before = json.dumps(settings)
+    config = checked(settings)
     study = config["category"]["caltech256"]
     assert study["splits"] == {"folds": 5, "train": 40, "test": 25, "validation": 8}
     assert config["datasets"]["demo"]["clutter"] == ["257.clutter"]
     assert config["methods"]["oasis"]["trace"]["aggressiveness"] == 0.1
-    assert "splits" not in settings["category"]["caltech256"], "the caller's own mapping must stay as it is"
+    assert config["finegrained"]["triplets"]["network"]["ranking"]["learning_rate"] == 0.01
+    assert "share" not in config["web"]["websim"]["training"]
+    assert "approximate" not in checked({**settings, "web": {"websim": {}}})["web"]["websim"]
+    assert "path" not in config["datasets"]["demo"]
+    assert json.dumps(settings) == before, "the caller's own mapping must stay as it is"
+
+
+def test_completed_settings_are_plain_and_numbers_stay_as_they_were_written(settings: dict[str, Any]) -> None:
+    put(settings, "methods.qpao.parameters.upper", None)
+    config = checked(settings)
+    assert json.loads(json.dumps(config)) == config
+    assert repr(config["methods"]["mcml"]["time_limit"]) == "432000"
+    assert config["methods"]["qpao"]["parameters"] == {"C": 10.0, "upper": None}
+    assert checked(config) == config, "what is complete stays as it is"
 
 
 def test_the_pool_leaves_what_a_split_needs(settings: dict[str, Any]) -> None:
     settings["category"]["demo"]["splits"] = {"train": 20, "test": 10}
     settings["datasets"]["caltech256"]["pool"] = {"keep": 70}
-    datasets = checked(settings, SCHEMA)["datasets"]
+    datasets = checked(settings)["datasets"]
     assert {name: datasets[name]["pool"]["keep"] for name in settings["category"]} == {"caltech256": 70, "demo": 30}
 
 
-def test_exhibits_of_the_schema_are_those_that_can_be_drawn() -> None:
-    schema = yaml.safe_load(SCHEMA.read_text())
-    named = schema["$defs"]["category_study"]["properties"]["exhibits"]["propertyNames"]["enum"]
-    assert set(named) == {"/".join(key) for key in EXHIBITS}
+def test_exhibits_that_settings_may_name_are_those_that_can_be_drawn() -> None:
+    assert set(category.EXHIBITS) == {"/".join(key) for key in EXHIBITS}
 
 
-def test_the_example_of_the_documentation_is_valid(settings: dict[str, Any]) -> None:
-    example = yaml.safe_load((ROOT / "examples/some-classes.yaml").read_text())
-    for part, entries in example.items():
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.stem)
+def test_examples_of_the_documentation_are_valid(settings: dict[str, Any], example: Path) -> None:
+    for part, entries in yaml.safe_load(example.read_text()).items():
         settings[part].update(entries)
-    assert "some-classes" in checked(settings, SCHEMA)["category"]
-
-
-def test_the_example_of_own_landmarks_is_valid(settings: dict[str, Any]) -> None:
-    example = yaml.safe_load((ROOT / "examples/some-landmarks.yaml").read_text())
-    for part, entries in example.items():
-        settings[part].update(entries)
-    assert checked(settings, SCHEMA)["landmark"]["some-landmarks"]["learning"]["negatives"] == 500
+    assert example.stem in checked(settings)["datasets"]
 
 
 def test_only_the_small_simulated_log_belongs_to_the_demo(settings: dict[str, Any]) -> None:
-    datasets = checked(settings, SCHEMA)["datasets"]
+    datasets = checked(settings)["datasets"]
     demo = {name for name, data in datasets.items() if in_demo(data)}
     assert demo == {"demo", "demo_landmarks", "websim_demo", "demo_triplets"}
     assert datasets["websim"]["simulation"]["n_images"] == 2_292_259 + 402_164
 
 
 def test_names_of_landmarks_are_those_of_the_data_set(settings: dict[str, Any]) -> None:
-    from lookalike.core.seeds import integer_seed
-    from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
-
-    config = checked(settings, SCHEMA)
+    config = checked(settings)
     seed = integer_seed(config["seed"], "datasets", "demo_landmarks")
     spec = SyntheticLandmarks.from_settings(config["datasets"]["demo_landmarks"]["synthetic_landmarks"], seed)
     settings["landmark"]["demo_landmarks"]["landmarks"] = spec.landmark_names()[1:3]
     settings["landmark"]["oxford5k"]["landmarks"] = ["keble", "balliol"]
-    assert len(checked(settings, SCHEMA)["landmark"]["demo_landmarks"]["landmarks"]) == 2
-
-
-def test_a_codebook_overrides_what_its_study_does(settings: dict[str, Any]) -> None:
-    config = checked(settings, SCHEMA)
-    blocks = {
-        codebook: method_spec(config, "oxford5k", "qpao", codebook)["parameters"]["n_blocks"]
-        for codebook in config["landmark"]["oxford5k"]["codebooks"]
-    }
-    assert blocks == {"sift-10k": 50, "sift-100k": 50, "sift-1m": 500}, "the paper's numbers of subsets"
+    assert len(checked(settings)["landmark"]["demo_landmarks"]["landmarks"]) == 2
 
 
 def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
-    config = checked(settings, SCHEMA)
+    put(settings, "category.demo.overrides.euclidean", {"trace": {"steps": 50}})
+    config = checked(settings)
     demo, papers = method_spec(config, "demo", "oasis"), method_spec(config, "caltech256", "oasis")
-    assert demo["trace"]["steps"] < papers["trace"]["steps"] == 250_000
+    assert demo["trace"] == papers["trace"] | {"steps": 120_000, "points": 20}
     assert demo["parameters"] == papers["parameters"]
     assert papers["select"]["aggressiveness"] == [0.01, 0.03, 0.1, 0.3, 1.0]
+    assert config["category"]["demo"]["overrides"]["mcml"] == settings["category"]["demo"]["overrides"]["mcml"]
+    added = method_spec(config, "demo", "euclidean")["trace"]
+    assert (added["steps"], added["points"], added["stop"]) == (50, 60, True)
+
+
+@pytest.mark.parametrize("codebooks", [["sift-10k"], ["sift-10k", "sift-100k", "oxford-words"]])
+def test_changes_for_a_codebook_that_a_study_does_not_use_are_ignored(
+    settings: dict[str, Any], codebooks: list[str]
+) -> None:
+    put(settings, "landmark.oxford5k.codebook_overrides", {"sift-1m": {"qpao": {"parameters": {"n_blocks": 700}}}})
+    assert method_spec(checked(settings), "oxford5k", "qpao", "sift-1m")["parameters"]["n_blocks"] == 700
+    put(settings, "landmark.oxford5k.codebooks", codebooks)
+    assert checked(settings)["landmark"]["oxford5k"]["codebooks"] == codebooks
+
+
+def test_qpao_has_the_papers_numbers_of_blocks_unless_told_otherwise(settings: dict[str, Any]) -> None:
+    def blocks(dataset: str, codebook: str | None, words: int | None = None) -> int:
+        return method_spec(config, dataset, "qpao", codebook, words)["parameters"]["n_blocks"]
+
+    config = checked(settings)
+    named = ["sift-10k", "sift-100k", "sift-1m", "oxford-words"]
+    assert [blocks("oxford5k", codebook) for codebook in named] == [50, 50, 500, 500]
+    assert [blocks("oxford5k", None, words) for words in (100_000, 1_000_000)] == [50, 500]
+    assert blocks("demo_landmarks", "sift-demo-10k") == 10
+    put(settings, "methods.qpao.parameters.n_blocks", 7)
+    config = checked(settings)
+    assert blocks("oxford5k", "sift-1m") == 7
+    assert "n_blocks" not in method_spec(config, "oxford5k", "tfidf", "sift-1m")["parameters"]
+
+
+def test_every_key_is_described_and_no_section_takes_unknown_keys() -> None:
+    schema = Settings.model_json_schema()
+
+    def keys(section: dict[str, Any], place: str) -> Iterator[tuple[str, bool]]:
+        assert section["additionalProperties"] is False, place
+        for key, value in section["properties"].items():
+            refers = "$ref" in value or any("$ref" in one for one in value.get("anyOf", []))
+            yield f"{place}.{key}", refers or bool(value.get("description"))
+
+    sections = {"the top level": schema, **schema["$defs"]}
+    described = dict(key for name, section in sections.items() for key in keys(section, name))
+    assert len(described) > 150
+    assert [place for place, has_words in described.items() if not has_words] == []
+    assert all(section["description"] for section in sections.values())
+
+
+def test_the_settings_load_nothing_heavy() -> None:
+    code = "import sys; import lookalike.studies.settings; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numba", "sklearn", "matplotlib", "pandas", "scipy", "torch"} & set(loaded)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +156,30 @@ def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
     [
         ("colour", 1, ["unknown key 'colour'", "category, codebooks, datasets"]),
         ("datasets.demo.shard", 1, ["unknown key 'shard'", "did you mean 'shards'"]),
-        ("datasets.demo.shards", 0, ["datasets.demo.shards", "minimum"]),
+        ("datasets.demo.shards", True, ["datasets.demo.shards must be a valid integer, not True"]),
+        ("datasets.demo.title", None, ["datasets.demo.title must be a valid string, not None"]),
+        ("datasets.demo.pool", [1], ["datasets.demo.pool must be a map of keys, not [1]"]),
+        ("datasets.a b", {"kind": "synthetic"}, ["datasets.a b is no id", "letters, digits"]),
+        ("datasets.demo.knd", "folder", ["unknown key 'knd' at datasets.demo", "did you mean 'kind'?"]),
+        ("datasets.more", {}, ["datasets.more needs `kind`"]),
+        ("seed", "twenty", ["seed must be a valid integer, not 'twenty'"]),
+        ("web", None, ["web must be a map of keys, not None"]),
+        ("category.demo.subsets.demo10.classes", "first", ["demo10.classes must be `all`", "`first N`"]),
+        ("category.demo.subsets.demo10.classes", ["cat"], ["demo10.classes must be", "two or more"]),
+        ("category.demo.methods", ["oasis", "oasis"], ["category.demo.methods lists 'oasis' twice"]),
+        ("category.demo.overrides.oasis.trace.steps", "1e5", ["overrides.oasis.trace.steps", "1.0e+05"]),
+        ("finegrained.triplets.features", {"hogg": {}}, ["unknown key 'hogg'", "did you mean 'hog'?"]),
+        ("finegrained.triplets.features", {"hog": {"cell": 3}}, ["finegrained.triplets.features.hog: "]),
+        ("finegrained.triplets.sampler.out_of_class", 0.123, ["whole percent", "not 0.123"]),
+        ("finegrained.triplets.sampling_study.out_of_class", [0.2], ["out_of_class must have at least 2 items"]),
+        ("finegrained.websim", {}, ["web and finegrained both list 'websim'"]),
+        ("datasets.demo.shards", 0, ["datasets.demo.shards must be greater than or equal to 1, not 0"]),
         ("methods.oasis.trace.aggressiveness", "1e-05", ["the text '1e-05'", "1.0e-05"]),
         ("category.demo.representation", "words100", ["'words100'", "did you mean 'words1000'"]),
         ("category.demo.methods", ["oasiss"], ["'oasiss'", "did you mean 'oasis'"]),
         ("category.demo.exhibits", {"oasis-jmlr-2010/fig6": ["demo1"]}, ["'demo1'", "demo10"]),
         ("category.demo.overrides.oasis.job", "fold", ["unknown key 'job'", "did you mean 'jobs'"]),
-        ("methods.lego", {"title": "LEGO"}, ["methods.lego", "'learner' is a required property"]),
+        ("methods.lego", {"title": "LEGO"}, ["methods.lego needs a `learner`", "OASIS"]),
         ("methods.oasis.learner", "OASYS", ["methods.oasis.learner", "did you mean 'OASIS'"]),
         ("category.demo.exhibits", {"oasis-jmlr-2010/tabel4": ["demo10"]}, ["tabel4", "did you mean", "table4"]),
         ("category.demo.subsets.demo10.printed", {"oasis-jmlr-2010": "classes=11"}, ["classes=11"]),
@@ -171,13 +246,9 @@ def test_a_study_overrides_parts_of_a_method(settings: dict[str, Any]) -> None:
 def test_each_mistake_is_one_sentence_with_a_way_out(
     settings: dict[str, Any], path: str, value: object, words: list[str]
 ) -> None:
-    *parents, last = path.split(".")
-    place = settings
-    for parent in parents:
-        place = place[parent]
-    place[last] = value
+    put(settings, path, value)
     with pytest.raises(LookalikeError) as caught:
-        checked(settings, SCHEMA)
+        checked(settings)
     message = str(caught.value)
     assert message.startswith("config: ")
     assert "\n" not in message

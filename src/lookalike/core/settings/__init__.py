@@ -1,0 +1,1 @@
+"""The shape of config.yaml: a small model for every section, joined in `schema`."""

@@ -1,0 +1,147 @@
+"""Settings of the category study (OASIS)."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from lookalike.core.settings.methods import Changes
+from lookalike.core.settings.model import ABSENT, Distinct, Id, Number, Section, left_out
+
+
+class Printed(Section):
+    """Setting of the printed numbers that stand beside ours, by paper id; compared only where the classes are the
+    papers' own.
+    """
+
+    oasis_jmlr_2010: Literal["classes=10", "classes=20", "classes=50", "classes=249"] = left_out(
+        alias="oasis-jmlr-2010", description="Row block of JMLR Table 4 or panel of Figure 6."
+    )
+    oasis_2009_draft: Literal["easy10", "var10", "var20"] = left_out(
+        alias="oasis-2009-draft", description="Row block of the draft's Table 1."
+    )
+
+
+def check_classes(classes: Any) -> Any:
+    """Refuse what names no subset of classes."""
+    listed = isinstance(classes, list) and len(classes) >= 2 and all(isinstance(name, str) for name in classes)
+    if listed and len(set(classes)) == len(classes):
+        return classes
+    if isinstance(classes, str) and re.fullmatch("all|published|first [1-9][0-9]*", classes):
+        return classes
+    raise PydanticCustomError("classes", "must be `all`, `published`, `first N`, or a list of two or more class names")
+
+
+Classes = Annotated[str | list[str], BeforeValidator(check_classes)]
+
+
+class Subset(Section):
+    """One subset of classes."""
+
+    title: str = left_out(description="Name in captions; the id if left out.")
+    classes: Classes = Field(
+        description=(
+            "A list of class names (folder names, with or without the leading number), `all`, `first N` in the order "
+            "of the folders, or `published`: the list that the papers print under this subset's id."
+        )
+    )
+    printed: Printed = Printed()
+    too_small: Literal["error", "drop"] = Field(
+        "error",
+        description=(
+            "What to do with a class that has fewer usable images than a split needs: `error` or `drop` it and list it."
+        ),
+    )
+
+
+class Ratings(Section):
+    """Galleries of what OASIS retrieves, and the human evaluation of it (JMLR section 5.2.3), on one partition of one
+    subset; not run if left out.
+    """
+
+    subset: str = Field(description="Id of the subset whose test images are queried and shown.")
+    fold: int = Field(0, ge=0, description="Number of the partition.")
+    path: str = left_out(
+        description=(
+            "Folder of the raters' CSV files, as the page exports them, relative to the work folder; `data/ratings/` "
+            "and the data set's id if left out. Without a file there, a panel is simulated."
+        )
+    )
+    queries: int = Field(25, ge=1, description="Query images that are rated, those of largest total relevance.")
+    retrieved: int = Field(10, ge=1, le=10, description="First images of each query that are rated.")
+    random: int = Field(10, ge=0, description="Images without relevance to a query that are mixed in.")
+    simulated_raters: int = Field(20, ge=1, description="Raters of the simulated panel.")
+
+
+class Rankers(Section):
+    """Rankers trained in parallel, each in a job of its own, and averaged (JMLR Figure 7); none if left out."""
+
+    count: int = Field(10, ge=2, le=100, description="Number of rankers.")
+    averages: Distinct[Annotated[int, Field(ge=2)]] = Field(
+        [5, 10], min_length=1, description="How many of them are averaged, a curve for each number."
+    )
+    folds: int = left_out(ge=1, description="Partitions that rankers are trained on; all if left out.")
+    steps: int = Field(100000, ge=1, description="Longest run, in training steps.")
+    points: int = Field(20, ge=2, description="Number of log-spaced points at which a number is kept.")
+    aggressiveness: Number = Field(0.1, gt=0, description="C of the passive-aggressive step.")
+
+
+class LossBound(Section):
+    """The sequence of triplets on which mistakes are counted beside the bound of JMLR Theorem 1; none if left out."""
+
+    steps: int = Field(100000, ge=1, description="Longest run, in training steps.")
+    points: int = Field(20, ge=2, description="Number of log-spaced points at which a number is kept.")
+    aggressiveness: Number = Field(0.1, gt=0, description="C of the passive-aggressive step.")
+
+
+class Splits(Section):
+    """How images are divided (JMLR 5.3.2)."""
+
+    folds: int = Field(5, ge=2, le=100, description="Random partitions per subset.")
+    train: int = Field(40, ge=3, description="Training images per class.")
+    test: int = Field(25, ge=2, description="Test images per class.")
+    validation: int = Field(8, ge=2, description="Training images per class on which selection scores.")
+
+
+class CategoryStudy(Section):
+    """The category study on one data set."""
+
+    ratings: Ratings = ABSENT
+    representation: str = Field(description="Id of the representation that the exhibits show.")
+    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
+    variants: Distinct[str] = Field(
+        [], description="Ids of the symmetric variants of OASIS that are run besides (JMLR Figure 8, draft Figure 5)."
+    )
+    timed: Distinct[str] = Field(
+        [], description="Ids of further methods that are run for their training times (JMLR Table 5, draft Table 2)."
+    )
+    projected: Distinct[str] = Field(
+        [],
+        description=(
+            "Ids of OASIS with projections onto the positive semidefinite cone, of which only the curves are traced "
+            "(JMLR Figure 9)."
+        ),
+    )
+    rankers: Rankers = ABSENT
+    loss_bound: LossBound = ABSENT
+    ablations: Distinct[str] = Field(
+        [], description="Ids of further representations that are run with the same subsets."
+    )
+    ablation_methods: Distinct[str] = left_out(
+        min_length=1,
+        description="Ids of the methods that are run in the further representations; all of `methods` if left out.",
+    )
+    splits: Splits = Splits()
+    subsets: dict[Id, Subset] = Field(min_length=1, description="The subsets of classes, by id.")
+    exhibits: dict[str, Annotated[list[str], Field(min_length=1)]] = left_out(
+        description="Which subsets each exhibit shows, by `paper/name`; every exhibit shows every subset if left out."
+    )
+    overrides: dict[str, Changes] = Field(
+        {},
+        description=(
+            "Changes to `methods` for this data set only, by method id; keys that are left out stay as they are."
+        ),
+    )

@@ -1,0 +1,173 @@
+"""Settings of the fine-grained study (Deep Ranking)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from lookalike.core.settings.model import ABSENT, Distinct, Number, Section, left_out
+
+
+class NetworkTraining(Section):
+    """How a network is trained."""
+
+    n_steps: int = Field(2000, ge=1, description="Steps of the optimiser.")
+    batch: int = Field(64, ge=2, description="Images (pre-training) or triplets (ranking) of a step.")
+    learning_rate: Number = Field(0.01, gt=0, description="Learning rate; it falls along half a cosine.")
+    momentum: Number = Field(0.9, ge=0, lt=1, description="Nesterov's momentum.")
+    regularisation: Number = Field(0.001, ge=0, description="lambda of eq. 4.")
+    validation_interval: int = Field(200, ge=1, description="Steps between two scores on held-out training images.")
+    keep: Literal["last", "best"] = Field(
+        "last",
+        description="`last`: the weights after all steps; `best`: those that scored best on held-out training images.",
+    )
+
+
+class Features(Section):
+    """Settings of the hand-crafted baselines that differ from their own defaults, by the id of the system; `lookalike
+    evaluate-triplets --help` lists the ids, the describers' docstrings the settings.
+    """
+
+    wavelet: dict[str, Any] = left_out(description="Of `lookalike.features.wavelet`.")
+    color: dict[str, Any] = left_out(description="Of `lookalike.features.color_histogram`.")
+    sift_like: dict[str, Any] = left_out(alias="sift-like", description="Of `lookalike.features.sift_like`.")
+    fisher: dict[str, Any] = left_out(description="Of `lookalike.features.fisher_vector`.")
+    hog: dict[str, Any] = left_out(description="Of `lookalike.features.hog`.")
+    spmk_texton_1024_max: dict[str, Any] = left_out(
+        alias="spmk-texton-1024-max", description="Of `lookalike.features.texton`."
+    )
+
+
+class Score(Section):
+    """How systems are scored."""
+
+    k: int = Field(30, ge=1, description="Length of the list of score-at-top-K.")
+    resamples: int = Field(2000, ge=100, description="Bootstrap samples of the query images behind each interval.")
+
+
+class Sampler(Section):
+    """How training triplets are sampled (section 5.1); none of these numbers is printed."""
+
+    out_of_class: Number = Field(
+        0.2,
+        ge=0,
+        le=1,
+        description="Share of triplets whose negative is of another category; the paper's Table 1 has 0.2.",
+    )
+    capacity: int = left_out(ge=3, description="Images that the buffer of a category holds; all of them if left out.")
+    positive_threshold: Number = left_out(
+        gt=0,
+        description=(
+            "T_p, above which a more relevant image is no likelier to be the positive (eq. 7); none if left out."
+        ),
+    )
+    margin: Number = Field(
+        0.05,
+        ge=0,
+        description="T_r, by which the relevance of the positive is larger than that of an in-class negative (eq. 8).",
+    )
+    tries: int = Field(50, ge=1, description="Draws of an in-class negative before the triplet is given up.")
+
+
+class GoldenFeature(Section):
+    """The golden feature, a weighted combination of distances learned by max margin."""
+
+    C: list[Annotated[Number, Field(gt=0)]] = Field(
+        [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0],
+        min_length=1,
+        description="Weights of the hinge loss to choose from by cross-validation on training data.",
+    )
+    n_triplets: int = Field(20000, ge=10, description="Training triplets.")
+    folds: int = Field(3, ge=2, description="Parts of the training data that take turns in choosing C.")
+
+
+class L1HashKPCA(Section):
+    """Weighted minhash and kernel PCA on the L1 visual features."""
+
+    n_components: int = Field(
+        1000, ge=1, description="Dimensions of the embedding; fewer where there are fewer images."
+    )
+    n_hashes: int = Field(1024, ge=1, description="Hashes of an image.")
+    n_landmarks: int = Field(4000, ge=2, description="The most images that kernel PCA is computed on.")
+
+
+class EmbeddingOasis(Section):
+    """OASIS on the embedding, and on the features of the single-scale network."""
+
+    aggressiveness: list[Annotated[Number, Field(gt=0)]] = Field(
+        [0.001, 0.01, 0.1, 1.0], min_length=1, description="Values of C to choose from on held-out training images."
+    )
+    steps: list[Annotated[int, Field(ge=1)]] = Field(
+        [1000, 3000, 10000, 30000],
+        min_length=1,
+        description="Numbers of triplets to choose from on held-out training images.",
+    )
+
+
+class HeldOutImages(Section):
+    """Training images that are held out of the networks' training, for its curves and what is chosen."""
+
+    share: Number = Field(0.1, gt=0, le=0.5, description="Share of each category's training images.")
+    triplets: int = Field(2000, ge=10, description="Triplets of these images that validation scores.")
+
+
+class LinearEmbedding(Section):
+    """The linear embedding of single-scale and visual features."""
+
+    width: int = Field(4096, ge=1, description="Dimensions of the embedding.")
+    n_steps: int = Field(2000, ge=1, description="Steps.")
+
+
+class Networks(Section):
+    """The networks; they need torch."""
+
+    size: Literal["paper", "small"] = Field(
+        "paper", description="`paper`: 225 x 225 pixels in, 4,096 numbers out; `small`: for two cores and minutes."
+    )
+    shift: int = Field(8, ge=0, le=64, description="Pixels by which training images are shifted at random, at most.")
+    device: str = Field(
+        "auto", description="Torch's name of the device, such as `cuda`; `auto`: an accelerator where there is one."
+    )
+    threads: int = Field(
+        1, ge=1, description="Threads of a network in training on processors; more than one changes bits of the result."
+    )
+    checkpoint_seconds: Number = Field(
+        60, gt=0, description="Seconds between two checkpoints; what a kill loses at most."
+    )
+    pretraining: NetworkTraining = Field(
+        default_factory=NetworkTraining, description="Soft-max training of the ConvNet path on the categories."
+    )
+    ranking: NetworkTraining = Field(
+        default_factory=NetworkTraining, description="Fine-tuning by the ranking loss (eq. 4)."
+    )
+    gap: Number = Field(0.5, gt=0, description="g of the ranking loss (eq. 3), which is not printed.")
+    linear_embedding: LinearEmbedding = LinearEmbedding()
+
+
+class SamplingStudy(Section):
+    """Figure 6, a network for every share of out-of-class negatives, and one of uniform sampling; not run if left out
+    or null.
+    """
+
+    out_of_class: Distinct[Annotated[Number, Field(ge=0, le=1)]] = Field(
+        min_length=2,
+        description="Shares of out-of-class negatives; that of `sampler` is drawn from DeepRanking itself.",
+    )
+    jobs: Literal["network", "study"] = Field(
+        "network", description="`network`: a job for each; `study`: all in one, which saves starting torch so often."
+    )
+
+
+class FinegrainedStudy(Section):
+    """The fine-grained study (Deep Ranking, CVPR 2014) on one data set."""
+
+    features: Features = Features()
+    score: Score = Score()
+    sampler: Sampler = Sampler()
+    golden: GoldenFeature = GoldenFeature()
+    l1hashkpca: L1HashKPCA = L1HashKPCA()
+    oasis: EmbeddingOasis = EmbeddingOasis()
+    validation: HeldOutImages = HeldOutImages()
+    network: Networks = Networks()
+    sampling_study: SamplingStudy | None = ABSENT

@@ -1,0 +1,92 @@
+"""Settings of the landmark study (SOML)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from lookalike.core.settings.methods import Changes
+from lookalike.core.settings.model import ABSENT, Distinct, Number, Section
+
+
+class LearningImages(Section):
+    """The images that each landmark is learned from."""
+
+    positives: int = Field(7, ge=2, description="Images of the landmark, none of them a query.")
+    negatives: int = Field(500, ge=1, description="Images of other things.")
+    draws: int = Field(5, ge=1, le=100, description="How often they are drawn anew; the paper prints one draw.")
+
+
+class Sweep(Section):
+    """Regularisation against sparsity and mAP; not run if left out."""
+
+    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods whose regularisation is varied.")
+    regularization: Distinct[Annotated[Number, Field(ge=0)]] = Field(min_length=2, description="Values of lambda.")
+    draws: int = Field(1, ge=1, description="Draws of learning images that it is run on.")
+
+
+class Dimensions(Section):
+    """Training time against the number of words, on simulated rows; not run if left out."""
+
+    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods that are timed.")
+    words: Distinct[Annotated[int, Field(ge=100)]] = Field(min_length=2, description="Numbers of words.")
+    nonzeros: int = Field(2000, ge=10, description="Words that a simulated image has.")
+    repeats: int = Field(3, ge=1, description="How often each fit is timed; figures show the median.")
+    time_limit: Number = Field(
+        3600,
+        gt=0,
+        description="Seconds of processor time of one fit; a method that takes longer is not run with more words.",
+    )
+
+
+def check_landmarks(landmarks: Any) -> Any:
+    """Refuse what names no landmarks."""
+    listed = isinstance(landmarks, list) and landmarks and all(isinstance(name, str) for name in landmarks)
+    if landmarks == "all" or (listed and len(set(landmarks)) == len(landmarks)):
+        return landmarks
+    raise PydanticCustomError("landmarks", "must be `all` or a list of different landmarks")
+
+
+Landmarks = Annotated[str | list[str], BeforeValidator(check_landmarks)]
+
+
+class LandmarkStudy(Section):
+    """The landmark study (SOML, AAAI 2014) on one data set."""
+
+    codebooks: Distinct[str] = Field(
+        min_length=1,
+        max_length=3,
+        description=(
+            "Ids of the codebooks, from small to large; the first fills Tables 1, 4 and 7 of the paper, the second 2,"
+            " 5 and 8, the third 3, 6 and 9."
+        ),
+    )
+    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
+    variants: Distinct[str] = Field(
+        [], description="Ids of methods run besides, which show what the paper's equations do as they are printed."
+    )
+    landmarks: Landmarks = Field(
+        "all",
+        description=(
+            "The landmarks to learn; one with too few images is an error. `all`: those of the ground truth that have "
+            "enough images; `oxford5k` must list them."
+        ),
+    )
+    learning: LearningImages = LearningImages()
+    sweep: Sweep = ABSENT
+    dimensions: Dimensions = ABSENT
+    overrides: dict[str, Changes] = Field(
+        {},
+        description=(
+            "Changes to `methods` for this data set only, by method id; keys that are left out stay as they are."
+        ),
+    )
+    codebook_overrides: dict[str, dict[str, Changes]] = Field(
+        {},
+        description=(
+            "Further changes for one codebook, by codebook id and method id; those for a codebook that the study does "
+            "not use are ignored."
+        ),
+    )

@@ -1,0 +1,105 @@
+"""Settings of methods, and the changes that a study and a codebook make to them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, WrapValidator
+
+from lookalike.core.settings.data_sets import study_of
+from lookalike.core.settings.model import ABSENT, Number, Section, as_written, completed, left_out
+
+
+class Trace(Section):
+    """For learners that take steps; how far and how densely mAP is traced along training, which is what early stopping
+    chooses the number of steps from.
+    """
+
+    stop: bool = Field(
+        True,
+        description=(
+            "Whether the best traced step is where the final fit stops; if not, the learner runs to its own end, and "
+            "the trace is for figures only."
+        ),
+    )
+    first: int = Field(100, ge=1, description="First traced step after 0.")
+    steps: int = Field(250000, ge=1, description="Longest run, in training steps.")
+    points: int = Field(60, ge=2, description="Number of log-spaced points at which mAP is traced.")
+    aggressiveness: Number = Field(0.1, gt=0, description="The fixed aggressiveness of the traced figures.")
+
+
+class Method(Section):
+    """One row or column of the comparisons."""
+
+    title: str = left_out(description="Name in tables and legends; the id if left out.")
+    learner: str = left_out(description="Class name in `lookalike.learners`; an entry of `methods` needs one.")
+    note: str = left_out(
+        description="What the captions of exhibits that show it say of it, such as a limit that the papers have not."
+    )
+    jobs: Literal["fold", "subset"] = Field(
+        "fold",
+        description=(
+            "`fold`: a job for every fold; `subset`: one job runs all folds of a subset. In the landmark study `fold`"
+            " is a job for every landmark, `subset` one job for all of them."
+        ),
+    )
+    parameters: dict[str, Any] = Field(
+        {},
+        description=(
+            "Constructor arguments of the learner that are not selected. `n_blocks` of QPAO, if left out, is 50 for "
+            "codebooks of up to 100,000 words and 500 for larger ones."
+        ),
+    )
+    select: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
+        {},
+        description="Grid of values for constructor arguments; one combination per fold is chosen on the 32 / 8 cut.",
+    )
+    time_limit: Number = left_out(
+        gt=0,
+        description=(
+            "Seconds of processor time that one fit may take; a method whose fits take longer gets the papers' `*` "
+            "and a reason. The papers gave up after five days. No limit if left out."
+        ),
+    )
+    trace: Trace = ABSENT
+
+
+Changes = Annotated[Method, WrapValidator(as_written)]
+"""Keys of a method that are laid over others: without defaults, which would change what is not named."""
+
+
+def method_spec(
+    config: Mapping[str, Any], dataset: str, method: str, codebook: str | None = None, words: int | None = None
+) -> dict[str, Any]:
+    """Return the settings of a method with the overrides that the study of `dataset` makes.
+
+    Parameters
+    ----------
+    config : mapping
+        As `lookalike.studies.settings.checked` returns it.
+    dataset, method : str
+        Ids.
+    codebook : str, optional
+        Id of a codebook, whose own overrides in a landmark study come last.
+    words : int, optional
+        Number of words, where there is no such codebook.
+    """
+    spec: dict[str, Any] = copy.deepcopy(config["methods"][method])
+    study = config[study_of(config, dataset)][dataset]
+    of_codebook = study.get("codebook_overrides", {}).get(codebook, {})
+    for overrides in (study["overrides"], of_codebook):
+        for key, value in overrides.get(method, {}).items():
+            # values are replaced, but those of `parameters`, `select` and `trace` one by one
+            spec[key] = {**spec.get(key, {}), **value} if isinstance(value, Mapping) else value
+    if codebook in config["codebooks"]:
+        words = config["codebooks"][codebook]["words"]
+    if spec["learner"] == "QPAO" and words:
+        spec["parameters"].setdefault("n_blocks", qpao_blocks(words))
+    return completed(Method, spec)
+
+
+def qpao_blocks(words: int) -> int:
+    """Return the number of blocks of words that QPAO goes through, as in the SOML paper (AAAI 2014)."""
+    return 50 if words <= 100_000 else 500

@@ -1,0 +1,85 @@
+"""What the models of all sections share: strictness, keys that may be left out, numbers that stay as written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.sentences import existing, sentence
+
+Entry = TypeVar("Entry")
+
+ABSENT: Any = None
+"""Default of a key that is absent where it is left out; null is no value of it."""
+
+
+def left_out(**described: Any) -> Any:
+    """A key that is absent where it is left out; arguments are those of `pydantic.Field`."""
+    return Field(default=ABSENT, **described)
+
+
+class Section(BaseModel):
+    """Keys of one section of config.yaml. Its docstring is the section's description in the reference."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_known_keys(cls, given: Any) -> Any:
+        known = [field.alias or name for name, field in cls.model_fields.items()]
+        unknown = sorted(str(key) for key in given if key not in known) if isinstance(given, dict) else []
+        if unknown:
+            told = {"key": unknown[0], "existing": existing(unknown[0], known)}
+            raise PydanticCustomError("unknown_key", "unknown key '{key}'; {existing}", told)
+        return given
+
+
+def as_written(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """Check a value, and keep it as it is: without defaults filled in, and a whole number as such."""
+    check(value)
+    return value
+
+
+def distinct(entries: list[Entry]) -> list[Entry]:
+    """Refuse a list that names something twice."""
+    twice = [entry for n, entry in enumerate(entries) if entry in entries[:n]]
+    if twice:
+        raise PydanticCustomError("distinct", "lists {twice} twice", {"twice": repr(twice[0])})
+    return entries
+
+
+Number = Annotated[float, WrapValidator(as_written)]
+Distinct = Annotated[list[Entry], AfterValidator(distinct)]
+Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+"""An id that becomes part of a path; letters, digits, '.', '_' and '-'."""
+
+
+def completed(section: type[Section], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a section's settings with every default filled in, of dicts, lists, strings and numbers only.
+
+    Raises
+    ------
+    LookalikeError
+        Unknown or missing key, wrong type or value; one sentence that starts with the key's place.
+    """
+    try:
+        checked = section.model_validate(dict(given))
+    except ValidationError as error:
+        # the error nearest to the top level explains those below it
+        raise LookalikeError(sentence(min(error.errors(), key=lambda details: len(details["loc"])))) from None
+    # what is kept as it was written is not of its field's type, which pydantic would warn of
+    return checked.model_dump(by_alias=True, exclude_none=True, warnings=False)
