@@ -192,8 +192,10 @@ def _draw_series(axis: Axes, panel: Panel, series: Series, rows: pd.DataFrame, s
     axis.plot(x[kept], y[kept], linestyle="none", marker=look.marker, color=look.colour, markerfacecolor=face,
               markersize=size, zorder=2.5)  # fmt: skip
     if series.low and not series.band and len(kept):
-        bars = np.nan_to_num(np.abs(np.vstack([y - low, high - y])[:, kept]))
-        axis.errorbar(x[kept], y[kept], yerr=bars, linestyle="none", color=look.colour, elinewidth=0.8, capsize=CAP,
+        middle = x if series.sideways else y
+        reach = np.nan_to_num(np.abs(np.vstack([middle - low, high - middle])[:, kept]))
+        bars: dict[str, Any] = {"xerr" if series.sideways else "yerr": reach}
+        axis.errorbar(x[kept], y[kept], **bars, linestyle="none", color=look.colour, elinewidth=0.8, capsize=CAP,
                       capthick=0.8, zorder=3)  # fmt: skip
     if series.end and len(x):
         axis.annotate(series.end, (x[-1], y[-1]), xytext=(4, 0), textcoords="offset points", va="center",

@@ -90,6 +90,8 @@ class Series:
     """Whether a paper prints it."""
     band: bool = False
     """Whether errors are a band, not bars."""
+    sideways: bool = False
+    """Whether `low` and `high` lie along x, as in a forest of differences."""
     thin: bool = False
     """Whether it stands behind the others, without markers."""
     note: str = ""

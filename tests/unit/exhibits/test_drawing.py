@@ -97,3 +97,11 @@ def test_a_gallery_has_a_legend_of_its_marks_and_an_empty_one_says_why(tmp_path)
         empty = draw_gallery(Gallery(frame.iloc[:0], (), notes=("no query has another image",)))
     assert [text.get_text() for text in legend.get_texts()] == ["✗  wrong"]
     assert [text.get_text() for text in empty.axes[0].texts] == ["no query has another image"]
+
+
+def test_a_forest_has_its_error_bars_along_x():
+    frame = pd.DataFrame({"x": [1.0, -2.0], "y": [0, 1], "low": [0.5, -3.0], "high": [2.0, -1.0]})
+    forest = Series("a", {}, "x", "y", Look("#000000", "o"), "low", "high", kind="points", sideways=True)
+    canvas = draw(Figure(frame, (Panel("", Axis(), Axis(), (forest,)),)))
+    (bars,) = [container for container in canvas.axes[0].containers if container.has_xerr]
+    assert [segment[:, 0].tolist() for segment in bars.lines[2][0].get_segments()] == [[-3.0, -1.0], [0.5, 2.0]]
