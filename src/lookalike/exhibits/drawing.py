@@ -185,7 +185,8 @@ def _draw_series(axis: Axes, panel: Panel, series: Series, rows: pd.DataFrame, s
     axis.plot(x, y, zorder=2, **style, **draw_style)
     # the legend shows line and marker together
     axis.plot([], [], label=series.name, marker=look.marker, markerfacecolor=face, **style)
-    kept = np.arange(len(x)) if series.kind == "points" else _marked(x, panel.x, shift)
+    every = series.kind == "points" or series.each
+    kept = np.arange(len(x)) if every else _marked(x, panel.x, shift)
     if not look.marker:
         kept = kept[:0] if not series.low else kept
     size = 4 if series.kind == "points" else MARKER

@@ -92,6 +92,8 @@ class Series:
     """Whether errors are a band, not bars."""
     sideways: bool = False
     """Whether `low` and `high` lie along x, as in a forest of differences."""
+    each: bool = False
+    """Whether every point has its marker and its error, however many there are."""
     thin: bool = False
     """Whether it stands behind the others, without markers."""
     note: str = ""
