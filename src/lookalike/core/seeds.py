@@ -10,6 +10,9 @@ import hashlib
 
 import numpy as np
 
+RandomState = int | np.random.Generator | np.random.RandomState | None
+"""What a learner takes as ``random_state``."""
+
 
 def seed_sequence(root: int, *names: str | int) -> np.random.SeedSequence:
     """Seed sequence of the stream that `names` name under the root seed.
@@ -40,3 +43,18 @@ def generator(root: int, *names: str | int) -> np.random.Generator:
 def integer_seed(root: int, *names: str | int) -> int:
     """Return a 31-bit integer seed of the same stream, for libraries that take no generator."""
     return int(seed_sequence(root, *names).generate_state(1)[0] >> 1)
+
+
+def as_seed(random_state: RandomState) -> int:
+    """Return a seed: an integer stays as it is, a generator gives its next number, None gives a fresh one."""
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**31))
+    raise TypeError(
+        f"random_state must be an integer, a numpy Generator or RandomState, or None, not {type(random_state).__name__}"
+    )

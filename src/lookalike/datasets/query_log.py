@@ -17,7 +17,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 
 if TYPE_CHECKING:
-    from lookalike.learners._query_kernels import Incidence
+    from lookalike.datasets.query_kernels import Incidence
 
 RELEVANCES = ("joint", "co_clicks")
 """Pr(p1, p2) of JMLR equation 10, or the C'C of click counts of NIPS section 4.1."""
@@ -235,7 +235,7 @@ class QueryLog:
         ValueError
             When a number is out of range.
         """
-        from lookalike.learners._query_kernels import relevance_of_pairs
+        from lookalike.datasets.query_kernels import relevance_of_pairs
 
         first, second = np.broadcast_arrays(self._images(p1), self._images(p2))
         values = relevance_of_pairs(self.incidence(), first.ravel(), second.ravel())
@@ -261,7 +261,7 @@ class QueryLog:
         ValueError
             When `image` is out of range or `theta` is negative.
         """
-        from lookalike.learners._query_kernels import relevant_to
+        from lookalike.datasets.query_kernels import relevant_to
 
         images, values = relevant_to(self.incidence(), int(self._images(image)), check_theta(theta))
         return images, values
@@ -286,7 +286,7 @@ class QueryLog:
         ValueError
             When the shapes do not match, a number is out of range or `theta` is negative.
         """
-        from lookalike.learners._query_kernels import related
+        from lookalike.datasets.query_kernels import related
 
         images, others = self._images(queries), self._images(candidates)
         if images.ndim != 1 or others.ndim != 2 or len(images) != len(others):
@@ -298,7 +298,7 @@ class QueryLog:
 
     def relevant_per_image(self, theta: float = 0.0, images: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return how many other images are above `theta`, for all images or those given; collected image by image."""
-        from lookalike.learners._query_kernels import stream
+        from lookalike.datasets.query_kernels import stream
 
         chosen = np.arange(self.n_images) if images is None else self._images(images).ravel()
         return np.asarray(stream(self.incidence(), chosen, check_theta(theta))[0], dtype=np.int64)
@@ -317,7 +317,7 @@ class QueryLog:
 
     def incidence(self, relevance: str = "joint") -> Incidence:
         """Return the log as the compiled kernels take it, weights in double precision, for either of `RELEVANCES`."""
-        from lookalike.learners._query_kernels import Incidence
+        from lookalike.datasets.query_kernels import Incidence
 
         if relevance not in RELEVANCES:
             raise ValueError(f"relevance must be one of {', '.join(RELEVANCES)}, not {relevance!r}")

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import nn
 from torch.nn import functional
 
+from lookalike.core.seeds import RandomState, as_seed
 from lookalike.deep import devices
 from lookalike.deep.checkpoints import checksum
 from lookalike.deep.curves import Curve
@@ -21,7 +22,6 @@ from lookalike.deep.loop import Machine, Task, Trained, train
 from lookalike.deep.network import ClassificationNetwork, NetworkConfiguration, input_statistics
 from lookalike.deep.settings import PretrainingSettings
 from lookalike.deep.streams import LabelStream
-from lookalike.learners.triplets import RandomState, as_seed
 
 STATISTICS_IMAGES = 1000
 """Training images that the mean colour is taken of, at most."""

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
+from lookalike.core.seeds import RandomState, as_seed
 from lookalike.deep import devices
 from lookalike.deep.checkpoints import checksum
 from lookalike.deep.curves import Curve
@@ -26,7 +27,7 @@ from lookalike.deep.network import DeepRankingNetwork
 from lookalike.deep.pretraining import check_rows, process_seeds
 from lookalike.deep.settings import RankingSettings
 from lookalike.deep.streams import Sampler, TripletStream
-from lookalike.learners.triplets import RandomState, as_seed, check_triplets
+from lookalike.learners.triplets import check_triplets
 
 if TYPE_CHECKING:
     from lookalike.datasets.relevance import RelevanceData

@@ -102,8 +102,8 @@ class Describer(ABC):
             When the images are too few for what is to be learned.
         """
         if self.needs_fit:
+            from lookalike.core.seeds import as_seed
             from lookalike.features._clustering import one_thread
-            from lookalike.learners.triplets import as_seed
 
             with one_thread(), one_opencv_thread():
                 self._fit((self.prepare(image) for image in images), as_seed(random_state))

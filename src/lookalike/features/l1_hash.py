@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lookalike.core.seeds import RandomState, as_seed
 from lookalike.features._minhash_kernels import BLOCK, count_agreements, sample_block
-from lookalike.learners.triplets import RandomState, as_seed
 
 RANK_TOLERANCE = 1e-9
 """Directions with less than this share of the largest eigenvalue are no directions."""

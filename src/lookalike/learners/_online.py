@@ -17,10 +17,10 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from lookalike.core.seeds import as_seed
 from lookalike.learners._progress import Progress
 from lookalike.learners._steps import log_spaced_steps
 from lookalike.learners.base import Matrix, SimilarityLearner
-from lookalike.learners.triplets import as_seed
 
 Trace = Callable[[Any, int], "dict[str, float]"]
 """``trace(model, step)``: what it returns becomes columns of ``curve_``."""

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from lookalike.learners._query_kernels import _below, _pick, seed_row, uniform
+from lookalike.datasets.query_kernels import below, pick, seed_row, uniform
 
 DISCARDS = 1_000_000
 """Examples given up one after another before the sampler says that it finds no triplet."""
@@ -116,7 +116,7 @@ def _is_found(states: NDArray[np.uint64], share: float, tries: int) -> bool:
 def _draw_unlisted(states: NDArray[np.uint64], rows: Rows, members: NDArray[np.int32], query: Any) -> Any:
     """Draw uniformly from those of `members` whose relevance to the query is 0, of which there is one at least."""
     while True:
-        image = members[_below(states, 0, members.shape[0])]
+        image = members[below(states, 0, members.shape[0])]
         if image != query and _relevance_of(rows, query, image) == 0.0:
             return image
 
@@ -134,7 +134,7 @@ def _in_class_negative(
         share = rows.cumulative[end - 1] / rows.cumulative[rows.start[query + 1] - 1]
         if not _is_found(states, share, choice.tries):
             return -1
-        return rows.images[_pick(states, 0, rows.cumulative, start, end)]
+        return rows.images[pick(states, 0, rows.cumulative, start, end)]
     category = categories.of_image[query]
     first = categories.start[category]
     size = categories.start[category + 1] - first
@@ -145,7 +145,7 @@ def _in_class_negative(
     n_possible = end - start + unlisted
     if n_possible == 0 or not _is_found(states, n_possible / (size - 1), choice.tries):
         return -1
-    number = _below(states, 0, n_possible)
+    number = below(states, 0, n_possible)
     if number < end - start:
         return rows.images[start + number]
     return _draw_unlisted(states, rows, categories.members[first : first + size], query)
@@ -183,12 +183,12 @@ def draw_triplets(
         outside = uniform(states, 0) < choice.out_of_class
         found = False
         for _ in range(DISCARDS):
-            query: Any = np.int64(queries[_pick(states, 0, query_sums, 0, query_sums.shape[0])])
-            positive = _pick(states, 0, rows.cumulative, rows.start[query], rows.start[query + 1])
+            query: Any = np.int64(queries[pick(states, 0, query_sums, 0, query_sums.shape[0])])
+            positive = pick(states, 0, rows.cumulative, rows.start[query], rows.start[query + 1])
             if outside:
                 category = categories.of_image[query]
                 start, end = categories.start[category], categories.start[category + 1]
-                place = _below(states, 0, categories.members.shape[0] - (end - start))
+                place = below(states, 0, categories.members.shape[0] - (end - start))
                 negative: Any = categories.members[place + (end - start if place >= start else 0)]
             else:
                 negative = _in_class_negative(states, rows, categories, choice, query, positive)
@@ -328,7 +328,7 @@ def _out_of_buffer_negative(
     """Draw uniformly from the images of all other buffers; `buffer_start` are the running sums of their sizes."""
     n_categories = buffers.sizes.shape[0]
     size = buffers.sizes[category]
-    number = _below(states, 0, buffer_start[n_categories] - size)
+    number = below(states, 0, buffer_start[n_categories] - size)
     if number >= buffer_start[category]:
         number += size
     other = np.searchsorted(buffer_start, number, side="right") - 1
@@ -384,8 +384,8 @@ def draw_from_buffers(
             offered += 1
             if at + 1 == order.shape[0] or categories.of_image[order[at + 1]] != category:
                 finish(buffers, category)
-            category = _pick(states, 0, category_sums, 0, category_sums.shape[0])
-            query: Any = np.int64(buffers.members[category, _below(states, 0, buffers.sizes[category])])
+            category = pick(states, 0, category_sums, 0, category_sums.shape[0])
+            query: Any = np.int64(buffers.members[category, below(states, 0, buffers.sizes[category])])
             start, end = rows.start[query], rows.start[query + 1]
             total = _total_in_buffer(rows, buffers.place, start, end, choice)
             if total == 0.0:

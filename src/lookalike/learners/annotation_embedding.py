@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from lookalike.learners.triplets import RandomState, as_seed
+from lookalike.core.seeds import RandomState, as_seed
 
 LEARNED_ROWS = 10_000
 """Rows that an embedding is learned from at most: principal components and discriminants are settled by then."""

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
+from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners._online import Draw
 from lookalike.learners._passive_aggressive import PassiveAggressive
 from lookalike.learners._training_rows import TrainingRows
 from lookalike.learners.base import Matrix
-from lookalike.learners.triplets import RandomState, TripletSampler, as_seed
+from lookalike.learners.triplets import TripletSampler
 
 
 class AveragedOASIS(PassiveAggressive):

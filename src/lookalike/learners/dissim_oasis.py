@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.core.seeds import RandomState
 from lookalike.learners._passive_aggressive import TripletLearner
 from lookalike.learners._training_rows import TrainingRows
 from lookalike.learners.online_proj_oasis import warm_up as warm_up  # both step through one kernel
-from lookalike.learners.triplets import RandomState
 
 
 class DissimOASIS(TripletLearner):

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners._max_margin_kernels import dual_pass
-from lookalike.learners.triplets import RandomState, as_seed, check_triplets
+from lookalike.learners.triplets import check_triplets
 
 
 class Component(NamedTuple):

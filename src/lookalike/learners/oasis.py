@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core.seeds import RandomState
 from lookalike.learners._passive_aggressive import TripletLearner
 from lookalike.learners._projections import project_psd
 from lookalike.learners._training_rows import TrainingRows
-from lookalike.learners.triplets import RandomState
 
 
 class OASIS(TripletLearner):

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core.seeds import RandomState
 from lookalike.learners._passive_aggressive import TripletLearner
 from lookalike.learners._training_rows import TrainingRows
-from lookalike.learners.triplets import RandomState
 
 
 class OnlineProjOASIS(TripletLearner):

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.learners.triplets import RandomState, TripletSampler, as_seed
+from lookalike.core.seeds import RandomState, as_seed
+from lookalike.learners.triplets import TripletSampler
 
 
 class PairSampler:

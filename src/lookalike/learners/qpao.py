@@ -14,12 +14,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
+from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners._diagonal import DiagonalLearner
 from lookalike.learners._progress import Progress
 from lookalike.learners._qpao_blocks import BlockProgramme, Hinges
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.learners.triplet_products import warm_up as warm_up  # all that it has compiled
-from lookalike.learners.triplets import RandomState, TripletSampler, as_seed
+from lookalike.learners.triplets import TripletSampler
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.datasets.query_log import QueryLog, check_theta
-from lookalike.learners._query_kernels import (
+from lookalike.core.seeds import RandomState, as_seed
+from lookalike.datasets.query_kernels import (
     Incidence,
     Lists,
     Proposal,
@@ -22,7 +22,7 @@ from lookalike.learners._query_kernels import (
     upper_values,
     write_lists,
 )
-from lookalike.learners.triplets import RandomState, as_seed
+from lookalike.datasets.query_log import QueryLog, check_theta
 
 TRIES = 64
 """Rejections after which a positive or a negative is drawn from the written-out candidates instead."""

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import lookalike.learners._relevance_kernels as kernels
+from lookalike.core.seeds import RandomState, as_seed
+from lookalike.datasets.query_kernels import running_sums
 from lookalike.datasets.relevance import RelevanceData
-from lookalike.learners._query_kernels import running_sums
-from lookalike.learners.triplets import RandomState, as_seed
 
 State = dict[str, NDArray[Any]]
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.core.seeds import RandomState
 from lookalike.learners._diagonal_kernels import dual_averaging_steps, truncated
 from lookalike.learners._diagonal_online import Compact, OnlineDiagonalLearner
 from lookalike.learners.triplet_products import Products
-from lookalike.learners.triplets import RandomState
 
 
 class SOMLDA(OnlineDiagonalLearner):

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from lookalike.learners.triplets import TripletSampler, as_seed, check_triplets
+from lookalike.core.seeds import as_seed
+from lookalike.learners.triplets import TripletSampler, check_triplets
 
 
 @settings(deadline=None, max_examples=60)

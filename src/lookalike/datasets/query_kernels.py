@@ -282,12 +282,13 @@ def uniform(states: NDArray[np.uint64], i: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _below(states: NDArray[np.uint64], i: int, n: int) -> int:
+def below(states: NDArray[np.uint64], i: int, n: int) -> int:
+    """Return a whole number below n from one state."""
     return int(uniform(states, i) * n)  # below n for every n < 2**53
 
 
 @njit(cache=True, nogil=True)
-def _pick(states: NDArray[np.uint64], i: int, cumulative: NDArray[np.float64], start: int, end: int) -> int:
+def pick(states: NDArray[np.uint64], i: int, cumulative: NDArray[np.float64], start: int, end: int) -> int:
     """Return a place of the row [start, end) with probability proportional to what its running sum grows by there."""
     if end - start == 1:
         return start
@@ -316,10 +317,10 @@ def sample_pairs(
     weights = np.empty(n, dtype=np.float64)
     for row in range(n):
         seed_row(states, 0, key, row)
-        q = _pick(states, 0, pair_sums, 0, pair_sums.shape[0])
+        q = pick(states, 0, pair_sums, 0, pair_sums.shape[0])
         start, length = log.query_start[q], log.query_start[q + 1] - log.query_start[q]
-        a = _below(states, 0, length)
-        b = _below(states, 0, length - 1)
+        a = below(states, 0, length)
+        b = below(states, 0, length - 1)
         b += b >= a
         value, shared = relevance_of(log, np.int64(log.query_images[start + a]), np.int64(log.query_images[start + b]))
         values[row] = value
@@ -343,14 +344,14 @@ def _positive(
     rejections changes nothing but the time.
     """
     for _ in range(tries):
-        k = _pick(states, i, proposal.by_image, log.image_start[image], log.image_start[image + 1])
+        k = pick(states, i, proposal.by_image, log.image_start[image], log.image_start[image + 1])
         q = log.image_queries[k]
-        place = _pick(states, i, proposal.by_query, log.query_start[q], log.query_start[q + 1])
+        place = pick(states, i, proposal.by_query, log.query_start[q], log.query_start[q + 1])
         other = np.int64(log.query_images[place])
         if _is_positive(log, image, other, theta):
             return other
     images, values = relevant_to(log, image, theta)
-    return np.int64(images[_pick(states, i, np.cumsum(values), 0, values.shape[0])])
+    return np.int64(images[pick(states, i, np.cumsum(values), 0, values.shape[0])])
 
 
 @njit(cache=True, nogil=True)
@@ -358,11 +359,11 @@ def _irrelevant(states: NDArray[np.uint64], i: int, log: Incidence, image: Index
     """Draw uniformly from the other images that are not above `theta`, of which there is one at least."""
     n_images = log.image_start.shape[0] - 1
     for _ in range(tries):
-        other = _below(states, i, n_images)
+        other = below(states, i, n_images)
         if not (other == image or relevance_of(log, image, other)[0] > theta):
             return other
     excluded = np.sort(np.append(relevant_to(log, image, theta)[0], np.int32(image)))
-    place = _below(states, i, n_images - excluded.shape[0])
+    place = below(states, i, n_images - excluded.shape[0])
     for k in range(excluded.shape[0]):  # ascending: every excluded image at or below the place moves it up by one
         if excluded[k] <= place:
             place += 1
@@ -391,7 +392,7 @@ def _propose_block(
         begin[i], end[i] = log.image_start[image], log.image_start[image + 1]
     for i in range(n):
         if slot[i] < 0:
-            begin[i] = log.image_queries[_pick(states, i, proposal.by_image, begin[i], end[i])]
+            begin[i] = log.image_queries[pick(states, i, proposal.by_image, begin[i], end[i])]
     for i in range(n):
         if slot[i] < 0:
             q = begin[i]
@@ -399,7 +400,7 @@ def _propose_block(
         else:
             begin[i], end[i] = lists.start[slot[i]], lists.start[slot[i] + 1]
     for i in range(n):
-        begin[i] = _pick(states, i, proposal.by_query if slot[i] < 0 else lists.cumulative, begin[i], end[i])
+        begin[i] = pick(states, i, proposal.by_query if slot[i] < 0 else lists.cumulative, begin[i], end[i])
     for i in range(n):
         triplets[i, 1] = log.query_images[begin[i]] if slot[i] < 0 else lists.images[begin[i]]
 
@@ -429,8 +430,8 @@ def draw_triplets(
         block = triplets[row : row + BLOCK]
         for i in range(block.shape[0]):
             seed_row(states, i, key, first + row + i)
-            block[i, 0] = queries[_below(states, i, queries.shape[0])]
-            block[i, 2] = _below(states, i, n_images)
+            block[i, 0] = queries[below(states, i, queries.shape[0])]
+            block[i, 2] = below(states, i, n_images)
         _propose_block(states, log, proposal, lists, block, begin, end, slot)
         for i in range(block.shape[0]):
             image, positive, negative = np.int64(block[i, 0]), np.int64(block[i, 1]), np.int64(block[i, 2])
