@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MARKS = 9
 """About how many points of a curve carry a marker and an error bar; the line goes through all of them."""
 FEW = 14
-"""Up to this many points each has its marker."""
+"""Up to this many points each has its marker, where they do not crowd."""
 LEGEND_ROW = 0.16
 """Height of a row of the legend, in inches."""
 MARKER, CAP = 2.4, 3.0
@@ -110,12 +110,12 @@ def lettered(titles: Sequence[str]) -> list[str]:
 def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
     axis.set_title(panel.title, loc="left")
     _scale(axis, panel)
-    # lines that are no curves lie behind, thin ones too
-    for line in panel.lines:
-        _draw_line(axis, line)
     n = max(1, len(panel.series))
+    # thin ones lie behind
     for place, series in enumerate(sorted(panel.series, key=lambda one: not one.thin)):
         _draw_series(axis, panel, series, rows_of(frame, series), place / n)
+    for line in panel.lines:
+        _draw_line(axis, panel, line)
     for label in panel.labels:
         _draw_label(axis, label)
     _limits(axis, panel)
@@ -209,21 +209,22 @@ def _values(rows: pd.DataFrame, column: str) -> Floats:
 
 def _marked(x: Floats, form: Axis, shift: float) -> npt.NDArray[np.intp]:
     """Places of the points that carry a marker; those of several series stand beside, not upon, each other."""
-    if len(x) <= FEW:
+    # a start at 0 has no place on a logarithmic axis
+    along = np.log(np.maximum(x, x[x > 0].min(initial=1.0))) if form.scale == "log" else x
+    spacing = float(np.ptp(along)) / MARKS if len(x) > 1 else 0.0
+    if not spacing or (len(x) <= FEW and not (np.diff(along) < spacing / 3).any()):
         return np.arange(len(x))
-    along = np.log(x) if form.scale == "log" else x
-    spacing = (along[-1] - along[0]) / MARKS or 1.0
     targets = along[0] + spacing * (np.arange(MARKS + 1) + shift)
     targets[0] = along[0]
     return np.unique(np.abs(along[:, None] - targets).argmin(axis=0))
 
 
-def _draw_line(axis: Axes, line: Line) -> None:
-    """A level or an upright line, with its words at one end."""
+def _draw_line(axis: Axes, panel: Panel, line: Line) -> None:
+    """A level or an upright line, behind the curves, with its words at one end."""
     look: dict[str, Any] = {"color": line.look.colour, "linestyle": line.look.line, "linewidth": 1.0, "zorder": 1.5}
     name = line.name or None
     if line.upright:
-        axis.axvline(line.at, label=name, **look)
+        axis.axvline(float(placed(np.array(line.at), panel.x)), label=name, **look)
         return
     axis.axhline(line.at, label=name, **look)
     if line.label:
@@ -239,8 +240,8 @@ def _draw_label(axis: Axes, label: Label) -> None:
 
 
 def _limits(axis: Axes, panel: Panel) -> None:
-    axis.set_xlim(left=panel.x.low, right=panel.x.high)
-    axis.set_ylim(bottom=panel.y.low, top=panel.y.high)
+    for form, limit in ((panel.x, axis.set_xlim), (panel.y, axis.set_ylim)):
+        limit(*(None if end is None else float(placed(np.array(end), form)) for end in (form.low, form.high)))
     if panel.x.reversed:
         axis.invert_xaxis()
     if panel.y.reversed:

@@ -151,8 +151,9 @@ def _in_corner(axis: Axes, y: float, align: Any, text: str, colour: str) -> None
 
 
 def _say_beside(axis: Axes, text: str) -> None:
+    lines = [line for part in text.split("\n") for line in wrap(part, 16)]
     axis.annotate(
-        "\n".join(wrap(text, 16)), (0, 0.5), xycoords="axes fraction", xytext=(-6, 0), textcoords="offset points",
+        "\n".join(lines), (0, 0.5), xycoords="axes fraction", xytext=(-6, 0), textcoords="offset points",
         ha="right", va="center", fontsize=7, annotation_clip=False,
     )  # fmt: skip
 
