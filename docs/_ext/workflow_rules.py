@@ -12,8 +12,6 @@ from sphinx.util.docutils import SphinxDirective
 
 FOLDER = Path(__file__).resolve().parents[2] / "workflow" / "rules"
 SHOWN = ("input", "output", "conda", "threads", "resources", "script", "shell")
-NOT_SHOWN = {"code": "the modules behind a result, which every rule lists"}
-"""Names of inputs that are left out, with the reason."""
 
 
 class WorkflowRules(SphinxDirective):
@@ -46,7 +44,7 @@ class WorkflowRules(SphinxDirective):
         """A rule's comment, then its directives as a list of fields."""
         fields = nodes.field_list()
         for directive in SHOWN:
-            said = [(name, text) for name, text in rule.directives.get(directive, []) if name not in NOT_SHOWN]
+            said = rule.directives.get(directive, [])
             if not said:
                 continue
             body = nodes.bullet_list() if len(said) > 1 else nodes.paragraph()

@@ -1,4 +1,4 @@
-"""Rules against the scripts they run: the code they watch, and the environment they name."""
+"""Rules against the scripts they run: the environment that they name has what the script imports."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lookalike.core.fingerprint import code_dependencies
+from lookalike.core.fingerprint import imported_modules
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "src" / "lookalike"
 DISTRIBUTIONS = {
     "yaml": "pyyaml",
     "PIL": "pillow",
@@ -24,9 +23,6 @@ DISTRIBUTIONS = {
     "torch": "pytorch",
     "pywt": "pywavelets",
 }
-
-# these change how a job is reported or where its file lies, not what is in it
-PLUMBING = {"core/job_log.py", "core/files.py", "core/errors.py", "core/seeds.py"}
 
 
 def rules() -> list[tuple[str, str]]:
@@ -40,40 +36,14 @@ def rules() -> list[tuple[str, str]]:
     return found
 
 
-def package_modules(script: str) -> set[str]:
-    """Modules of the package that a script imports itself, relative to it."""
-    modules = set()
-    for node in ast.walk(ast.parse((ROOT / "workflow" / "scripts" / script).read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("lookalike"):
-            path = node.module.removeprefix("lookalike").strip(".").replace(".", "/")
-            modules |= {f"{path}.py"} if (PACKAGE / f"{path}.py").is_file() else set()
-    return modules
-
-
-# these put files together, or are run for what they find on the machine and not for what they compute
-NOT_COMPUTING = {"gather_runs.py", "gather_fits.py", "compile_kernels.py", "locate_images.py", "locate_landmarks.py"}
-COMPUTING = [(script, block) for script, block in rules() if script not in NOT_COMPUTING]
-
-
-@pytest.mark.parametrize(("script", "block"), COMPUTING, ids=[script for script, _ in COMPUTING])
-def test_a_rule_watches_the_code_that_its_script_calls(script: str, block: str) -> None:
-    named = re.findall(r'"([a-z_]+(?:/[a-z_]+)+\.py)"', block)
-    watched = {Path(file).relative_to(PACKAGE).as_posix() for module in named for file in code_dependencies(module)}
-    called = package_modules(script) - PLUMBING
-    assert called <= watched, f"{script} calls {sorted(called - watched)}, which its rule does not watch"
-
-
 @pytest.mark.parametrize(("script", "block"), rules(), ids=[script for script, _ in rules()])
 def test_a_rules_environment_holds_what_its_script_imports(script: str, block: str) -> None:
     environment = re.search(r'"\.\./\.\./envs/(\w+\.yaml)"', block)
     assert environment is not None, f"the rule of {script} names no environment"
     listed = yaml.safe_load((ROOT / "envs" / environment[1]).read_text())["dependencies"]
     installed = {entry.split(" ")[0] for entry in listed}
-    files = [ROOT / "workflow" / "scripts" / script]
-    for module in package_modules(script):
-        files += [Path(file) for file in code_dependencies(module)]
     needed = set()
-    for file in files:
+    for file in imported_modules(ROOT / "workflow" / "scripts" / script):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Import):
                 needed |= {alias.name.split(".")[0] for alias in node.names}

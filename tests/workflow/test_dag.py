@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,45 @@ def said_in_one_sentence(output: str, *words: str) -> None:
     lines = [line for line in output.splitlines() if all(word in line for word in words)]
     assert lines, output
     assert "Traceback" not in output, output
+
+
+TARGETS = ["all", "demo", "exhibits", "jmlr2010", "draft2009", "nips2009", "aaai2014", "cvpr2014"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_planning_says_the_plan_and_which_data_are_missing(project: Project, target: str) -> None:
+    planned = project.snakemake("--dry-run", target)
+    assert "Traceback" not in planned
+    assert "Exception" not in planned
+    lines = planned.splitlines()
+    said = lines[lines.index("Building DAG of jobs...") + 1 : lines.index("Job stats:")]
+    missing = [line.partition(": not run: put ")[0] for line in said]
+    assert set(missing) <= {"caltech256", "oxford5k", "triplets"}, said
+    assert len(set(missing)) == len(missing), said
+
+
+RECORDED = """
+include: "Snakefile"
+import atexit, json
+def say():
+    jobs = [(job.rule.name, dict(job.wildcards.items()), dict(job.params.items())) for job in workflow.dag.jobs]
+    Path("params.json").write_text(json.dumps(sorted(jobs, key=repr), default=lambda value: f"no plain {type(value)}"))
+atexit.register(say)
+"""
+
+
+def test_parameters_are_plain_and_the_same_under_every_hash_seed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project.folder / "recorded.smk").write_text(RECORDED)
+    recorded = []
+    for seed in "12":
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        project.snakemake("--dry-run", "demo", "all", "--snakefile", "recorded.smk", "--workflow-profile", "none")
+        recorded.append((project.folder / "params.json").read_text())
+    assert recorded[0] == recorded[1]
+    assert "no plain" not in recorded[0]
+    assert all("code" in params for _, wildcards, params in json.loads(recorded[0]) if wildcards)
 
 
 def test_the_papers_data_plan_well_under_a_thousand_jobs(project: Project) -> None:

@@ -130,7 +130,7 @@ def test_a_finished_study_does_nothing_again_and_an_edit_reruns_what_it_changes(
         file = studied.folder / "src/lookalike" / module
         original = file.read_bytes()
         try:
-            file.write_bytes(original + b"\n# edited\n")
+            file.write_bytes(original + b"\nEDITED = True\n")
             planned = studied.planned(FINEGRAINED)
         finally:
             file.write_bytes(original)

@@ -110,7 +110,7 @@ def test_an_edited_learner_reruns_what_it_changes(studied: Project) -> None:
     learner = studied.folder / "src/lookalike/learners/soml_da.py"
     original = learner.read_bytes()
     try:
-        learner.write_bytes(original + b"\n# edited\n")
+        learner.write_bytes(original + b"\nEDITED = True\n")
         planned = studied.planned(LANDMARK)
     finally:
         learner.write_bytes(original)

@@ -150,7 +150,7 @@ def test_an_edited_kernel_reruns_what_it_changes(finished: Project) -> None:
     original = kernel.read_bytes()
     times = kernel.stat()
     try:
-        kernel.write_bytes(original + b"\n# edited\n")
+        kernel.write_bytes(original + b"\nEDITED = True\n")
         planned = finished.planned(CATEGORY)
     finally:
         kernel.write_bytes(original)

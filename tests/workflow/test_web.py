@@ -94,7 +94,7 @@ def test_a_finished_study_does_nothing_again_and_an_edited_kernel_trains_anew(st
     kernel = studied.folder / "src/lookalike/learners/_look_ahead_kernels.py"
     original = kernel.read_bytes()
     try:
-        kernel.write_bytes(original + b"\n# edited\n")
+        kernel.write_bytes(original + b"\nEDITED = True\n")
         planned = studied.planned(WEB)
     finally:
         kernel.write_bytes(original)

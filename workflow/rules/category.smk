@@ -11,7 +11,6 @@ rule draw_splits:
         manifest=f"{RESULTS}/manifest.parquet",
         pool=f"{RESULTS}/codebook_pool.parquet",
         published=RESOURCES / "class-subsets.csv",
-        code=code("datasets/splits.py", "datasets/subsets.py"),
     output:
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
         dropped=f"{RESULTS}/splits/{{subset}}-dropped.csv",
@@ -38,8 +37,6 @@ for studied_dataset in CATEGORY:
             input:
                 counts=f"{FEATURES}/counts.npz",
                 splits=f"{RESULTS}/splits/{{subset}}.parquet",
-                kernels=lambda wildcards: compiled(learner_file(wildcards.method)),
-                code=lambda wildcards: code("studies/category/run_files.py", learner_file(wildcards.method)),
             output:
                 files_of_job(studied_dataset, job_size, RUN_FILES),
             log:
@@ -53,6 +50,7 @@ for studied_dataset in CATEGORY:
                 exclusive=1,
             params:
                 spec=method_spec,
+                learner=lambda wildcards: learner_code(wildcards.method),
                 folds=folds_of_job,
                 seed=SEED,
             script:
@@ -64,8 +62,6 @@ for studied_dataset in CATEGORY:
             input:
                 counts=f"{FEATURES}/counts.npz",
                 splits=f"{RESULTS}/splits/{{subset}}.parquet",
-                kernels=lambda wildcards: compiled(learner_file(wildcards.method)),
-                code=lambda wildcards: code("studies/category/traces.py", learner_file(wildcards.method)),
             output:
                 files_of_job(studied_dataset, job_size, ["curve.parquet"]),
             log:
@@ -79,6 +75,7 @@ for studied_dataset in CATEGORY:
                 exclusive=1,
             params:
                 spec=method_spec,
+                learner=lambda wildcards: learner_code(wildcards.method),
                 folds=folds_of_job,
                 seed=SEED,
             script:
@@ -140,7 +137,6 @@ rule gather_fits:
 rule compare_methods:
     input:
         ranks=lambda wildcards: own_runs(wildcards, "ranks.npz", timed=False),
-        code=code("ranking/comparison.py"),
     output:
         f"{RESULTS}/comparison.csv",
     log:
@@ -159,8 +155,6 @@ rule train_ranker:
     input:
         counts=f"{FEATURES}/counts.npz",
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
-        kernels=compiled("learners/oasis.py"),
-        code=code("studies/category/rankers.py"),
     output:
         temp(f"{RESULTS}/rankers/{{representation}}/{{subset}}/{{ranker}}.npz"),
     log:
@@ -182,7 +176,6 @@ rule average_rankers:
         counts=f"{FEATURES}/counts.npz",
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
         matrices=ranker_matrices,
-        code=code("studies/category/rankers.py"),
     output:
         f"{RESULTS}/rankers/{{representation}}/{{subset}}/curves.parquet",
     log:
@@ -201,8 +194,6 @@ rule bound_mistakes:
     input:
         counts=f"{FEATURES}/counts.npz",
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
-        kernels=compiled("learners/oasis.py"),
-        code=code("studies/category/loss_bound.py"),
     output:
         f"{RESULTS}/bounds/{{representation}}/{{subset}}.parquet",
     log:

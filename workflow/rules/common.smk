@@ -1,7 +1,6 @@
 """Shared by all other files: checked settings, where files are, and which code a result depends on."""
 
 import os
-import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -27,17 +26,17 @@ os.environ.update(
 )
 sys.path.insert(0, str(SOURCE.resolve()))
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table
+from lookalike.core.fingerprint import fingerprint
+from lookalike.core.seeds import integer_seed
 from lookalike.datasets import ground_truth, sources, subsets
 from lookalike.datasets.locate import listing_fingerprint, why_landmarks_not_obtainable, why_not_obtainable
 from lookalike.datasets.synthetic import SyntheticCategories
 from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
 from lookalike.datasets.synthetic_triplets import SyntheticTriplets
-from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import landmark_catalogue
-from lookalike.core.files import read_table
 from lookalike.learners.registry import learner_module
-from lookalike.core.seeds import integer_seed
-from lookalike.core.fingerprint import code_dependencies
 from lookalike.studies import settings
 
 try:
@@ -72,7 +71,6 @@ wildcard_constraints:
     learner="[a-z]+",
     system="[a-z0-9-]+",
     size="[0-9]+",
-    module="[a-z0-9_/]+",
 
 
 def one_of(names):
@@ -139,23 +137,11 @@ def method_spec(wildcards):
     return settings.method_spec(config, wildcards.dataset, wildcards.method, wildcards.get("representation"))
 
 
-def code(*modules):
-    """The files behind a result. The table of learners' names is left out: a new learner changes no old result."""
-    files = {file for module in modules for file in code_dependencies(module)}
-    return sorted(str(from_here(file)) for file in files if not file.endswith("learners/registry.py"))
+def learner_code(*methods):
+    """Fingerprint of the modules of some methods' learners, which a script finds by their names."""
+    return fingerprint(*(learner_module(config["methods"][method]["learner"]) for method in methods))
 
 
-def learner_file(method):
-    """The module that defines a method's learner, inside the package."""
-    return learner_module(config["methods"][method]["learner"])
-
-
-def compiled(module, itself=True):
-    """Markers of the compiled kernels that a module, or one that it imports, warms up; nothing if there are none."""
-    package = SOURCE / "lookalike"
-    return [
-        f"results/kernels/{Path(file).relative_to(package).with_suffix('')}.compiled"
-        for file in code(module)
-        if re.search(r"^def warm_up", Path(file).read_text(encoding="utf-8"), flags=re.MULTILINE)
-        if itself or Path(file) != package / module
-    ]
+def code_of(*modules):
+    """Function of a parameter: the fingerprint of a rule's script, or of modules that it finds by a name."""
+    return lambda wildcards: fingerprint(*modules)

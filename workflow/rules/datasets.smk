@@ -6,8 +6,6 @@ status and reason for every file, and codebook_pool.parquet, the images that pal
 
 
 rule draw_images:
-    input:
-        code=code("datasets/synthetic.py"),
     output:
         f"{RESULTS}/drawn/{{shard}}.json",
     log:
@@ -58,7 +56,6 @@ rule locate_images:
 rule scan_images:
     input:
         images=f"{RESULTS}/images.json",
-        code=code("datasets/scan.py"),
     output:
         manifest=f"{RESULTS}/manifest.parquet",
         listing=f"{RESULTS}/listing.txt",
@@ -79,7 +76,6 @@ rule scan_images:
 rule draw_codebook_pool:
     input:
         manifest=f"{RESULTS}/manifest.parquet",
-        code=code("datasets/pool.py"),
     output:
         f"{RESULTS}/codebook_pool.parquet",
     log:

@@ -52,6 +52,7 @@ for room in rooms.PORTED:
                 "../../envs/exhibits.yaml"
             params:
                 room=room,
+                study=code_of(f"studies/{room}/exhibits.py", f"studies/{room}/study.py"),
                 folder=f"results/{drawn_dataset}/exhibits",
                 exhibits=[exhibit.id for exhibit in drawn],
                 settings=drawing_settings(room, drawn_dataset),

@@ -9,21 +9,19 @@ report: "../report/workflow.rst"
 
 
 wildcard_constraints:
-    paper="[a-z0-9-]+",
-    table="|".join(sorted({Path(table).name for table in TABLES})),
-    figure="|".join(sorted({Path(figure).name for figure in FIGURES})),
-    picture="|".join(Path(picture).name for picture in PICTURES),
+    table="|".join(TABLES),
+    figure="|".join(FIGURES),
+    picture="|".join(PICTURES),
 
 
 rule draw_table:
     input:
         unpack(numbers_of_exhibit),
         reference=RESOURCES / "reference-values.csv",
-        code=code("exhibits/write.py", "exhibits/context.py", "exhibits/facts.py"),
     output:
-        in_report("category", multiext(f"{EXHIBITS}/{{paper}}/{{table}}", *TABLE_FILES)),
+        in_report("category", multiext(f"{EXHIBITS}/{{table}}", *TABLE_FILES)),
     log:
-        f"{LOGS}/exhibits/{{paper}}/{{table}}.log",
+        f"{LOGS}/exhibits/{{table}}.log",
     wildcard_constraints:
         dataset=one_of(CATEGORY),
     conda:
@@ -38,11 +36,10 @@ rule draw_figure:
     input:
         unpack(numbers_of_exhibit),
         reference=RESOURCES / "reference-values.csv",
-        code=code("exhibits/write.py", "exhibits/context.py", "exhibits/facts.py"),
     output:
-        in_report("category", multiext(f"{EXHIBITS}/{{paper}}/{{figure}}", *FIGURE_FILES)),
+        in_report("category", multiext(f"{EXHIBITS}/{{figure}}", *FIGURE_FILES)),
     log:
-        f"{LOGS}/exhibits/{{paper}}/{{figure}}.log",
+        f"{LOGS}/exhibits/{{figure}}.log",
     wildcard_constraints:
         dataset=one_of(CATEGORY),
     conda:
@@ -63,11 +60,10 @@ rule draw_picture:
         blocks=lambda wildcards: [
             f"{study_descriptor(wildcards)}/blocks-{shard}.npz" for shard in shards(wildcards.dataset)
         ],
-        code=code("exhibits/representation.py"),
     output:
-        in_report("category", multiext(f"{EXHIBITS}/{{paper}}/{{picture}}", *PICTURE_FILES)),
+        in_report("category", multiext(f"{EXHIBITS}/{{picture}}", *PICTURE_FILES)),
     log:
-        f"{LOGS}/exhibits/{{paper}}/{{picture}}.log",
+        f"{LOGS}/exhibits/{{picture}}.log",
     wildcard_constraints:
         dataset=one_of(CATEGORY),
     conda:
@@ -91,7 +87,6 @@ rule list_exhibits:
             for subset in CATEGORY[wildcards.dataset]["subsets"]
             if not not_run(wildcards.dataset)
         ],
-        code=code("exhibits/write.py", "exhibits/context.py"),
     output:
         index=f"{EXHIBITS}/index.md",
         headline=f"{EXHIBITS}/headline.txt",

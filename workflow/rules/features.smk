@@ -5,27 +5,11 @@ histograms in shards; per representation, the codebook and the raw term counts, 
 """
 
 
-# kernels that a module builds upon come first, so that no two jobs compile the same ones
-rule compile_kernels:
-    input:
-        kernels=lambda wildcards: compiled(f"{wildcards.module}.py", itself=False),
-        code=lambda wildcards: code(f"{wildcards.module}.py"),
-    output:
-        touch("results/kernels/{module}.compiled"),
-    log:
-        "logs/compile_kernels/{module}.log",
-    conda:
-        "../../envs/learning.yaml"
-    script:
-        "../scripts/compile_kernels.py"
-
-
 rule learn_palette:
     input:
         images=f"{RESULTS}/images.json",
         manifest=f"{RESULTS}/manifest.parquet",
         pool=f"{RESULTS}/codebook_pool.parquet",
-        code=code("features/palette.py"),
     output:
         f"{DESCRIPTOR}/palette.npy",
     log:
@@ -44,8 +28,6 @@ rule describe_blocks:
         images=f"{RESULTS}/images.json",
         manifest=f"{RESULTS}/manifest.parquet",
         palette=f"{DESCRIPTOR}/palette.npy",
-        kernels=compiled("features/codebook.py"),
-        code=code("features/descriptors.py"),
     output:
         f"{DESCRIPTOR}/blocks-{{shard}}.npz",
     log:
@@ -62,7 +44,6 @@ rule learn_codebook:
     input:
         pool=f"{RESULTS}/codebook_pool.parquet",
         blocks=block_shards,
-        code=code("features/codebook.py"),
     output:
         f"{FEATURES}/codebook.npy",
     log:
@@ -83,7 +64,6 @@ rule count_visterms:
         manifest=f"{RESULTS}/manifest.parquet",
         codebook=f"{FEATURES}/codebook.npy",
         blocks=block_shards,
-        code=code("features/codebook.py"),
     output:
         f"{FEATURES}/counts.npz",
     log:

@@ -8,8 +8,6 @@ timing.parquet are gathered by the rules of category.smk.
 
 
 rule draw_triplet_images:
-    input:
-        code=code("datasets/synthetic_triplets.py"),
     output:
         f"{RESULTS}/drawn/{{shard}}.json",
     log:
@@ -30,12 +28,6 @@ rule draw_triplet_images:
 rule read_triplets:
     input:
         drawn=drawn_triplet_shards,
-        code=code(
-            "datasets/rated_triplets.py",
-            "datasets/class_triplets.py",
-            "datasets/locate.py",
-            "ranking/triplet_metrics.py",
-        ),
     output:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",
@@ -65,10 +57,6 @@ rule describe_images:
         manifest=f"{RESULTS}/manifest.parquet",
         pairs=f"{RESULTS}/pairs.parquet",
         listing=f"{RESULTS}/listing.txt",
-        kernels=compiled("ranking/distances.py"),
-        code=lambda wildcards: code(
-            "studies/finegrained/description.py", "studies/finegrained/files.py", describer_file(wildcards.system)
-        ),
     output:
         [f"{SYSTEM}/{file}" for file in ("vectors.npy", "distances.npy", "fit.json")],
     log:
@@ -80,6 +68,7 @@ rule describe_images:
         "../../envs/images.yaml"
     params:
         settings=lambda wildcards: FINEGRAINED[wildcards.dataset]["features"].get(wildcards.system, {}),
+        describer=describer_code,
         folder=lambda wildcards: triplets_folder(wildcards.dataset),
         seed=SEED,
     script:
@@ -91,8 +80,6 @@ rule learn_golden:
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
         vectors=described_systems,
-        kernels=compiled("learners/golden_feature.py") + compiled("learners/relevance_triplets.py"),
-        code=code("studies/finegrained/systems.py", "studies/finegrained/files.py"),
     output:
         distances=f"{RESULTS}/systems/golden-features/distances.npy",
         fit=f"{RESULTS}/systems/golden-features/fit.json",
@@ -116,8 +103,6 @@ rule learn_l1hashkpca:
         pairs=f"{RESULTS}/pairs.parquet",
         golden=f"{RESULTS}/systems/golden-features/fit.json",
         vectors=described_systems,
-        kernels=compiled("features/l1_hash.py") + compiled("ranking/distances.py"),
-        code=code("studies/finegrained/systems.py", "studies/finegrained/files.py"),
     output:
         [f"{RESULTS}/systems/l1hashkpca/{file}" for file in ("vectors.npy", "distances.npy", "fit.json")],
     log:
@@ -139,8 +124,6 @@ rule learn_oasis_on_vectors:
         pairs=f"{RESULTS}/pairs.parquet",
         vectors=lambda wildcards: f"{RESULTS}/systems/{ON_VECTORS[wildcards.system]}/vectors.npy",
         network=network_below,
-        kernels=compiled("learners/oasis.py") + compiled("learners/relevance_triplets.py"),
-        code=code("studies/finegrained/systems.py", "studies/finegrained/files.py"),
     output:
         [f"{SYSTEM}/{file}" for file in ("distances.npy", "fit.json")],
     log:
@@ -162,7 +145,6 @@ rule read_pixels:
     input:
         manifest=f"{RESULTS}/manifest.parquet",
         listing=f"{RESULTS}/listing.txt",
-        code=code("deep/runs.py"),
     output:
         f"{RESULTS}/pixels.npy",
     log:
@@ -185,8 +167,6 @@ rule pretrain_network:
         pixels=f"{RESULTS}/pixels.npy",
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
-        kernels=compiled("learners/relevance_triplets.py") + compiled("ranking/distances.py"),
-        code=code("deep/runs.py"),
     output:
         [f"{RESULTS}/systems/convnet/{file}" for file in NETWORK_FILES],
     log:
@@ -218,8 +198,6 @@ for studied_dataset in FINEGRAINED:
                 pretrained=f"{RESULTS}/systems/convnet/model.npz",
                 relevance=f"{RESULTS}/relevance.npz",
                 pairs=f"{RESULTS}/pairs.parquet",
-                kernels=compiled("learners/relevance_triplets.py") + compiled("ranking/distances.py"),
-                code=code("deep/runs.py"),
             output:
                 (
                     [f"{SYSTEM}/{file}" for file in NETWORK_FILES]
@@ -254,8 +232,6 @@ rule train_linear_embedding:
         parts=[f"{RESULTS}/systems/{part}/vectors.npy" for part in ("single-scale-ranking", "l1hashkpca")],
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
-        kernels=compiled("learners/relevance_triplets.py") + compiled("ranking/distances.py"),
-        code=code("deep/runs.py"),
     output:
         [
             f"{RESULTS}/systems/{EMBEDDED}/{file}"
@@ -283,7 +259,6 @@ rule score_triplets:
         triplets=f"{RESULTS}/triplets.parquet",
         pairs=f"{RESULTS}/pairs.parquet",
         distances=of_systems("distances.npy"),
-        code=code("ranking/triplet_metrics.py"),
     output:
         outcomes=f"{RESULTS}/outcomes.parquet",
         intervals=f"{RESULTS}/intervals.parquet",
@@ -323,7 +298,6 @@ rule draw_triplet_exhibits:
         unpack(triplet_numbers),
         reference=RESOURCES / "reference-values.csv",
         claims=RESOURCES / "triplet-claims.csv",
-        code=code("exhibits/triplet_catalogue.py", "exhibits/triplet_context.py"),
     output:
         in_report(
             "finegrained",
@@ -359,7 +333,6 @@ rule draw_triplet_exhibits:
 rule draw_triplet_pictures:
     input:
         unpack(picture_inputs),
-        code=code("exhibits/triplet_pictures.py", "exhibits/triplet_catalogue.py", "exhibits/triplet_context.py"),
     output:
         in_report(
             "finegrained",
@@ -390,7 +363,6 @@ rule list_triplet_exhibits:
         unpack(triplet_numbers),
         exhibits=lambda wildcards: exhibit_files(wildcards.dataset),
         metrics=if_run(f"{RESULTS}/metrics.parquet"),
-        code=code("exhibits/write.py", "exhibits/triplet_catalogue.py", "exhibits/triplet_context.py"),
     output:
         index=f"{EXHIBITS}/index.md",
         headline=f"{EXHIBITS}/headline.txt",

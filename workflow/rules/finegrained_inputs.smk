@@ -136,7 +136,9 @@ def chosen_percent(dataset):
 
 def asked_contrasts(wildcards):
     """Pairs of systems that the paper's claims are about."""
-    return contrast_pairs(triplet_systems(wildcards.dataset), chosen_percent(wildcards.dataset))
+    return [
+        list(pair) for pair in contrast_pairs(triplet_systems(wildcards.dataset), chosen_percent(wildcards.dataset))
+    ]
 
 
 def triplet_runs(dataset, file):
@@ -224,10 +226,10 @@ def triplet_context_of(wildcards):
     }
 
 
-def describer_file(system):
-    """The module that describes images for a hand-crafted baseline, inside the package."""
-    described_by = DESCRIBERS[system].partition(":")[0]
-    return str(Path(*described_by.split(".")[1:]).with_suffix(".py"))
+def describer_code(wildcards):
+    """Fingerprint of the module that describes images for a hand-crafted baseline, which is found by its name."""
+    described_by = DESCRIBERS[wildcards.system].partition(":")[0]
+    return fingerprint(Path(*described_by.split(".")[1:]).with_suffix(".py"))
 
 
 def picture_inputs(wildcards):

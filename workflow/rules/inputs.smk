@@ -304,7 +304,7 @@ def available_numbers(dataset):
 
 def numbers_of_exhibit(wildcards):
     """Input files of an exhibit by the name of what they hold."""
-    name = f"{wildcards.paper}/{wildcards.get('table') or wildcards.get('figure')}"
+    name = wildcards.get("table") or wildcards.figure
     available = available_numbers(wildcards.dataset)
     files = {need: NUMBER_FILES[need] for need in (TABLES | FIGURES)[name] if need in available}
     return files | ({"claims": RESOURCES / "claims.csv"} if name == "learning/claims" else {})

@@ -8,8 +8,6 @@ timing.parquet by the rules of category.smk that gather them.
 
 
 rule draw_landmarks:
-    input:
-        code=code("datasets/synthetic_landmarks.py"),
     output:
         f"{RESULTS}/drawn/{{shard}}.json",
     log:
@@ -56,7 +54,6 @@ rule locate_landmarks:
 rule scan_landmarks:
     input:
         images=f"{RESULTS}/images.json",
-        code=code("datasets/scan.py"),
     output:
         manifest=f"{RESULTS}/manifest.parquet",
         listing=f"{RESULTS}/path_listing.txt",
@@ -78,7 +75,6 @@ rule read_ground_truth:
     input:
         images=f"{RESULTS}/images.json",
         manifest=f"{RESULTS}/manifest.parquet",
-        code=code("datasets/ground_truth.py"),
     output:
         queries=f"{RESULTS}/queries.parquet",
         relevance=f"{RESULTS}/relevance.parquet",
@@ -97,7 +93,6 @@ rule extract_keypoints:
     input:
         images=f"{RESULTS}/images.json",
         manifest=f"{RESULTS}/manifest.parquet",
-        code=code("features/keypoints.py"),
     output:
         f"{RESULTS}/keypoints/{{keypoints}}/keypoints-{{shard}}.npz",
     log:
@@ -115,7 +110,6 @@ rule extract_keypoints:
 rule train_words:
     input:
         keypoints=keypoint_shards,
-        code=code("features/approximate_kmeans.py"),
     output:
         f"{FEATURES}/codebook.npy",
     log:
@@ -135,7 +129,6 @@ rule assign_words:
     input:
         keypoints=keypoint_shard,
         codebook=f"{FEATURES}/codebook.npy",
-        code=code("features/words.py"),
     output:
         f"{FEATURES}/words-{{shard}}.npz",
     log:
@@ -154,7 +147,6 @@ rule read_published_words:
     input:
         images=f"{RESULTS}/images.json",
         manifest=f"{RESULTS}/manifest.parquet",
-        code=code("features/published_words.py"),
     output:
         f"{FEATURES}/words-{{shard}}.npz",
     log:
@@ -175,7 +167,6 @@ rule count_words:
         manifest=f"{RESULTS}/manifest.parquet",
         queries=f"{RESULTS}/queries.parquet",
         words=word_shards,
-        code=code("features/words.py"),
     output:
         counts=f"{FEATURES}/counts.npz",
         query_counts=f"{FEATURES}/query_counts.npz",
@@ -196,7 +187,6 @@ rule draw_learning_images:
         queries=f"{RESULTS}/queries.parquet",
         relevance=f"{RESULTS}/relevance.parquet",
         manifest=f"{RESULTS}/manifest.parquet",
-        code=code("studies/landmark/protocol.py"),
     output:
         f"{RESULTS}/learning_images.parquet",
     log:
@@ -226,8 +216,6 @@ for studied_dataset in LANDMARK:
                 relevance=f"{RESULTS}/relevance.parquet",
                 manifest=f"{RESULTS}/manifest.parquet",
                 learning_images=f"{RESULTS}/learning_images.parquet",
-                kernels=lambda wildcards: compiled(learner_file(wildcards.method)),
-                code=lambda wildcards: code("studies/landmark/files.py", learner_file(wildcards.method)),
             output:
                 landmark_run_files(
                     studied_dataset,
@@ -247,6 +235,7 @@ for studied_dataset in LANDMARK:
                 exclusive=1,
             params:
                 spec=method_spec,
+                learner=lambda wildcards: learner_code(wildcards.method),
                 landmarks=landmarks_of_job,
                 seed=SEED,
             script:
@@ -261,8 +250,6 @@ rule sweep_lambdas:
         relevance=f"{RESULTS}/relevance.parquet",
         manifest=f"{RESULTS}/manifest.parquet",
         learning_images=f"{RESULTS}/learning_images.parquet",
-        kernels=lambda wildcards: compiled_of(sweep_specs(wildcards)),
-        code=code("studies/landmark/lambda_sweep.py", "learners/soml_tg.py", "learners/soml_da.py"),
     output:
         f"{RESULTS}/lambda_sweep.parquet",
     log:
@@ -274,17 +261,13 @@ rule sweep_lambdas:
         landmarks=lambda wildcards: landmarks_of(wildcards.dataset),
         sweep=lambda wildcards: LANDMARK[wildcards.dataset]["sweep"],
         specs=sweep_specs,
+        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset]["sweep"]["methods"]),
         seed=SEED,
     script:
         "../scripts/sweep_lambdas.py"
 
 
 rule time_dimensions:
-    input:
-        kernels=lambda wildcards: compiled_of(LANDMARK[wildcards.dataset]["dimensions"]["methods"]),
-        code=lambda wildcards: code(
-            "studies/landmark/dimensions.py", *map(learner_file, LANDMARK[wildcards.dataset]["dimensions"]["methods"])
-        ),
     output:
         f"{RESULTS}/dimensions.parquet",
     log:
@@ -297,6 +280,7 @@ rule time_dimensions:
         settings=lambda wildcards: LANDMARK[wildcards.dataset]["dimensions"],
         learning=lambda wildcards: LANDMARK[wildcards.dataset]["learning"],
         specs=timed_specs,
+        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset]["dimensions"]["methods"]),
         seed=SEED,
     script:
         "../scripts/time_dimensions.py"
@@ -311,7 +295,6 @@ for studied_dataset in LANDMARK:
             unpack(table_numbers),
             claims=RESOURCES / "landmark-claims.csv",
             reference=RESOURCES / "reference-values.csv",
-            code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "studies/landmark/files.py"),
         output:
             in_report(
                 "landmark",
@@ -340,7 +323,6 @@ for studied_dataset in LANDMARK:
         input:
             unpack(figure_numbers),
             reference=RESOURCES / "reference-values.csv",
-            code=code("exhibits/landmark_catalogue.py", "exhibits/landmark_context.py", "studies/landmark/files.py"),
         output:
             in_report(
                 "landmark",
@@ -370,7 +352,6 @@ rule list_landmark_exhibits:
         exhibits=lambda wildcards: exhibit_files(wildcards.dataset),
         metrics=if_run(f"{RESULTS}/metrics.parquet"),
         fits=if_run(f"{RESULTS}/timing.parquet"),
-        code=code("exhibits/write.py", "exhibits/landmark_catalogue.py", "exhibits/landmark_context.py"),
     output:
         index=f"{EXHIBITS}/index.md",
         headline=f"{EXHIBITS}/headline.txt",

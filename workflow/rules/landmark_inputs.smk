@@ -167,11 +167,6 @@ def own_codebook_files(name):
     )
 
 
-def compiled_of(methods):
-    """Markers of the compiled kernels of some methods' learners."""
-    return sorted({marker for method in methods for marker in compiled(learner_file(method))})
-
-
 def landmark_tables(dataset):
     """The tables of a landmark study, which depend on how many codebooks it has."""
     return landmark_catalogue.landmark_tables(len(LANDMARK[dataset]["codebooks"]))

@@ -11,7 +11,6 @@ rule draw_rating_plan:
         images=f"{RESULTS}/images.json",
         manifest=f"{RESULTS}/manifest.parquet",
         ranks=rated_ranks,
-        code=code("studies/human/plan.py", "studies/human/collect.py"),
     output:
         # kept where the job refuses to replace a plan that raters have answered
         update(f"{RATINGS}/plan.csv"),
@@ -33,7 +32,6 @@ rule write_rating_page:
     input:
         plan=f"{RATINGS}/plan.csv",
         images=f"{RESULTS}/images.json",
-        code=code("studies/human/page.py"),
         template=SOURCE / "lookalike" / "studies" / "human" / "page.html",
     output:
         f"{RATINGS}/page.html",
@@ -52,7 +50,6 @@ rule collect_ratings:
         plan=f"{RATINGS}/plan.csv",
         manifest=f"{RESULTS}/manifest.parquet",
         raters=raters_files,
-        code=code("studies/human/collect.py", "studies/human/panel.py"),
     output:
         f"{RATINGS}/ratings.parquet",
     log:
@@ -68,15 +65,9 @@ rule collect_ratings:
         "../scripts/collect_ratings.py"
 
 
-# named whole, because other papers number other exhibits alike: these come before the rules of exhibits.smk
-ruleorder: draw_gallery > draw_table
-ruleorder: draw_rating_figure > draw_figure
-
-
 rule draw_gallery:
     input:
         unpack(rated_images),
-        code=code("exhibits/galleries.py", "exhibits/context.py"),
     output:
         in_report("ratings", multiext(f"{EXHIBITS}/{{gallery}}", *PICTURE_FILES, ".csv")),
     log:
@@ -97,7 +88,6 @@ rule draw_rating_table:
     input:
         ratings=if_run(f"{RATINGS}/ratings.parquet"),
         reference=RESOURCES / "reference-values.csv",
-        code=code("exhibits/rating_catalogue.py", "exhibits/context.py"),
     output:
         in_report("ratings", multiext(f"{EXHIBITS}/{{rated}}", *TABLE_FILES)),
     log:
@@ -118,7 +108,6 @@ rule draw_rating_figure:
     input:
         ratings=if_run(f"{RATINGS}/ratings.parquet"),
         reference=RESOURCES / "reference-values.csv",
-        code=code("exhibits/rating_catalogue.py", "exhibits/context.py"),
     output:
         in_report("ratings", multiext(f"{EXHIBITS}/{{rated}}", *FIGURE_FILES)),
     log:

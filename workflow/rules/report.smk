@@ -9,7 +9,6 @@ of which index.html is the first page.
 rule report_html:
     input:
         exhibits=lambda wildcards: exhibits_of(asked_for()),
-        code=code("report/site.py"),
         files=sorted(str(path) for path in [*REPORT_FILES.glob("templates/*"), *REPORT_FILES.glob("static/*")]),
     output:
         expand(f"{REPORT}/{{page}}.html", page=PAGES),
@@ -28,7 +27,6 @@ rule report_html:
 rule readme_parts:
     input:
         exhibits=lambda wildcards: exhibits_of(studied(synthetic=True)),
-        code=code("report/readme.py", "report/gallery.py", "report/results.py", "report/provenance.py"),
     output:
         numbers="results/readme/numbers.md",
         picture="results/readme/picture.webp",

@@ -7,8 +7,6 @@ validation.npz, rankers/, model.npz, precision.parquet, approximate.parquet, run
 
 
 rule simulate_log:
-    input:
-        code=code("datasets/web_simulation.py"),
     output:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
@@ -26,8 +24,6 @@ rule simulate_log:
 
 
 rule simulate_visterms:
-    input:
-        code=code("datasets/web_simulation.py"),
     output:
         directory(f"{RESULTS}/visterms/shard-{{shard}}"),
     log:
@@ -49,7 +45,6 @@ rule measure_marginals:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
         visterms=visterm_shards,
-        code=code("datasets/web_marginals.py"),
     output:
         histograms=f"{RESULTS}/marginals.parquet",
         counts=f"{RESULTS}/marginals.csv",
@@ -71,7 +66,6 @@ rule prepare_training:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
         visterms=visterm_shards,
-        code=code("studies/web/runs.py"),
     output:
         rows=directory(f"{RESULTS}/training"),
         validation=f"{RESULTS}/validation.npz",
@@ -96,8 +90,6 @@ rule train_on_log:
         log=f"{RESULTS}/log.npz",
         rows=f"{RESULTS}/training",
         validation=f"{RESULTS}/validation.npz",
-        kernels=compiled("learners/large_scale.py") + compiled("learners/query_triplets.py"),
-        code=code("studies/web/runs.py"),
     output:
         [f"{RANKER}/{file}" for file in RANKER_FILES],
     log:
@@ -121,7 +113,6 @@ rule average_web_rankers:
     input:
         matrices=of_rankers("W.npy"),
         fits=of_rankers("fit.json"),
-        code=code("studies/web/runs.py"),
     output:
         model=f"{RESULTS}/model.npz",
         sidecar=f"{RESULTS}/model.json",
@@ -144,8 +135,6 @@ rule score_web_retrieval:
         visterms=visterm_shards,
         rows=f"{RESULTS}/training",
         matrices=of_rankers("W.npy"),
-        kernels=compiled("ranking/exact_search.py"),
-        code=code("studies/web/runs.py"),
     output:
         precision=f"{RESULTS}/precision.parquet",
         metrics=f"{RESULTS}/web_metrics.parquet",
@@ -170,7 +159,6 @@ rule compare_indices:
         visterms=visterm_shards,
         rows=f"{RESULTS}/training",
         matrices=of_rankers("W.npy"),
-        code=code("studies/web/runs.py", "ranking/approximate_search.py"),
     output:
         f"{RESULTS}/approximate.parquet",
     log:
@@ -190,11 +178,6 @@ rule compare_indices:
 
 
 rule time_size:
-    input:
-        kernels=lambda wildcards: compiled(
-            "learners/lmnn.py" if wildcards.learner == "lmnn" else "learners/large_scale.py"
-        ),
-        code=code("studies/web/runtime.py"),
     output:
         f"{RESULTS}/runtime/{{learner}}-{{size}}.parquet",
     log:
@@ -220,7 +203,6 @@ rule gather_runtimes:
         runs=timed_runs,
         fits=of_rankers("fit.json"),
         curves=of_rankers("curve.parquet"),
-        code=code("studies/web/runs.py", "studies/web/runtime.py"),
     output:
         f"{RESULTS}/runtime.parquet",
     log:
@@ -257,7 +239,6 @@ for studied_dataset in WEB:
             input:
                 unpack(web_numbers(drawn)),
                 reference=RESOURCES / "reference-values.csv",
-                code=code("exhibits/web_catalogue.py", "exhibits/web_context.py"),
             output:
                 in_report(
                     "web",
@@ -283,7 +264,6 @@ rule list_web_exhibits:
         **{name: WEB_NUMBER_FILES[name] for name in ("precision", "fits", "counts")},
         exhibits=lambda wildcards: exhibit_files(wildcards.dataset),
         metrics=f"{RESULTS}/metrics.parquet",
-        code=code("exhibits/write.py", "exhibits/web_catalogue.py", "exhibits/web_context.py"),
     output:
         index=f"{EXHIBITS}/index.md",
         headline=f"{EXHIBITS}/headline.txt",

@@ -20,7 +20,7 @@ with logged(snakemake):
     manifest = tables.pop("manifest")
     facts = None if manifest is None else study_facts(manifest, tables["fits"], context)
     write_exhibit(
-        snakemake.wildcards.paper,
+        Path(snakemake.output[0]).parent.name,
         Path(snakemake.output[0]).stem,
         numbers=Numbers(**tables, facts=facts),
         context=context,

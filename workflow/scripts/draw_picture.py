@@ -27,4 +27,5 @@ with logged(snakemake):
             *map(str, snakemake.input.blocks),
         ],
     )
-    write_picture(snakemake.wildcards.picture, material, Path(snakemake.output[0]).parent, snakemake.wildcards.paper)
+    paper, picture = snakemake.wildcards.picture.split("/")
+    write_picture(picture, material, Path(snakemake.output[0]).parent, paper)

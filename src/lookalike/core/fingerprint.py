@@ -1,84 +1,135 @@
-"""Which source files a result depends on, so that editing one reruns exactly the rules whose results it can change.
+"""Which code a result depends on, as a short hash: the workflow gives it to every job as a parameter.
 
-Snakemake watches a rule's script, not the package behind it. A rule therefore lists `code_dependencies` of the module
-that defines its result among its inputs.
+Snakemake compares parameters and runs a job again where one has changed. A hash of syntax trees leaves out what no
+result can depend on: comments, docstrings, and the layout of lines.
 """
 
 from __future__ import annotations
 
 import ast
+import gc
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 from lookalike.core.errors import LookalikeError
 
-PACKAGE = "lookalike"
+PACKAGE = Path(__file__).parents[1]
+
+LEFT_OUT = {"learners/registry.py", "core/job_log.py"}
+"""Modules that change no result: the table of the learners' names, which are hashed where a rule names them, so that a
+new one changes no old hash; and the log of a job."""
 
 
-def code_dependencies(module: str, root: Path | None = None) -> list[str]:
-    """Return the files of a module and of every package module that it imports, transitively.
+def fingerprint(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> str:
+    """Hash some modules and every module of the package that they import, at any depth and inside functions too.
 
-    Imports are read from the source (also those inside functions), nothing is executed.
+    Imports are read from the source and nothing is executed. Those under ``TYPE_CHECKING`` do not count, neither do
+    the ``__init__`` files of packages, through which no module imports another.
 
     Parameters
     ----------
-    module : str
-        Path of the module inside the package, such as ``"learners/oasis.py"``.
-    root : Path, optional
+    *modules : path-like
+        Paths inside the package, such as ``"learners/oasis.py"``, or a script's absolute path.
+    package : Path, optional
         Folder of the package; the one that runs by default.
 
     Returns
     -------
-    list of str
-        Absolute paths, sorted.
+    str
+        16 hexadecimal digits.
 
     Raises
     ------
     LookalikeError
-        When the package has no such module.
+        When there is no such module.
     """
-    root = root or Path(__file__).parents[1]
-    start = root / module
-    if not start.is_file():
-        raise LookalikeError(f"the package has no module {module!r}; a rule names it as the code behind its result")
+    hashes = sorted(_parsed(path, package, _version(path))[0] for path in imported_modules(*modules, package=package))
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
+
+
+def imported_modules(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> set[Path]:
+    """Files of some modules and of every module that they import; parameters and errors as of `fingerprint`."""
     found: set[Path] = set()
-    waiting = [start]
+    waiting = [package / module for module in modules]
+    for path in waiting:
+        if not path.is_file():
+            raise LookalikeError(f"there is no module {path}; a rule names it as the code behind its result")
     while waiting:
         path = waiting.pop()
         if path not in found:
             found.add(path)
-            waiting.extend(_imported(path, root, path.stat().st_mtime_ns))
-    return sorted(str(path) for path in found)
+            waiting += _parsed(path, package, _version(path))[1]
+    return found
+
+
+def _version(path: Path) -> tuple[int, int]:
+    """What tells a file that was edited from the one that was parsed."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 @cache
-def _imported(path: Path, root: Path, _modified: int) -> tuple[Path, ...]:
-    names: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
-        if isinstance(node, ast.Import):
-            names.extend(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node, path, root)
-            names.append(base)
-            names.extend(f"{base}.{alias.name}" for alias in node.names)
-    modules = {file for name in names if (file := _file_of(name, root)) is not None}
-    return tuple(sorted(modules))
+def _parsed(path: Path, package: Path, _edited: tuple[int, int]) -> tuple[str, list[Path]]:
+    """Hash of a file's syntax tree, and the files that it imports."""
+    names: set[str] = set()
+    words: list[str] = []
+    with _without_collector():
+        _visit(ast.parse(path.read_bytes(), filename=str(path)), words, names)
+    paths = ("/".join(name.split(".")[1:]) + ".py" for name in names if name.startswith(f"{PACKAGE.name}."))
+    files = [package / inside for inside in paths if inside not in LEFT_OUT]
+    return hashlib.sha256(" ".join(words).encode()).hexdigest(), [file for file in files if file.is_file()]
 
 
-def _absolute(node: ast.ImportFrom, path: Path, root: Path) -> str:
-    if node.level == 0:
-        return node.module or ""
-    package = (PACKAGE, *path.relative_to(root).parts[:-1])
-    parts = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
-    return ".".join(part for part in parts if part)
+def _visit(node: ast.AST, words: list[str], imports: set[str]) -> None:
+    """Write down a tree without its docstrings, and the dotted names that may be modules which it imports."""
+    kind = type(node)
+    if kind in _LOOKED_INTO:
+        if _changes_nothing(node):
+            return
+        imports.update(_imported(node))
+    words.append(kind.__name__)
+    for field in kind._fields:
+        value = getattr(node, field)
+        for part in value if type(value) is list else (value,):
+            if isinstance(part, ast.AST):
+                _visit(part, words, imports)
+            else:
+                words.append(repr(part))
+        words.append(";")  # where one field ends and the next begins
 
 
-def _file_of(name: str, root: Path) -> Path | None:
-    parts = name.split(".")
-    if parts[0] != PACKAGE or len(parts) == 1:
-        return None
-    path = root.joinpath(*parts[1:])
-    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
-        if candidate.is_file():
-            return candidate
-    return None
+_LOOKED_INTO = {ast.Expr, ast.If, ast.Import, ast.ImportFrom}
+
+
+def _changes_nothing(node: ast.AST) -> bool:
+    """Whether a statement is a docstring, or for type checkers alone."""
+    match node:
+        case ast.Expr(value=ast.Constant(value=str())) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+    return False
+
+
+def _imported(node: ast.AST) -> list[str]:
+    """Dotted names that may be modules: of ``from a import b`` both a and a.b."""
+    match node:
+        case ast.Import(names=names):
+            return [alias.name for alias in names]
+        case ast.ImportFrom(module=str(module), names=names):
+            return [module, *(f"{module}.{alias.name}" for alias in names)]
+    return []
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Parse without Python's search for garbage, which takes longer than the parsing: a tree holds none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -78,16 +78,16 @@ def write_record(job: Job, log: str | os.PathLike[str], started: float) -> Path:
     Returns
     -------
     Path
-        A JSON file: ``rule``, ``inputs`` without the package's own modules, ``outputs``, ``started`` (UTC), ``seconds``
-        by the clock, ``cpu_seconds`` of the process and its children, ``peak_megabytes`` of memory (0 where the system
-        does not tell), ``threads``, ``processor``, ``python``, ``versions`` of lookalike and of the libraries that the
-        job had loaded, ``commit`` (empty outside a git work tree) and ``modified`` (whether files differed from it).
+        A JSON file: ``rule``, ``inputs``, ``outputs``, ``started`` (UTC), ``seconds`` by the clock, ``cpu_seconds``
+        of the process and its children, ``peak_megabytes`` of memory (0 where the system does not tell), ``threads``,
+        ``processor``, ``python``, ``versions`` of lookalike and of the libraries that the job had loaded, ``commit``
+        (empty outside a git work tree) and ``modified`` (whether files differed from it).
     """
     commit, modified = code_state()
     cpu_seconds, peak = _used()
     record = {
         "rule": job.rule,
-        "inputs": sorted(path for path in map(_from_here, job.input) if not path.endswith(".py")),
+        "inputs": sorted(map(_from_here, job.input)),
         "outputs": [_from_here(path) for path in job.output],
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
         "seconds": round(time.time() - started, 3),

@@ -31,7 +31,7 @@ from lookalike.deep.linear_embedding import LEARNING_RATES, join_parts, train_li
 from lookalike.deep.model_io import load_network, save_network
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, NetworkConfiguration, paper, small
 from lookalike.deep.training import PretrainingSettings, RankingSettings, Trained, hold_out, pretrain, train_ranking
-from lookalike.learners.relevance_triplets import RelevanceTripletSampler
+from lookalike.learners.relevance_triplets import RelevanceTripletSampler, warm_up
 from lookalike.ranking.distances import pair_distances
 from lookalike.studies.finegrained.files import image_paths
 
@@ -279,6 +279,7 @@ def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]
     NetworkResult
         Distances are Euclidean, of the embeddings.
     """
+    warm_up()
     learned, validation = run.held_out
     network = DeepRankingNetwork(
         run.configuration(multiscale=system != SINGLE_SCALE),
@@ -320,6 +321,7 @@ def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> EmbeddingR
     """
     import pandas as pd
 
+    warm_up()
     started = time.perf_counter()
     learned, validation = run.held_out
     settings = RankingSettings(

@@ -15,6 +15,7 @@ from lookalike.learners._online import Draw
 from lookalike.learners._passive_aggressive import PassiveAggressive
 from lookalike.learners._training_rows import TrainingRows
 from lookalike.learners.base import Matrix
+from lookalike.learners.oasis import warm_up as warm_up  # both step through one kernel
 from lookalike.learners.triplets import TripletSampler
 
 

@@ -1,14 +1,15 @@
-"""Which source files a result depends on."""
+"""Which code a result depends on: imports that are followed, edits that count, and edits that do not."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.fingerprint import code_dependencies
+from lookalike.core.fingerprint import PACKAGE, fingerprint, imported_modules
 
 
 def package(root: Path, **modules: str) -> Path:
@@ -20,44 +21,89 @@ def package(root: Path, **modules: str) -> Path:
 
 
 def names(root: Path, module: str) -> set[str]:
-    return {Path(path).relative_to(root).as_posix() for path in code_dependencies(module, root)}
+    return {path.relative_to(root).as_posix() for path in imported_modules(module, package=root)}
 
 
-def test_imports_are_followed_at_any_depth_and_in_every_form(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package that a test may edit."""
+    return shutil.copytree(PACKAGE, tmp_path_factory.mktemp("code") / "lookalike", ignore=lambda *_: ["__pycache__"])
+
+
+def test_imports_are_followed_at_any_depth_and_inside_functions(tmp_path: Path) -> None:
     root = package(
         tmp_path,
         a="import numpy\nfrom lookalike.deep import b\n",
-        deep__b="def f():\n    import lookalike.c\n    from . import kernels\n",
-        deep__kernels="from ..d import thing\n",
-        c="import lookalike.a\n",
+        deep__b="def f():\n    import lookalike.c\n",
+        c="import lookalike.a\nfrom lookalike.d import thing\n",
         d="thing = 1\n",
         e="import lookalike.a\n",
     )
-    assert names(root, "a.py") == {"a.py", "deep/b.py", "deep/kernels.py", "c.py", "d.py"}
+    assert names(root, "a.py") == {"a.py", "deep/b.py", "c.py", "d.py"}
     assert names(root, "d.py") == {"d.py"}
 
 
-def test_a_package_stands_for_its_init(tmp_path: Path) -> None:
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / "__init__.py").write_text("from lookalike.deep.b import x\n")
-    root = package(tmp_path, a="from lookalike.deep import x\n", deep__b="x = 1\n")
-    assert names(root, "a.py") == {"a.py", "deep/__init__.py", "deep/b.py"}
-
-
-def test_an_edit_is_seen(tmp_path: Path) -> None:
-    root = package(tmp_path, a="import lookalike.b\n", b="", c="")
-    assert names(root, "a.py") == {"a.py", "b.py"}
-    (root / "a.py").write_text("import lookalike.c\n")
-    os.utime(root / "a.py", ns=(1, 1))
-    assert names(root, "a.py") == {"a.py", "c.py"}
+def test_what_types_alone_need_and_the_table_of_learners_are_left_out(tmp_path: Path) -> None:
+    root = package(
+        tmp_path,
+        a="if TYPE_CHECKING:\n    import lookalike.b\nimport lookalike.learners.registry\n",
+        b="",
+        learners__registry="import lookalike.b\n",
+    )
+    assert names(root, "a.py") == {"a.py"}
 
 
 def test_an_unknown_module_is_an_error() -> None:
     with pytest.raises(LookalikeError, match=r"learners/none\.py"):
-        code_dependencies("learners/none.py")
+        fingerprint("learners/none.py")
 
 
-def test_the_kernels_of_the_package_are_found() -> None:
-    found = code_dependencies("learners/oasis.py")
-    assert any(path.endswith("_oasis_kernels.py") for path in found)
-    assert not any("exhibits" in path or "datasets" in path for path in found)
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ('"""Other words."""\n\nimport lookalike.b  # why\n\n\ndef f(x):\n    """Of x."""\n    return x + 1\n', True),
+        ("import lookalike.b\nLIMIT: int\n'''A limit.'''\ndef f(x):\n    return (x\n        + 1)\n", False),
+        ("import lookalike.b\ndef f(x):\n    return x - 1\n", False),
+        ("import lookalike.b\ndef f(x=None):\n    return x + 1\n", False),
+        ("import lookalike.c\ndef f(x):\n    return x + 1\n", False),
+    ],
+)
+def test_words_about_the_code_do_not_count_and_code_does(tmp_path: Path, text: str, same: bool) -> None:
+    root = package(tmp_path, a="import lookalike.b\ndef f(x): return x + 1\n", b="", c="")
+    before = fingerprint("a.py", package=root)
+    (root / "a.py").write_text(text)
+    assert (fingerprint("a.py", package=root) == before) == same
+
+
+def test_an_edit_below_counts_and_a_move_of_the_package_does_not(tmp_path: Path) -> None:
+    root = package(tmp_path / "one", a="import lookalike.b\n", b="x = 1\n")
+    before = fingerprint("a.py", package=root)
+    assert fingerprint("a.py", package=shutil.copytree(root, tmp_path / "two")) == before
+    (root / "b.py").write_text("x = 2\n")
+    os.utime(root / "b.py", ns=(1, 1))
+    assert fingerprint("a.py", package=root) != before
+
+
+def edited(root: Path, module: str, old: str, new: str) -> dict[str, bool]:
+    """Which of the learners' fingerprints an edit changes, undone afterwards."""
+    learners = ["learners/oasis.py", "learners/lego.py", "learners/mcml.py"]
+    before = [fingerprint(learner, package=root) for learner in learners]
+    original = (root / module).read_text()
+    assert old in original
+    try:
+        (root / module).write_text(original.replace(old, new, 1))
+        after = [fingerprint(learner, package=root) for learner in learners]
+    finally:
+        (root / module).write_text(original)
+    return {Path(learner).stem: now != then for learner, now, then in zip(learners, after, before, strict=True)}
+
+
+def test_an_edit_of_a_learner_changes_those_that_build_upon_it(copied: Path) -> None:
+    comment = edited(copied, "learners/oasis.py", "\nfrom __future__", "\n# a comment\nfrom __future__")
+    assert comment == {"oasis": False, "lego": False, "mcml": False}
+    update = edited(copied, "learners/lego.py", "def _", "def _not_")
+    assert update == {"oasis": False, "lego": True, "mcml": False}
+    shared = edited(copied, "learners/_oasis_kernels.py", "def oasis_steps", "def other_steps")
+    assert shared == {"oasis": True, "lego": True, "mcml": False}
+    table = edited(copied, "learners/registry.py", "MODULES = {\n", 'MODULES = {\n    "Mine": "mine",\n')
+    assert table == {"oasis": False, "lego": False, "mcml": False}

@@ -17,7 +17,7 @@ from lookalike.core.job_record import code_state, record_path
 
 def job(*logs: Path) -> SimpleNamespace:
     """A script's `snakemake`, as far as its log is concerned."""
-    return SimpleNamespace(log=[str(log) for log in logs], rule="learn", input=["a.py", "b"], output=["c"], threads=1)
+    return SimpleNamespace(log=[str(log) for log in logs], rule="learn", input=["b"], output=["c"], threads=1)
 
 
 def test_output_goes_to_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,7 +89,7 @@ def test_a_finished_job_leaves_a_record_and_a_failed_one_none(tmp_path: Path) ->
         pass
     record = json.loads((tmp_path / "done.job.json").read_text())
     assert record["rule"] == "learn"
-    assert record["inputs"] == ["b", "resources/names.csv"]  # the package's modules are what `commit` says
+    assert record["inputs"] == ["b", "resources/names.csv"]
     assert record["outputs"] == ["c"]
     assert 0 <= record["seconds"] < 60
     assert record["cpu_seconds"] > 0

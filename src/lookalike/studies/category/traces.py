@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category.protocol import symmetry_index
+from lookalike.studies.fits import warm_up
 from lookalike.studies.folds import images_of, learner_maker, ranking_order, tfidf_rows
 from lookalike.studies.selection import as_stopped, log_spaced_steps
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
@@ -84,6 +85,7 @@ def trace_fold(
         }
         return scores | {"symmetry_index": np.nan if index is None else index}
 
+    warm_up(method_spec["learner"])
     trace = method_spec["trace"]
     make = learner_maker(method_spec, seed, (subset, fold))("fit")
     named = make({}).get_params()

@@ -72,10 +72,11 @@ def describe_system(
     """
     from lookalike.core.images import load_rgb
     from lookalike.features.describers import describe_files, make_describer
-    from lookalike.ranking.distances import pair_distances
+    from lookalike.ranking.distances import pair_distances, warm_up
 
     describer = make_describer(system, **settings)
     usable = [path for path in (paths[row] for row in _draw(fit_rows, FIT_IMAGES, seed, system)) if path is not None]
+    warm_up()
     start = time.perf_counter()
     if describer.needs_fit:
         if not usable:

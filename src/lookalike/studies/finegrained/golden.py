@@ -155,6 +155,8 @@ def golden_system(
         When the relevance data allow no triplets, or embeddings are asked for and there is one category only.
     """
     from lookalike.learners.golden_feature import distance_scales, warm_up
+    from lookalike.learners.relevance_triplets import warm_up as warm_up_triplets
+    from lookalike.ranking.distances import warm_up as warm_up_distances
 
     settings = GoldenSettings() if settings is None else settings
     usable = usable_rows(features)
@@ -162,6 +164,8 @@ def golden_system(
     if settings.annotation and len(np.unique(relevance.category)) < 2:
         raise LookalikeError("embeddings need training images of two categories at least: set `annotation` to false")
     warm_up()
+    warm_up_triplets()
+    warm_up_distances()
     start = time.perf_counter()
     measured = _measure_folds(features, relevance, settings, seed, report)
     scales = distance_scales(np.vstack([*measured.nearer, *measured.farther]))

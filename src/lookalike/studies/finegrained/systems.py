@@ -206,10 +206,12 @@ def oasis_system(
         When the relevance data allow no triplets.
     """
     from lookalike.learners.oasis import OASIS, warm_up
+    from lookalike.learners.relevance_triplets import warm_up as warm_up_triplets
 
     settings = OasisSettings() if settings is None else settings
     relevance = with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
     warm_up()
+    warm_up_triplets()
     start = time.perf_counter()
     rows = centred_units(vectors, relevance.image_id)
     aggressiveness, n_steps, choice = _choose_oasis(rows, relevance, settings, seed, system, held_out_images, report)
