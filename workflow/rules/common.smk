@@ -19,11 +19,8 @@ ROOT = from_here(Path(workflow.current_basedir).parents[1])
 RESOURCES = ROOT / "workflow" / "resources"
 SOURCE = ROOT / "src"
 
-# jobs in a conda environment find the package here; the kernels' cache is the work folder's own
-os.environ.update(
-    PYTHONPATH=os.pathsep.join([str(SOURCE.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]),
-    NUMBA_CACHE_DIR=str(Path(".snakemake", "numba").resolve()),
-)
+# jobs in a conda environment find the package here
+os.environ["PYTHONPATH"] = os.pathsep.join([str(SOURCE.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])])
 sys.path.insert(0, str(SOURCE.resolve()))
 
 from lookalike.core.errors import LookalikeError
@@ -38,6 +35,11 @@ from lookalike.datasets.synthetic_triplets import SyntheticTriplets
 from lookalike.exhibits import landmark_catalogue
 from lookalike.learners.registry import learner_module
 from lookalike.studies import settings
+
+# compiled kernels are kept in the work folder, by their code: numba alone does not notice that a kernel of another module,
+# which it has put into one, was edited
+kernels = [file.resolve() for file in SOURCE.rglob("*.py") if "core.kernels import" in file.read_text(encoding="utf-8")]
+os.environ["NUMBA_CACHE_DIR"] = str(Path(".snakemake", "numba", fingerprint(*kernels)).resolve())
 
 try:
     config = settings.checked(config)

@@ -5,7 +5,6 @@ visterms whatever shard it is made in. Words are drawn through alias tables (Wal
 """
 
 # numba's decorators have no types; what they decorate is annotated all the same
-# mypy: disallow-untyped-decorators=False
 
 from __future__ import annotations
 
@@ -13,8 +12,9 @@ from math import cos, exp, log, pi, sqrt
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from lookalike.core.kernels import njit
 
 Words = NDArray[np.uint32]
 Floats = NDArray[np.float64]

@@ -6,14 +6,14 @@ equation 19); with factor 1 it is C'C of click counts (NIPS 2009, section 4.1). 
 the same order, queries ascending, so one that compares a relevance with a threshold agrees with any other to the bit.
 """
 
-# mypy: allow-untyped-decorators
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from lookalike.core.kernels import njit
 
 Index = int | np.int64
 """Kernels compile once more for int32 numbers, so those that arrays hold are widened first."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from lookalike.core.kernels import njit
 from lookalike.features.pyramid import STRIDE
 
 Bytes = npt.NDArray[np.uint8]

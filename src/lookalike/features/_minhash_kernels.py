@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from lookalike.core.kernels import njit
 
 BLOCK = 16
 """Hashes at a time: their random numbers for one feature fill a few cache lines."""

@@ -6,7 +6,6 @@ products of the distinct pairs are formed once, and a step reads two short lists
 """
 
 # numba's decorators have no types; what they decorate is annotated all the same
-# mypy: disallow-untyped-decorators=False
 
 from __future__ import annotations
 
@@ -14,8 +13,9 @@ from math import copysign, sqrt
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from lookalike.core.kernels import njit
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.uint32]

@@ -4,16 +4,15 @@ A step takes c (Az)(Az)' off a matrix A. Written to A at once, that moves all of
 last few vectors are kept beside A, and `lego.py` subtracts many of them in one matrix product.
 """
 
-# mypy: allow-untyped-decorators
 from __future__ import annotations
 
 from math import hypot, sqrt
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from lookalike.core.kernels import njit
 from lookalike.learners._oasis_kernels import _merge_difference
 
 SMALLEST_DISTANCE = 1e-12

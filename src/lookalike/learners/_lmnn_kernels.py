@@ -5,15 +5,15 @@ the gradient needs of all triplets is one weight per pair of rows, so that is wh
 """
 
 # numba's decorators have no types; what they decorate is annotated all the same
-# mypy: disallow-untyped-decorators=False
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from lookalike.core.kernels import njit
 
 
 @njit(cache=True, nogil=True)

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
+from lookalike.core.kernels import njit
 from lookalike.learners._oasis_kernels import _merge_difference
 
 LINE_BYTES = 64

@@ -4,16 +4,15 @@ Every triplet has a random stream of its own, named by its number, and every ima
 run that was stopped goes on with the very triplets it would have drawn.
 """
 
-# mypy: allow-untyped-decorators
 from __future__ import annotations
 
 from math import log1p
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from lookalike.core.kernels import njit
 from lookalike.datasets.query_kernels import below, pick, seed_row, uniform
 
 DISCARDS = 1_000_000

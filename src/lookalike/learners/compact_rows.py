@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.kernels import njit
 from lookalike.learners._oasis_kernels import permute_square
 from lookalike.learners.look_ahead import Rows
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.kernels import njit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,7 +159,7 @@ def _check_finite(
     )
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_REGROUPED)
+@njit(cache=True, nogil=True, fastmath=_REGROUPED)
 def l1(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
     """Sum of |a - b|."""
     d = a.shape[1]
@@ -174,7 +174,7 @@ def l1(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
         result[pair] = total
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_REGROUPED)
+@njit(cache=True, nogil=True, fastmath=_REGROUPED)
 def l2(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
     """Root of the sum of (a - b)^2."""
     d = a.shape[1]
@@ -190,7 +190,7 @@ def l2(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
         result[pair] = np.sqrt(total)
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_REGROUPED)
+@njit(cache=True, nogil=True, fastmath=_REGROUPED)
 def chi2(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
     """Sum of (a - b)^2 / (|a| + |b|): of amounts, a negative entry is another amount than a positive one."""
     d = a.shape[1]
@@ -207,7 +207,7 @@ def chi2(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
         result[pair] = total
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_REGROUPED)
+@njit(cache=True, nogil=True, fastmath=_REGROUPED)
 def cosine(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
     """1 - cos(a, b); 0 for two zero rows and for equal rows, 1 for a zero row and another."""
     d = a.shape[1]

@@ -10,7 +10,6 @@ word, because the compiler cannot know that the array is no part of the block, a
 hence the one function here that gives LLVM its vectors directly.
 """
 
-# mypy: allow-untyped-decorators
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -23,11 +22,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
+
+from lookalike.core.kernels import njit
 
 LANES = 16
 """Queries of a block: 64 bytes of float32, a cache line. At d = 10,000 a block of 640 kB stays near the processor;

@@ -1,0 +1,55 @@
+"""The decorator of every compiled loop: numba's, with a cache on disk that processes share safely."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core.caching import FunctionCache
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def njit(**options: Any) -> Callable[[Function], Function]:
+    """Compile a function where it is first called, or load it from the cache; options as of ``numba.njit``."""
+
+    def compiled(function: Function) -> Function:
+        dispatcher = numba.njit(**options)(function)
+        dispatcher._cache = _SharedCache(function)  # type: ignore[no-untyped-call]
+        kernel: Function = dispatcher
+        return kernel
+
+    return compiled
+
+
+class _SharedCache(FunctionCache):
+    """Numba's cache of one function, which one process at a time reads or writes.
+
+    Numba first notes a file's name in an index and then writes the file. Of two processes that compile the function
+    for different types at once, both would take the same name, and a third would run one's code on the other's data.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        with self._alone():
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with self._alone():
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the function's lock, where the folder of the cache can be written; it is gone with its process."""
+        path = Path(self.cache_path, f"{self._impl.filename_base}.lock")
+        with ExitStack() as stack:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                lock = stack.enter_context(path.open("a"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            except OSError:
+                pass  # a read-only folder holds nothing that changes; a file system without locks is numba's own risk
+            yield
