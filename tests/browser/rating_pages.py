@@ -10,7 +10,7 @@ import pandas as pd
 from PIL import Image
 
 from lookalike.studies.human.page import write_page
-from lookalike.studies.human.plan import draw_rating_plan, same_label
+from lookalike.studies.human.questionnaire import draw_plan
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -36,9 +36,10 @@ def make_page(folder: Path, seed: int = 0, n_queries: int = 3) -> RatingPage:
     ids = np.arange(len(paths)) + 7000
     queries = ids[:12]
     neighbours = np.array([rng.permutation(ids[ids != query])[:4] for query in queries])
-    plan = draw_rating_plan(
-        queries, np.arange(12)[::-1], neighbours, ids, paths, same_label(ids, labels),
-        seed=seed, n_queries=n_queries, n_retrieved=4, n_random=4,
+    plan = draw_plan(
+        dict(zip(queries.tolist(), neighbours.tolist(), strict=True)), dict(zip(ids.tolist(), paths, strict=True)),
+        {image: ids[labels == label].tolist() for image, label in zip(ids.tolist(), labels, strict=True)},
+        relevance={image: -image for image in ids.tolist()}, seed=seed, n_queries=n_queries, n_retrieved=4, n_random=4,
     )  # fmt: skip
     write_page(plan, folder, folder / f"page-{seed}.html", title=TITLE)
     return RatingPage(plan, folder / f"page-{seed}.html")

@@ -13,7 +13,7 @@ from rating_pages import RatingPage, Watched, make_page, watch
 
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.human.collect import read_ratings
-from lookalike.studies.human.plan import plan_fingerprint
+from lookalike.studies.human.questionnaire import plan_fingerprint
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page

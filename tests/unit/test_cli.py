@@ -14,7 +14,7 @@ from PIL import Image
 from lookalike import __version__
 from lookalike.cli import main
 from lookalike.studies.human.collect import FILE_COLUMNS
-from lookalike.studies.human.plan import plan_fingerprint, read_plan
+from lookalike.studies.human.questionnaire import plan_fingerprint, read_plan
 
 
 @pytest.fixture

@@ -346,8 +346,6 @@ def exhibit_files(dataset, paper=""):
         files += triplet_exhibit_files(dataset, paper)
     if dataset in CATEGORY and "category" not in drawn:
         files += category_exhibit_files(dataset, paper)
-    if dataset in CATEGORY and "human" not in drawn:
-        files += rating_exhibit_files(dataset, paper)
     return files
 
 

@@ -1,4 +1,4 @@
-"""Read the raters' files; where there is none, simulate a panel."""
+"""Read the raters' files, or simulate a panel where there is none, and make the numbers of the study."""
 
 from lookalike.core.job_log import logged
 
@@ -6,16 +6,17 @@ with logged(snakemake):
     from lookalike.core.files import read_table, write_table
     from lookalike.core.seeds import integer_seed
     from lookalike.studies.human.collect import read_ratings
-    from lookalike.studies.human.panel import label_agreement, simulated_panel
-    from lookalike.studies.human.plan import read_plan
+    from lookalike.studies.human.panel import same_class, simulated_panel
+    from lookalike.studies.human.questionnaire import read_plan
+    from lookalike.studies.human.statistics import rating_metrics
 
-    plan, raters = read_plan(snakemake.input.plan), list(snakemake.input.raters)
+    given, params = snakemake.input, snakemake.params
+    plan, raters = read_plan(given.plan), list(given.raters)
     if raters:
         ratings = read_ratings(raters, plan)
     else:
         print("no rater's file is there: the panel is simulated")
-        manifest = read_table(snakemake.input.manifest)
-        agreement = label_agreement(plan, manifest["image_id"].to_numpy(), manifest["label"].to_numpy())
-        seed = integer_seed(snakemake.params.seed, "simulated_panel")
-        ratings = simulated_panel(plan, agreement, snakemake.params.simulated_raters, seed=seed)
-    write_table(ratings, snakemake.output[0])
+        agreement, seed = same_class(plan, read_table(given.manifest)), integer_seed(params.seed, "simulated_panel")
+        ratings = simulated_panel(plan, agreement, params.simulated_raters, seed=seed)
+    write_table(ratings, snakemake.output.ratings)
+    write_table(rating_metrics(ratings, **params.run), snakemake.output.metrics)

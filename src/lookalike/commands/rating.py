@@ -77,7 +77,7 @@ def _rate(options: argparse.Namespace) -> None:
     """Write the page, and before it the plan where neighbours are given."""
     from lookalike.own_images.csv_files import read_csv
     from lookalike.studies.human.page import write_page
-    from lookalike.studies.human.plan import plan_from_neighbours, read_plan, write_plan
+    from lookalike.studies.human.questionnaire import plan_from_neighbours, read_plan, write_plan
 
     refuse_same(options.output, options.plan, options.neighbours)
     refuse_same(options.plan, options.neighbours)
@@ -122,7 +122,7 @@ def _ratings(options: argparse.Namespace) -> None:
     """Print the summary, and write the table where a file is named."""
     from lookalike.core.files import write_table
     from lookalike.studies.human.collect import read_ratings
-    from lookalike.studies.human.plan import read_plan
+    from lookalike.studies.human.questionnaire import read_plan
     from lookalike.studies.human.statistics import summary
 
     if options.output is not None:
@@ -132,8 +132,8 @@ def _ratings(options: argparse.Namespace) -> None:
     if options.output is not None:
         write_table(ratings, options.output)
     if options.json:
-        print_json(summary(ratings).set_index("quantity")["value"].to_dict())
+        print_json(summary(ratings))
         return
-    for quantity, value in summary(ratings).itertuples(index=False):
+    for quantity, value in summary(ratings).items():
         if quantity != "simulated":
             print(f"{quantity.replace('_', ' '):34}{value:8.3g}")

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.exhibits.figures import Plot
-from lookalike.exhibits.galleries import class_name
+from lookalike.exhibits.image_grid import class_name
 from lookalike.exhibits.style import new_figure, paper_style
 from lookalike.exhibits.triplet_context import DEEP, TripletContext, say_about_data
 from lookalike.exhibits.triplet_ranking_examples import (

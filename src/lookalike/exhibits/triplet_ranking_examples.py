@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.figures import Plot
-from lookalike.exhibits.galleries import class_name
+from lookalike.exhibits.image_grid import class_name
 from lookalike.exhibits.landmark_montage import THUMBNAIL, Mark
 from lookalike.exhibits.style import GREY, ORANGE, new_figure, paper_style
 from lookalike.exhibits.triplet_context import CONVNET, DEEP, REAL, TripletContext, say_about_data

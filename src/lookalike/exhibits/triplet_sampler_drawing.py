@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.exhibits.figures import Plot
-from lookalike.exhibits.galleries import class_name
+from lookalike.exhibits.image_grid import class_name
 from lookalike.exhibits.landmark_montage import Mark
 from lookalike.exhibits.style import BLACK, GREEN, GREY, new_figure, paper_style
 from lookalike.exhibits.triplet_context import DEEP, TripletContext, say_about_data

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from lookalike.exhibits.bound_figure import COMPARATORS
 from lookalike.exhibits.landmark_figures import SPARSITY_COLUMNS, TIME_COLUMNS
 from lookalike.exhibits.learning_figures import AVERAGES, RANKER_COLUMNS, SINGLE
-from lookalike.exhibits.rating_figures import CURVE_COLUMNS as RATED_COLUMNS
-from lookalike.exhibits.rating_figures import HUMAN, PALE, QUERY_COLUMNS, SELECTED_LOOKS
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, Look, looks_of
 from lookalike.exhibits.triplet_context import short_title
 from lookalike.exhibits.triplet_figures import CONTRAST_COLUMNS, SAMPLING_COLUMNS
@@ -79,10 +77,6 @@ class Form:
         return set(self.csv) or named
 
 
-def _selected(series: Sequence[str]) -> dict[str, Look]:
-    return {name: SELECTED_LOOKS[place % len(SELECTED_LOOKS)] for place, name in enumerate(series)}
-
-
 def _rankers(series: Sequence[str]) -> dict[str, Look]:
     averages = [name for name in series if name != "single"]
     return {**dict(zip(averages, AVERAGES, strict=False)), **looks_of(averages[len(AVERAGES) :])}
@@ -143,35 +137,6 @@ _BOUND = Form(
     "subset", spread=("low", "high"), band=True,
     names={"mistakes": "mistakes of OASIS", "triplets": "triplets seen"},
     fixed={"mistakes": LOOKS["oasis"], "triplets": DOTTED}, looks=_bounds,
-)  # fmt: skip
-_BY_RANK = Axes(
-    x_label="Number of neighbours k", y_label=TOP_K, x_told="k = {:.0f}", y_range=(-0.03, 1.03),
-)  # fmt: skip
-_RATED = Form(
-    "k", "precision",
-    {
-        "mean": replace(_BY_RANK, title="All queries"),
-        "selected": replace(_BY_RANK, title="Selected queries, by rank of their mAP"),
-    },
-    "panel", spread=("error",), looks=_selected,
-    names={"random": "random images", "oasis, printed peak": "printed peak (its k is not printed)"},
-    fixed={"oasis": LOOKS["oasis"], "random": DASHED_GREY, "oasis, printed peak": LOOKS["oasis"]},
-    layout=layouts.ratings_by_rank, csv=RATED_COLUMNS,
-)  # fmt: skip
-_PER_QUERY = Form(
-    "order", "precision",
-    Axes(
-        x_label="Query, sorted by the precision of OASIS", y_label="Precision", x_told="query {:.0f}",
-        y_range=(-0.03, 1.03),
-    ),
-    spread=("low", "high"),
-    names={"human": "raters, mean", "range": "lowest to highest rater", "oasis, mean": "OASIS, mean"},
-    fixed={
-        "oasis": LOOKS["oasis"], "human": HUMAN, "range": Look(PALE, ""),
-        "oasis, mean": Look(LOOKS["oasis"].colour, "", "--"),
-        "oasis, printed mean": LOOKS["oasis"],
-    },
-    layout=layouts.ratings_by_query, csv=QUERY_COLUMNS,
 )  # fmt: skip
 _PRECISE = Axes(
     x_label="Number of neighbours k", y_label="Precision at top k (%)", x_told="k = {:.0f}", y_told="{:.1f}%",
@@ -311,9 +276,6 @@ JMLR, DRAFT, NIPS, DEEP = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-200
 
 FORMS: Mapping[tuple[str, str], Form] = {
     (JMLR, "fig3a"): _WEB,
-    (JMLR, "fig3b"): _RATED,
-    (JMLR, "fig3c"): _RATED,
-    (JMLR, "fig3d"): _PER_QUERY,
     (JMLR, "fig4"): _RUNTIME,
     (JMLR, "fig5"): _TRAINING,
     (JMLR, "fig6"): _PRECISION,
@@ -324,8 +286,6 @@ FORMS: Mapping[tuple[str, str], Form] = {
     (DRAFT, "fig4"): _PRECISION,
     (DRAFT, "fig5"): _PRECISION,
     (DRAFT, "fig6"): _WEB,
-    (DRAFT, "fig7"): _RATED,
-    (NIPS, "fig1a"): _PER_QUERY,
     (NIPS, "fig1b"): _RUNTIME,
     (DEEP, "fig6"): _SAMPLING,
     ("learning", "mcml"): _MCML,

@@ -41,22 +41,6 @@ def rankers(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(sem=frame["sem"].where(~single)).loc[single.sort_values(ascending=False, kind="stable").index]
 
 
-def ratings_by_rank(frame: pd.DataFrame) -> pd.DataFrame:
-    """Two panels, told apart by their series: those of single queries are called ``rank ...``."""
-    selected = frame["series"].str.startswith("rank ")
-    return frame.assign(panel=np.where(selected, "selected", "mean"))
-
-
-def ratings_by_query(frame: pd.DataFrame) -> pd.DataFrame:
-    """Bounds from the error of the mean rater, and the range of raters as a series of its own, behind the others."""
-    import pandas as pd
-
-    bounded = frame.assign(low=frame["precision"] - frame["error"], high=frame["precision"] + frame["error"])
-    ranged = frame[frame["lowest"].notna()]
-    behind = ranged.assign(series="range", precision=math.nan, low=ranged["lowest"], high=ranged["highest"])
-    return pd.concat([behind, bounded], ignore_index=True)
-
-
 def runtime(frame: pd.DataFrame) -> pd.DataFrame:
     """Times with what is told of them, the power law through ours of OASIS and the polynomial through ours of LMNN."""
     import pandas as pd

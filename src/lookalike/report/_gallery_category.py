@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.exhibits.galleries import class_name
+from lookalike.exhibits.image_grid import class_name
 from lookalike.exhibits.style import title_of
 from lookalike.ranking.rankings import Rankings
 from lookalike.report._gallery_files import Pictures, StudyFolder
@@ -164,7 +164,7 @@ def _first_fold(folder: Path) -> str:
 def _shown_by_exhibits(study: StudyFolder) -> Iterator[Path]:
     """Folders of the runs that the study's galleries were drawn from."""
     for sidecar in study.sidecars:
-        if sidecar.get("drawn_by") == "lookalike.exhibits.galleries":
+        if sidecar.get("kind") == "gallery":
             for source in map(Path, sidecar.get("sources", ())):
                 if source.name == "ranks.npz" and len(source.parts) > 6:
                     yield study.folder.joinpath(*source.parts[-6:-1])

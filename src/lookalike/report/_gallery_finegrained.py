@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.files import read_table
-from lookalike.exhibits.galleries import class_name
+from lookalike.exhibits.image_grid import class_name
 from lookalike.exhibits.triplet_context import (
     CONVNET,
     DEEP,

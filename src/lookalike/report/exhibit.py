@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MIXED, NOT_RUN, NO_PRINTED_NUMBER = "mixed", "not run", "no printed number"
-KINDS = ("table", "figure", "picture")
+KINDS = ("table", "figure", "gallery", "picture")
 NUMBERS = ("printed", "printed_std", "ours", "ours_std", "difference", "difference_in_fold_std")
 """Columns of a comparison that are numbers; the others are text."""
 STATES = (AGREES, HIGHER, LOWER, MIXED, NOT_COMPARABLE, NOT_RUN, NO_PRINTED_NUMBER)

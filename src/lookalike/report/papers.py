@@ -127,16 +127,15 @@ def planned_exhibits() -> list[Planned]:
 
 
 def _catalogued_titles() -> dict[str, str]:
-    """Title of every exhibit by ``paper/name``, from all catalogues."""
+    """Title of every exhibit by ``paper/name``, from all catalogues and the registry."""
     from lookalike.exhibits import (
         catalogue,
-        galleries,
         landmark_catalogue,
         landmark_context,
-        rating_catalogue,
         triplet_catalogue,
         web_catalogue,
     )
+    from lookalike.studies.rooms import PORTED, room_exhibits
 
     n_codebooks = landmark_catalogue.MOST_CODEBOOKS
     codebooks = tuple(landmark_context.Codebook(str(place), "", 0, place) for place in range(n_codebooks))
@@ -144,11 +143,10 @@ def _catalogued_titles() -> dict[str, str]:
     landmarks = landmark_context.LandmarkContext("", "", "", codebooks, {}, (), 0, 0, 0)
     exhibits: tuple[_Titled, ...] = (
         *catalogue.EXHIBITS.values(),
-        *rating_catalogue.RATING_EXHIBITS.values(),
-        *galleries.GALLERIES.values(),
         *landmark_catalogue.landmark_exhibits(landmarks).values(),
         *web_catalogue.web_exhibits().values(),
         *triplet_catalogue.triplet_exhibits().values(),
     )
     titles = {f"{exhibit.paper}/{exhibit.name}": exhibit.title for exhibit in exhibits}
+    titles |= {id: one.label or one.title for room in PORTED for id, one in room_exhibits(room).items()}
     return titles | triplet_catalogue.PICTURE_TITLES | dict(PICTURE_TITLES)

@@ -14,7 +14,7 @@ from typing import Any
 from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
 from lookalike.exhibits.study import Study
 
-PORTED: tuple[str, ...] = ()
+PORTED: tuple[str, ...] = ("human",)
 """Rooms whose exhibits are functions of the registry."""
 
 Config = Mapping[str, Any]
@@ -87,7 +87,7 @@ def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
 
 def claim_rows(path: Path, room: str) -> list[dict[str, str]]:
     """Rows of claims.csv that a study decides."""
-    return [row for row in _rows(path) if row["study"] == room]
+    return [row for row in _rows(path) if row.get("study") == room]
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

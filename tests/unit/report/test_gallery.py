@@ -218,7 +218,7 @@ def test_category_follows_the_galleries_of_the_study(category):
     sidecar = {
         "dataset": "toys",
         "dataset_title": "Toys & more",
-        "drawn_by": "lookalike.exhibits.galleries",
+        "kind": "gallery",
         "sources": ["results/toys/manifest.parquet", "results/toys/runs/words/two/oasis/1/ranks.npz"],
     }
     write_json(sidecar, category / "toys" / "exhibits" / "oasis-jmlr-2010" / "table2.json")

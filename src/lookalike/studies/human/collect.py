@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from lookalike.core.errors import LookalikeError
-from lookalike.studies.human.plan import plan_fingerprint
+from lookalike.studies.human.questionnaire import plan_fingerprint
 
 if TYPE_CHECKING:
     import pandas as pd

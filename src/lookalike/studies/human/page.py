@@ -1,8 +1,8 @@
 """The page on which a person rates a plan: one HTML file with its pictures inside, which needs no network.
 
-Stands between `lookalike.studies.human.plan` and `lookalike.studies.human.collect`. The page knows pictures by their
-places alone: neither which of them were retrieved, nor a file name, nor an image id, which would follow the order of
-the classes.
+Stands between `lookalike.studies.human.questionnaire` and `lookalike.studies.human.collect`. The page knows pictures by
+their places alone: neither which of them were retrieved, nor a file name, nor an image id, which would follow the order
+of the classes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
-from lookalike.studies.human.plan import plan_fingerprint
+from lookalike.studies.human.questionnaire import plan_fingerprint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ def write_page(
     Parameters
     ----------
     plan : DataFrame
-        From `draw_rating_plan`.
+        From `draw_plan`.
     image_root : path-like
         The folder that the plan's paths are relative to.
     output : path-like

@@ -6,21 +6,18 @@ from it must say so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.seeds import generator
 from lookalike.studies.human.collect import COLUMNS
-from lookalike.studies.human.plan import same_label
 
 if TYPE_CHECKING:
     import pandas as pd
 
 BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.integer[Any]]
 
 # How similar a candidate seems, in the units of a rater's threshold: 1 for the query's class, 0 for others, with what
 # all raters see alike in a pair (PAIR), what differs by rater (NOISE), and how easy a query is for all (QUERY).
@@ -34,7 +31,7 @@ SKIPPED = 0.4
 
 def simulated_panel(
     plan: pd.DataFrame,
-    same_class: BoolArray,
+    agreement: BoolArray,
     n_raters: int = 20,
     *,
     seed: int,
@@ -49,9 +46,9 @@ def simulated_panel(
     Parameters
     ----------
     plan : DataFrame
-        From `draw_rating_plan`.
-    same_class : ndarray of bool, shape (rows of the plan,)
-        Whether a row's candidate is of the query image's class; see `label_agreement`.
+        From `draw_plan`.
+    agreement : ndarray of bool, shape (rows of the plan,)
+        Whether a row's candidate is of the query image's class; see `same_class`.
     n_raters : int
         The paper had 20.
     seed : int
@@ -65,13 +62,13 @@ def simulated_panel(
     Raises
     ------
     ValueError
-        When `same_class` does not fit the plan or there is no rater.
+        When `agreement` does not fit the plan or there is no rater.
     """
     import pandas as pd
 
-    same = np.asarray(same_class, dtype=np.bool_)
+    same = np.asarray(agreement, dtype=np.bool_)
     if same.shape != (len(plan),) or n_raters < 1:
-        raise ValueError("same_class must have a value per row of the plan, and there must be at least one rater")
+        raise ValueError("agreement must have a value per row of the plan, and there must be at least one rater")
     rng = generator(seed, "ratings", "panel")
     number_of_query, queries = pd.factorize(plan["query"])
     seen = same + rng.normal(0, PAIR, len(plan)) + rng.normal(0, QUERY, len(queries))[number_of_query]
@@ -95,19 +92,7 @@ def simulated_panel(
     )
 
 
-def label_agreement(plan: pd.DataFrame, image_ids: IntArray, labels: Sequence[Any] | npt.NDArray[Any]) -> BoolArray:
-    """Whether each row's candidate has the class of its query image.
-
-    Parameters
-    ----------
-    plan : DataFrame
-    image_ids : ndarray of int, shape (m,)
-    labels : sequence, length m
-
-    Returns
-    -------
-    ndarray of bool, shape (rows of the plan,)
-    """
-    relevant = same_label(image_ids, labels)
-    pairs = zip(plan["query_image"], plan["image"], strict=True)
-    return np.array([relevant(int(query), np.array([image]))[0] for query, image in pairs], dtype=np.bool_)
+def same_class(plan: pd.DataFrame, manifest: pd.DataFrame) -> BoolArray:
+    """Whether each row's candidate has the class of its query image: bool, shape (rows of the plan,)."""
+    label = manifest.set_index("image_id")["label"]
+    return np.asarray(label.loc[plan["query_image"]].to_numpy() == label.loc[plan["image"]].to_numpy())

@@ -1,34 +1,140 @@
 """The numbers of the human evaluation (JMLR 5.2.3, Figures 3B to 3D; NIPS 4.1, Figure 1a) from a table of ratings.
 
-The last step after `lookalike.studies.human.collect` or `lookalike.studies.human.panel`, whose table every function
-here takes. Three rules hold throughout: only "good" counts as relevant ("can't say" and what was left unanswered do
-not), precision is over the retrieved candidates, in the order of their ranks, and a query's raters are those who have
-done it, as raters may have done different queries.
+The table is that of `lookalike.studies.human.collect` or `lookalike.studies.human.panel`. Three rules hold throughout:
+only "good" counts as relevant ("can't say" and what was left unanswered do not), precision is over the retrieved
+candidates, in the order of their ranks, and a query's raters are those who have done it, as raters may have done
+different queries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
+from lookalike.studies.metrics import metrics_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FloatArray = npt.NDArray[np.floating[Any]]
+OASIS, RATERS = "oasis", "raters"
 
-SELECTED = (1, 6, 11, 16, 21)
-"""Ranks, by mean average precision, of the queries in JMLR Figure 3C."""
 
-OASIS, HUMAN = "oasis", "human"
+def rating_metrics(ratings: pd.DataFrame, *, representation: str, subset: str, fold: int) -> pd.DataFrame:
+    """Every number of the study, in the one form (`lookalike.studies.metrics`).
+
+    Parameters
+    ----------
+    ratings : DataFrame
+        From `read_ratings` or `simulated_panel`.
+    representation, subset : str
+    fold : int
+        The run of OASIS whose images were rated.
+
+    Returns
+    -------
+    DataFrame
+        ``p@k`` over all queries and raters, with its standard error as interval, and ``p@k by query`` with the standard
+        error over the queries' own means, which is wider, because raters of one query agree: the honest one for other
+        queries. By query, with its number as x: ``query image``, ``query map``, ``query p@1``, ``query p@2``, ... (mean
+        over raters), ``query precision`` of OASIS and of raters, ``query range`` from the lowest to the highest rater,
+        and ``query raters``: how many judged OASIS, and of raters, how many called something good. Single numbers are
+        those of `summary`, and ``n_random``, the random images beside those of a query.
+    """
+    import pandas as pd
+
+    curves, queries = precision_curves(ratings), precision_by_query(ratings)
+    by_pair = curves.groupby("k")["precision"].agg(["mean", "sem"])
+    by_query = curves.groupby(["k", "query"])["precision"].mean().groupby("k").sem()
+    human = queries[RATERS]
+    parts = [
+        _rows("p@k", by_pair["mean"], by_pair["sem"]),
+        _rows("p@k by query", by_pair["mean"], by_query),
+        _rows("query image", ratings.groupby("query")["query_image"].first(), method=""),
+        _rows("query map", average_precisions(ratings).groupby("query").mean()),
+        _rows("query raters", ratings.groupby("query")["rater"].nunique()),
+        _rows("query raters", human["count"], method=RATERS),
+        _rows("query precision", queries[OASIS]["mean"]),
+        _rows("query precision", human["mean"], human["sem"], method=RATERS),
+        _rows("query range", human["mean"], method=RATERS).assign(
+            low=human["min"].to_numpy(), high=human["max"].to_numpy()
+        ),
+    ]
+    for k, rows in curves.groupby("k"):
+        means = rows.groupby("query")["precision"].agg(["mean", "sem"])
+        parts.append(_rows(f"query p@{k}", means["mean"], means["sem"]))
+    random = ratings[ratings["role"] == "random"].drop_duplicates(["query", "position"])
+    singles = summary(ratings) | {"n_random": len(random) // len(queries)}
+    parts.append(pd.DataFrame([{"metric": name, "value": value} for name, value in singles.items()]))
+    table = pd.concat(parts, ignore_index=True).fillna({"method": ""})
+    return metrics_frame(table.assign(representation=representation, subset=subset, fold=fold))
+
+
+def _rows(metric: str, values: pd.Series, errors: pd.Series | None = None, method: str = OASIS) -> pd.DataFrame:
+    """Rows of one metric, with the index as x and plus and minus the errors as interval."""
+    rows = values.rename_axis("x").rename("value").reset_index().assign(metric=metric, method=method)
+    error = np.nan if errors is None else errors.to_numpy()
+    return rows.assign(low=rows["value"] - error, high=rows["value"] + error)
 
 
 def precision_curves(ratings: pd.DataFrame) -> pd.DataFrame:
     """Precision at k of every query and rater: the share of good ones among the first k retrieved candidates.
+
+    Columns ``query, rater, k, precision``.
+    """
+    retrieved = _retrieved(ratings)
+    found = retrieved.groupby(["query", "rater"], sort=False)["good"].cumsum()
+    return retrieved.assign(precision=found / retrieved["rank"], k=retrieved["rank"])[
+        ["query", "rater", "k", "precision"]
+    ]
+
+
+def average_precisions(ratings: pd.DataFrame) -> pd.Series:
+    """Average precision by query and rater: the mean of precision at r over the ranks r of the good ones.
+
+    It is 0 where the rater called no retrieved candidate good. The mean is over the good ones among the retrieved, as
+    nothing is known of others.
+    """
+    retrieved = _retrieved(ratings)
+    counted = precision_curves(ratings)["precision"] * retrieved["good"]
+    sums = retrieved.assign(counted=counted).groupby(["query", "rater"])[["counted", "good"]].sum()
+    average: pd.Series = sums["counted"] / sums["good"].clip(lower=1)
+    return average
+
+
+def leave_one_rater_out(ratings: pd.DataFrame) -> pd.Series:
+    """Precision of each rater by query and rater, the other raters being the truth (JMLR Figure 3D, NIPS Figure 1a).
+
+    It is the mean, over the candidates that this rater called good (retrieved or random), of the fraction of the other
+    raters who did so too; NaN for a rater who called nothing good there, or who has no others.
+    """
+    table = _good(ratings)
+    all_good = table.groupby(["query", "position"])["good"].transform("sum")
+    table["agreed"] = table["good"] * (all_good - table["good"])
+    sums = table.groupby(["query", "rater"])[["agreed", "good"]].sum()
+    # only who has done a query can agree about it
+    others = sums.groupby("query")["good"].transform("size") - 1
+    possible = sums["good"] * others
+    precision: pd.Series = sums["agreed"] / possible.where(possible > 0)
+    return precision
+
+
+def precision_by_query(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Precision of OASIS and of raters on each query, where an image counts with the share of raters who call it good.
+
+    That of OASIS is the mean of these shares over the retrieved candidates. Columns ``(oasis, mean)`` and, of
+    `leave_one_rater_out`, ``(raters, mean | sem | min | max | count)``; the index is the query.
+    """
+    import pandas as pd
+
+    oasis = _retrieved(ratings).groupby("query")["good"].agg(["mean"])
+    human = leave_one_rater_out(ratings).groupby("query").agg(["mean", "sem", "min", "max", "count"])
+    return pd.concat({OASIS: oasis, RATERS: human}, axis=1)
+
+
+def summary(ratings: pd.DataFrame) -> dict[str, float]:
+    """Everything in single numbers, for a text or a table.
 
     Parameters
     ----------
@@ -37,226 +143,37 @@ def precision_curves(ratings: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
-        ``query``, ``query_image``, ``rater``, ``k`` (int64, 1..), ``precision`` (float64, 0..1).
+    dict of str to float
+        n_raters, n_queries, precision_at_1, precision_at_{last k}, precision_peak and its precision_peak_k, map,
+        standard_deviation_over_queries (each rater's over the queries, their mean over raters) and
+        standard_deviation_over_raters (each query's over the raters, their mean over queries; ddof = 1, NaN where there
+        is one query or rater), human_precision (mean over queries), random_good, answered_share, cant_say_share,
+        simulated (1 where the raters are simulated).
 
     Raises
     ------
     LookalikeError
         When there are no ratings of retrieved candidates.
     """
-    retrieved = _retrieved(ratings)
-    cumulative = retrieved.groupby(["query", "rater"], sort=False)["good"].cumsum()
-    retrieved["precision"] = cumulative / retrieved["rank"]
-    return retrieved.rename(columns={"rank": "k"})[["query", "query_image", "rater", "k", "precision"]]
-
-
-def mean_precision_curve(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Mean precision at k over all queries and raters (JMLR Figure 3B).
-
-    Parameters
-    ----------
-    ratings : DataFrame
-
-    Returns
-    -------
-    DataFrame
-        ``k``, ``precision``, ``standard_error`` (of the mean over all pairs of query and rater, as the caption reads),
-        ``standard_error_queries`` (of the mean over the queries' own means, which is wider, because raters of one query
-        agree: the honest one for other queries), ``n_queries``, ``n_raters``. An error of a single value is NaN.
-    """
-    curves = precision_curves(ratings)
-    pairs = curves.groupby("k")["precision"].agg(precision="mean", standard_error="sem")
-    queries = curves.groupby(["k", "query"])["precision"].mean().groupby("k").sem()
-    table: pd.DataFrame = pairs.assign(standard_error_queries=queries).reset_index()
-    return table.assign(n_queries=curves["query"].nunique(), n_raters=curves["rater"].nunique())
-
-
-def average_precisions(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Average precision of every query and rater: the mean of precision at r over the ranks r of the good ones.
-
-    Parameters
-    ----------
-    ratings : DataFrame
-
-    Returns
-    -------
-    DataFrame
-        ``query``, ``query_image``, ``rater``, ``average_precision`` (0..1; 0 where the rater called no retrieved
-        candidate good), ``n_good`` (int64). The mean is over the good ones among the retrieved, as nothing is known of
-        others.
-    """
-    table = precision_curves(ratings)
-    table["good"] = _retrieved(ratings)["good"]
-    table["counted"] = table["precision"] * table["good"]
-    sums = table.groupby(["query", "query_image", "rater"], as_index=False).agg(
-        counted=("counted", "sum"), n_good=("good", "sum")
-    )
-    sums["average_precision"] = sums["counted"] / sums["n_good"].clip(lower=1)
-    return sums[["query", "query_image", "rater", "average_precision", "n_good"]]
-
-
-def selected_query_curves(ratings: pd.DataFrame, positions: Sequence[int] = SELECTED) -> pd.DataFrame:
-    """Precision at k of single queries that span the range of mean average precision (JMLR Figure 3C).
-
-    Parameters
-    ----------
-    ratings : DataFrame
-    positions : sequence of int
-        Ranks of the queries by falling mean average precision over raters, 1 the best; queries that tie keep the order
-        of the plan, and ranks beyond the number of queries are left out.
-
-    Returns
-    -------
-    DataFrame
-        ``position``, ``query``, ``query_image``, ``map``, ``k``, ``precision`` (mean over raters), ``standard_error``
-        (over raters; NaN with one), ``n_raters``.
-    """
-    import pandas as pd
-
-    by_query = average_precisions(ratings).groupby(["query", "query_image"], as_index=False)
-    maps = _falling(by_query.agg(map=("average_precision", "mean")), "map")
-    maps.insert(0, "position", range(1, len(maps) + 1))
-    curves = (
-        precision_curves(ratings)
-        .groupby(["query", "k"], as_index=False)["precision"]
-        .agg(precision="mean", standard_error="sem", n_raters="count")
-    )
-    return pd.DataFrame(maps[maps["position"].isin(list(positions))].merge(curves, on="query", validate="1:m"))
-
-
-def leave_one_rater_out(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Precision of OASIS and of each rater, with the raters' fractions as ground truth (JMLR Figure 3D, NIPS Fig. 1a).
-
-    An image counts with the fraction of raters who called it good. The precision of OASIS on a query is the mean of
-    these fractions over the retrieved candidates, all raters counted. A rater's is the mean, over the candidates that
-    this rater called good (retrieved or random), of the fraction of the other raters who did so too.
-
-    Parameters
-    ----------
-    ratings : DataFrame
-
-    Returns
-    -------
-    DataFrame
-        ``query``, ``query_image``, ``system`` ("oasis" or "human"), ``rater`` (empty for OASIS), ``precision``
-        (float64, 0..1; NaN for a rater who called nothing good there, or who has no others), ``n_images`` (int64, how
-        many the mean is over).
-    """
-    import pandas as pd
-
-    table = _good(ratings)
-    retrieved = _retrieved(ratings)
-    oasis = retrieved.groupby(["query", "query_image"], as_index=False).agg(
-        precision=("good", "mean"), n_images=("image", "nunique")
-    )
-    oasis = oasis.assign(system=OASIS, rater="")
-    all_good = table.groupby(["query", "position"])["good"].transform("sum")
-    table["agreed"] = table["good"] * (all_good - table["good"])
-    sums = table.groupby(["query", "query_image", "rater"], as_index=False).agg(
-        agreed=("agreed", "sum"), n_images=("good", "sum")
-    )
-    # only who has done a query can agree about it
-    others = sums.groupby("query")["rater"].transform("nunique") - 1
-    possible = sums["n_images"] * others
-    sums["precision"] = sums["agreed"] / possible.where(possible > 0)
-    human = sums.assign(system=HUMAN)
-    columns = ["query", "query_image", "system", "rater", "precision", "n_images"]
-    both = pd.concat([oasis[columns], human[columns]], ignore_index=True)
-    order = both["system"].eq(HUMAN).astype(int)
-    return both.assign(order=order).sort_values(["query", "order", "rater"], ignore_index=True)[columns]
-
-
-def coherence_per_query(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Precision of OASIS and of the raters' mean per query, sorted (the curves of JMLR Figure 3D and NIPS Figure 1a).
-
-    Parameters
-    ----------
-    ratings : DataFrame
-
-    Returns
-    -------
-    DataFrame
-        ``order`` (1.., by falling precision of OASIS), ``query``, ``query_image``, ``oasis``, ``human`` (mean over the
-        raters who called something good there), ``human_standard_error``, ``human_minimum``, ``human_maximum``,
-        ``n_raters`` (how many those are).
-    """
-    points = leave_one_rater_out(ratings)
-    table = points[points["system"] == OASIS][["query", "query_image", "precision"]]
-    table = _falling(table.rename(columns={"precision": OASIS}), OASIS)
-    human = (
-        points[points["system"] == HUMAN]
-        .groupby("query")["precision"]
-        .agg(human="mean", human_standard_error="sem", human_minimum="min", human_maximum="max", n_raters="count")
-    )
-    table = table.merge(human.reset_index(), on="query", validate="1:1")
-    table.insert(0, "order", range(1, len(table) + 1))
-    return table
-
-
-def map_deviations(ratings: pd.DataFrame) -> pd.DataFrame:
-    """How much average precision varies over queries and over raters (JMLR 5.2.3, the numbers in the text).
-
-    Parameters
-    ----------
-    ratings : DataFrame
-
-    Returns
-    -------
-    DataFrame
-        Two rows: ``quantity`` "over_queries" (each rater's standard deviation over the queries, their mean over raters)
-        and "over_raters" (each query's standard deviation over the raters, their mean over queries),
-        ``mean_standard_deviation`` (ddof = 1; NaN where there is one query or rater), ``n_queries``, ``n_raters``.
-    """
-    import pandas as pd
-
-    table = average_precisions(ratings)
-    spread = [
-        ("over_queries", table.groupby("rater")["average_precision"].std().mean()),
-        ("over_raters", table.groupby("query")["average_precision"].std().mean()),
-    ]
-    return pd.DataFrame(spread, columns=["quantity", "mean_standard_deviation"]).assign(
-        n_queries=table["query"].nunique(), n_raters=table["rater"].nunique()
-    )
-
-
-def summary(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Everything in single numbers, for a text or a table.
-
-    Parameters
-    ----------
-    ratings : DataFrame
-
-    Returns
-    -------
-    DataFrame
-        ``quantity`` and ``value`` (float64): n_raters, n_queries, precision_at_1, precision_at_{last k}, precision_peak
-        and its precision_peak_k, map, standard_deviation_over_queries, standard_deviation_over_raters, human_precision
-        (mean over queries), random_good, answered_share, cant_say_share, simulated (1 where the raters are simulated).
-    """
-    import pandas as pd
-
-    curve = mean_precision_curve(ratings)
-    peak = int(curve["precision"].to_numpy().argmax())
-    last = int(curve["k"].iloc[-1])
-    deviations = map_deviations(ratings).set_index("quantity")["mean_standard_deviation"]
-    values = {
-        "n_raters": curve["n_raters"].iloc[0],
-        "n_queries": curve["n_queries"].iloc[0],
-        "precision_at_1": curve["precision"].iloc[0],
-        f"precision_at_{last}": curve["precision"].iloc[-1],
-        "precision_peak": curve["precision"].iloc[peak],
-        "precision_peak_k": curve["k"].iloc[peak],
-        "map": average_precisions(ratings)["average_precision"].mean(),
-        "standard_deviation_over_queries": deviations["over_queries"],
-        "standard_deviation_over_raters": deviations["over_raters"],
-        "human_precision": coherence_per_query(ratings)["human"].mean(),
-        "random_good": _good(ratings).query("role == 'random'")["good"].mean(),
+    curve = precision_curves(ratings).groupby("k")["precision"].mean()
+    average = average_precisions(ratings)
+    values: dict[str, Any] = {
+        "n_raters": ratings["rater"].nunique(),
+        "n_queries": ratings["query"].nunique(),
+        "precision_at_1": curve.iloc[0],
+        f"precision_at_{curve.index[-1]}": curve.iloc[-1],
+        "precision_peak": curve.max(),
+        "precision_peak_k": curve.idxmax(),
+        "map": average.mean(),
+        "standard_deviation_over_queries": average.groupby("rater").std().mean(),
+        "standard_deviation_over_raters": average.groupby("query").std().mean(),
+        "human_precision": precision_by_query(ratings)[RATERS]["mean"].mean(),
+        "random_good": _good(ratings[ratings["role"] == "random"])["good"].mean(),
         "answered_share": ratings["answered"].mean(),
         "cant_say_share": (ratings["answer"] == "cant_say").mean(),
         "simulated": ratings["simulated"].any(),
     }
-    return pd.DataFrame({"quantity": list(values), "value": np.array(list(values.values()), dtype=np.float64)})
+    return {name: float(value) for name, value in values.items()}
 
 
 def _good(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -270,9 +187,3 @@ def _retrieved(ratings: pd.DataFrame) -> pd.DataFrame:
     if table.empty:
         raise LookalikeError("there are no ratings of retrieved candidates: rate the page of a plan that has some")
     return table.sort_values(["query", "rater", "rank"], ignore_index=True)
-
-
-def _falling(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Sort by falling values; equal ones (to rounding) keep the order of the queries."""
-    rounded: FloatArray = -table[column].to_numpy().round(12)
-    return table.iloc[np.lexsort((table["query"].to_numpy(), rounded))].reset_index(drop=True)

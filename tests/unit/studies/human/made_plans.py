@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from lookalike.studies.human.plan import draw_rating_plan, same_label
+from lookalike.studies.human.questionnaire import draw_plan
 
 LABELS = np.repeat(["boat", "tree", "house"], 8)
 PATHS = [f"{label}/{number:04d}.png" for number, label in enumerate(LABELS)]
@@ -17,10 +19,14 @@ def neighbours_of(queries: np.ndarray, n: int = 4) -> np.ndarray:
     return np.array([rng.permutation(IDS[query != IDS])[:n] for query in queries])
 
 
-def draw(seed: int = 0, **changes: object) -> pd.DataFrame:
+RELATED = {image: set(IDS[label == LABELS].tolist()) for image, label in zip(IDS.tolist(), LABELS, strict=True)}
+
+
+def draw(seed: int = 0, **changes: Any) -> pd.DataFrame:
     queries = IDS[:6]
-    arguments: dict[str, object] = {
-        "query_ids": queries, "total_relevance": np.ones(6), "neighbours": neighbours_of(queries), "image_ids": IDS,
-        "paths": PATHS, "relevant": same_label(IDS, LABELS), "n_queries": 3, "n_retrieved": 4, "n_random": 4,
+    arguments: dict[str, Any] = {
+        "neighbours": dict(zip(queries.tolist(), neighbours_of(queries).tolist(), strict=True)),
+        "paths": dict(zip(IDS.tolist(), PATHS, strict=True)), "related": RELATED,
+        "n_queries": 3, "n_retrieved": 4, "n_random": 4,
     }  # fmt: skip
-    return draw_rating_plan(**{**arguments, **changes}, seed=seed)  # type: ignore[arg-type]
+    return draw_plan(**{**arguments, **changes}, seed=seed)

@@ -8,7 +8,7 @@ import pytest
 
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.human.collect import COLUMNS, FILE_COLUMNS, read_ratings, refuse_answers_to_other_plans
-from lookalike.studies.human.plan import plan_fingerprint
+from lookalike.studies.human.questionnaire import plan_fingerprint
 
 
 def lines_of(

@@ -15,7 +15,7 @@ from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.human.page import write_page
-from lookalike.studies.human.plan import plan_fingerprint
+from lookalike.studies.human.questionnaire import plan_fingerprint
 
 
 def content_of(page: str) -> dict[str, Any]:

@@ -6,14 +6,15 @@ import pytest
 from made_plans import IDS, LABELS, draw
 
 from lookalike.studies.human.collect import COLUMNS
-from lookalike.studies.human.panel import label_agreement, simulated_panel
+from lookalike.studies.human.panel import same_class, simulated_panel
 
+MANIFEST = pd.DataFrame({"image_id": IDS, "label": LABELS})
 pytestmark = pytest.mark.filterwarnings("ignore:only 6 test images")
 
 
 def test_the_panel_agrees_with_classes_but_not_always() -> None:
     plan = draw(n_queries=6)
-    same = label_agreement(plan, IDS, LABELS)
+    same = same_class(plan, MANIFEST)
     assert same.any()
     assert not same[plan["role"] == "random"].any()
     panel = simulated_panel(plan, same, seed=0)
@@ -34,7 +35,7 @@ def test_the_panel_agrees_with_classes_but_not_always() -> None:
 
 def test_the_same_seed_gives_the_same_panel() -> None:
     plan = draw()
-    same = label_agreement(plan, IDS, LABELS)
+    same = same_class(plan, MANIFEST)
     pd.testing.assert_frame_equal(simulated_panel(plan, same, 3, seed=1), simulated_panel(plan, same, 3, seed=1))
     assert not simulated_panel(plan, same, 3, seed=1).equals(simulated_panel(plan, same, 3, seed=2))
     with pytest.raises(ValueError, match="a value per row"):

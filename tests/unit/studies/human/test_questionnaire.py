@@ -12,12 +12,12 @@ from made_plans import IDS, LABELS, PATHS, draw, neighbours_of
 
 from lookalike.core.errors import LookalikeError
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.human.plan import (
+from lookalike.studies.human.questionnaire import (
     COLUMNS,
     plan_fingerprint,
     plan_from_neighbours,
+    plan_of_run,
     read_plan,
-    retrieved_images,
     write_plan,
 )
 
@@ -48,10 +48,10 @@ def test_every_query_has_its_neighbours_and_unrelated_images(seed: int) -> None:
 
 
 def test_the_most_relevant_come_first_and_a_draw_decides_between_equal_ones() -> None:
-    relevance = np.array([1.0, 5.0, 3.0, 5.0, 0.0, 2.0])
+    relevance = dict(zip(IDS[:6].tolist(), [1.0, 5.0, 3.0, 5.0, 0.0, 2.0], strict=True))
     firsts = set()
     for seed in range(12):
-        shown = draw(seed, total_relevance=relevance).drop_duplicates("query")["query_image"].tolist()
+        shown = draw(seed, relevance=relevance).drop_duplicates("query")["query_image"].tolist()
         assert set(shown[:2]) == {101, 103}
         assert shown[2] == 102
         firsts.add(shown[0])
@@ -71,38 +71,44 @@ def test_fewer_queries_than_asked_are_all_taken_and_it_is_said() -> None:
 
 
 def test_a_query_with_duplicates_among_its_neighbours_is_left_out() -> None:
-    contents = [str(image) for image in IDS]
-    first, second = neighbours_of(IDS[:6])[2, :2] - 100
-    contents[first] = contents[second]
-    contents_of_query = [*contents]
-    contents_of_query[0] = contents_of_query[neighbours_of(IDS[:6])[0, 1] - 100]
+    contents = {image: str(image) for image in IDS.tolist()}
+    first, second = neighbours_of(IDS[:6])[2, :2].tolist()
     with pytest.warns(UserWarning, match="only"):
-        shown = draw(n_queries=6, contents=contents)["query_image"].unique()
+        shown = draw(n_queries=6, contents=contents | {first: contents[second]})["query_image"].unique()
     assert 102 not in shown
+    of_query = contents | {100: contents[neighbours_of(IDS[:6])[0, 1].item()]}
     with pytest.warns(UserWarning, match="only"):
-        assert 100 not in draw(n_queries=6, contents=contents_of_query)["query_image"].unique()
+        assert 100 not in draw(n_queries=6, contents=of_query)["query_image"].unique()
 
 
 def test_a_picture_that_is_shown_is_not_drawn_again_under_another_id() -> None:
     # every tree has the picture of the first neighbour of the query, every house the same one
-    neighbours = np.array([[100, 101, 108, 109]])
     contents = ["tree" if number >= 9 and number < 16 else str(number) for number in range(16)] + ["house"] * 8
-    arguments = {"query_ids": np.array([102]), "total_relevance": np.ones(1), "neighbours": neighbours, "n_queries": 1}
-    plan = draw(contents=contents, n_random=1, **arguments)
+    arguments = {"neighbours": {102: [100, 101, 108, 109]}, "n_queries": 1,
+                 "contents": dict(zip(IDS.tolist(), contents, strict=True))}  # fmt: skip
+    plan = draw(n_random=1, **arguments)
     random = plan[plan["role"] == "random"]["image"].tolist()
     assert random == [116], "the first house: trees are shown already"
     with pytest.raises(LookalikeError, match="only 1 images are unrelated"):
-        draw(contents=contents, n_random=2, **arguments)
+        draw(n_random=2, **arguments)
 
 
-def test_without_enough_neighbours_nothing_is_drawn() -> None:
-    bare = Rankings(np.array([0, 1, 2]), np.array([1, 1]), 1, np.array([7, 9]))
+def test_a_plan_of_a_run_relates_images_of_one_class() -> None:
+    ids = np.array([7, 9, 4, 5])
+    manifest = pd.DataFrame({"image_id": [4, 5, 7, 9], "path": list("abcd"), "label": ["x", "x", "y", "x"],
+                             "sha256": list("wxyz")})  # fmt: skip
+    bare = Rankings(np.arange(5), np.ones(4), 3, ids)
+    run = {"seed": 0, "n_queries": 3, "n_retrieved": 1, "n_random": 1}
     with pytest.raises(LookalikeError, match="OASIS has no result that could be rated"):
-        retrieved_images(bare, 1)
-    found = replace(bare, neighbours=np.array([[1], [0]]))
-    assert retrieved_images(found, 1).tolist() == [[9], [7]]
-    with pytest.raises(LookalikeError, match="has 1 neighbours of each of its 2 test images, and 10 are to be shown"):
-        retrieved_images(found, 10)
+        plan_of_run(bare, manifest, **run)
+    found = replace(bare, neighbours=np.array([[1], [2], [3], [1]]))
+    plan = plan_of_run(found, manifest, **run)
+    assert set(plan["query_image"]) == {4, 5, 9}, "those of the larger class come first"
+    retrieved = plan[plan["role"] == "retrieved"].set_index("query_image")["image"]
+    assert retrieved.to_dict() == {9: 4, 4: 5, 5: 9}
+    assert set(plan.loc[plan["role"] == "random", "image"]) == {7}
+    with pytest.raises(LookalikeError, match="has 1 neighbours of each of its 4 test images, and 10 are to be shown"):
+        plan_of_run(found, manifest, **{**run, "n_retrieved": 10})
 
 
 @pytest.mark.parametrize(
@@ -131,22 +137,7 @@ def test_too_few_unrelated_images_is_an_error_that_names_the_query() -> None:
     with pytest.raises(LookalikeError, match=r"only \d+ images are unrelated to \w+/\d+.png, and 17 are shown"):
         draw(n_random=17)
     with pytest.raises(LookalikeError, match="no test image to ask raters about"):
-        draw(contents=["same"] * len(IDS))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"total_relevance": np.ones(5)},
-        {"neighbours": neighbours_of(IDS[:6])[:, :3]},
-        {"neighbours": np.tile(IDS[:1], (6, 4))},
-        {"neighbours": neighbours_of(IDS[:6]) + 1000},
-        {"image_ids": np.zeros_like(IDS)},
-    ],
-)
-def test_arrays_that_do_not_fit_are_refused(changes: dict[str, np.ndarray]) -> None:
-    with pytest.raises(ValueError, match=r"neighbour|length|unique"):
-        draw(**changes)
+        draw(contents=dict.fromkeys(IDS.tolist(), "same"))
 
 
 def test_a_plan_is_read_as_written(tmp_path: Path, plan: pd.DataFrame) -> None:

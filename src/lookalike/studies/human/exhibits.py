@@ -1,0 +1,295 @@
+"""Galleries, figures and table of the human study (JMLR 5.2.3 and Appendix A, NIPS 4.1, and the draft of 2009)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lookalike.exhibits.drawing import lettered
+from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Table
+from lookalike.exhibits.printed import beside_print, plus_minus
+from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, Look
+from lookalike.studies.human.galleries import gallery
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lookalike.studies.human.study import HumanStudy
+
+JMLR, NIPS = "oasis-jmlr-2010", "oasis-nips-2009"
+K_MAX = 10
+"""Found images of each query that the papers' raters judged."""
+SELECTED = (1, 6, 11, 16, 21)
+"""Ranks, by mean average precision, of the queries in JMLR Figure 3C."""
+SELECTED_LOOKS = (Look(ORANGE, "P"), Look(BLUE, "s"), Look(GREEN, "^"), Look(PURPLE, "D"), Look(BLACK, "v"))
+RATERS = Look(BLUE, "s")
+QUANTITIES = {
+    "map_std_over_queries": (
+        "Mean standard deviation of mAP over queries",
+        "standard_deviation_over_queries",
+        1,
+        ".2f",
+    ),
+    "map_std_over_evaluators": (
+        "Mean standard deviation of mAP over raters",
+        "standard_deviation_over_raters",
+        1,
+        ".2f",
+    ),
+    "human_precision_peak": ("Highest precision at top k, in percent", "precision_peak", 100, ".1f"),
+    "human_p@10": ("Precision at top 10, in percent", "precision_at_10", 100, ".1f"),
+}
+"""Printed metric to its title, the single number of ours, by what ours is multiplied, and its format."""
+PRINTED_IN = {JMLR: "JMLR 2010, draft 2009", NIPS: "NIPS 2009"}
+"""Where a printed number stands; the draft prints those of JMLR too."""
+GALLERY_FILES = ("ranks", "manifest", "images")
+OVER_PAIRS = (
+    "Errors of the mean are over all pairs of a query and a rater. Those over the queries' own means, which are wider "
+    "where raters agree, are error_over_queries in the CSV file."
+)
+LEFT_OUT_RATER = (
+    "The precision of OASIS is the mean share of raters who call one of its images good. That of a rater is the mean "
+    "share of all other raters who call good what this rater does, among all images shown."
+)
+
+
+@exhibit("oasis-jmlr-2010/table2", "oasis-2009-draft/table4", "oasis-nips-2009/table1",
+         title="Queries that OASIS answers best", needs=GALLERY_FILES)  # fmt: skip
+def best_queries(study: HumanStudy) -> Gallery:
+    """Query images for which OASIS does best, each with the first five images that it finds."""
+    return gallery(study, "best", 2 if study.paper == NIPS else 4)
+
+
+@exhibit("oasis-jmlr-2010/table3", "oasis-2009-draft/table5", title="Queries that OASIS fails", needs=GALLERY_FILES)
+def worst_queries(study: HumanStudy) -> Gallery:
+    """Query images for which OASIS fails, each with the first five images that it finds."""
+    return gallery(study, "worst", 3)
+
+
+@exhibit("oasis-jmlr-2010/fig3b", title="Precision at top k as raters judge it", needs=("metrics",))
+def mean_curve(study: HumanStudy) -> Figure:
+    """Precision at top k of OASIS as raters judge it, mean over queries and raters."""
+    return _curves(study, ("mean",))
+
+
+@exhibit("oasis-jmlr-2010/fig3c", title="Precision at top k of single queries as raters judge it", needs=("metrics",))
+def selected_curves(study: HumanStudy) -> Figure:
+    """Precision at top k of OASIS as raters judge it, for queries that span the range of mean average precision."""
+    return _curves(study, ("selected",))
+
+
+@exhibit("oasis-2009-draft/fig7", title="Precision at top k as raters judge it", needs=("metrics",))
+def both_curves(study: HumanStudy) -> Figure:
+    """Precision at top k of OASIS as raters judge it: (A) mean over queries and raters, (B) of single queries."""
+    return _curves(study, ("mean", "selected"))
+
+
+@exhibit("oasis-jmlr-2010/fig3d", "oasis-nips-2009/fig1a", title="Precision of OASIS and of raters for each query",
+         needs=("metrics",))  # fmt: skip
+def query_precision(study: HumanStudy) -> Figure:
+    """Precision of OASIS and of raters for each query, other raters being the truth."""
+    import pandas as pd
+
+    rows = _query_rows(study)
+    if study.paper == NIPS:
+        rows = pd.concat([rows, _query_means(study, rows)], ignore_index=True)
+    frame = rows.astype({"order": "Int64", "query_image": "Int64"})
+    cells = _cells(study, ((NIPS, "human_p@10"),)) if study.paper == NIPS else None
+    return Figure(frame, (_query_panel(study, frame),), cells, notes=(LEFT_OUT_RATER,), size=(4.6, 2.9))
+
+
+@exhibit("human/deviations", title="Deviations between queries and between raters", needs=("metrics",))
+def deviations(study: HumanStudy) -> Table:
+    """How much mean average precision (mAP), as raters judge it, differs between queries and between raters."""
+    of_jmlr = [(JMLR, metric) for metric in QUANTITIES]
+    cells = _cells(study, (*of_jmlr, (NIPS, "human_p@10")))
+    shown = {"metric": "", "ours_cell": "ours", "printed_cell": "paper", "paper": "printed in", "status": "status"}
+    titles = {"metric": {metric: row[0] for metric, row in QUANTITIES.items()}, "paper": PRINTED_IN}
+    notes = (
+        "Over queries: mean over raters of the standard deviation over queries. Over raters: mean over queries of the "
+        "standard deviation over raters.",
+    )
+    return Table(cells, shown=shown, titles=titles, numbers=frozenset({"ours_cell", "printed_cell"}), notes=notes)
+
+
+def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Ours beside printed numbers, each named by paper and metric."""
+    import pandas as pd
+
+    rows = []
+    for paper, metric in printed:
+        _, name, scale, form = QUANTITIES[metric]
+        ours = scale * study.number(name)
+        rows.append({"paper": paper, "metric": metric, "method": "oasis", "ours": ours, "ours_std": math.nan,
+                     "ours_cell": plus_minus(ours, math.nan, form)})  # fmt: skip
+    texts = study.printed[study.printed["exhibit"] == "text"]
+    cells = beside_print(pd.DataFrame(rows), texts, on=("paper", "metric", "method"), judge=study.judge)
+    cells["printed_cell"] = [plus_minus(value, math.nan, "g") for value in cells["printed"]]
+    cells["unit"] = ["percent" if QUANTITIES[metric][2] == 100 else "" for metric in cells["metric"]]
+    return cells.assign(simulated=study.simulated)
+
+
+def _curves(study: HumanStudy, shown: Sequence[str]) -> Figure:
+    """Figure of curves by rank: of all queries (``mean``), and of selected ones."""
+    import pandas as pd
+
+    parts = {"mean": _mean_rows, "selected": _selected_rows}
+    frame = pd.concat([parts[part](study) for part in shown], ignore_index=True)
+    frame = frame.astype({"k": "Int64", "query_image": "Int64"}).assign(simulated=study.simulated)
+    panels = {"mean": _mean_panel, "selected": _selected_panel}
+    heads = {"mean": "All queries", "selected": "Single queries, by rank of mAP"}
+    titles = lettered([heads[part] for part in shown])
+    drawn = tuple(panels[part](study, title, frame) for part, title in zip(shown, titles, strict=True))
+    if "mean" not in shown:
+        return Figure(frame, drawn)
+    return Figure(frame, drawn, _cells(study, [(JMLR, "human_p@10"), (JMLR, "human_precision_peak")]), (OVER_PAIRS,))
+
+
+def _mean_rows(study: HumanStudy) -> pd.DataFrame:
+    """Mean curve with its errors, the share of random images called good, and the printed numbers."""
+    import pandas as pd
+
+    curve, over_queries = study.curve("p@k"), study.curve("p@k by query")
+    counts = {"n_queries": int(study.number("n_queries")), "n_raters": int(study.number("n_raters"))}
+    own = pd.DataFrame(
+        {"series": "oasis", "query_image": None, "k": curve.index, "precision": curve["value"], "low": curve["low"],
+         "high": curve["high"], "error": curve["high"] - curve["value"],
+         "error_over_queries": over_queries["high"] - over_queries["value"], **counts}
+    )  # fmt: skip
+    others = []
+    random = study.number("random_good")
+    if not math.isnan(random):
+        others.append({"series": "random", "precision": random, **counts})
+    none = {"n_queries": 0, "n_raters": 0}
+    last, peak = (_printed_share(study, JMLR, metric) for metric in ("human_p@10", "human_precision_peak"))
+    if not math.isnan(last) and study.n_retrieved >= K_MAX:
+        others.append({"series": "oasis, printed", "k": K_MAX, "precision": last, **none})
+    if not math.isnan(peak):
+        others.append({"series": "oasis, printed peak", "precision": peak, **none})
+    return pd.concat([own, pd.DataFrame(others)], ignore_index=True) if others else own
+
+
+def _selected_rows(study: HumanStudy) -> pd.DataFrame:
+    """Curves of the selected queries, the best first; bars of one k stand beside, not upon, each other."""
+    import pandas as pd
+
+    maps = _falling(study.curve("query map")["value"])
+    images, raters = study.curve("query image", "")["value"], study.curve("query raters")["value"]
+    shown = [rank for rank in SELECTED if rank <= len(maps)]
+    rows = []
+    for place, rank in enumerate(shown):
+        query, shift = maps.index[rank - 1], 0.09 * (place - (len(shown) - 1) / 2)
+        for k in range(1, study.n_retrieved + 1):
+            point = study.curve(f"query p@{k}").loc[query]
+            rows.append({"series": f"rank {rank}", "query_image": images[query], "map": maps[query], "k": k,
+                         "place": k + shift, "precision": point["value"], "low": point["low"], "high": point["high"],
+                         "error": point["high"] - point["value"], "n_queries": 1, "n_raters": int(raters[query])}
+                        )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _falling(values: pd.Series) -> pd.Series:
+    """Values by query, the highest first; equal ones (to rounding) keep the order of the queries."""
+    return values.iloc[np.lexsort((values.index, -values.to_numpy().round(12)))]
+
+
+def _printed_share(study: HumanStudy, paper: str, metric: str) -> float:
+    """Return a printed percentage about raters as a fraction; NaN where there is none."""
+    printed = study.printed_in("text", paper)
+    values = printed.loc[printed["metric"] == metric, "value"]
+    return float(values.iloc[0]) / 100 if len(values) else math.nan
+
+
+def _axes(study: HumanStudy) -> tuple[Axis, Axis]:
+    k_max = study.n_retrieved
+    ticks = tuple((float(k), str(k)) for k in range(1, k_max + 1))
+    x = Axis("Number of neighbours k", low=0.5, high=k_max + 0.5, ticks=ticks, told="k = {:.0f}")
+    return x, Axis("Precision at top k", low=-0.03, high=1.03, told="{:.3f}")
+
+
+def _mean_panel(study: HumanStudy, title: str, frame: pd.DataFrame) -> Panel:
+    look = LOOKS["oasis"]
+    series = [Series(study.title_of("oasis"), {"series": "oasis"}, "k", "precision", look, "low", "high")]
+    if "oasis, printed" in set(frame["series"]):
+        where = {"series": "oasis, printed"}
+        series.append(Series("printed, at k = 10", where, "k", "precision", look, kind="points", hollow=True))
+    lines = _levels(frame, {
+        "random": ("random images", Look(GREY, "", "--")),
+        "oasis, printed peak": ("printed peak (its k is not printed)", Look(look.colour, "", ":")),
+    })  # fmt: skip
+    return Panel(title, *_axes(study), tuple(series), lines)
+
+
+def _levels(frame: pd.DataFrame, names: dict[str, tuple[str, Look]]) -> tuple[Line, ...]:
+    """Lines at the precision of series without a place."""
+    at = frame.set_index("series")["precision"]
+    return tuple(Line(name, float(at[series]), look) for series, (name, look) in names.items() if series in at)
+
+
+def _selected_panel(study: HumanStudy, title: str, frame: pd.DataFrame) -> Panel:
+    own = frame[frame["series"].str.startswith("rank ")].drop_duplicates("series")
+    names = [f"{series}: mAP {value:.2f}" for series, value in zip(own["series"], own["map"], strict=True)]
+    series = tuple(
+        Series(name, {"series": key}, "place", "precision", look, "low", "high")
+        for name, key, look in zip(names, own["series"], SELECTED_LOOKS, strict=False)
+    )
+    return Panel(title, *_axes(study), series, by_point=True)
+
+
+def _query_rows(study: HumanStudy) -> pd.DataFrame:
+    """Precision of OASIS and of raters on each query, by falling precision of OASIS."""
+    import pandas as pd
+
+    oasis, raters, bounds = (
+        _falling(study.curve("query precision")["value"]),
+        *(study.curve(metric, "raters") for metric in ("query precision", "query range")),
+    )
+    images, n_raters = study.curve("query image", "")["value"], study.curve("query raters", "raters")["value"]
+    order = oasis.index
+    shared = {"order": range(1, len(order) + 1), "query_image": images.loc[order].to_numpy(),
+              "n_raters": n_raters.loc[order].astype(int).to_numpy(), "simulated": study.simulated}  # fmt: skip
+    human, bounds = raters.loc[order], bounds.loc[order]
+    return pd.concat([
+        pd.DataFrame({"series": "oasis", **shared, "precision": oasis.to_numpy()}),
+        pd.DataFrame({"series": "human", **shared, "precision": human["value"].to_numpy(),
+                      "low": human["low"].to_numpy(), "high": human["high"].to_numpy(),
+                      "error": (human["high"] - human["value"]).to_numpy(),
+                      "lowest": bounds["low"].to_numpy(), "highest": bounds["high"].to_numpy()}),
+    ], ignore_index=True)  # fmt: skip
+
+
+def _query_means(study: HumanStudy, rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean precision of OASIS over queries, ours and the printed one."""
+    import pandas as pd
+
+    ours = float(rows.loc[rows["series"] == "oasis", "precision"].mean())
+    means = [{"series": "oasis, mean", "precision": ours, "n_raters": int(study.number("n_raters")),
+              "simulated": study.simulated},
+             {"series": "oasis, printed mean", "precision": _printed_share(study, NIPS, "human_p@10"), "n_raters": 0,
+              "simulated": False}]  # fmt: skip
+    return pd.DataFrame(means).dropna(subset="precision")
+
+
+def _query_panel(study: HumanStudy, frame: pd.DataFrame) -> Panel:
+    title, look = study.title_of("oasis"), LOOKS["oasis"]
+    series = [Series(title, {"series": "oasis"}, "order", "precision", look, each=True)]
+    if frame.loc[frame["series"] == "human", "precision"].notna().any():
+        where = {"series": "human"}
+        series += [
+            Series("raters, mean", where, "order", "precision", RATERS, "low", "high", each=True),
+            Series("lowest to highest rater", where, "order", "precision", Look(BLUE, ""), "lowest", "highest",
+                   kind="points", band=True),
+        ]  # fmt: skip
+    lines = _levels(frame, {
+        "oasis, mean": (f"{title}, mean", Look(look.colour, "", "--")),
+        "oasis, printed mean": (f"{title}, printed mean", Look(look.colour, "", ":")),
+    })  # fmt: skip
+    n = int(frame["order"].max())
+    places = [1, *range(5, n + 1, 5)] if n > 7 else list(range(1, n + 1))
+    x = Axis("Query, sorted by the precision of OASIS", low=0.3, high=n + 0.7, told="query {:.0f}",
+             ticks=tuple((float(place), str(place)) for place in places))  # fmt: skip
+    return Panel("", x, Axis("Precision", low=-0.03, high=1.03, told="{:.3f}"), tuple(series), lines)

@@ -1,0 +1,120 @@
+"""Which queries the galleries show, and their pictures: the papers picked theirs by hand, here a rule does."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name, tile_of
+from lookalike.exhibits.model import Gallery, Tile
+
+if TYPE_CHECKING:
+    from lookalike.ranking.rankings import Rankings
+    from lookalike.studies.human.study import HumanStudy
+
+Cases = Literal["best", "worst"]
+
+N_RESULTS = 5
+"""Images shown of each ranking, as in the papers' tables."""
+COLUMNS = ("row", "role", "image_id", "file", "class", "rank", "score", "relevant", "average_precision")
+OWN = replace(RIGHT, meaning="of the query's class")
+OTHER = replace(WRONG, meaning="of another class")
+
+
+class Query(NamedTuple):
+    """A query that is shown: its row of the rankings, its image and how well it is answered."""
+
+    row: int
+    image_id: int
+    average_precision: float
+
+
+def choose_queries(rankings: Rankings, label_of: Any, cases: Cases, n: int) -> tuple[list[Query], int]:
+    """Choose the queries of a gallery by its rule, among how many candidates.
+
+    The best are the test images of highest average precision. The worst are, among the test images that have no image
+    of their class among their first five, those of lowest average precision. Both have at most one query a class, and
+    of equal queries the one with the lower image id.
+
+    Parameters
+    ----------
+    rankings : Rankings
+    label_of : mapping of int to str
+        Class of each image by its id.
+    cases : {"best", "worst"}
+    n : int
+        How many; there may be fewer.
+    """
+    precision = rankings.average_precision()
+    candidates = np.flatnonzero(~np.isnan(precision))
+    if cases == "worst":
+        candidates = candidates[rankings.ranks[rankings.offsets[:-1][candidates]] > N_RESULTS]
+    sign = -1.0 if cases == "best" else 1.0
+    chosen: dict[str, Query] = {}
+    for row in candidates[np.lexsort((rankings.query_ids[candidates], sign * precision[candidates]))]:
+        image_id = int(rankings.query_ids[row])
+        chosen.setdefault(label_of[image_id], Query(int(row), image_id, float(precision[row])))
+    return list(chosen.values())[:n], len(candidates)
+
+
+def gallery(study: HumanStudy, cases: Cases, n: int) -> Gallery:
+    """Queries in rows, each with the first images that OASIS finds; without a query, the reason."""
+    import pandas as pd
+
+    queries, n_candidates = choose_queries(study.rankings, study.images["label"], cases, n)
+    records = [record for place, query in enumerate(queries, start=1) for record in _records(study, place, query)]
+    frame = pd.DataFrame(records, columns=list(COLUMNS))
+    if not queries:
+        return Gallery(frame, (), notes=(f"Not drawn: {_why_empty(study, cases)}.",))
+    rows = tuple(
+        tuple(_tile(study, record) for record in images.to_dict("records")) for _, images in frame.groupby("row")
+    )
+    heads = ("query", *(f"rank {rank}" for rank in range(1, N_RESULTS + 1)))
+    return Gallery(frame, rows, heads=heads, notes=(_rule(cases, n, len(queries), n_candidates),))
+
+
+def _records(study: HumanStudy, place: int, query: Query) -> list[tuple[Any, ...]]:
+    """The query and its results, one record an image."""
+    rankings, path, label = study.rankings, study.images["path"], study.images["label"]
+    if rankings.neighbours is None or rankings.neighbour_scores is None:
+        raise LookalikeError("these rankings have no neighbours: rank again with n_neighbours of 5 or more")
+    own, id = label[query.image_id], query.image_id
+    records = [(place, "query", id, path[id], own, 0, float("nan"), "", query.average_precision)]
+    found = rankings.query_ids[rankings.neighbours[query.row, :N_RESULTS]].tolist()
+    scores = rankings.neighbour_scores[query.row, :N_RESULTS].tolist()
+    for rank, (image, score) in enumerate(zip(found, scores, strict=True), start=1):
+        right = "yes" if label[image] == own else "no"
+        records.append((place, "result", image, path[image], label[image], rank, score, right, query.average_precision))
+    return records
+
+
+def _tile(study: HumanStudy, record: Mapping[Hashable, Any]) -> Tile:
+    """An image above its class; a query has its average precision too, a result its mark."""
+    words, file = class_name(record["class"]), study.images["file"][record["image_id"]]
+    if record["role"] == "query":
+        return tile_of(file, f"{words}\nAP {100 * record['average_precision']:.1f}%")
+    return tile_of(file, words, OWN if record["relevant"] == "yes" else OTHER)
+
+
+def _why_empty(study: HumanStudy, cases: Cases) -> str:
+    """Why there is no query to show."""
+    if study.rankings.n_queries == 0:
+        return f"{study.title_of('oasis')} has no result here"
+    if cases == "worst":
+        return f"every query has an image of its class among its first {N_RESULTS}"
+    return "no query has another image of its class"
+
+
+def _rule(cases: Cases, n: int, n_shown: int, n_candidates: int) -> str:
+    """By which rule the queries were chosen, among how many, and where there were too few."""
+    among = "all" if cases == "best" else "those without an image of their class among the first five"
+    which = "highest" if cases == "best" else "lowest"
+    few = "" if n_shown == n else f"; the paper shows {n}"
+    return (
+        f"Queries by rule, none picked by hand: of {among} ({n_candidates:,}), the {n_shown} of {which} average "
+        f"precision (AP), at most one a class, of equal ones the lower image id{few}."
+    )

@@ -1,0 +1,130 @@
+"""What the exhibits of the human study ask of it: the run that was rated, its raters, and its images (JMLR 5.2.3)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json
+from lookalike.exhibits.model import Figure, Gallery
+from lookalike.exhibits.printed import NO_RESULT, NOT_COMPARABLE
+from lookalike.exhibits.study import Study
+from lookalike.ranking.rankings import Rankings
+from lookalike.studies.metrics import select
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class HumanStudy(Study):
+    """What raters think of the images that OASIS finds, on one data set.
+
+    Its settings are those of ``plan.exhibit_settings``: ``dataset, title, synthetic, not_run, titles``,
+    ``representation``, ``subset_title``, ``fold`` (from 0) and ``n_folds``.
+    """
+
+    @property
+    def numbers(self) -> pd.DataFrame:
+        """Every number of the study (`lookalike.studies.human.statistics.rating_metrics`)."""
+        return self.table("metrics")
+
+    def number(self, metric: str) -> float:
+        """One single number; NaN where there is none."""
+        values = select(self.numbers, metric=metric)["value"]
+        return float(values.iloc[0]) if len(values) else float("nan")
+
+    def curve(self, metric: str, method: str = "oasis") -> pd.DataFrame:
+        """Numbers along x: ``value``, ``low`` and ``high`` by ``x``, an int."""
+        rows = select(self.numbers, metric=metric, method=method)
+        table: pd.DataFrame = rows.set_index(rows["x"].astype(int))[["value", "low", "high"]].sort_index()
+        return table
+
+    @property
+    def simulated(self) -> bool:
+        """Whether any of the ratings is simulated."""
+        return self.has("metrics") and self.number("simulated") > 0
+
+    @property
+    def n_retrieved(self) -> int:
+        """How many images that OASIS finds are rated for each query."""
+        return int(self.curve("p@k").index.max())
+
+    @cached_property
+    def rankings(self) -> Rankings:
+        """Rankings of the fold that is shown and rated; without any query where OASIS has no result."""
+        return Rankings.load(self.path("ranks"))
+
+    @cached_property
+    def images(self) -> pd.DataFrame:
+        """Path from the work folder and label of each image, by image id."""
+        root = Path(read_json(self.path("images"))["root"])
+        if not root.is_dir():
+            raise LookalikeError(f"there are no images at {root}: put them back, or make them again, then go on")
+        manifest = self.table("manifest").set_index("image_id")
+        return manifest.assign(file=[root / path for path in manifest["path"]])[["path", "file", "label"]]
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether the exhibit at hand shows images, not ratings."""
+        return self.exhibit is not None and self.exhibit.kind == "gallery"
+
+    @property
+    def corner(self) -> str:
+        """What stands in the corner of a picture: that images, raters or both are not real."""
+        raters = "simulated raters" if self.simulated and not self.shows_images else ""
+        return ", ".join(filter(None, (super().corner, raters))).capitalize()
+
+    @property
+    def why_not_comparable(self) -> str:
+        """Why no number of ours may be held against the printed ones, which are of other raters and images."""
+        images = "synthetic images" if self.synthetic else "other images than the paper's"
+        return f"{images}, simulated raters" if self.simulated else images
+
+    def judge(self, cell: Any) -> tuple[str, str]:
+        """Status and reason of a printed number: never a verdict."""
+        if cell["ours"] != cell["ours"]:
+            return NO_RESULT, "too few images, queries or raters for it"
+        return NOT_COMPARABLE, self.why_not_comparable
+
+    def data_sentence(self, drawn: Any) -> str:
+        """Which images, how many queries and raters, and what error bars are."""
+        images = "Synthetic images" if self.synthetic else "Images"
+        run = f"partition {self.settings['fold'] + 1} of {self.settings['n_folds']}"
+        data = f"{images} of {self.title}, {self.settings['subset_title']}, {self.settings['representation']}, {run}"
+        if drawn is None:
+            return f"{data}."
+        if isinstance(drawn, Gallery):
+            return f"{data}: each of its {self.rankings.n_queries:,} test images queries all others."
+        kind = "simulated rater" if self.simulated else "rater"
+        random = counted(self.number("n_random"), "random one")
+        bars = "; error bars are standard errors" if isinstance(drawn, Figure) else ""
+        return (
+            f"{data}: {counted(self.number('n_queries'), 'query image')}, each with the first {self.n_retrieved} "
+            f"images of OASIS and {random}, judged by {counted(self.number('n_raters'), kind)}{bars}."
+        )
+
+    def notes(self, drawn: Any) -> list[str]:
+        """How the ratings came about, and why they may not be held against print."""
+        if self.shows_images:
+            return ["The papers show images of the web."]
+        notes = []
+        if self.simulated:
+            notes.append(
+                "No person rated: all ratings are simulated from whether the classes agree, with errors of each rater."
+            )
+        share = self.number("answered_share")
+        if share < 1:
+            notes.append(
+                f"Raters answered {100 * share:.1f}% of the candidates; the rest counts as not good, as does can't say."
+            )
+        return [*notes, f"Not comparable with the printed numbers: {self.why_not_comparable}."]
+
+
+STUDY = HumanStudy
+
+
+def counted(n: float, word: str) -> str:
+    """Return ``1 rater``, ``20 raters``."""
+    return f"{int(n)} {word}" if n == 1 else f"{int(n)} {word}s"

@@ -1,0 +1,54 @@
+"""The human evaluation of what OASIS retrieves (JMLR section 5.2.3), on labelled images.
+
+Needs: the ranks of one run of rules/category.smk, and raters' files in data/ratings/{dataset}/ if there are any. Makes:
+ratings/plan.csv (what is to be rated), ratings/page.html (the page that raters fill in), ratings/ratings.parquet (their
+answers, or a simulated panel's) and human/metrics.parquet (the study's numbers).
+"""
+
+from lookalike.studies.human import plan as human_plan
+
+RATINGS = f"{RESULTS}/ratings"
+
+
+rule write_questionnaire:
+    input:
+        unpack(lambda wildcards: human_plan.images(config, wildcards.dataset)),
+        template=SOURCE / "lookalike" / "studies" / "human" / "page.html",
+    output:
+        # kept where the job refuses to replace a plan that raters have answered
+        plan=update(f"{RATINGS}/plan.csv"),
+        page=f"{RATINGS}/page.html",
+    log:
+        f"{LOGS}/ratings/plan.log",
+    wildcard_constraints:
+        dataset=one_of(human_plan.datasets(config)),
+    conda:
+        "../../envs/exhibits.yaml"
+    params:
+        settings=lambda wildcards: human_plan.questionnaire_settings(config, wildcards.dataset),
+        raters=lambda wildcards: str(human_plan.raters_folder(config, wildcards.dataset)),
+        seed=SEED,
+    script:
+        "../scripts/write_questionnaire.py"
+
+
+rule collect_ratings:
+    input:
+        plan=f"{RATINGS}/plan.csv",
+        manifest=f"{RESULTS}/manifest.parquet",
+        raters=lambda wildcards: human_plan.raters_files(config, wildcards.dataset),
+    output:
+        ratings=f"{RATINGS}/ratings.parquet",
+        metrics=f"{RESULTS}/human/metrics.parquet",
+    log:
+        f"{LOGS}/ratings/ratings.log",
+    wildcard_constraints:
+        dataset=one_of(human_plan.datasets(config)),
+    conda:
+        "../../envs/exhibits.yaml"
+    params:
+        run=lambda wildcards: human_plan.rated_run(config, wildcards.dataset),
+        simulated_raters=lambda wildcards: CATEGORY[wildcards.dataset]["ratings"]["simulated_raters"],
+        seed=SEED,
+    script:
+        "../scripts/collect_ratings.py"
