@@ -130,7 +130,7 @@ def _cells(drawn: Drawn) -> pd.DataFrame:
 
 def _write_table(table: Table, exhibit: Exhibit, study: Study, folder: Path, notice: str) -> list[Path]:
     sheets = sheets_of(table)
-    caption = caption_of(exhibit, study, table)
+    caption = caption_of(exhibit, study, None if notice else table)
     heading = f"# {exhibit.label or exhibit.title}\n\n"
     top = f"**{notice}**\n\n" if notice else ""
     files = {

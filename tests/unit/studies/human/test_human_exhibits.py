@@ -16,6 +16,7 @@ from lookalike.studies.rooms import room_exhibits
 
 JMLR, DRAFT, NIPS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
 BEST, WORST = f"{JMLR}/table2", f"{JMLR}/table3"
+OF_EACH_KIND = (f"{NIPS}/table1", f"{DRAFT}/fig7", "human/deviations")
 
 
 @pytest.fixture(scope="module")
@@ -224,11 +225,21 @@ def test_what_is_not_real_is_said(tmp_path, synthetic, simulated, corner, reason
     assert one.notes(gallery) == ["The papers show images of the web."]
 
 
-def test_every_exhibit_is_written_whole_and_twice_the_same(study, tmp_path):
-    exhibits = room_exhibits("human")
+def test_where_nothing_was_run_every_exhibit_says_why(study, tmp_path):
+    missing = type(study)({**study.settings, "not_run": "not run: put images at data/toy"}, {}, study.printed_rows)
+    exhibits = [room_exhibits("human")[id] for id in OF_EACH_KIND]
+    assert write_exhibits(exhibits, missing, tmp_path) == []
+    for exhibit in exhibits:
+        sidecar = read_json(tmp_path / f"{exhibit.id}.json")
+        assert (sidecar["state"], sidecar["problem"]) == ("not run", "not run: put images at data/toy")
+        assert sidecar["caption"].endswith("Images of toy, Ten, words, partition 1 of 5.")
+
+
+def test_exhibits_are_written_whole_and_twice_the_same(study, tmp_path):
+    exhibits = [room_exhibits("human")[id] for id in OF_EACH_KIND]
     for folder in ("a", "b"):
-        assert write_exhibits(exhibits.values(), study, tmp_path / folder) == []
-    for exhibit in exhibits.values():
+        assert write_exhibits(exhibits, study, tmp_path / folder) == []
+    for exhibit in exhibits:
         for suffix in exhibit.suffixes:
             first, again = (tmp_path / folder / f"{exhibit.id}{suffix}" for folder in ("a", "b"))
             assert first.read_bytes() == again.read_bytes(), first.name
