@@ -139,7 +139,7 @@ def _curves(study: HumanStudy, shown: Sequence[str]) -> Figure:
 
     parts = {"mean": _mean_rows, "selected": _selected_rows}
     frame = pd.concat([parts[part](study) for part in shown], ignore_index=True)
-    frame = frame.astype({"k": "Int64", "query_image": "Int64"}).assign(simulated=study.simulated)
+    frame = frame.astype({"k": "Int64", "query_image": "Int64"})
     panels = {"mean": _mean_panel, "selected": _selected_panel}
     heads = {"mean": "All queries", "selected": "Single queries, by rank of mAP"}
     titles = lettered([heads[part] for part in shown])
@@ -154,23 +154,19 @@ def _mean_rows(study: HumanStudy) -> pd.DataFrame:
     import pandas as pd
 
     curve, over_queries = study.curve("p@k"), study.curve("p@k by query")
-    counts = {"n_queries": int(study.number("n_queries")), "n_raters": int(study.number("n_raters"))}
-    own = pd.DataFrame(
-        {"series": "oasis", "query_image": None, "k": curve.index, "precision": curve["value"], "low": curve["low"],
-         "high": curve["high"], "error": curve["high"] - curve["value"],
-         "error_over_queries": over_queries["high"] - over_queries["value"], **counts}
-    )  # fmt: skip
-    others = []
-    random = study.number("random_good")
-    if not math.isnan(random):
-        others.append({"series": "random", "precision": random, **counts})
-    none = {"n_queries": 0, "n_raters": 0}
-    last, peak = (_printed_share(study, JMLR, metric) for metric in ("human_p@10", "human_precision_peak"))
-    if not math.isnan(last) and study.n_retrieved >= K_MAX:
-        others.append({"series": "oasis, printed", "k": K_MAX, "precision": last, **none})
-    if not math.isnan(peak):
-        others.append({"series": "oasis, printed peak", "precision": peak, **none})
-    return pd.concat([own, pd.DataFrame(others)], ignore_index=True) if others else own
+    errors = {"error": curve["high"] - curve["value"], "error_over_queries": over_queries["high"] - curve["value"]}
+    own = curve.rename(columns={"value": "precision"}).assign(series="oasis", query_image=None, **errors)
+    at_no_k = {
+        "random": study.number("random_good"),
+        "oasis, printed peak": study.printed_share("human_precision_peak"),
+    }
+    others = [{"series": series, "precision": value} for series, value in at_no_k.items()]
+    if study.n_retrieved >= K_MAX:
+        others.append({"series": "oasis, printed", "k": K_MAX, "precision": study.printed_share("human_p@10")})
+    frame = pd.concat([own.rename_axis("k").reset_index(), pd.DataFrame(others)], ignore_index=True)
+    is_printed = frame["series"].str.contains("printed")
+    counts = {name: int(study.number(name)) * ~is_printed for name in ("n_queries", "n_raters")}
+    return frame.assign(**counts, simulated=study.simulated & ~is_printed).dropna(subset="precision")
 
 
 def _selected_rows(study: HumanStudy) -> pd.DataFrame:
@@ -189,19 +185,12 @@ def _selected_rows(study: HumanStudy) -> pd.DataFrame:
                          "place": k + shift, "precision": point["value"], "low": point["low"], "high": point["high"],
                          "error": point["high"] - point["value"], "n_queries": 1, "n_raters": int(raters[query])}
                         )  # fmt: skip
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).assign(simulated=study.simulated)
 
 
 def _falling(values: pd.Series) -> pd.Series:
     """Values by query, the highest first; equal ones (to rounding) keep the order of the queries."""
     return values.iloc[np.lexsort((values.index, -values.to_numpy().round(12)))]
-
-
-def _printed_share(study: HumanStudy, paper: str, metric: str) -> float:
-    """Return a printed percentage about raters as a fraction; NaN where there is none."""
-    printed = study.printed_in("text", paper)
-    values = printed.loc[printed["metric"] == metric, "value"]
-    return float(values.iloc[0]) / 100 if len(values) else math.nan
 
 
 def _axes(study: HumanStudy) -> tuple[Axis, Axis]:
@@ -244,34 +233,29 @@ def _query_rows(study: HumanStudy) -> pd.DataFrame:
     """Precision of OASIS and of raters on each query, by falling precision of OASIS."""
     import pandas as pd
 
-    oasis, raters, bounds = (
-        _falling(study.curve("query precision")["value"]),
-        *(study.curve(metric, "raters") for metric in ("query precision", "query range")),
-    )
-    images, n_raters = study.curve("query image", "")["value"], study.curve("query raters", "raters")["value"]
-    order = oasis.index
-    shared = {"order": range(1, len(order) + 1), "query_image": images.loc[order].to_numpy(),
-              "n_raters": n_raters.loc[order].astype(int).to_numpy(), "simulated": study.simulated}  # fmt: skip
-    human, bounds = raters.loc[order], bounds.loc[order]
-    return pd.concat([
-        pd.DataFrame({"series": "oasis", **shared, "precision": oasis.to_numpy()}),
-        pd.DataFrame({"series": "human", **shared, "precision": human["value"].to_numpy(),
-                      "low": human["low"].to_numpy(), "high": human["high"].to_numpy(),
-                      "error": (human["high"] - human["value"]).to_numpy(),
-                      "lowest": bounds["low"].to_numpy(), "highest": bounds["high"].to_numpy()}),
-    ], ignore_index=True)  # fmt: skip
+    oasis = _falling(study.curve("query precision")["value"])
+    human, bounds = study.curve("query precision", "raters"), study.curve("query range", "raters")
+    queries = pd.DataFrame(
+        {"order": range(1, len(oasis) + 1), "query_image": study.curve("query image", "")["value"].loc[oasis.index],
+         "n_raters": study.curve("query raters", "raters")["value"].astype(int).loc[oasis.index]}
+    )  # fmt: skip
+    of_oasis = queries.assign(series="oasis", precision=oasis)
+    of_raters = queries.assign(
+        series="human", precision=human["value"], low=human["low"], high=human["high"],
+        error=human["high"] - human["value"], lowest=bounds["low"], highest=bounds["high"],
+    )  # fmt: skip
+    return pd.concat([of_oasis, of_raters], ignore_index=True).assign(simulated=study.simulated)
 
 
 def _query_means(study: HumanStudy, rows: pd.DataFrame) -> pd.DataFrame:
     """Mean precision of OASIS over queries, ours and the printed one."""
     import pandas as pd
 
-    ours = float(rows.loc[rows["series"] == "oasis", "precision"].mean())
-    means = [{"series": "oasis, mean", "precision": ours, "n_raters": int(study.number("n_raters")),
-              "simulated": study.simulated},
-             {"series": "oasis, printed mean", "precision": _printed_share(study, NIPS, "human_p@10"), "n_raters": 0,
-              "simulated": False}]  # fmt: skip
-    return pd.DataFrame(means).dropna(subset="precision")
+    ours = rows.loc[rows["series"] == "oasis", "precision"].mean()
+    means = [("oasis, mean", ours, int(study.number("n_raters")), study.simulated),
+             ("oasis, printed mean", study.printed_share("human_p@10"), 0, False)]  # fmt: skip
+    table = pd.DataFrame(means, columns=["series", "precision", "n_raters", "simulated"])
+    return table.dropna(subset="precision")
 
 
 def _query_panel(study: HumanStudy, frame: pd.DataFrame) -> Panel:

@@ -41,6 +41,12 @@ class HumanStudy(Study):
         table: pd.DataFrame = rows.set_index(rows["x"].astype(int))[["value", "low", "high"]].sort_index()
         return table
 
+    def printed_share(self, metric: str) -> float:
+        """Return a printed percentage about raters as a fraction; NaN where there is none. The draft prints JMLR's."""
+        printed = self.printed_in("text", self.paper.replace("oasis-2009-draft", "oasis-jmlr-2010"))
+        values = printed.loc[printed["metric"] == metric, "value"]
+        return float(values.iloc[0]) / 100 if len(values) else float("nan")
+
     @property
     def simulated(self) -> bool:
         """Whether any of the ratings is simulated."""
