@@ -92,7 +92,9 @@ def studied(synthetic=None):
 
 def has_results(dataset):
     """Whether a finished run of this data set is there to draw from."""
-    return Path(f"results/{dataset}/metrics.parquet").exists()
+    return any(Path(f"results/{dataset}").glob("metrics.parquet")) or any(
+        Path(f"results/{dataset}").glob("*/metrics.parquet")
+    )
 
 
 @cache

@@ -173,8 +173,6 @@ def study_runs(wildcards, file):
     """One file of every run of a data set's study; in the category study also those in further representations."""
     if wildcards.dataset in LANDMARK:
         return landmark_runs(wildcards.dataset, file)
-    if wildcards.dataset in WEB:
-        return web_runs(wildcards.dataset, file)
     if wildcards.dataset in FINEGRAINED:
         return triplet_runs(wildcards.dataset, file)
     study = CATEGORY[wildcards.dataset]
@@ -340,8 +338,6 @@ def exhibit_files(dataset, paper=""):
     files = [file for exhibits in drawn.values() for file in rooms.exhibit_paths(dataset, exhibits)]
     if dataset in LANDMARK and "landmark" not in drawn:
         files += landmark_exhibit_files(dataset, paper)
-    if dataset in WEB and "web" not in drawn:
-        files += web_exhibit_files(dataset, paper)
     if dataset in FINEGRAINED and "finegrained" not in drawn:
         files += triplet_exhibit_files(dataset, paper)
     if dataset in CATEGORY and "category" not in drawn:

@@ -1,9 +1,19 @@
 """The web-scale study (OASIS, JMLR section 5.2): from a simulated query log to one similarity, and how well it retrieves.
 
 Needs: nothing; the log and the visterms are simulated. Makes: log.npz, images.parquet, visterms/, training/,
-validation.npz, rankers/, model.npz, precision.parquet, approximate.parquet, runtime.parquet, marginals.parquet and
-.csv, and exhibits/; metrics.parquet and timing.parquet are gathered by the rules of category.smk.
+validation.npz, rankers/, model.npz, precision.parquet, approximate.parquet, marginals.parquet and .csv, and of these
+web/: metrics.parquet, and the times timing.parquet, curve_times.parquet and runtime.parquet. What the settings ask for
+is in studies/web/plan.py.
 """
+
+from lookalike.studies.web import plan as web_plan
+
+WEB_TABLES = f"{RESULTS}/web"
+
+
+def planned_web(function, *more):
+    """What a function of the study's plan says of the data set at hand, as an input or parameter function."""
+    return lambda wildcards: function(config, wildcards.dataset, *more)
 
 
 rule simulate_log:
@@ -17,7 +27,7 @@ rule simulate_log:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=simulation_settings,
+        settings=planned_web(web_plan.simulation),
         seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
         "../scripts/simulate_log.py"
@@ -33,7 +43,7 @@ rule simulate_visterms:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=simulation_settings,
+        settings=planned_web(web_plan.simulation),
         n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
         seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
@@ -44,7 +54,7 @@ rule measure_marginals:
     input:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
-        visterms=visterm_shards,
+        visterms=planned_web(web_plan.shards),
     output:
         histograms=f"{RESULTS}/marginals.parquet",
         counts=f"{RESULTS}/marginals.csv",
@@ -55,7 +65,7 @@ rule measure_marginals:
     conda:
         "../../envs/learning.yaml"
     params:
-        words=lambda wildcards: DATASETS[wildcards.dataset]["simulation"]["words"],
+        words=planned_web(web_plan.words),
         seed=SEED,
     script:
         "../scripts/measure_marginals.py"
@@ -65,7 +75,7 @@ rule prepare_training:
     input:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
-        visterms=visterm_shards,
+        visterms=planned_web(web_plan.shards),
     output:
         rows=directory(f"{RESULTS}/training"),
         validation=f"{RESULTS}/validation.npz",
@@ -76,7 +86,7 @@ rule prepare_training:
     conda:
         "../../envs/learning.yaml"
     params:
-        words=lambda wildcards: DATASETS[wildcards.dataset]["simulation"]["words"],
+        words=planned_web(web_plan.words),
         settings=lambda wildcards: WEB[wildcards.dataset]["validation"],
         theta=lambda wildcards: WEB[wildcards.dataset]["training"]["theta"],
         seed=SEED,
@@ -91,7 +101,7 @@ rule train_on_log:
         rows=f"{RESULTS}/training",
         validation=f"{RESULTS}/validation.npz",
     output:
-        [f"{RANKER}/{file}" for file in RANKER_FILES],
+        [f"{RESULTS}/rankers/{{ranker}}/{file}" for file in web_plan.RANKER_FILES],
     log:
         f"{LOGS}/train_on_log/{{ranker}}.log",
     wildcard_constraints:
@@ -102,7 +112,7 @@ rule train_on_log:
     resources:
         exclusive=1,
     params:
-        settings=triplet_settings,
+        settings=planned_web(web_plan.triplet_settings),
         checkpoint_seconds=lambda wildcards: WEB[wildcards.dataset]["training"]["checkpoint_seconds"],
         seed=SEED,
     script:
@@ -111,8 +121,8 @@ rule train_on_log:
 
 rule average_web_rankers:
     input:
-        matrices=of_rankers("W.npy"),
-        fits=of_rankers("fit.json"),
+        matrices=planned_web(web_plan.of_rankers, "W.npy"),
+        fits=planned_web(web_plan.of_rankers, "fit.json"),
     output:
         model=f"{RESULTS}/model.npz",
         sidecar=f"{RESULTS}/model.json",
@@ -123,7 +133,7 @@ rule average_web_rankers:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=triplet_settings,
+        settings=planned_web(web_plan.triplet_settings),
     script:
         "../scripts/average_web_rankers.py"
 
@@ -132,12 +142,11 @@ rule score_web_retrieval:
     input:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
-        visterms=visterm_shards,
+        visterms=planned_web(web_plan.shards),
         rows=f"{RESULTS}/training",
-        matrices=of_rankers("W.npy"),
+        matrices=planned_web(web_plan.of_rankers, "W.npy"),
     output:
-        precision=f"{RESULTS}/precision.parquet",
-        metrics=f"{RESULTS}/web_metrics.parquet",
+        f"{RESULTS}/precision.parquet",
     log:
         f"{LOGS}/score_web_retrieval.log",
     wildcard_constraints:
@@ -146,7 +155,7 @@ rule score_web_retrieval:
         "../../envs/learning.yaml"
     threads: lambda wildcards: WEB[wildcards.dataset]["training"]["threads"]
     params:
-        words=lambda wildcards: DATASETS[wildcards.dataset]["simulation"]["words"],
+        words=planned_web(web_plan.words),
         settings=lambda wildcards: WEB[wildcards.dataset]["test"],
         seed=SEED,
     script:
@@ -156,9 +165,9 @@ rule score_web_retrieval:
 rule compare_indices:
     input:
         images=f"{RESULTS}/images.parquet",
-        visterms=visterm_shards,
+        visterms=planned_web(web_plan.shards),
         rows=f"{RESULTS}/training",
-        matrices=of_rankers("W.npy"),
+        matrices=planned_web(web_plan.of_rankers, "W.npy"),
     output:
         f"{RESULTS}/approximate.parquet",
     log:
@@ -170,7 +179,7 @@ rule compare_indices:
     resources:
         exclusive=1,
     params:
-        words=lambda wildcards: DATASETS[wildcards.dataset]["simulation"]["words"],
+        words=planned_web(web_plan.words),
         settings=lambda wildcards: WEB[wildcards.dataset]["approximate"],
         seed=SEED,
     script:
@@ -191,89 +200,32 @@ rule time_size:
     resources:
         exclusive=1,
     params:
-        simulation=simulation_settings,
-        settings=timed_settings,
+        simulation=planned_web(web_plan.simulation),
+        settings=lambda wildcards: web_plan.timed_settings(config, wildcards.dataset, wildcards.learner),
         seed=SEED,
     script:
         "../scripts/time_size.py"
 
 
-rule gather_runtimes:
+rule gather_web:
     input:
-        runs=timed_runs,
-        fits=of_rankers("fit.json"),
-        curves=of_rankers("curve.parquet"),
+        precision=f"{RESULTS}/precision.parquet",
+        counts=f"{RESULTS}/marginals.csv",
+        marginals=f"{RESULTS}/marginals.parquet",
+        fits=planned_web(web_plan.of_rankers, "fit.json"),
+        curves=planned_web(web_plan.of_rankers, "curve.parquet"),
+        runs=planned_web(web_plan.timed_runs),
+        searched=planned_web(web_plan.searched),
     output:
-        f"{RESULTS}/runtime.parquet",
+        metrics=f"{WEB_TABLES}/metrics.parquet",
+        timing=f"{WEB_TABLES}/timing.parquet",
+        curve_times=f"{WEB_TABLES}/curve_times.parquet",
+        runtime=f"{WEB_TABLES}/runtime.parquet",
     log:
-        f"{LOGS}/gather_runtimes.log",
+        f"{LOGS}/gather_web.log",
     wildcard_constraints:
         dataset=one_of(WEB),
     conda:
         "../../envs/learning.yaml"
     script:
-        "../scripts/gather_runtimes.py"
-
-
-rule gather_ranker_curves:
-    input:
-        curves=of_rankers("curve.parquet"),
-    output:
-        f"{RESULTS}/curve.parquet",
-    log:
-        f"{LOGS}/gather_ranker_curves.log",
-    wildcard_constraints:
-        dataset=one_of(WEB),
-    conda:
-        "../../envs/learning.yaml"
-    script:
-        "../scripts/gather_runs.py"
-
-
-for studied_dataset in WEB:
-    for what, drawn, files in (("tables", web_tables, TABLE_FILES), ("figures", web_figures, FIGURE_FILES)):
-
-        rule:
-            name:
-                f"draw_{what}_{studied_dataset}"
-            input:
-                unpack(web_numbers(drawn)),
-                reference=RESOURCES / "reference-values.csv",
-            output:
-                in_report(
-                    "web",
-                    expand(
-                        f"{EXHIBITS}/{{name}}{{file}}", name=drawn(studied_dataset), file=files, allow_missing=True
-                    ),
-                ),
-            log:
-                f"{LOGS}/exhibits/{what}.log",
-            wildcard_constraints:
-                dataset=studied_dataset,
-            conda:
-                "../../envs/exhibits.yaml"
-            params:
-                context=web_context,
-                exhibits=drawn(studied_dataset),
-            script:
-                "../scripts/draw_web_exhibits.py"
-
-
-rule list_web_exhibits:
-    input:
-        **{name: WEB_NUMBER_FILES[name] for name in ("precision", "fits", "counts")},
-        exhibits=lambda wildcards: exhibit_files(wildcards.dataset),
-        metrics=f"{RESULTS}/metrics.parquet",
-    output:
-        index=f"{EXHIBITS}/index.md",
-        headline=f"{EXHIBITS}/headline.txt",
-    log:
-        f"{LOGS}/exhibits/index.log",
-    wildcard_constraints:
-        dataset=one_of(WEB),
-    conda:
-        "../../envs/exhibits.yaml"
-    params:
-        context=web_context,
-    script:
-        "../scripts/list_web_exhibits.py"
+        "../scripts/gather_web.py"

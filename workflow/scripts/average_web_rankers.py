@@ -5,7 +5,7 @@ from lookalike.core.job_log import logged
 with logged(snakemake):
     from lookalike.core.files import read_json
     from lookalike.learners.model_io import save
-    from lookalike.studies.web.runs import as_model, averaged
+    from lookalike.studies.web.protocol import as_model, averaged
 
     fits = [read_json(file) for file in snakemake.input.fits]
     model = as_model(averaged(snakemake.input.matrices), fits, snakemake.params.settings)

@@ -11,8 +11,7 @@ with logged(snakemake):
     from lookalike.features.visterm_store import VistermStore
     from lookalike.learners.compact_rows import CompactRows
     from lookalike.ranking.approximate_search import IndexSetting, compare_indices
-    from lookalike.studies.web.runs import averaged, test_rows
-    from lookalike.studies.web.scores import draw_query_images
+    from lookalike.studies.web.protocol import averaged, draw_query_images, test_rows
 
     settings = snakemake.params.settings
     store = VistermStore(snakemake.input.visterms, n_words=snakemake.params.words)

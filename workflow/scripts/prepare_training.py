@@ -6,7 +6,7 @@ with logged(snakemake):
     from lookalike.core.files import read_table
     from lookalike.datasets.query_log import QueryLog
     from lookalike.features.visterm_store import VistermStore
-    from lookalike.studies.web.runs import prepare_training
+    from lookalike.studies.web.protocol import prepare_training
 
     rows, validation = prepare_training(
         QueryLog.load(snakemake.input.log),

@@ -9,7 +9,7 @@ with logged(snakemake):
     from lookalike.datasets.query_log import QueryLog
     from lookalike.features.visterm_store import VistermStore
     from lookalike.learners.compact_rows import CompactRows
-    from lookalike.studies.web.runs import averaged, metrics_of, score_retrieval, test_rows
+    from lookalike.studies.web.protocol import averaged, score_retrieval, test_rows
 
     images, matrices = read_table(snakemake.input.images), list(snakemake.input.matrices)
     store = VistermStore(snakemake.input.visterms, n_words=snakemake.params.words)
@@ -29,5 +29,4 @@ with logged(snakemake):
         n_threads=snakemake.threads,
         report=lambda line: print(line, flush=True),
     )
-    write_table(precision, snakemake.output.precision)
-    write_table(metrics_of(precision, snakemake.wildcards.dataset), snakemake.output.metrics)
+    write_table(precision, snakemake.output[0])

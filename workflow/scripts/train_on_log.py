@@ -8,7 +8,7 @@ with logged(snakemake, append=True):
 
     from lookalike.datasets.query_log import QueryLog
     from lookalike.learners.compact_rows import CompactRows
-    from lookalike.studies.web.runs import CHECKPOINT, train_ranker, write_ranker
+    from lookalike.studies.web.protocol import CHECKPOINT, train_ranker, write_ranker
     from lookalike.studies.web.validation import Validation
 
     folder = Path(snakemake.output[0]).parent

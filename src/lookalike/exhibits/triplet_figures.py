@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lookalike.exhibits.drawing import short_count
 from lookalike.exhibits.figures import Plot
 from lookalike.exhibits.reference import printed_number
 from lookalike.exhibits.style import (
@@ -47,7 +48,6 @@ from lookalike.exhibits.triplet_context import (
 )
 from lookalike.exhibits.triplet_evidence import UNITS, Difference, Study, difference, printed_study, study_of
 from lookalike.exhibits.triplet_values import measured
-from lookalike.exhibits.web_scaling import short_count
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lookalike.exhibits import compare as compared
+from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.reference import printed_number
 from lookalike.exhibits.tables import Block, Table, make_table, plus_minus, significant
 from lookalike.exhibits.triplet_context import (
@@ -46,7 +47,6 @@ from lookalike.exhibits.triplet_values import (
     not_run_sentences,
     with_interval,
 )
-from lookalike.exhibits.web_scaling import human_time
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ cannot say of a CSV is said by a function that lays its rows out first.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lookalike.exhibits.bound_figure import COMPARATORS
@@ -18,10 +18,6 @@ from lookalike.exhibits.triplet_context import short_title
 from lookalike.exhibits.triplet_figures import CONTRAST_COLUMNS, SAMPLING_COLUMNS
 from lookalike.exhibits.triplet_figures import CURVE_COLUMNS as NETWORK_COLUMNS
 from lookalike.exhibits.triplet_figures import LOOK as SAMPLING_LOOKS
-from lookalike.exhibits.web_calibration import COLUMNS as MARGINAL_COLUMNS
-from lookalike.exhibits.web_calibration import LOOKS_OF_PARTS
-from lookalike.exhibits.web_figures import LEARNING_COLUMNS, RECALL_COLUMNS
-from lookalike.exhibits.web_runtime import COLUMNS as RUNTIME_COLUMNS
 from lookalike.report import _curve_layouts as layouts
 from lookalike.report._curve_data import Axes
 
@@ -138,76 +134,6 @@ _BOUND = Form(
     names={"mistakes": "mistakes of OASIS", "triplets": "triplets seen"},
     fixed={"mistakes": LOOKS["oasis"], "triplets": DOTTED}, looks=_bounds,
 )  # fmt: skip
-_PRECISE = Axes(
-    x_label="Number of neighbours k", y_label="Precision at top k (%)", x_told="k = {:.0f}", y_told="{:.1f}%",
-    from_zero=True,
-)  # fmt: skip
-_WEB = Form(
-    "k", "precision", _PRECISE,
-    spread=("standard_error",), band=True, levels=("chance",), fixed={"chance": DASHED_GREY},
-    names={"oasis-averaged": "OASIS, rankers averaged"},
-)  # fmt: skip
-_TOPICS = replace(_WEB, axes=replace(_PRECISE, y_label="Top k of the query's latent topic (%)"))
-_RUNTIME = Form(
-    "n_images", "seconds",
-    Axes(
-        x_label="Training images (OASIS) or rows (LMNN)", y_label="Training time (ours: processor time)",
-        x_scale="log", y_scale="log", x_told="{:,.0f} images or rows", y_told="time", by_point=True,
-    ),
-    spread=("low", "high"), note="note", layout=layouts.runtime,
-    names={"OASIS": "OASIS, ours", "LMNN": "LMNN, ours"}, points=(layouts.OWN_RUN,),
-    fixed={
-        "OASIS": LOOKS["oasis"], "LMNN": LOOKS["lmnn"], layouts.OWN_RUN: Look(LOOKS["oasis"].colour, "*"),
-        "OASIS, printed": LOOKS["oasis"], "LMNN, printed": LOOKS["lmnn"],
-        "OASIS, printed (JMLR)": Look(LOOKS["oasis"].colour, "s"),
-        "LMNN, extrapolated": Look(LOOKS["lmnn"].colour, "", "--"), layouts.POWER_LAW: DOTTED,
-    },
-    csv=RUNTIME_COLUMNS,
-)  # fmt: skip
-_LEARNING = Form(
-    "step", "value",
-    {
-        "map": Axes(
-            title="", x_label=STEPS, y_label="Validation mAP (%)", x_told="{:,.0f} training steps", y_told="{:.2f}%"
-        ),
-        "loss_rate": Axes(
-            x_label=STEPS, y_label="Steps with a loss (%)", x_told="{:,.0f} training steps", y_told="{:.2f}%",
-            from_zero=True,
-        ),
-    },
-    "quantity", members="ranker", thin=("ranker",),
-    names={
-        "ranker": "single rankers", "mean": "mean of the rankers' curves", "oasis-averaged": "OASIS, rankers averaged",
-        "stop": "best mAP of a ranker",
-    },
-    fixed={
-        "ranker": Look(LOOKS["oasis"].colour, ""), "mean": LOOKS["oasis"], "oasis-averaged": LOOKS["oasis"],
-        "stop": Look(BLACK, "", ":"),
-    },
-    layout=layouts.web_learning, csv=LEARNING_COLUMNS,
-)  # fmt: skip
-_RECALL = Form(
-    "milliseconds", "recall",
-    Axes(
-        x_label="Milliseconds a query", y_label="Recall of the exact first k (%)", x_scale="log",
-        x_told="{:.3g} ms a query", y_told="{:.1f}%", y_range=(0, 105), by_point=True,
-    ),
-    note="note", looks=layouts.index_looks, points=("exact",), layout=layouts.recall, csv=RECALL_COLUMNS,
-)  # fmt: skip
-_CALIBRATION = Form(
-    "x", "y", layouts.calibration_axes(), "quantity", layout=layouts.calibration,
-    points=("counted, train", "counted, test", "printed"),
-    names={
-        "train": "training part", "test": "test part", **layouts.MEANS,
-        "counted, train": "training part, counted", "counted, test": "test part, counted",
-    },
-    fixed={
-        **LOOKS_OF_PARTS, "printed mean": Look(BLACK, ""), "printed": Look(BLACK, "o"),
-        "counted, train": LOOKS_OF_PARTS["train"], "counted, test": LOOKS_OF_PARTS["test"],
-        **{name: Look(LOOKS_OF_PARTS[part].colour, "", ":") for part, name in layouts.MEANS_OF_PARTS.items()},
-    },
-    csv=MARGINAL_COLUMNS,
-)  # fmt: skip
 _TIME = Form(
     "n_features", "seconds",
     Axes(
@@ -275,8 +201,6 @@ _CONTRASTS = Form(
 JMLR, DRAFT, NIPS, DEEP = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009", "deep-ranking-cvpr-2014"
 
 FORMS: Mapping[tuple[str, str], Form] = {
-    (JMLR, "fig3a"): _WEB,
-    (JMLR, "fig4"): _RUNTIME,
     (JMLR, "fig5"): _TRAINING,
     (JMLR, "fig6"): _PRECISION,
     (JMLR, "fig7"): _RANKERS,
@@ -285,16 +209,10 @@ FORMS: Mapping[tuple[str, str], Form] = {
     (DRAFT, "fig3"): _TRAINING,
     (DRAFT, "fig4"): _PRECISION,
     (DRAFT, "fig5"): _PRECISION,
-    (DRAFT, "fig6"): _WEB,
-    (NIPS, "fig1b"): _RUNTIME,
     (DEEP, "fig6"): _SAMPLING,
     ("learning", "mcml"): _MCML,
     ("learning", "symmetry"): _SYMMETRY,
     ("learning", "loss_bound"): _BOUND,
-    ("web", "topics"): _TOPICS,
-    ("web", "learning"): _LEARNING,
-    ("web", "recall"): _RECALL,
-    ("web", "calibration"): _CALIBRATION,
     ("landmark", "time"): _TIME,
     ("landmark", "sparsity"): _SPARSITY,
     ("finegrained", "curves"): _NETWORKS,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.exhibits.web_scaling import human_time
+from lookalike.exhibits.printed import human_time
 from lookalike.report._curve_data import Axes, Floats, Trace
 
 MARKERS = {

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lookalike.exhibits.panels import MARKS
+from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.style import BLACK, GREY
-from lookalike.exhibits.web_runtime import TICKS
-from lookalike.exhibits.web_scaling import human_time
 from lookalike.report._curve_data import Axes, Floats, Panel, Trace
 from lookalike.report._curve_looks import DASHES, LOG_START, add_glyph, finite, is_range, marker_of, place_of
 from lookalike.report._curve_readout import read_points, read_strips
+from lookalike.studies.web.runtime_figure import TICKS
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure as Figure
@@ -34,7 +34,7 @@ if (size >= 1e6) return +(tick / 1e6).toPrecision(6) + "M"
 if (size >= 1e3) return +(tick / 1e3).toPrecision(6) + "K"
 return String(+tick.toPrecision(6))
 """
-"""Ticks as `lookalike.exhibits.web_scaling.short_count` writes them."""
+"""Ticks as `lookalike.exhibits.drawing.short_count` writes them."""
 PLAIN = "return (+tick.toPrecision(6)).toLocaleString('en', { maximumFractionDigits: 8 })"
 NAMED = "return names[String(tick)] ?? ''"
 

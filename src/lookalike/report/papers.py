@@ -133,7 +133,6 @@ def _catalogued_titles() -> dict[str, str]:
         landmark_catalogue,
         landmark_context,
         triplet_catalogue,
-        web_catalogue,
     )
     from lookalike.studies.rooms import PORTED, room_exhibits
 
@@ -144,7 +143,6 @@ def _catalogued_titles() -> dict[str, str]:
     exhibits: tuple[_Titled, ...] = (
         *catalogue.EXHIBITS.values(),
         *landmark_catalogue.landmark_exhibits(landmarks).values(),
-        *web_catalogue.web_exhibits().values(),
         *triplet_catalogue.triplet_exhibits().values(),
     )
     titles = {f"{exhibit.paper}/{exhibit.name}": exhibit.title for exhibit in exhibits}

@@ -12,10 +12,8 @@ from landmark_numbers import demo, made_dimensions, made_metrics, made_sweep
 from matplotlib.colors import to_hex
 from triplet_numbers import full as full_triplets
 from triplet_numbers import made_contrasts, made_curves, made_intervals
-from web_numbers import full as full_web
-from web_numbers import made_approximate, made_curve, made_fits, made_marginals, made_numbers, made_precision
 
-from lookalike.exhibits import landmark_figures, triplet_figures, web_calibration, web_figures
+from lookalike.exhibits import landmark_figures, triplet_figures
 from lookalike.exhibits.catalogue import EXHIBITS
 from lookalike.exhibits.style import title_of
 from lookalike.report._curve_forms import FORMS
@@ -102,25 +100,6 @@ def test_printed_numbers_are_hollow(exhibit, numbers, context, reference):
     printed = {title_of(name.removesuffix(", printed")) for name in series if name.endswith(", printed")}
     assert {trace.label.removesuffix(", printed") for trace in traces if trace.hollow} == printed
     assert all(trace.kind in ("points", "level") for trace in traces if trace.hollow)
-
-
-def test_curves_of_the_web_study_are_those_of_the_figures(reference):
-    context = full_web(made_numbers())
-    drawn = {
-        ("oasis-jmlr-2010", "fig3a"): web_figures.precision_curves(made_precision(), context, reference),
-        ("web", "topics"): web_figures.precision_curves(made_precision(), context, reference, web_figures.OF_TOPIC),
-        ("web", "learning"): web_figures.learning_curves(made_curve(), made_fits(), context),
-        ("web", "recall"): web_figures.recall_curves(made_approximate(), context),
-        ("web", "calibration"): web_calibration.calibration_panels(made_marginals(), context, reference),
-    }
-    for (paper, name), plot in drawn.items():
-        found = panels(plot, paper, name)
-        assert len(found) == len(plot.figure.axes)
-        for panel, axis in zip(found, plot.figure.axes, strict=True):
-            if panel.axes.title:
-                assert panel.axes.title.split() == axis.get_title(loc="left").split()
-            # panels beneath each other share the lower one's label; the mean of rankers is pale in the figure
-            like(panel, axis, labels=False)
 
 
 def test_curves_of_the_landmark_study_are_those_of_the_figures(reference):

@@ -10,7 +10,7 @@ import pytest
 import toy
 from PIL import Image
 
-from lookalike.exhibits.drawing import draw, rows_of, save
+from lookalike.exhibits.drawing import draw, rows_of, save, short_count
 from lookalike.exhibits.image_grid import WRONG, thumbnail, tile_of
 from lookalike.exhibits.model import Axis, Figure, Gallery, Panel, Series, Tile, figure_of
 from lookalike.exhibits.style import Look, paper_style
@@ -105,3 +105,7 @@ def test_a_forest_has_its_error_bars_along_x():
     canvas = draw(Figure(frame, (Panel("", Axis(), Axis(), (forest,)),)))
     (bars,) = [container for container in canvas.axes[0].containers if container.has_xerr]
     assert [segment[:, 0].tolist() for segment in bars.lines[2][0].get_segments()] == [[-3.0, -1.0], [0.5, 2.0]]
+
+
+def test_counts_are_told_shortly():
+    assert [short_count(n) for n in (0, 0.1, 600, 10_000, 2_300_000)] == ["0", "0.1", "600", "10K", "2.3M"]

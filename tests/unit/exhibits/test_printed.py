@@ -15,6 +15,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.printed import (
     beside_print,
     count_statuses,
+    human_time,
     last_digit,
     load,
     printed_numbers,
@@ -127,3 +128,35 @@ def test_state_of_an_exhibit(statuses, state):
 )  # fmt: skip
 def test_numbers_of_all_sizes_have_two_digits(value, std, text):
     assert significant(value, std) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.0041, "4.1 ms"),
+        (0.001, "1 ms"),
+        (0.25, "0.25 s"),
+        (9, "9 s"),
+        (37.02, "37 s"),
+        (59.96, "1 min"),
+        (300, "5 min"),
+        (5400, "1.5 h"),
+        (86_400, "1 day"),
+        (172_800, "2 days"),
+        (240_000, "2.8 days"),
+        (16_416_000, "190 days"),
+        (366 * 86_400, "1 year"),
+        (1e9, "32 years"),
+        (math.nan, ""),
+    ],
+)
+def test_durations_are_told_as_people_say_them(seconds, said):
+    assert human_time(seconds) == said
+
+
+@given(st.floats(1e-6, 1e12))
+def test_a_told_duration_is_within_a_few_percent(seconds):
+    number, unit = human_time(seconds).split(" ")
+    worth = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "day": 86_400, "days": 86_400}
+    worth |= {"year": 365.25 * 86_400, "years": 365.25 * 86_400}
+    assert float(number.replace(",", "")) * worth[unit] == pytest.approx(seconds, rel=0.051)

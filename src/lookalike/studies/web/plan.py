@@ -1,13 +1,24 @@
-"""What the settings of a web study must hold to before anything runs."""
+"""Which runs, files and exhibits the settings of a web study ask for, as plain functions that its rules call."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import lookalike.studies.web.exhibits  # noqa: F401 (its functions enter the registry)
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import WEB_KINDS
+from lookalike.exhibits.registry import Exhibit, planned
+
+Config = Mapping[str, Any]
+
+RANKER_FILES = ("W.npy", "fit.json", "curve.parquet")
+"""What training a ranker writes into ``rankers/{ranker}``."""
+LEARNERS = {"oasis": "images", "lmnn": "lmnn"}
+"""Learner of the runtime study to the setting that lists its sizes."""
+PRINTED = {"oasis-jmlr-2010": ("table1", "text"), "oasis-nips-2009": ("fig1b",)}
+"""Exhibits of reference-values.csv whose numbers the study's stand beside."""
 
 
 def check(settings: Mapping[str, Any], dataset: str) -> None:
@@ -42,3 +53,91 @@ def check_simulation(dataset: str, simulation: Mapping[str, Any], seed: int) -> 
         WebSimulation.from_settings(simulation, seed)
     except LookalikeError as error:
         raise LookalikeError(f"config: datasets.{dataset}.simulation: {error}") from error
+
+
+def simulation(config: Config, dataset: str) -> dict[str, Any]:
+    """What a simulated data set is like; its title and its shards change no byte of it."""
+    return dict(config["datasets"][dataset]["simulation"])
+
+
+def words(config: Config, dataset: str) -> int:
+    """Visterms of a data set."""
+    return int(simulation(config, dataset)["words"])
+
+
+def shards(config: Config, dataset: str) -> list[str]:
+    """Folders of a data set's visterms."""
+    n_shards = config["datasets"][dataset]["shards"]
+    return [f"results/{dataset}/visterms/shard-{shard:03d}" for shard in range(n_shards)]
+
+
+def of_rankers(config: Config, dataset: str, file: str) -> list[str]:
+    """One file of every ranker."""
+    n_rankers = config["web"][dataset]["training"]["rankers"]
+    return [f"results/{dataset}/rankers/{ranker}/{file}" for ranker in range(n_rankers)]
+
+
+def triplet_settings(config: Config, dataset: str) -> dict[str, Any]:
+    """What decides a run's triplets and steps; threads and checkpoints do not."""
+    training = config["web"][dataset]["training"]
+    return {key: value for key, value in training.items() if key not in ("threads", "rankers", "checkpoint_seconds")}
+
+
+def timed_runs(config: Config, dataset: str) -> list[str]:
+    """One row of the runtime study for every learner and size."""
+    runtime = config["web"][dataset].get("runtime") or {}
+    return [
+        f"results/{dataset}/runtime/{learner}-{size}.parquet"
+        for learner, sizes in LEARNERS.items()
+        for size in runtime.get(sizes, ())
+    ]
+
+
+def timed_settings(config: Config, dataset: str, learner: str) -> dict[str, Any]:
+    """What decides a fit of the runtime study; which other sizes there are does not."""
+    study = config["web"][dataset]
+    if learner == "lmnn":
+        return {key: study["runtime"][key] for key in ("max_iter", "time_limit")}
+    of_runtime = {key: study["runtime"][key] for key in ("aggressiveness", "patience", "tolerance", "steps_per_image")}
+    return of_runtime | {f"validation_{key}": value for key, value in study["validation"].items()}
+
+
+def searched(config: Config, dataset: str) -> list[str]:
+    """The file of approximate search, where the settings ask for it."""
+    return [f"results/{dataset}/approximate.parquet"] if config["web"][dataset].get("approximate") else []
+
+
+def methods(config: Config, dataset: str) -> dict[str, str]:
+    """Id to title of what retrieves."""
+    n_rankers = config["web"][dataset]["training"]["rankers"]
+    averaged = {"oasis-averaged": f"OASIS, average of {n_rankers}"} if n_rankers > 1 else {}
+    return {"oasis": "OASIS"} | averaged | {"euclidean": "Euclidean"}
+
+
+def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:
+    """What the exhibits have to know besides numbers: settings of a `lookalike.studies.web.study.WebStudy`."""
+    study, data = config["web"][dataset], config["datasets"][dataset]
+    runtime = study.get("runtime") or {}
+    return {
+        "dataset": dataset,
+        "title": data.get("title", dataset),
+        "kind": data["kind"],
+        "synthetic": True,
+        "not_run": not_run,
+        "titles": methods(config, dataset),
+        "words": words(config, dataset),
+        "runtime": {key: runtime[key] for key in ("aggressiveness", "patience") if key in runtime},
+        "approximate": bool(study.get("approximate")),
+    }
+
+
+def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
+    """Name of a table, as exhibits need it, to its file."""
+    names = {"metrics": "metrics", "fits": "timing", "curve_times": "curve_times", "runtime": "runtime"}
+    files: dict[str, str | list[str]] = {name: f"results/{dataset}/web/{file}.parquet" for name, file in names.items()}
+    return files | ({"searched": found} if (found := searched(config, dataset)) else {})
+
+
+def exhibits(config: Config, dataset: str) -> list[Exhibit]:
+    """Exhibits that a data set's study has."""
+    return planned("web", exhibit_settings(config, dataset, ""))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -22,32 +22,11 @@ from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 from lookalike.studies.web.validation import Validation, hold_out
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lookalike.datasets.web_simulation import WebSimulation
     from lookalike.learners.compact_rows import CompactRows
     from lookalike.learners.large_scale import TrainingRun
     from lookalike.learners.query_triplets import QueryTripletSampler
 
-RUNTIME_TYPES = {
-    "learner": str,
-    "n_images": np.int64,
-    "repeat": np.int32,
-    "steps": np.int64,
-    "seconds": np.float64,
-    "cpu_seconds": np.float64,
-    "stopped": str,
-    "n_threads": np.int32,
-    "lower_bound": bool,
-    "own_run": bool,
-}
-"""Columns of ``runtime.parquet``.
-
-``lower_bound``: whether the learner had not reached its end, so that it needs more time than ``seconds``; ``own_run``:
-whether the row is of the study's own training, not of a size of this study.
-"""
-MARKS = ("lower_bound", "own_run")
-"""Columns that a row may lack, and are False then."""
 OASIS, LMNN = "OASIS", "LMNN"
 
 INTERVALS = 64, 1_048_576
@@ -62,13 +41,8 @@ VARIANCE = {"classes": 5.0, "shared": 34.0, "own": 8.0, "noise": 6.0}
 def score_interval(n_images: int) -> int:
     """Return how many steps OASIS takes between two scores: the power of two nearest to the images, 64 at least.
 
-    The patience of early stopping is then the same number of passes over the images at every size, more or less, and
-    the stopping point, which comes after many passes, is as finely found. Blocks of
+    The patience of early stopping is then about the same number of passes over the images at every size. Blocks of
     `lookalike.learners.look_ahead.BLOCK` or fewer steps, a power of two as well, divide it.
-
-    Parameters
-    ----------
-    n_images : int
 
     Examples
     --------
@@ -99,32 +73,20 @@ def time_oasis(
     Parameters
     ----------
     simulation : WebSimulation
-        Its images are made in `folder`.
+        Its images are made in `folder`, about 250 bytes each, and removed at the end.
     settings : mapping
         ``aggressiveness``; ``steps_per_image``, of which the run may take so many at most; ``patience`` and
         ``tolerance`` of `TrainingPlan`; ``validation_images`` and ``validation_queries``, the most that are held out
         and query.
     seed : int
         Root seed; the streams are named by the number of images and `repeat`.
-    folder : path
-        For temporary files, about 250 bytes an image; what is written there is removed at the end.
-    n_threads : int, default=1
-    repeat : int, default=0
-        Number of the repetition: other triplets, and other images held out of the same.
-    report : callable (str), optional
-        Gets lines about progress.
 
     Returns
     -------
     dict
-        A row of `RUNTIME_TYPES`: ``n_images`` counts the held-out ones too, ``steps`` is the chosen one (0: nothing
-        was learned), ``stopped`` "saturated" or, by `steps_per_image`, "limit". After the latter the time is a
-        ``lower_bound`` if the last score was the best, so that it was still growing.
-
-    Raises
-    ------
-    LookalikeError
-        When no images can be held out, or the disk is full.
+        A row of `lookalike.studies.web.numbers.RUNTIME_TYPES`: ``n_images`` counts the held-out ones too, ``steps`` is
+        the chosen one (0: nothing was learned), ``stopped`` "saturated" or, by `steps_per_image`, "limit". After the
+        latter the time is a ``lower_bound`` if the last score was the best, so that it was still growing.
     """
     warm_up()
     names = ("web", "runtime", simulation.n_images, repeat)
@@ -151,17 +113,8 @@ def time_oasis(
 def time_to_best(run: TrainingRun) -> tuple[int, float, float]:
     """Return the step that early stopping chooses, and the seconds by the clock and of the processor until then.
 
-    The chosen step is the first of the best scored ones, the start among them: step 0 and no time at all say that
-    nothing was learned. Processor time is known of the whole run only, and shared out by the clock.
-
-    Parameters
-    ----------
-    run : TrainingRun
-
-    Returns
-    -------
-    step : int
-    seconds, cpu_seconds : float
+    It is the first of the best scored ones, the start among them: step 0 and no time say that nothing was learned.
+    Processor time is known of the whole run only, and shared out by the clock.
     """
     best = max(run.curve, key=lambda row: row["map"])
     share = best["seconds"] / run.seconds if run.seconds else 0.0
@@ -224,25 +177,12 @@ def _prepare(
 def mnist_like(
     n: int, seed: int, n_classes: int = 10, n_features: int = 784
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Simulate labelled rows of MNIST's shape, on which LMNN has something to do.
+    """Simulate labelled rows of MNIST's shape, on which LMNN has something to do; classes in turn, from 0.
 
     A row is the mean of its class, a Gaussian of `OWN` dimensions of the class's own, one of `SHARED` dimensions that
     all classes have alike and that says nothing about them, and noise in every feature; the variances, falling with
     the dimension, are in `VARIANCE`. Most of what keeps two rows apart is shared, so some nearest neighbours are of
-    other classes until a metric leaves it out. The digits themselves are not imitated.
-
-    Parameters
-    ----------
-    n : int
-    seed : int
-        Root seed. The first rows of a larger set are those of a smaller one.
-    n_classes, n_features : int
-
-    Returns
-    -------
-    X : ndarray of shape (n, n_features), float64
-    y : ndarray of shape (n,), int64
-        Classes from 0, in turn: as many rows of each, to one.
+    other classes until a metric leaves it out. The first rows of a larger set are those of a smaller one.
     """
     shape = generator(seed, "web", "labelled rows", "shape")
     means = _gaussian_map(shape, n_classes, n_features, VARIANCE["classes"], falling=False)
@@ -271,29 +211,9 @@ def _gaussian_map(
 def time_lmnn(n: int, settings: Mapping[str, Any], *, seed: int, n_threads: int = 1, repeat: int = 0) -> dict[str, Any]:
     """Time LMNN with an active set on `n` simulated labelled rows of 784 features in 10 classes (`mnist_like`).
 
-    Parameters
-    ----------
-    n : int
-        At least 20, two rows a class.
-    settings : mapping
-        ``max_iter`` of `LMNN`, and ``time_limit``, the most seconds of processor time.
-    seed : int
-        Root seed; sets of the same repeat are nested.
-    n_threads : int, default=1
-        Of the matrix products, the only part that can use more than one.
-    repeat : int, default=0
-        Number of the repetition: other rows.
-
-    Returns
-    -------
-    dict
-        A row of `RUNTIME_TYPES`: ``steps`` are iterations, ``stopped`` is "converged", "limit" (`max_iter`) or "time
-        limit". With the last, seconds are how far it got, and steps the last power of two of iterations before.
-
-    Raises
-    ------
-    RuntimeError
-        When called outside the main thread, which alone can end a fit.
+    `settings` has ``max_iter`` of `LMNN` and ``time_limit``, the most seconds of processor time. Returns a row of
+    `lookalike.studies.web.numbers.RUNTIME_TYPES`: ``steps`` are iterations, ``stopped`` is "converged", "limit" or
+    "time limit". With the last, seconds are how far it got, and steps the last power of two of iterations before.
     """
     from threadpoolctl import threadpool_limits
 
@@ -325,19 +245,6 @@ def time_lmnn(n: int, settings: Mapping[str, Any], *, seed: int, n_threads: int 
         "lower_bound": stopped != "converged",
         "own_run": False,
     }
-
-
-def runtime_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return what `time_oasis` and `time_lmnn` gave as ``runtime.parquet`` has it: by learner, images and repeat.
-
-    Rows may lack `MARKS`, which are False then.
-    """
-    import pandas as pd
-
-    table = pd.DataFrame(list(rows), columns=list(RUNTIME_TYPES))
-    # what is not there is NaN by now, which would be True as a bool
-    table = table.assign(**{mark: table[mark].eq(True) for mark in MARKS}).astype(RUNTIME_TYPES)
-    return table.sort_values(["learner", "n_images", "repeat"], kind="stable", ignore_index=True)
 
 
 def warm_up() -> None:

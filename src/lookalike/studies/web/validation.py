@@ -33,24 +33,9 @@ LARGEST_SHARE = 3
 def hold_out(log: QueryLog, train_ids: npt.ArrayLike, n_images: int, seed: Seed) -> npt.NDArray[np.int32]:
     """Choose the training images that are not learned from: those of whole queries, drawn one after another.
 
-    An image of two queries goes with the first one drawn; the rest of the other query is still learned from. A query
-    that would make the held-out images more than a third of all is passed over.
-
-    Parameters
-    ----------
-    log : QueryLog
-        Of all images.
-    train_ids : array-like of int, shape (n_train,)
-        Images of the training part, each once; images of a query outside it do not count.
-    n_images : int
-        Queries are drawn until so many images are held out, or a few more.
-    seed : int, SeedSequence or Generator
-        Such as `lookalike.core.seeds.seed_sequence` gives.
-
-    Returns
-    -------
-    ndarray of int32, shape (n_held_out,)
-        Ascending image ids.
+    An image of two queries goes with the first one drawn; the rest of the other query is still learned from. Queries
+    are drawn until `n_images` are held out, or a few more; one that would make them more than a third of all is passed
+    over. Returns ascending image ids, shape (n_held_out,).
 
     Raises
     ------
@@ -99,13 +84,6 @@ class Validation:
         ``relevant_indices[relevant_indptr[i]:relevant_indptr[i + 1]]`` are the rows relevant to query i, ascending.
     n_threads : int
         Of `score`; changes no bit of it.
-
-    Examples
-    --------
-    >>> held_out = hold_out(log, train_ids, 4_000, seed)  # doctest: +SKIP
-    >>> rows = CompactRows.build(store, np.setdiff1d(train_ids, held_out), folder)  # doctest: +SKIP
-    >>> validation = Validation.make(rows, store, log, held_out, 500, seed)  # doctest: +SKIP
-    >>> train(rows, sampler, plan, validation.score)  # doctest: +SKIP
     """
 
     rows: sp.csr_array
@@ -133,24 +111,18 @@ class Validation:
         ----------
         rows : CompactRows
             Of the images that are learned from, whose document frequencies weigh the held-out ones.
-        store : VistermStore
-            Of all images, by image id.
-        log : QueryLog
+        store, log
             Of all images, by image id.
         held_out : array-like of int, shape (n_images,)
             What `hold_out` chose; none of `rows`.
         n_queries : int
             At most so many images query, drawn from those that have a relevant one among the held-out.
-        seed : int, SeedSequence or Generator
         theta : float, default=0.0
             Images are relevant to each other when Pr(p1, p2) is above it (JMLR eq. 10), in the log of those that are
             learned from and those held out.
-        n_threads : int, default=1
 
         Raises
         ------
-        ValueError
-            When a held-out image is learned from, or `n_queries` is less than 1.
         LookalikeError
             When no held-out image has a relevant one among the others.
         """
@@ -188,15 +160,7 @@ class Validation:
     def score(self, W: npt.NDArray[Any]) -> float:
         """Return mean average precision, 0 to 1, of every query's ranking of all other held-out images.
 
-        Parameters
-        ----------
-        W : ndarray of shape (d, d), float32 or float64
-            Features in the order of `rows`, as `train` has them while it learns.
-
-        Raises
-        ------
-        ValueError
-            When the shape does not fit, or a score is not finite.
+        `W`, shape (d, d), has its features in the order of `rows`, as `train` has them while it learns.
         """
         return average_precision(
             W, self.rows, self.relevant_indptr, self.relevant_indices, self.queries, n_threads=self.n_threads
@@ -208,13 +172,7 @@ class Validation:
         return zlib.crc32(b"".join(np.ascontiguousarray(part).tobytes() for part in parts))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as ``.npz``, the same bytes for the same images; `n_threads` is not kept.
-
-        Raises
-        ------
-        LookalikeError
-            When the disk is full or the folder cannot be written.
-        """
+        """Write it as ``.npz``, the same bytes for the same images; `n_threads` is not kept."""
         with replacing(path) as part:
             np.savez_compressed(
                 part,
@@ -229,13 +187,7 @@ class Validation:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], n_threads: int = 1) -> Self:
-        """Read what `save` wrote.
-
-        Raises
-        ------
-        LookalikeError
-            When the file is missing or is no such file.
-        """
+        """Read what `save` wrote, or raise a `LookalikeError`."""
         try:
             with np.load(path, allow_pickle=False) as kept:
                 indptr = kept["indptr"]

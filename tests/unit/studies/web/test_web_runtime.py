@@ -12,11 +12,10 @@ from lookalike.learners import large_scale
 from lookalike.learners.large_scale import TrainingRun
 from lookalike.learners.look_ahead import BLOCK
 from lookalike.studies.web import runtime
+from lookalike.studies.web.numbers import RUNTIME_TYPES, runtime_table
 from lookalike.studies.web.runtime import (
-    RUNTIME_TYPES,
     VARIANCE,
     mnist_like,
-    runtime_table,
     score_interval,
     time_lmnn,
     time_oasis,
@@ -183,15 +182,6 @@ def test_the_table_has_the_columns_of_the_file(tmp_path):
     assert {name: again[name].dtype for name in RUNTIME_TYPES if RUNTIME_TYPES[name] is not str} == {
         name: np.dtype(kind) for name, kind in RUNTIME_TYPES.items() if kind is not str
     }
-
-
-def test_marks_that_a_row_lacks_are_false():
-    row = dict(zip(RUNTIME_TYPES, ("OASIS", 60, 0, 9, 0.5, 0.4, "limit", 1), strict=False))
-    table = runtime_table([row, {**row, "own_run": True, "repeat": 1}, {**row, "own_run": float("nan"), "repeat": 2}])
-    assert table["own_run"].tolist() == [False, True, False]
-    assert table["lower_bound"].tolist() == [False] * 3
-    assert table["own_run"].dtype == table["lower_bound"].dtype == bool
-    assert list(runtime_table([]).columns) == list(RUNTIME_TYPES)
 
 
 def test_the_warm_up_takes_a_step(runs):

@@ -1,7 +1,7 @@
-"""The steps of the web study, each a job of the workflow: prepare, train a ranker, average, score what is retrieved.
+"""The steps of the web study, each a job of the workflow: prepare, train a ranker, average, score, gather (JMLR 5.2).
 
 Sits between the files of the workflow and the modules that do the work: `lookalike.learners.large_scale` trains,
-`lookalike.ranking.exact_search` ranks.
+`lookalike.ranking.exact_search` ranks. Relevance comes from the query log, never from the features.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_array, write_json, write_table
@@ -29,7 +29,7 @@ from lookalike.learners.oasis import OASIS
 from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.learners.query_triplets import warm_up as warm_up_triplets
 from lookalike.ranking.exact_search import top_k
-from lookalike.studies.web.scores import draw_query_images, precision_of_retrieval
+from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.web.validation import Validation, hold_out
 
 if TYPE_CHECKING:
@@ -38,6 +38,14 @@ if TYPE_CHECKING:
 PLAN_KEYS = ("aggressiveness", "interval", "patience", "tolerance", "mode", "block")
 CHECKPOINT = "checkpoint"
 """Folder of a ranker's checkpoint, beside its files."""
+
+
+class RelevanceLog(Protocol):
+    """What tells relevant images, such as `lookalike.datasets.query_log.QueryLog`."""
+
+    def are_relevant(self, queries: Any, candidates: Any, theta: float = 0.0) -> Any:
+        """Return which of the candidate images (n, k) are relevant to the query images (n,): bool, shape (n, k)."""
+        ...
 
 
 def images_of_part(images: pd.DataFrame, part: str) -> NDArray[np.int32]:
@@ -59,20 +67,7 @@ def prepare_training(
 ) -> tuple[CompactRows, Validation]:
     """Hold out images of the training part, and write the rows of those that are learned from, and of these.
 
-    Parameters
-    ----------
-    log : QueryLog
-        Of all images.
-    images : DataFrame
-        ``image_id`` and ``part``.
-    store : VistermStore
-        Of all images.
-    settings : mapping
-        ``images`` and ``queries`` of the validation.
-    theta : float
-        Cut of the relevance by which held-out images are scored.
-    seed : int
-        Root seed.
+    `settings` has ``images`` and ``queries`` of the validation; `theta` cuts the relevance that scores held-out images.
     """
     training = images_of_part(images, "train")
     held_out = hold_out(log, training, settings["images"], integer_seed(seed, "web", "held_out"))
@@ -98,18 +93,8 @@ def train_ranker(
 ) -> tuple[TrainingRun, dict[str, Any]]:
     """Train one ranker on the images of `rows`; return what it learned, and what ``fit.json`` says of it.
 
-    Parameters
-    ----------
-    log : QueryLog
-        Of all images.
-    settings : mapping
-        ``web.<dataset>.training`` of the configuration.
-    ranker : int
-        Its number; each has a stream of triplets of its own, the same whatever others there are.
-    seed : int
-        Root seed.
-    checkpoint, checkpoint_seconds, n_threads, report
-        As for `lookalike.learners.large_scale.train`.
+    `settings` are ``web.<dataset>.training`` of the configuration. Each `ranker` has a stream of triplets of its own,
+    the same whatever others there are.
     """
     warm_up_training()
     warm_up_triplets()
@@ -221,17 +206,13 @@ def score_retrieval(
     systems : mapping of str to callable
         Method to what gives its W, or None for the Euclidean baseline; called one after the other.
     gallery_ids : ndarray of shape (n,), int32
-        Ids of the test images, ascending.
-    gallery : CSR matrix of shape (n, d)
-        Their weighted rows.
+        Ids of the test images, ascending; `gallery` has their weighted rows, CSR of shape (n, d).
     log : QueryLog
         Of all images; relevant is what shares a query (theta = 0).
     topics : ndarray of shape (n_images,)
         Latent topic of every image.
     settings : mapping
         ``queries`` and ``neighbours``.
-    seed : int
-        Root seed.
 
     Returns
     -------
@@ -248,51 +229,109 @@ def score_retrieval(
         found, _ = top_k(matrix(), gallery[own], gallery, longest, own=own, n_threads=n_threads)
         table = precision_of_retrieval(found, query_ids, gallery_ids, log, topics, range(1, longest + 1), method=method)
         best = table.iloc[0]
-        report(f"{method}: P@1 {best['precision']:.4f} +- {best['standard_error']:.4f}")
+        report(f"{method}: P@1 {best['value']:.4f} +- {best['high'] - best['value']:.4f}")
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
 
-def metrics_of(precision: pd.DataFrame, dataset: str) -> pd.DataFrame:
-    """Return precision at k as the tidy table that all studies have: one row a method and measure."""
+def draw_query_images(
+    image_ids: ArrayLike, n: int, seed: int | np.random.SeedSequence | np.random.Generator
+) -> NDArray[np.int32]:
+    """Draw `n` images that query the others without replacement, or all where there are no more: ascending ids."""
+    ids = np.unique(np.asarray(image_ids, dtype=np.int32))
+    if len(ids) != np.size(image_ids):
+        raise ValueError("an image is named twice: name each image of the part once")
+    if n < 1:
+        raise ValueError(f"n must be at least 1, not {n}")
+    chosen = np.random.default_rng(seed).choice(len(ids), size=min(n, len(ids)), replace=False, shuffle=False)
+    return np.asarray(np.sort(ids[chosen]))
+
+
+def precision_of_retrieval(
+    found_indices: NDArray[np.integer[Any]],
+    query_image_ids: ArrayLike,
+    gallery_image_ids: ArrayLike,
+    log: RelevanceLog,
+    topics: ArrayLike,
+    ks: Sequence[int],
+    *,
+    method: str,
+) -> pd.DataFrame:
+    """Return precision at k with its standard error over the query images, by the log and by latent topics.
+
+    An image is relevant to a query image when at least one query of the log leads to both (JMLR section 5.2 with
+    theta = 0), and of the same topic when it was made from the same. Every query image counts, also one that has no
+    relevant image in the gallery.
+
+    Parameters
+    ----------
+    found_indices : ndarray of int, shape (n_queries, k_found)
+        What `lookalike.ranking.exact_search.top_k` found, best first: positions in `gallery_image_ids`. The query image
+        itself must not be among them.
+    query_image_ids, gallery_image_ids : array-like of int, shapes (n_queries,) and (n_gallery,)
+        At least two queries.
+    topics : array-like of int, shape (n_images,)
+        Latent topic of every image, by image id.
+    ks : sequence of int
+        Each from 1 to k_found.
+
+    Returns
+    -------
+    DataFrame
+        In the form of `lookalike.studies.metrics`: metrics ``p@k`` and ``topic_p@k`` with x = k, means over the query
+        images from 0 to 1; low and high lie one standard error of the mean beside it, which is the sample's standard
+        deviation (n - 1) divided by sqrt(n). ``n_gallery`` counts all images of the gallery, also the query image.
+
+    Raises
+    ------
+    ValueError
+        When shapes, ids or ks do not fit, or a query image was found itself.
+    """
     import pandas as pd
 
-    measures = {"precision": "p@", "topic_precision": "topic_p@"}
-    tables = [
-        pd.DataFrame(
-            {
-                "dataset": dataset,
-                "representation": "visterms",
-                "subset": "web",
-                "method": precision["method"],
-                "fold": np.int64(0),
-                "metric": prefix + precision["k"].astype(str),
-                "value": precision[column],
-            }
-        )
-        for column, prefix in measures.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    queries = np.asarray(query_image_ids, dtype=np.int32)
+    gallery = np.asarray(gallery_image_ids, dtype=np.int32)
+    topics = np.asarray(topics)
+    k_max = _checked_k_max(found_indices, ks, len(queries))
+    if found_indices.min() < 0 or found_indices.max() >= len(gallery):
+        raise ValueError(f"found indices must be from 0 to {len(gallery) - 1}: search for as many as there are")
+    ids = np.concatenate([queries, gallery])
+    if ids.min() < 0 or ids.max() >= len(topics):
+        raise ValueError(f"image ids must be from 0 to {len(topics) - 1}: give the topics of all images, by image id")
+    candidates = gallery[found_indices[:, :k_max]]
+    if (candidates == queries[:, None]).any():
+        raise ValueError("a query image was found itself: pass its row as `own` to the search")
+    at = np.asarray(ks, dtype=np.int64)
+    by_log = _shares(np.asarray(log.are_relevant(queries, candidates, theta=0.0)), at)
+    by_topic = _shares(topics[candidates] == topics[queries][:, None], at)
+    parts = {"p@k": by_log, "topic_p@k": by_topic}
+    means = pd.concat([_mean_shares(metric, at, shares) for metric, shares in parts.items()])
+    sizes = pd.DataFrame({"metric": ["n_queries", "n_gallery"], "value": [len(queries), len(gallery)]})
+    table = pd.concat([means, sizes], ignore_index=True)
+    return metrics_frame(table.assign(representation="visterms", subset="test", method=method))
 
 
-def runtime_of_ranker(fit: Mapping[str, Any], curve: pd.DataFrame) -> dict[str, Any]:
-    """Return the row of the runtime study that the study's own training gives: time up to the chosen step."""
-    chosen = curve.loc[curve["step"] == fit["chosen_step"]].iloc[0]
-    share = float(chosen["seconds"]) / max(fit["seconds_fit"], 1e-9)
-    return {
-        "learner": "OASIS",
-        # held-out images are part of what the run was given, as at the other sizes
-        "n_images": int(fit["n_train"] + fit["n_validation"]),
-        "repeat": int(fit["ranker"]),
-        "steps": int(fit["chosen_step"]),
-        "seconds": float(chosen["seconds"]),
-        "cpu_seconds": share * fit["cpu_seconds_fit"],
-        "stopped": fit["stopped"],
-        "n_threads": int(fit["n_threads"]),
-        # the best score was the last one that there was time for
-        "lower_bound": fit["stopped"] == "limit" and fit["chosen_step"] == fit["n_steps"],
-        "own_run": True,
-    }
+def _checked_k_max(found_indices: NDArray[np.integer[Any]], ks: Sequence[int], n_queries: int) -> int:
+    if found_indices.ndim != 2 or len(found_indices) != n_queries:
+        raise ValueError(f"{n_queries} query images need a row of found indices each, not {found_indices.shape}")
+    if n_queries < 2:
+        raise ValueError("a standard error needs at least two query images: draw more")
+    if len(ks) == 0 or min(ks) < 1 or max(ks) > found_indices.shape[1]:
+        raise ValueError(f"ks must be from 1 to {found_indices.shape[1]}, the images found for each query, not {ks}")
+    return int(max(ks))
+
+
+def _shares(hits: NDArray[np.bool_], ks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Share of hits among the first k, for each k: shape (n_queries, n_ks)."""
+    return np.asarray(np.cumsum(hits, axis=1)[:, ks - 1] / ks)
+
+
+def _mean_shares(metric: str, ks: NDArray[np.int64], shares: NDArray[np.float64]) -> pd.DataFrame:
+    """Mean over the query images for each k, and one standard error of it on both sides."""
+    import pandas as pd
+
+    mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
+    return pd.DataFrame({"metric": metric, "x": ks, "value": mean, "low": mean - error, "high": mean + error})
 
 
 def peak_memory() -> int:

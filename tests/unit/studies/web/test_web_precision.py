@@ -7,7 +7,8 @@ import pytest
 
 from lookalike.core.seeds import generator
 from lookalike.datasets.query_log import QueryLog
-from lookalike.studies.web.scores import PRECISION_COLUMNS, draw_query_images, precision_of_retrieval
+from lookalike.studies.metrics import COLUMNS, select
+from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
 
 # images 0, 1, 2 share query 0; 2, 3 share query 1; 4 and 5 have a query each
 LOG = QueryLog.from_pairs([0, 0, 0, 1, 1, 2, 3], [0, 1, 2, 2, 3, 4, 5])
@@ -24,14 +25,15 @@ def test_by_hand():
     # query image 0 finds 1, 5, 2: relevant yes, no, yes; same topic yes, yes, no
     # query image 2 finds 5, 3, 0: relevant no, yes, yes; same topic no, yes, no
     table = score([[3, 0, 2], [0, 1, 4]], [0, 2])
-    assert tuple(table.columns) == PRECISION_COLUMNS
-    assert table.k.tolist() == [1, 2, 3]
-    np.testing.assert_allclose(table.precision, [1 / 2, 1 / 2, 2 / 3])
-    np.testing.assert_allclose(table.standard_error, [1 / 2, 0, 0], atol=1e-15)
-    np.testing.assert_allclose(table.topic_precision, [1 / 2, 3 / 4, 1 / 2])
-    np.testing.assert_allclose(table.topic_standard_error, [1 / 2, 1 / 4, 1 / 6])
-    assert set(table.n_queries) == {2}
-    assert set(table.n_gallery) == {5}
+    assert tuple(table.columns) == COLUMNS
+    log, topic = select(table, metric="p@k"), select(table, metric="topic_p@k")
+    assert log.x.tolist() == [1, 2, 3]
+    np.testing.assert_allclose(log.value, [1 / 2, 1 / 2, 2 / 3])
+    np.testing.assert_allclose(log.high - log.value, [1 / 2, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(topic.value, [1 / 2, 3 / 4, 1 / 2])
+    np.testing.assert_allclose(topic.value - topic.low, [1 / 2, 1 / 4, 1 / 6])
+    assert select(table, metric="n_queries").value.item() == 2
+    assert select(table, metric="n_gallery").value.item() == 5
     assert set(table.method) == {"oasis"}
 
 
@@ -42,16 +44,18 @@ def test_standard_error_is_that_of_a_mean():
     found = np.stack([random.permutation(np.delete(np.arange(n), i))[:7] for i in range(n)])
     table = precision_of_retrieval(found, np.arange(n), np.arange(n), log, np.zeros(n, int), [7], method="random")
     shares = np.array([log.are_relevant([i], found[[i]])[0].mean() for i in range(n)])
-    assert table.precision[0] == pytest.approx(shares.mean())
-    assert table.standard_error[0] == pytest.approx(np.std(shares, ddof=1) / np.sqrt(n))
-    assert table.topic_precision[0] == 1
-    assert table.topic_standard_error[0] == 0
+    by_log, by_topic = (select(table, metric=metric).iloc[0] for metric in ("p@k", "topic_p@k"))
+    assert by_log.value == pytest.approx(shares.mean())
+    assert by_log.high - by_log.value == pytest.approx(np.std(shares, ddof=1) / np.sqrt(n))
+    assert (by_topic.value, by_topic.low, by_topic.high) == (1, 1, 1)
 
 
 def test_later_ks_only_look_further():
     short = score([[3, 0], [0, 1]], [0, 2], ks=[1, 2])
     long = score([[3, 0, 2], [0, 1, 4]], [0, 2], ks=[2, 1])
-    np.testing.assert_array_equal(short.precision, long.precision[::-1])
+    for metric in ("p@k", "topic_p@k"):
+        values = (select(table, metric=metric).sort_values("x").value for table in (short, long))
+        np.testing.assert_array_equal(*values)
 
 
 @pytest.mark.parametrize(

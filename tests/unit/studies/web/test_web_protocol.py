@@ -13,7 +13,8 @@ from lookalike.datasets.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.model_io import load, save
-from lookalike.studies.web import runs
+from lookalike.studies.web import protocol
+from lookalike.studies.web.numbers import runtime_of_ranker
 
 TRAINING = {
     "aggressiveness": 1.0,
@@ -47,7 +48,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     simulation.write_images(folder / "images.parquet")
     simulation.write_shard(0, 1, folder / "shard-000")
     log, images, store = opened(folder)
-    runs.prepare_training(
+    protocol.prepare_training(
         log,
         images,
         store,
@@ -65,12 +66,12 @@ def opened(folder: Path) -> tuple[QueryLog, pd.DataFrame, VistermStore]:
     return QueryLog.load(folder / "log.npz"), images, VistermStore([folder / "shard-000"], n_words=800)
 
 
-def trained(folder: Path, ranker: int, **changes: object) -> tuple[runs.TrainingRun, dict[str, object]]:
+def trained(folder: Path, ranker: int, **changes: object) -> tuple[protocol.TrainingRun, dict[str, object]]:
     log, _, _ = opened(folder)
-    return runs.train_ranker(
+    return protocol.train_ranker(
         log,
         CompactRows(folder / "training"),
-        runs.Validation.load(folder / "validation.npz"),
+        protocol.Validation.load(folder / "validation.npz"),
         TRAINING | changes,
         ranker,
         seed=1,
@@ -84,11 +85,11 @@ def trained(folder: Path, ranker: int, **changes: object) -> tuple[runs.Training
 def test_no_test_image_and_no_held_out_image_is_learned_from(data: Path) -> None:
     _, images, _ = opened(data)
     learned = set(CompactRows(data / "training").image_ids)
-    training = set(runs.images_of_part(images, "train"))
+    training = set(protocol.images_of_part(images, "train"))
     held_out = training - learned
     assert learned < training
     assert 50 <= len(held_out) <= len(training) / 3
-    assert runs.Validation.load(data / "validation.npz").n_images == len(held_out)
+    assert protocol.Validation.load(data / "validation.npz").n_images == len(held_out)
 
 
 def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data: Path) -> None:
@@ -97,7 +98,7 @@ def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data: Pat
     assert np.array_equal(first.W, again.W)
     assert min(first.best_step, second.best_step) > 0, "nothing was learned: make the set easier"
     assert not np.array_equal(first.W, second.W)
-    assert fit["n_train"] + fit["n_validation"] == len(runs.images_of_part(opened(data)[1], "train"))
+    assert fit["n_train"] + fit["n_validation"] == len(protocol.images_of_part(opened(data)[1], "train"))
     assert fit["steps_per_second"] > 0
     assert fit["peak_memory_bytes"] > 1e7
 
@@ -113,30 +114,30 @@ def test_files_of_a_ranker_and_the_mean_of_several(data: Path, tmp_path: Path) -
     fits = []
     for ranker in (0, 1):
         run, fit = trained(data, ranker)
-        runs.write_ranker(run, fit, tmp_path / str(ranker), {"dataset": "made"})
+        protocol.write_ranker(run, fit, tmp_path / str(ranker), {"dataset": "made"})
         fits.append(fit)
     files = [tmp_path / str(ranker) / "W.npy" for ranker in (0, 1)]
-    mean = runs.averaged(files)
+    mean = protocol.averaged(files)
     np.testing.assert_allclose(mean, (np.load(files[0]) + np.load(files[1])) / 2, atol=1e-7)
-    assert np.array_equal(runs.averaged(files[:1]), np.load(files[0]))
-    save(runs.as_model(mean, fits, TRAINING), tmp_path / "model.npz")
+    assert np.array_equal(protocol.averaged(files[:1]), np.load(files[0]))
+    save(protocol.as_model(mean, fits, TRAINING), tmp_path / "model.npz")
     model = load(tmp_path / "model.npz")
     rows = np.eye(800)
     np.testing.assert_allclose(model.similarity(rows[:5], rows), mean[:5], atol=1e-6)
     curve = pd.read_parquet(tmp_path / "0" / "curve.parquet")
     assert curve["step"].tolist() == [0, 512, 1024]
-    row = runs.runtime_of_ranker(fits[0], curve)
+    row = runtime_of_ranker(fits[0], curve)
     assert row["steps"] == fits[0]["chosen_step"]
     assert 0 <= row["seconds"] <= fits[0]["seconds_fit"] + 1e-9
 
 
 def test_test_images_query_the_others_and_never_find_themselves(data: Path) -> None:
     log, images, store = opened(data)
-    ids, gallery = runs.test_rows(CompactRows(data / "training"), store, images)
+    ids, gallery = protocol.test_rows(CompactRows(data / "training"), store, images)
     assert set(ids) == set(images.loc[images["part"] == "test", "image_id"])
     lengths = np.sqrt(np.asarray(gallery.power(2).sum(axis=1)).ravel())
     np.testing.assert_allclose(lengths[lengths > 0], 1, atol=1e-6)
-    precision = runs.score_retrieval(
+    precision = protocol.score_retrieval(
         {"euclidean": lambda: None},
         ids,
         gallery,
@@ -147,11 +148,9 @@ def test_test_images_query_the_others_and_never_find_themselves(data: Path) -> N
         n_threads=1,
         report=lambda line: None,
     )
-    assert precision["k"].max() == len(ids) - 1
-    assert (precision["n_queries"] == len(ids)).all()
+    shares = precision[precision["metric"] == "p@k"]
+    assert shares["x"].max() == len(ids) - 1
+    assert set(precision.loc[precision["metric"] == "n_queries", "value"]) == {len(ids)}
     # at the last k a query has found all others: what is relevant among them, whatever the ranking
     relevant = np.mean([log.are_relevant(ids[[i]], np.delete(ids, i)[None]).mean() for i in range(len(ids))])
-    assert precision["precision"].iloc[-1] == pytest.approx(relevant)
-    metrics = runs.metrics_of(precision, "made")
-    assert len(metrics) == 2 * len(precision)
-    assert metrics.loc[metrics["metric"] == "p@1", "value"].item() == precision["precision"].iloc[0]
+    assert shares["value"].iloc[-1] == pytest.approx(relevant)

@@ -1,0 +1,573 @@
+"""Tables and figures of the web study: OASIS, JMLR 5.2, its draft (5.3) and its NIPS version (4.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.exhibits.drawing import lettered
+from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series, Table
+from lookalike.exhibits.printed import MISSING, beside_print, human_time, significant, times_over
+from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, OTHERS, Look, looks_of
+from lookalike.studies.metrics import select
+from lookalike.studies.web.numbers import VALIDATION, searched_in
+from lookalike.studies.web.runtime_figure import paper_images, runtime_figure
+from lookalike.studies.web.study import PARTS, WebStudy, rows_in
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+JMLR = "oasis-jmlr-2010"
+QUANTITIES = {
+    "queries": ("Number of Queries", ",.0f"),
+    "images": ("Number of Images", ",.0f"),
+    "pairs": ("Query-image pairs", ",.0f"),
+    "nonzeros_per_image": ("Non-zeros an image", ",.1f"),
+    "relevant_per_image": ("Relevant images an image", ",.1f"),
+}
+"""Counted quantity to its heading and format; the first two are the papers' columns, the last two in running text."""
+IN_TABLE = ("queries", "images")
+ABOUT_RELEVANT = "about 100 (JMLR section 5.2.1)"
+"""Words of the text for the mean number of relevant images."""
+PAPER_WORDS = 10_000
+"""Visterms of the papers' images (JMLR section 3)."""
+PREFERRED_K = 10
+"""Neighbours whose recall the figure of indices shows, where they were counted."""
+
+
+@exhibit("oasis-jmlr-2010/table1", "oasis-2009-draft/table3", title="Statistics of the collection", needs=("metrics",))
+def collection(study: WebStudy) -> Table:
+    """Statistics of the collection, counted in what is simulated, beside the paper's."""
+    import pandas as pd
+
+    rows = [
+        {"part": part, "setting": name if quantity in IN_TABLE else "", "metric": quantity,
+         "ours": study.counts.get((part, quantity), math.nan), "ours_std": math.nan}
+        for part, name in PARTS.items() for quantity in QUANTITIES
+    ]  # fmt: skip
+    printed = study.printed[study.printed["exhibit"].isin(["table1", "text"])]
+    cells = beside_print(pd.DataFrame(rows), printed, on=("setting", "metric"), judge=study.judge)
+    forms = cells["metric"].map(lambda quantity: QUANTITIES[quantity][1])
+    cells["ours_cell"] = [number_cell(value, form) for value, form in zip(cells["ours"], forms, strict=True)]
+    cells["printed_cell"] = ["" if math.isnan(value) else f"{value:,.10g}" for value in cells["printed"]]
+    titles = {"part": {part: name.capitalize() for part, name in PARTS.items()},
+              "metric": {quantity: heading for quantity, (heading, _) in QUANTITIES.items()}}  # fmt: skip
+    notes = ["Printed numbers are those of JMLR Table 1."] if study.paper != JMLR else []
+    notes += [
+        "Non-zeros are printed in running text, of all images (JMLR section 3).",
+        "Relevant images: the others of its part that share a query with an image, counted for a sample where there "
+        f"are many; in print {ABOUT_RELEVANT}.",
+    ]
+    return Table(cells, rows=("part",), columns="metric", titles=titles, notes=tuple(notes))
+
+
+def number_cell(value: float, form: str) -> str:
+    """A number in its format; ``-`` for a NaN."""
+    return MISSING if math.isnan(value) else format(value, form)
+
+
+@exhibit("oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6", title="Precision at top k", needs=("metrics",))
+def precision_by_log(study: WebStudy) -> Figure:
+    """Precision at top k, an image being relevant where it shares a query of the log with the query image."""
+    import pandas as pd
+
+    frame = study.precision("p@k")
+    images = study.counts["test", "images"]
+    level = 100 * study.counts["test", "relevant_per_image"] / (images - 1)
+    chance = {"series": "chance", "k": 1, "precision": level, "n_queries": 0, "n_gallery": int(images)}
+    printed = study.printed[study.printed["metric"] == "web_p@1"].replace({"web_p@1": "p@1"})
+    points = pd.DataFrame(
+        {"series": "oasis, printed", "k": 1, "precision": printed["value"], "n_queries": 0, "n_gallery": 0}
+    )
+    row = {"setting": "", "method": "oasis", "metric": "p@1", "ours": study.precision_at("oasis", 1)[0]}
+    cells = beside_print(pd.DataFrame([row | {"ours_std": math.nan}]), printed, judge=study.judge)
+    figure = precision_figure(
+        study, frame, "Precision at top k (%)", pd.concat([pd.DataFrame([chance]), points], ignore_index=True)
+    )
+    notes = [
+        *figure.notes,
+        f"Chance: {level:.2g}%, the share of relevant images.",
+        "Hollow: precision at 1 as JMLR section 5.2.2 prints it; curves in print have no numbers.",
+    ]
+    return Figure(figure.frame, figure.panels, cells, tuple(notes), size=figure.size)
+
+
+@exhibit("web/topics", title="Precision at top k by latent topic", needs=("metrics",))
+def precision_by_topic(study: WebStudy) -> Figure:
+    """Share of the top k that were made from the query image's own latent topic, which no learner is told."""
+    import pandas as pd
+
+    nothing = pd.DataFrame({"series": pd.Series(dtype=str)})
+    return precision_figure(study, study.precision("topic_p@k"), "Top k of the query's latent topic (%)", nothing)
+
+
+def precision_figure(study: WebStudy, own: pd.DataFrame, label: str, beside: pd.DataFrame) -> Figure:
+    """Precision of each method over k with bands of a standard error; beside it chance and what is printed."""
+    import pandas as pd
+
+    n_queries, n_gallery = study.size_of("n_queries"), study.size_of("n_gallery")
+    own = own.assign(n_queries=n_queries, n_gallery=n_gallery)
+    frame = pd.concat([own, beside], ignore_index=True) if len(beside) else own
+    methods = [method for method in study.methods if (own["series"] == method).any()]
+    series = [
+        Series(study.title_of(method), {"series": method}, "k", "precision", look, "low", "high", band=True)
+        for method, look in looks_of(methods).items()
+    ]
+    for value in beside.loc[beside["series"] == "oasis, printed", "precision"] if len(beside) else ():
+        where = {"series": "oasis, printed"}
+        name = f"OASIS, printed: {value:g}%"
+        series.append(Series(name, where, "k", "precision", LOOKS["oasis"], kind="points", hollow=True))
+    levels = beside.loc[beside["series"] == "chance", "precision"] if len(beside) else ()
+    panel = Panel(
+        "",
+        Axis("Number of neighbours k", low=0, high=1.03 * float(own["k"].max()), told="k = {:.0f}"),
+        Axis(label, low=0, told="{:.1f}%"),
+        tuple(series),
+        tuple(Line("chance", float(level), Look(GREY, "", "--")) for level in levels),
+    )
+    notes = [
+        f"{n_queries:,} query images drawn from the test images, each against all {n_gallery:,} of them but itself; "
+        "bands: one standard error of the mean over query images.",
+        "The gap to Euclidean is made by the simulation, whose images share styles that mean nothing to queries, and "
+        "cannot be read as the papers'.",
+    ]
+    return Figure(frame, (panel,), notes=tuple(notes), size=(4.3, 2.85))
+
+
+@exhibit("oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b", title="Training time over the number of images",
+         needs=("runtime",), optional=("fits",), when=lambda settings: bool(settings["runtime"]))  # fmt: skip
+def runtime(study: WebStudy) -> Figure:
+    """Training time of OASIS over the number of images and of LMNN over that of rows, both axes logarithmic."""
+    return runtime_figure(study)
+
+
+@exhibit("web/calibration", title="Simulated marginals beside printed ones", needs=("metrics",))
+def calibration(study: WebStudy) -> Figure:
+    """Marginals of the query log and the visterms, and what the papers print of theirs."""
+    import pandas as pd
+
+    records = [record for marginal in MARGINALS for record in marginal_records(study, marginal)]
+    frame = pd.DataFrame([*records, *count_records(study)], columns=["quantity", "part", "source", "x", "y"])
+    titles = lettered([*(marginal.title for marginal in MARGINALS), "Counts"])
+    panels = [marginal_panel(marginal, title, frame) for marginal, title in zip(MARGINALS, titles, strict=False)]
+    notes = calibration_notes(frame)
+    return Figure(frame, (*panels, counts_panel(titles[-1])), notes=tuple(notes), size=(2.47, 2.05))
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """One quantity: its axes and how its distribution is drawn."""
+
+    quantity: str
+    title: str
+    x: str
+    y: str
+    form: str
+    """``histogram``, ``tail`` (share of at least x, both axes logarithmic) or ``rank`` (both logarithmic)."""
+
+
+BIN = 5
+"""Numbers of non-zeros that are counted together."""
+MARGINALS = (
+    Marginal("nonzeros_per_image", "Words of an image", "Non-zeros of an image",
+             f"Share of images (bins of {BIN})", "histogram"),
+    Marginal("word_frequency", "Word frequencies", "Rank of the word", "Share of images with it", "rank"),
+    Marginal("relevant_per_image", "Relevant images", "Relevant images of an image",
+             "Share with at least as many", "tail"),
+    Marginal("images_per_query", "Images of a query", "Images of a query", "Share with at least as many", "tail"),
+    Marginal("queries_per_image", "Queries of an image", "Queries of an image", "Share with at least as many", "tail"),
+)  # fmt: skip
+LOOKS_OF_PARTS = {"train": Look(BLUE, "o"), "test": Look(ORANGE, "s", "--")}
+MOST_POINTS = 300
+"""Points of a line on logarithmic axes."""
+SMALL_NUMBERS = (1, 2, 3, 5, 10, 20)
+"""Ticks of a logarithmic axis that reaches no further than 30."""
+ZIPF_RANKS = (10, 1000)
+"""Ranks of words between which the slope of their frequencies is told."""
+
+
+def marginal_records(study: WebStudy, marginal: Marginal) -> list[tuple[str, str, str, float, float]]:
+    """What is drawn of a marginal in both parts, its mean or slope, and the printed mean."""
+    records = []
+    quantity, printed = marginal.quantity, study.printed
+    for part in PARTS:
+        rows = study.marginal(quantity, part)
+        shares, values = rows["value"].to_numpy(), rows["x"].to_numpy()
+        records += [(quantity, part, marginal.form, *point) for point in shape_of(values, shares, marginal.form)]
+        if marginal.form != "rank":
+            records.append((quantity, part, "counted mean", float(values @ shares / shares.sum()), math.nan))
+        elif not math.isnan(slope := zipf_slope(values, shares)):
+            records.append((quantity, part, "slope", slope, math.nan))
+    means = printed.loc[printed["metric"] == quantity, "value"]
+    return records + [(quantity, "", "printed mean", float(mean), math.nan) for mean in means]
+
+
+def shape_of(x: Floats, share: Floats, form: str) -> list[tuple[float, float]]:
+    """Points that are drawn: a coarser histogram, the shares of at least x above 0, or frequencies by rank."""
+    if form == "histogram":
+        # bins of whole numbers that begin at 0, the same ones in both parts
+        edges = np.arange(0, x[-1] + BIN + 1, BIN) - 0.5
+        share, _ = np.histogram(x, bins=edges, weights=share)
+        return list(zip((edges[:-1] + edges[1:]) / 2, share, strict=True))
+    x, share = x[share > 0], share[share > 0]
+    if form == "tail":
+        share = np.cumsum(share[::-1])[::-1] / share.sum()
+    x, share = x[x > 0], share[x > 0]
+    if len(x) > MOST_POINTS:
+        # those that a logarithmic axis can tell apart, the last one too
+        kept = np.unique(np.searchsorted(x, np.geomspace(x[0], x[-1] * (1 - 1e-12), MOST_POINTS)))
+        x, share = x[kept], share[kept]
+    return list(zip(x, share, strict=True))
+
+
+def zipf_slope(rank: Floats, share: Floats) -> float:
+    """Slope of log share over log rank between `ZIPF_RANKS`; NaN with fewer than three ranks there."""
+    chosen = (rank >= ZIPF_RANKS[0]) & (rank <= ZIPF_RANKS[1]) & (share > 0)
+    if chosen.sum() < 3:
+        return math.nan
+    return float(np.polyfit(np.log(rank[chosen]), np.log(share[chosen]), 1)[0])
+
+
+def marginal_panel(marginal: Marginal, title: str, frame: pd.DataFrame) -> Panel:
+    """A line a part, dotted means, and the printed mean."""
+    own = frame[frame["quantity"] == marginal.quantity]
+    is_histogram = marginal.form == "histogram"
+    kind: Literal["line", "steps"] = "steps" if is_histogram else "line"
+    scale: Literal["linear", "log"] = "linear" if is_histogram else "log"
+    series, lines = [], []
+    for part, look in LOOKS_OF_PARTS.items():
+        where = {"quantity": marginal.quantity, "part": part, "source": marginal.form}
+        bare = Look(look.colour, "", look.line)
+        series.append(Series(f"simulated, {PARTS[part]} part", where, "x", "y", bare, kind=kind))
+        means = own.loc[(own["source"] == "counted mean") & (own["part"] == part), "x"]
+        lines += [Line("mean", mean, Look(look.colour, "", ":"), upright=True) for mean in means]
+    means = own.loc[own["source"] == "printed mean", "x"]
+    lines += [Line("printed mean", mean, Look(BLACK, "", "-"), upright=True) for mean in means]
+    largest = own.loc[own["source"] == marginal.form, "x"].max()
+    few = tuple((float(tick), str(tick)) for tick in SMALL_NUMBERS if tick <= largest)
+    return Panel(
+        title,
+        Axis(marginal.x, scale, ticks=few if scale == "log" and largest < 30 else None,
+             tick_form="" if is_histogram else "short", told=f"{marginal.x}: {{:,.6g}}"),
+        Axis(marginal.y, scale, low=0 if is_histogram else None, tick_form="" if is_histogram else "short",
+             told="{:.3g}"),
+        tuple(series),
+        tuple(lines),
+    )  # fmt: skip
+
+
+def count_records(study: WebStudy) -> list[tuple[str, str, str, float, float]]:
+    """Queries and images of both parts, counted and printed; y is the row of the panel."""
+    printed = study.printed[study.printed["exhibit"] == "table1"]
+    records = []
+    for row, (part, quantity) in enumerate(product(PARTS, IN_TABLE)):
+        records.append((quantity, part, "counted", study.counts[part, quantity], float(row)))
+        found = printed[(printed["setting"] == PARTS[part]) & (printed["metric"] == quantity)]
+        records += [(quantity, part, "printed", float(value), float(row)) for value in found["value"]]
+    return records
+
+
+def counts_panel(title: str) -> Panel:
+    """Counts on one logarithmic axis: filled ours, black rings the printed ones."""
+    rows = [f"{name} {quantity}" for name, quantity in product(PARTS.values(), IN_TABLE)]
+    series = [
+        Series(f"simulated, {PARTS[part]} part", {"part": part, "source": "counted"}, "x", "y", look, kind="points")
+        for part, look in LOOKS_OF_PARTS.items()
+    ]
+    series.append(Series("printed", {"source": "printed"}, "x", "y", Look(BLACK, "o", ""), kind="points", hollow=True))
+    return Panel(
+        title,
+        Axis("Number", "log", tick_form="short", told="{:,.0f}"),
+        Axis("", low=-0.6, high=len(rows) - 0.4, ticks=tuple(enumerate(rows)), reversed=True),
+        tuple(series),
+        by_point=True,
+    )
+
+
+def calibration_notes(frame: pd.DataFrame) -> list[str]:
+    """Simulated means beside printed ones, the slope of frequencies, and what lines are."""
+    told = {}
+    for source in ("counted mean", "slope", "printed mean"):
+        rows = frame[frame["source"] == source]
+        for quantity, part, x in zip(rows["quantity"], rows["part"], rows["x"], strict=True):
+            told[source, quantity, part] = x
+
+    def of_parts(source: str, quantity: str, form: str) -> str:
+        keys = {part: (source, quantity, part) for part in PARTS}
+        return ", ".join(f"{PARTS[part]} {told[key]:{form}}" for part, key in keys.items() if key in told)
+
+    nonzeros, relevant = (
+        of_parts("counted mean", name, ".3g") for name in ("nonzeros_per_image", "relevant_per_image")
+    )
+    printed = told.get(("printed mean", "nonzeros_per_image", ""), math.nan)
+    first, last = ZIPF_RANKS
+    return [
+        f"Non-zeros of an image, mean: {nonzeros}, printed {number_cell(printed, 'g')}.",
+        f"Relevant images of an image, mean: {relevant}, printed {ABOUT_RELEVANT}.",
+        f"Slope of log frequency over log rank, {first} to {last:,}: {of_parts('slope', 'word_frequency', '.2f')}.",
+        "Dotted vertical: means; black: printed (JMLR Table 1 and running text).",
+    ]
+
+
+@exhibit("web/learning", title="Training", needs=("metrics", "curve_times", "fits"))
+def learning(study: WebStudy) -> Figure:
+    """Validation mAP (mean average precision) and the share of steps with a loss over training steps."""
+    import pandas as pd
+
+    curves = ranker_curves(study)
+    n_rankers = curves["ranker"].nunique()
+    stops = study.table("fits")[["ranker", "chosen_step", "stopped"]].rename(columns={"chosen_step": "step"})
+    frame = pd.concat([curves, mean_curve(curves), stops.assign(series="stop")], ignore_index=True)
+    panels = [
+        learning_panel(frame, "map", Axis("Validation mAP (%)", told="{:.2f}%")),
+        learning_panel(frame, "loss_rate", Axis("Steps with a loss (%)", low=0, told="{:.2f}%")),
+    ]
+    notes = learning_notes(study, curves, stops, n_rankers)
+    return Figure(frame, tuple(panels), notes=tuple(notes), n_columns=1, size=(4.6, 2.0))
+
+
+def ranker_curves(study: WebStudy) -> pd.DataFrame:
+    """Validation mAP and rate of losses of every ranker in percent, with the hours that it had learned until then."""
+    metrics = select(study.table("metrics"), subset=VALIDATION).rename(columns={"fold": "ranker", "x": "step"})
+    numbers = 100 * metrics.pivot(index=["ranker", "step"], columns="metric", values="value")
+    table = study.table("curve_times").merge(numbers.reset_index(), on=["ranker", "step"])
+    told = [f"{human_time(seconds)} of training" for seconds in table["seconds"]]
+    table = table.assign(series="ranker", hours=table["seconds"] / 3600, map=table["validation_map"], note=told)
+    return table[["series", "ranker", "step", "hours", "map", "loss_rate", "note"]]
+
+
+def mean_curve(curves: pd.DataFrame) -> pd.DataFrame:
+    """Mean of several rankers at the steps that all of them have; no row of one alone."""
+    n_rankers = curves["ranker"].nunique()
+    by_step = curves.groupby("step")
+    means = by_step[["hours", "map", "loss_rate"]].mean()[by_step.size() == n_rankers]
+    return means.reset_index().assign(series="mean", ranker=-1).head(len(means) if n_rankers > 1 else 0)
+
+
+def learning_panel(frame: pd.DataFrame, quantity: str, y: Axis) -> Panel:
+    """Single rankers thin behind their mean, and the step whose matrix each keeps; one ranker alone is a line."""
+    rankers = sorted(set(frame.loc[frame["series"] == "ranker", "ranker"].astype(int).tolist()))
+    alone = len(rankers) == 1
+    name, look = ("OASIS", LOOKS["oasis"]) if alone else (f"{len(rankers)} rankers", Look(BLUE, ""))
+    series = [
+        Series(name, {"series": "ranker", "ranker": ranker}, "step", quantity, look, thin=not alone, note="note")
+        for ranker in rankers
+    ]
+    if not alone:
+        mean = Series("mean of the rankers' curves", {"series": "mean"}, "step", quantity, LOOKS["oasis"])
+        series.append(mean)
+    steps = sorted(set(frame.loc[frame["series"] == "stop", "step"]))
+    stops = [Line("best mAP of a ranker", float(step), Look(BLACK, "", ":"), upright=True) for step in steps]
+    x = Axis("Training steps", low=0, tick_form="short", told="{:,.0f} training steps")
+    return Panel("", x, y, tuple(series), tuple(stops))
+
+
+def learning_notes(study: WebStudy, curves: pd.DataFrame, stops: pd.DataFrame, n_rankers: int) -> list[str]:
+    """Which images mAP is of, what is thin and thick, which step is kept, and how long it took."""
+    held_out = int(study.table("fits")["n_validation"].max())
+    steps = ", ".join(f"{step:,}" for step in sorted(set(stops["step"])))
+    last = curves[curves["ranker"] == curves["ranker"].min()].iloc[-1]
+    notes = [
+        f"Mean average precision over {held_out:,} training images held out for validation.",
+        f"Dotted: the step of the best validation mAP, whose matrix is kept ({steps}).",
+        f"Ranker {last['ranker']} took {human_time(3600 * last['hours'])} for {last['step']:,} steps, without the "
+        "time of validation itself.",
+    ]
+    if n_rankers > 1:
+        notes.append(f"Thin: {n_rankers} rankers on triplets of their own; thick: their mean, of curves not of models.")
+    limited = sorted(stops.loc[stops["stopped"] == "limit", "ranker"])
+    if limited:
+        notes.append(
+            f"Training of ranker{'s' * (len(limited) > 1)} {' and '.join(map(str, limited))} ended at its limit of "
+            "steps, not because mAP had saturated."
+        )
+    return notes
+
+
+SPEEDS = {
+    "n_threads": ("threads", "d"),
+    "n_rankers": ("rankers", "d"),
+    "n_train": ("images", ",d"),
+    "n_words": ("words", ",d"),
+    "n_steps": ("steps", ",.0f"),
+    "steps_per_second": ("steps/s", ",.0f"),
+    "steps_per_cpu_second": ("steps/CPU s", ",.0f"),
+    "over_printed": ("over the paper's", ""),
+    "hours": ("time", ""),
+    "peak_memory_gigabytes": ("peak memory (GB)", ".2f"),
+    "loss_rate": ("steps with a loss (%)", ".1f"),
+    "resumed": ("resumed", ".0f"),
+}
+"""Columns of the table of speed: quantity to heading and format; "" for a form of its own."""
+
+
+@exhibit("web/speed", title="Speed of training", needs=("fits",), optional=("metrics",))
+def speed(study: WebStudy) -> Table:
+    """Steps a second, time and memory of training OASIS, by mode, beside what the paper prints."""
+    import pandas as pd
+
+    ours, printed = study.speeds().assign(n_words=study.words, source="ours"), printed_speed(study)
+    ours["training"] = [f"{study.title_of(row.method)}, {row.mode}" for row in rows_in(ours)]
+    alike = study.words == PAPER_WORDS and printed
+    ours["over_printed"] = ours["steps_per_second"] / printed["steps_per_second"] if alike else math.nan
+    records: Any = [*ours.to_dict("records"), *([printed] if printed else [])]
+    rows = [
+        {"source": row["source"], "training": row["training"], "metric": metric, "value": row.get(metric, math.nan),
+         "ours_cell": speed_cell(row.get(metric, math.nan), metric)}
+        for row in records for metric in SPEEDS
+    ]  # fmt: skip
+    titles = {"metric": {metric: heading for metric, (heading, _) in SPEEDS.items()}}
+    notes = speed_notes(study, ours)
+    return Table(pd.DataFrame(rows), rows=("training",), columns="metric", titles=titles, notes=notes)
+
+
+def speed_cell(value: float, metric: str) -> str:
+    """A quantity as the table of speed prints it."""
+    if math.isnan(value):
+        return MISSING
+    if metric == "over_printed":
+        return times_over(value)
+    return human_time(3600 * value) if metric == "hours" else format(value, SPEEDS[metric][1])
+
+
+def printed_speed(study: WebStudy) -> dict[str, Any]:
+    """What JMLR section 5.2.1 prints: triplets and minutes, on one CPU; empty where it is not among what is printed."""
+    values = dict(zip(study.printed["metric"], study.printed["value"], strict=True))
+    if not {"web_triplets", "web_training_time"} <= set(values):
+        return {}
+    steps, hours = values["web_triplets"], values["web_training_time"] / 60
+    sizes = {
+        "source": "printed",
+        "training": "JMLR",
+        "n_threads": 1,
+        "n_rankers": 1,
+        "n_train": paper_images(study),
+        "n_words": PAPER_WORDS,
+    }
+    return sizes | {"n_steps": steps, "hours": hours, "steps_per_second": steps / hours / 3600}
+
+
+def speed_notes(study: WebStudy, ours: pd.DataFrame) -> tuple[str, ...]:
+    """What rows are means of, what the modes are, and on what machine."""
+    notes = [
+        "Steps, steps/s and time are of one ranker (means over those of a row), from the first triplet to the last "
+        "without validation, by the clock; steps/CPU s is over processor time; memory is the largest peak of a process."
+    ]
+    if study.words != PAPER_WORDS:
+        notes.append(f"Only steps on {PAPER_WORDS:,} words are set beside the paper's.")
+    if (ours["mode"] != "sequential").any():
+        notes.append("Sequential: every step sees the matrix as the step before left it; other modes are named.")
+    if study.processors:
+        notes.append(f"Ours: {study.processors}.")
+    return (*notes, "The paper: JMLR section 5.2.1, one CPU of a machine that it does not name; no verdict.")
+
+
+SEARCHED = "approximate"
+"""Setting of the study that says whether approximate search was measured."""
+
+
+@exhibit("web/approximate", title="Approximate search", needs=("metrics", "searched"),
+         when=lambda settings: settings[SEARCHED])  # fmt: skip
+def approximate(study: WebStudy) -> Table:
+    """Recall and time of a search through indices that hold projected images, beside the exact search."""
+    import pandas as pd
+
+    found = searches(study)
+    exact = float(found.loc[found["index"] == "exact", "milliseconds"].mean())
+    rows: list[dict[str, Any]] = []
+    for (series, parameter), of_index in found.groupby(["series", "parameter"], sort=False):
+        time = float(of_index["milliseconds"].mean())
+        key = {"series": series, "parameter": parameter}
+        rows += [key | {"metric": f"recall@{k} (%)", "value": recall, "ours_cell": f"{recall:.1f}"}
+                 for k, recall in zip(of_index["k"], of_index["recall"], strict=True)]  # fmt: skip
+        over = math.nan if series == "exact" else exact / time
+        rows.append(key | {"metric": "ms a query", "value": time, "ours_cell": significant(time)})
+        rows.append(key | {"metric": "exact / index", "value": over, "ours_cell": times_over(over)})
+    parameters = {parameter: f"parameter {parameter:,}" if parameter else "" for parameter in found["parameter"]}
+    names = ("series", "parameter")
+    frame = pd.DataFrame(rows)
+    return Table(frame, rows=names, columns="metric", titles={"parameter": parameters}, notes=search_notes(found))
+
+
+@exhibit("web/recall", title="Recall of approximate search over time", needs=("metrics", "searched"),
+         when=lambda settings: settings[SEARCHED])  # fmt: skip
+def recall(study: WebStudy) -> Figure:
+    """Recall of the exact first k over milliseconds a query, a line an index."""
+    found = searches(study)
+    k = PREFERRED_K if (found["k"] == PREFERRED_K).any() else int(found["k"].min())
+    frame = found[found["k"] == k].reset_index(drop=True)
+    looks = looks_of_indices(list(dict.fromkeys(frame["series"])))
+    series = [
+        Series(name, {"series": name}, "milliseconds", "recall", look, note="note",
+               kind="points" if name == "exact" else "line")
+        for name, look in looks.items()
+    ]  # fmt: skip
+    low, high = frame["milliseconds"].min() / 1.5, frame["milliseconds"].max() * 1.5
+    panel = Panel(
+        "",
+        Axis("Milliseconds a query", "log", low, high, ticks=round_numbers(low, high), told="{:,.3g} ms a query"),
+        Axis(f"Recall of the exact first {k} (%)", low=0, high=105, told="{:.1f}%"),
+        tuple(series),
+        labels=tuple(label for name, look in looks.items() for label in ends_of(frame[frame["series"] == name], look)),
+        by_point=True,
+    )
+    notes = (*search_notes(found), "Numbers: the least and the largest parameter of a line.")
+    return Figure(frame, (panel,), notes=notes, size=(4.6, 3.05))
+
+
+def searches(study: WebStudy) -> pd.DataFrame:
+    """Recall in percent and time of every index at every k, in the order in which they were measured."""
+    metrics = study.table("metrics")
+    recalls = metrics[metrics["metric"].str.startswith("recall@")]
+    recalls = recalls.assign(k=recalls["metric"].str.removeprefix("recall@").astype(int), recall=100 * recalls["value"])
+    recalls = recalls.rename(columns={"method": "index", "x": "parameter"})
+    times = study.table("searched").drop(columns="recall")
+    times = times.assign(representation=times["rank"].map(searched_in))
+    keys = ["representation", "index", "parameter", "k"]
+    table = times.merge(recalls[[*keys, "recall"]], on=keys, how="left")
+    named = zip(table["index"], table["rank"], table["parameter"], strict=True)
+    names = [(f"{index}, {rank} dims" if rank else index, f"parameter {parameter}" if parameter else "")
+             for index, rank, parameter in named]  # fmt: skip
+    return table.assign(series=[name for name, _ in names], note=[note for _, note in names])
+
+
+def search_notes(found: pd.DataFrame) -> tuple[str, ...]:
+    """Queries, gallery, and what parameters and dimensions are."""
+    return (
+        f"Mean over {found['n_queries'].max():,} query images against a gallery of {found['n_gallery'].max():,}.",
+        "Recall: share of the first k of the exact search by the learned matrix that the index finds too.",
+        "Exact search goes through all images; the other indices hold images projected to the dimensions named, and "
+        "their parameter is how much of the index a query visits.",
+    )
+
+
+def looks_of_indices(series: Sequence[str]) -> dict[str, Look]:
+    """One colour and marker an index; exact search is black."""
+    plain = [LOOKS[name] for name in ("soml-da", "oasis", "soml-tg", "lmnn")]
+    free = [Look(look.colour, look.marker, line) for line in ("-", "--", ":") for look in (*plain, *OTHERS)]
+    names = [name for name in series if name != "exact"]
+    return {"exact": Look(BLACK, "*"), **dict(zip(names, free, strict=False))}
+
+
+def ends_of(rows: pd.DataFrame, look: Look) -> list[Label]:
+    """The least and the largest parameter of a line, beneath its ends."""
+    ordered = rows.sort_values("milliseconds")
+    ends = ordered.iloc[[0, -1]] if len(ordered) > 1 else ordered.iloc[:0]
+    points = zip(ends["milliseconds"], ends["recall"], ends["parameter"], strict=True)
+    return [Label(x, y, str(parameter), look.colour, "below") for x, y, parameter in points]
+
+
+def round_numbers(low: float, high: float) -> tuple[tuple[float, str], ...]:
+    """Ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or these powers alone where there are many."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    digits = (1,) if len(powers) > 4 else (1, 2, 5)
+    ticks = [digit * 10.0**power for power in powers for digit in digits]
+    return tuple((tick, f"{tick:g}") for tick in ticks if low <= tick <= high)

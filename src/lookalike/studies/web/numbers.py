@@ -1,0 +1,130 @@
+"""The numbers of a finished web study: what its jobs wrote, in the one form of all studies, and times beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookalike.studies.metrics import metrics_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VISTERMS, TEST, VALIDATION = "visterms", "test", "validation"
+"""Representation and subsets of the study's numbers; counts of the training part have the subset ``train``."""
+SHARE_BY = "share by "
+"""How the metric of a marginal begins: the share of images or queries at each x."""
+RUNTIME_TYPES = {
+    "learner": str,
+    "n_images": np.int64,
+    "repeat": np.int32,
+    "steps": np.int64,
+    "seconds": np.float64,
+    "cpu_seconds": np.float64,
+    "stopped": str,
+    "n_threads": np.int32,
+    "lower_bound": bool,
+    "own_run": bool,
+}
+"""Columns of ``runtime.parquet``.
+
+``lower_bound``: whether the learner had not reached its end, so that it needs more time than ``seconds``; ``own_run``:
+whether the row is of the study's own training, not of a size of this study.
+"""
+
+
+def study_metrics(
+    precision: pd.DataFrame,
+    curve: pd.DataFrame,
+    counts: pd.DataFrame,
+    marginals: pd.DataFrame,
+    searched: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return every number of a study in the form of `lookalike.studies.metrics`.
+
+    Parameters
+    ----------
+    precision : DataFrame
+        In that form already, from `lookalike.studies.web.protocol.score_retrieval`.
+    curve : DataFrame
+        ``ranker, step, map, loss_rate`` of every ranker.
+    counts, marginals : DataFrame
+        ``part, quantity, value`` and ``quantity, part, x, y`` of the collection.
+    searched : DataFrame, optional
+        ``index, rank, parameter, k, recall``, where approximate search was measured.
+    """
+    import pandas as pd
+
+    tables = [precision, curve_metrics(curve), collection_metrics(counts, marginals)]
+    tables += [recall_metrics(searched)] if searched is not None else []
+    return pd.concat(tables, ignore_index=True)
+
+
+def curve_metrics(curve: pd.DataFrame) -> pd.DataFrame:
+    """Return what rankers scored while they learned: fold the ranker, x the step, without the times."""
+    import pandas as pd
+
+    parts = [
+        pd.DataFrame({"fold": curve["ranker"], "metric": metric, "x": curve["step"], "value": curve[column]})
+        for metric, column in (("validation_map", "map"), ("loss_rate", "loss_rate"))
+    ]
+    table = pd.concat(parts, ignore_index=True).dropna(subset=["value"])
+    return metrics_frame(table.assign(representation=VISTERMS, subset=VALIDATION, method="oasis"))
+
+
+def collection_metrics(counts: pd.DataFrame, marginals: pd.DataFrame) -> pd.DataFrame:
+    """Return what was counted in the collection: a number a part, and the share at each x of a marginal."""
+    import pandas as pd
+
+    counted = counts.rename(columns={"part": "subset", "quantity": "metric"})
+    shares = marginals.rename(columns={"part": "subset", "y": "value"})
+    shares["metric"] = SHARE_BY + shares.pop("quantity")
+    return metrics_frame(pd.concat([counted, shares], ignore_index=True).assign(representation=VISTERMS))
+
+
+def recall_metrics(searched: pd.DataFrame) -> pd.DataFrame:
+    """Return recall of each index: method the index, x its parameter, representation what it holds."""
+    import pandas as pd
+
+    columns = {"representation": searched["rank"].map(searched_in), "method": searched["index"]}
+    columns |= {
+        "metric": "recall@" + searched["k"].astype(str),
+        "x": searched["parameter"],
+        "value": searched["recall"],
+    }
+    return metrics_frame(pd.DataFrame(columns).assign(subset=TEST))
+
+
+def searched_in(rank: int) -> str:
+    """Representation that an index holds: images mapped to so many dimensions, or the visterms themselves (0)."""
+    return f"{rank} dims" if rank else VISTERMS
+
+
+def runtime_of_ranker(fit: Mapping[str, Any], curve: pd.DataFrame) -> dict[str, Any]:
+    """Return the row of the runtime study that the study's own training gives: time up to the chosen step."""
+    chosen = curve.loc[curve["step"] == fit["chosen_step"]].iloc[0]
+    share = float(chosen["seconds"]) / max(fit["seconds_fit"], 1e-9)
+    return {
+        "learner": "OASIS",
+        # held-out images are part of what the run was given, as at the other sizes
+        "n_images": int(fit["n_train"] + fit["n_validation"]),
+        "repeat": int(fit["ranker"]),
+        "steps": int(fit["chosen_step"]),
+        "seconds": float(chosen["seconds"]),
+        "cpu_seconds": share * fit["cpu_seconds_fit"],
+        "stopped": fit["stopped"],
+        "n_threads": int(fit["n_threads"]),
+        # the best score was the last one that there was time for
+        "lower_bound": fit["stopped"] == "limit" and fit["chosen_step"] == fit["n_steps"],
+        "own_run": True,
+    }
+
+
+def runtime_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return rows of timed runs as ``runtime.parquet`` has them: by learner, images and repeat."""
+    import pandas as pd
+
+    table = pd.DataFrame(list(rows), columns=list(RUNTIME_TYPES)).astype(RUNTIME_TYPES)
+    return table.sort_values(["learner", "n_images", "repeat"], kind="stable", ignore_index=True)

@@ -1,0 +1,414 @@
+"""Training time over the number of images (OASIS JMLR Figure 4, NIPS Figure 1b): OASIS, LMNN, and both in print.
+
+The papers set OASIS on web images beside LMNN with active sets on MNIST, and continue the times of LMNN by a polynomial
+of second degree. Ours are OASIS on simulated collections of several sizes and LMNN on a labelled synthetic set of
+MNIST's shape. Both axes are logarithmic here, so that how time grows is a slope.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.polynomial.polynomial import polyval
+
+from lookalike.exhibits.model import Axis, Figure, Label, Panel, Series
+from lookalike.exhibits.printed import DAY, HOUR, MINUTE, NO_RESULT, NOT_COMPARABLE, YEAR, beside_print, human_time
+from lookalike.exhibits.style import GREY, LOOKS, Look
+from lookalike.studies.web.study import WHY_NOT_COMPARABLE, WebStudy, rows_in
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+JMLR, NIPS = "oasis-jmlr-2010", "oasis-nips-2009"
+OASIS, LMNN = "OASIS", "LMNN"
+METHOD_OF = {OASIS: "oasis", LMNN: "lmnn"}
+LEARNER_OF = {"oasis": OASIS, "fast-lmnn": LMNN}
+"""How the printed numbers call a learner, to its name here."""
+UNITS = {OASIS: "images", LMNN: "rows"}
+"""What a learner's size counts."""
+MEASURED, OWN_RUN, PRINTED, EXTRAPOLATED, FITTED = "measured", "own run", "printed", "extrapolated", "fitted"
+OWN_SERIES, EXTRAPOLATION, POWER_LAW = f"{OASIS}, the study's own run", f"{LMNN}, extrapolated", f"{OASIS}: power law"
+SETTINGS = {"aggressiveness": "C", "patience": "patience"}
+SAME_SIZE = 1.1
+"""Two collections are of one size, as far as a comparison goes, if neither has more than this times the other's."""
+TICKS = (0.001, 0.01, 0.1, 1, 10, MINUTE, 10 * MINUTE, HOUR, 10 * HOUR, 4 * DAY, 40 * DAY, YEAR, 10 * YEAR, 100 * YEAR)
+"""Seconds at which the axis of times has a tick: about a power of ten apart, each a number that people say."""
+FIT_FROM = 100
+"""Size from which LMNN's times are continued: below, fixed costs hide how they grow."""
+LEAST_SIZES = 3
+"""Sizes of at least `FIT_FROM` without which nothing is continued."""
+EXTRAPOLATED_POINTS = 20
+SIZE = (5.4, 3.65)
+"""Width and height of the panel, in inches."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def runtime_figure(study: WebStudy) -> Figure:
+    """Medians of our repeats, the printed times, the power law of OASIS, and LMNN's times continued."""
+    import pandas as pd
+
+    measured, printed = measured_times(study.table("runtime")), printed_times(study)
+    largest = int(printed["n_images"].max()) if len(printed) else 0
+    beside = [printed, law_line(measured), continued(measured, largest)]
+    frame = pd.concat([measured, *(part for part in beside if len(part))], ignore_index=True)
+    frame["note"] = [note_of(row) for row in rows_in(frame)]
+    return Figure(
+        frame, (panel_of(frame),), times_beside_print(study, measured), tuple(notes_of(study, frame)), size=SIZE
+    )
+
+
+def measured_times(runtime: pd.DataFrame) -> pd.DataFrame:
+    """Median, least and largest processor seconds of each learner and size; runs that learned nothing are left out.
+
+    Parameters
+    ----------
+    runtime : DataFrame
+        As of `lookalike.studies.web.runtime.runtime_table`.
+
+    Returns
+    -------
+    DataFrame
+        ``series, learner, n_images, seconds, low, high, n_repeats, steps, stopped`` (every way in which a repeat
+        ended, such as ``saturated, limit``), ``source, lower_bound, n_threads``; by learner and size, own runs last.
+    """
+    groups = runtime[~is_unlearned(runtime)].groupby(["own_run", "learner", "n_images"], sort=True)
+    rows = groups.agg(
+        seconds=("cpu_seconds", "median"), low=("cpu_seconds", "min"), high=("cpu_seconds", "max"),
+        n_repeats=("cpu_seconds", "size"), steps=("steps", "median"),
+        stopped=("stopped", lambda ends: ", ".join(dict.fromkeys(ends))),
+        lower_bound=("lower_bound", "any"), n_threads=("n_threads", "max"),
+    ).reset_index()  # fmt: skip
+    is_own = rows.pop("own_run").to_numpy(dtype=bool)
+    rows.insert(0, "series", np.where(is_own, OWN_SERIES, rows["learner"]))
+    rows.insert(9, "source", np.where(is_own, OWN_RUN, MEASURED))
+    return rows
+
+
+def is_unlearned(runtime: pd.DataFrame) -> pd.Series:
+    """Whether the best step of a run was its start, so that it has no time."""
+    return (runtime["cpu_seconds"] <= 0) | ((runtime["learner"] == OASIS) & (runtime["steps"] == 0))
+
+
+def was_cut_off(times: pd.DataFrame) -> pd.Series:
+    """Whether any repeat ended at a limit, of steps or of time: no line is fitted through it."""
+    return times["stopped"].str.contains("limit")
+
+
+def printed_times(study: WebStudy) -> pd.DataFrame:
+    """Times of NIPS Figure 1b and of JMLR section 5.2.1, in seconds."""
+    import pandas as pd
+
+    rows = [
+        {"series": f"{LEARNER_OF[row.method]}, printed", "learner": LEARNER_OF[row.method],
+         "n_images": int(row.setting.removeprefix("images=")), "seconds": MINUTE * row.value}
+        for row in rows_in(study.printed_in("fig1b", NIPS))
+    ]  # fmt: skip
+    own = study.printed.loc[study.printed["metric"] == "web_training_time", "value"]
+    rows += [{"series": "OASIS, printed (JMLR)", "learner": OASIS, "n_images": paper_images(study),
+              "seconds": MINUTE * value} for value in own]  # fmt: skip
+    return pd.DataFrame(rows, columns=["series", "learner", "n_images", "seconds"]).assign(
+        source=PRINTED, n_repeats=0, stopped="", lower_bound=False, n_threads=0
+    )
+
+
+def paper_images(study: WebStudy) -> int:
+    """Training images of the papers (JMLR Table 1); 0 where the printed numbers lack them."""
+    rows = study.printed_in("table1", JMLR)
+    found = rows.loc[(rows["setting"] == "training") & (rows["metric"] == "images"), "value"]
+    return int(found.iloc[0]) if len(found) else 0
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """``seconds = factor * n ** exponent``, by least squares in logarithms of both."""
+
+    exponent: float
+    half_width: float
+    """Half of the 95% interval of the exponent (Student's t, sizes - 2 degrees of freedom); NaN of two sizes."""
+    factor: float
+    n_sizes: int
+
+    def __str__(self) -> str:
+        spread = "" if math.isnan(self.half_width) else f" ± {self.half_width:.2f}"
+        return f"{self.exponent:.2f}{spread}"
+
+
+def power_law(times: pd.DataFrame) -> PowerLaw | None:
+    """Fit how time grows with the number of images, over fits that ended by their own rule; None below two sizes."""
+    from scipy.stats import t
+
+    times = times[~was_cut_off(times)]
+    x, y = (np.log(times[column].to_numpy(dtype=np.float64)) for column in ("n_images", "seconds"))
+    if len(np.unique(x)) < 2:
+        return None
+    centred = x - x.mean()
+    exponent = float(centred @ y / (centred @ centred))
+    residuals, free = y - y.mean() - exponent * centred, len(x) - 2
+    error = math.sqrt(residuals @ residuals / free / (centred @ centred)) if free else math.nan
+    half_width = float(t.ppf(0.975, free)) * error if free else math.nan
+    return PowerLaw(exponent, half_width, math.exp(y.mean() - exponent * x.mean()), len(x))
+
+
+def law_line(measured: pd.DataFrame) -> pd.DataFrame:
+    """The two ends of the power law of OASIS."""
+    import pandas as pd
+
+    own = measured[measured["series"] == OASIS]
+    law = power_law(own)
+    if law is None:
+        return pd.DataFrame()
+    ends = np.array([own["n_images"].min(), own["n_images"].max()])
+    return _drawn(POWER_LAW, OASIS, ends, law.factor * ends**law.exponent, FITTED)
+
+
+def continued_through(measured: pd.DataFrame) -> pd.DataFrame:
+    """LMNN's times through which it is continued: of `FIT_FROM` rows or more and not cut off; none if too few."""
+    chosen = measured[(measured["series"] == LMNN) & (measured["n_images"] >= FIT_FROM) & ~was_cut_off(measured)]
+    return chosen if len(chosen) >= LEAST_SIZES else chosen.iloc[:0]
+
+
+def second_degree(times: pd.DataFrame) -> Floats:
+    """Fit a polynomial of second degree: coefficients of 1, n and n^2, shape (3,).
+
+    Coefficients are not negative, so that time never falls with the number of images, and residuals are relative, so
+    that the largest size does not decide alone.
+    """
+    from scipy.optimize import nnls
+
+    x, y = (times[column].to_numpy(dtype=np.float64) for column in ("n_images", "seconds"))
+    scale = x.max()
+    terms = np.stack([np.ones_like(x), x / scale, (x / scale) ** 2], axis=1)
+    coefficients, _ = nnls(terms / y[:, None], np.ones_like(y))
+    return np.asarray(coefficients / scale ** np.arange(3))
+
+
+def continued(measured: pd.DataFrame, *sizes: float) -> pd.DataFrame:
+    """LMNN's times continued by `second_degree` from the largest that was measured to the largest of `sizes`."""
+    import pandas as pd
+
+    through = continued_through(measured)
+    if through.empty or max(sizes) <= through["n_images"].max():
+        return pd.DataFrame()
+    n_images = np.geomspace(through["n_images"].max(), max(sizes), EXTRAPOLATED_POINTS).round()
+    return _drawn(EXTRAPOLATION, LMNN, n_images, polyval(n_images, second_degree(through)), EXTRAPOLATED)
+
+
+def _drawn(series: str, learner: str, n_images: Any, seconds: Any, source: str) -> pd.DataFrame:
+    """Points of a line that was not measured."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {"series": series, "learner": learner, "n_images": np.asarray(n_images, dtype=np.int64), "seconds": seconds,
+         "source": source, "n_repeats": 0, "stopped": "", "lower_bound": False, "n_threads": 0}
+    )  # fmt: skip
+
+
+def times_beside_print(study: WebStudy, measured: pd.DataFrame) -> pd.DataFrame:
+    """Our times beside the printed ones of the paper at hand in minutes, without a verdict.
+
+    JMLR prints one time, of the whole collection; NIPS Figure 1b those of five sizes, and two of LMNN.
+    """
+    import pandas as pd
+
+    if study.paper == NIPS:
+        printed = study.printed_in("fig1b", NIPS)
+        sizes = [int(setting.removeprefix("images=")) for setting in printed["setting"]]
+    else:
+        printed = study.printed[study.printed["metric"] == "web_training_time"]
+        printed, sizes = printed.replace({"web_training_time": "train_time"}), [paper_images(study)] * len(printed)
+    rows = []
+    for row, n_images in zip(rows_in(printed), sizes, strict=True):
+        seconds, told = time_at(measured, LEARNER_OF[str(row.method)], n_images)
+        rows.append({"setting": row.setting, "method": row.method, "metric": "train_time", "n_images": n_images,
+                     "ours": seconds / MINUTE, "ours_std": math.nan, "told": told})  # fmt: skip
+    return beside_print(pd.DataFrame(rows), printed, judge=_without_verdict).drop(columns="told").assign(unit="minutes")
+
+
+def time_at(measured: pd.DataFrame, learner: str, n_images: int) -> tuple[float, str]:
+    """Seconds of a learner at about so many images, and what has to be said of them; NaN where there is no time."""
+    own = measured[measured["learner"] == learner]
+    ratio = np.maximum(own["n_images"] / n_images, n_images / own["n_images"])
+    near = own[ratio <= SAME_SIZE]
+    if len(near):
+        found = near.loc[[(near["n_images"] - n_images).abs().idxmin()]]
+        told = ["the study's own run"] if (found["source"] == OWN_RUN).any() else []
+        told += [f"stopped: {found['stopped'].item()}"] if was_cut_off(found).any() else []
+        return float(found["seconds"].item()), "; ".join(told)
+    through = continued_through(measured)
+    if learner != LMNN or through.empty:
+        return math.nan, ""
+    return float(polyval(n_images, second_degree(through))), "extrapolated"
+
+
+def _without_verdict(cell: Any) -> tuple[str, str]:
+    """Status and reason of a printed time."""
+    learner = LEARNER_OF[cell["method"]]
+    if math.isnan(cell["ours"]):
+        return NO_RESULT, f"this run has no time of {learner} on about {cell['n_images']:,} images"
+    data = WHY_NOT_COMPARABLE if learner == OASIS else "synthetic vectors"
+    return NOT_COMPARABLE, "; ".join(filter(None, (cell["told"], data, "other machine and implementation")))
+
+
+def panel_of(frame: pd.DataFrame) -> Panel:
+    """Lines of ours, hollow printed points, the two lines that continue them, and times in words."""
+    low, high = frame["seconds"].min() / 4, frame["seconds"].max() * 4
+    left, right = frame["n_images"].min() / 5, 6.0 * frame["n_images"].max()
+    ticks = tuple((tick, human_time(tick)) for tick in TICKS if low <= tick <= high)
+    law = power_law(frame[frame["series"] == OASIS])
+    series = [series_of(name, rows, law) for name, rows in frame.groupby("series", sort=False)]
+    return Panel(
+        "",
+        Axis("Training images (OASIS) or rows (LMNN)", "log", left, right, tick_form="short",
+             told="{:,.0f} images or rows"),
+        Axis("Training time (ours: processor time)", "log", low, high, ticks=ticks, told="time"),
+        tuple(series),
+        labels=(*arrows(frame), *names_of_times(frame, low, high)),
+        by_point=True,
+    )  # fmt: skip
+
+
+def series_of(name: Any, rows: pd.DataFrame, law: PowerLaw | None) -> Series:
+    """Points or a line of one series, with the least and the largest time where there are repeats."""
+    source, repeated = rows["source"].iloc[0], bool((rows["n_repeats"] > 1).any())
+    titles = {OASIS: "OASIS, ours", LMNN: "LMNN, ours", OWN_SERIES: "OASIS, own run"}
+    titles |= {POWER_LAW: f"OASIS: (images)^{law.exponent:.2f}"} if law else {}
+    return Series(
+        titles.get(name, name), {"series": name}, "n_images", "seconds", look_of(name), "low" if repeated else "",
+        "high" if repeated else "", kind="points" if source in (OWN_RUN, PRINTED) else "line",
+        hollow=source == PRINTED, note="note",
+    )  # fmt: skip
+
+
+def look_of(series: str) -> Look:
+    """Look of a series: the colour of its learner."""
+    of_learner = LOOKS["oasis" if series.startswith(OASIS) else "lmnn"]
+    others = {OWN_SERIES: Look(of_learner.colour, "*"), EXTRAPOLATION: Look(of_learner.colour, "", "--"),
+              POWER_LAW: Look(GREY, "", ":"), "OASIS, printed (JMLR)": Look(of_learner.colour, "s")}  # fmt: skip
+    return others.get(series, of_learner)
+
+
+def arrows(frame: pd.DataFrame) -> list[Label]:
+    """Upwards from times that are lower bounds."""
+    bounds = frame[frame["lower_bound"].astype(bool)]
+    return [Label(row.n_images, row.seconds, "↑", look_of(row.series).colour, "above") for row in rows_in(bounds)]
+
+
+def names_of_times(frame: pd.DataFrame, low: float, high: float) -> list[Label]:
+    """Times in words: at the least and the largest size outside, others above; where our lines end, LMNN's below."""
+    shown = frame[
+        (frame["source"] != FITTED) & ~((frame["source"] == EXTRAPOLATED) & frame.duplicated("series", "last"))
+    ]
+    least, largest = shown["n_images"].min(), shown["n_images"].max()
+    at_left, at_right = shown["n_images"] <= SAME_SIZE * least, shown["n_images"] * SAME_SIZE >= largest
+    labels = [*_apart(shown[at_left], "left", low, high), *_apart(shown[at_right], "right", low, high)]
+    ends = ~shown.duplicated("series", keep="last")
+    for row in rows_in(shown[~at_left & ~at_right & ((shown["source"] != MEASURED) | ends)]):
+        below = row.source == OWN_RUN or row.series == LMNN
+        side: Any = "below" if below else "above"
+        labels.append(Label(row.n_images, row.seconds, human_time(row.seconds), look_of(row.series).colour, side))
+    return labels
+
+
+def _apart(rows: pd.DataFrame, side: Any, low: float, high: float) -> list[Label]:
+    """Times beside points of one size, from the bottom, as far apart as the letters need."""
+    step = 8 / (72 * 2.9) * math.log(high / low)
+    labels, last = [], -math.inf
+    for row in rows_in(rows.sort_values("seconds")):
+        last = max(math.log(row.seconds), last + step)
+        labels.append(Label(row.n_images, math.exp(last), human_time(row.seconds), look_of(row.series).colour, side))
+    return labels
+
+
+def note_of(row: Any) -> str:
+    """What the pointer tells of a time: how the fit ended, whether it had not, and how many repeats there were."""
+    if row.source not in (MEASURED, OWN_RUN):
+        return str(row.source)
+    parts = [row.stopped, "a lower bound" if row.lower_bound else ""]
+    parts.append(f"median of {row.n_repeats} repeats" if row.n_repeats > 1 else "")
+    return ", ".join(filter(None, parts))
+
+
+def notes_of(study: WebStudy, frame: pd.DataFrame) -> list[str]:
+    """What was timed and how it ended, how time grows, and what is extrapolated or printed."""
+    measured = frame[frame["source"].isin([MEASURED, OWN_RUN])]
+    notes = [*_timed_notes(study, measured), *_ended_notes(measured), *_own_run_notes(measured)]
+    notes += [*_growth_notes(frame), *_extrapolation_notes(frame)]
+    runtime = study.table("runtime")
+    nothing = runtime[is_unlearned(runtime)].drop_duplicates(["learner", "n_images"])
+    told = [f"{row.learner} at {row.n_images:,} {UNITS[row.learner]}" for row in rows_in(nothing)]
+    if told:
+        notes.append(f"Without a time, since no step beat the start on validation images: {', '.join(told)}.")
+    notes.append(
+        "Hollow: printed, on other machines; circles and diamonds by the labels of NIPS Figure 1b (its LMNN on MNIST, "
+        "that of the largest size projected in print), the square by JMLR section 5.2.1."
+    )
+    return notes
+
+
+def _timed_notes(study: WebStudy, measured: pd.DataFrame) -> list[str]:
+    settings = study.settings["runtime"]
+    told = ", ".join(f"{name} = {settings[key]:g}" for key, name in SETTINGS.items() if key in settings)
+    machine = f" on {study.processors}" if study.processors else ""
+    notes = [
+        f"Filled: ours, processor time of training, of all threads{machine}.",
+        f"OASIS{f' ({told})' if told else ''} is timed up to the step of the best validation mAP, every "
+        "size a simulated collection of its own with topics to its scale.",
+    ]
+    if (measured["learner"] == LMNN).any():
+        notes.append("LMNN (active set) learns rows of a labelled synthetic set of MNIST's shape, 10 classes x 784.")
+    repeats = [f"{row.n_repeats} of {row.series}" for row in rows_in(measured[measured["n_repeats"] > 1])]
+    if repeats:
+        notes.append(
+            f"Medians and bars (least and largest) where there are repeats: {', '.join(dict.fromkeys(repeats))}."
+        )
+    return notes
+
+
+def _ended_notes(measured: pd.DataFrame) -> list[str]:
+    told = []
+    for (series, stopped), rows in measured.groupby(["series", "stopped"], sort=False):
+        sizes = ", ".join(f"{n_images:,}" for n_images in rows["n_images"])
+        told.append(f"{series} at {sizes} {UNITS[rows['learner'].iloc[0]]} ({stopped})")
+    notes = [f"How training ended: {'; '.join(told)}."]
+    if was_cut_off(measured).any():
+        notes.append("No line is fitted through times of runs that ended at a limit.")
+    if measured["lower_bound"].any():
+        notes.append("Arrows: lower bounds, since mAP was still growing (OASIS) or the fit had not converged (LMNN).")
+    return notes
+
+
+def _own_run_notes(measured: pd.DataFrame) -> list[str]:
+    own, sizes = (measured[measured["series"] == name] for name in (OWN_SERIES, OASIS))
+    if own.empty:
+        return []
+    here, there = own["n_threads"].max(), sizes["n_threads"].max() if len(sizes) else 0
+    beside = f", on {here} threads instead of {there}" if there and here != there else ""
+    return ["Star: the study's own training, no part of the dotted line: collection, C and stopping rule are its own"
+            f"{beside}."]  # fmt: skip
+
+
+def _growth_notes(frame: pd.DataFrame) -> list[str]:
+    law, beside = (power_law(frame[frame["series"] == name]) for name in (OASIS, "OASIS, printed"))
+    if law is None:
+        return []
+    interval = "" if math.isnan(law.half_width) else " (95% interval)"
+    in_print = f"; the same through the printed points: {beside}" if beside else ""
+    return [f"Dotted: time of OASIS grows as (images)^{law}{interval}, by least squares in logarithms over "
+            f"{law.n_sizes} sizes{in_print}."]  # fmt: skip
+
+
+def _extrapolation_notes(frame: pd.DataFrame) -> list[str]:
+    line = frame[frame["series"] == EXTRAPOLATION]
+    if line.empty:
+        return []
+    sizes, last = continued_through(frame)["n_images"], line.iloc[-1]
+    return [
+        "Dashed: extrapolation of LMNN, a polynomial of second degree (coefficients not negative) through its "
+        f"{len(sizes)} measured sizes of {FIT_FROM} rows or more, to {last['n_images'] / sizes.max():,.0f} times as "
+        f"many rows as were measured: at {last['n_images']:,} rows it says {human_time(last['seconds'])}."
+    ]

@@ -1,0 +1,149 @@
+"""What the exhibits of the web study ask of it: what was counted, how fast was learned, and the headline (JMLR 5.2).
+
+There are no folds: one training and one test part of one collection. The papers' images and queries were never
+published, so log and visterms are simulated, and no number of ours has a verdict beside a printed one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from lookalike.exhibits.printed import MISSING, NOT_COMPARABLE, plus_minus
+from lookalike.exhibits.study import Study
+from lookalike.studies.metrics import select
+from lookalike.studies.web.numbers import SHARE_BY, TEST
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PARTS = {"train": "training", "test": "test"}
+"""Part of the collection to its printed name, in the order of the papers' table."""
+WHY_NOT_COMPARABLE = "simulated"
+
+
+def rows_in(frame: pd.DataFrame) -> Any:
+    """Rows of a frame as named tuples."""
+    return frame.itertuples(index=False)
+
+
+class WebStudy(Study):
+    """The web study of one data set.
+
+    Its settings are those of ``plan.exhibit_settings``: of every study ``dataset, title, kind, synthetic, not_run,
+    titles`` (of the methods, in order), and ``words``, ``runtime`` (settings of the runtime study; empty where there is
+    none) and ``approximate`` (whether approximate search was measured).
+    """
+
+    @property
+    def methods(self) -> list[str]:
+        """Methods that are compared, in order."""
+        return list(self.settings["titles"])
+
+    @property
+    def words(self) -> int:
+        """Visterms of the collection, that is rows and columns of W."""
+        return int(self.settings["words"])
+
+    @property
+    def corner(self) -> str:
+        """What stands in the corner of every picture."""
+        return "Simulated data"
+
+    @cached_property
+    def counts(self) -> dict[tuple[str, str], float]:
+        """(part, quantity) to what was counted, such as ``("train", "images")``."""
+        if not self.has("metrics"):
+            return {}
+        metrics = self.table("metrics")
+        counted = metrics[metrics["x"].isna() & metrics["subset"].isin(list(PARTS)) & (metrics["method"] == "")]
+        keys = zip(counted["subset"], counted["metric"], counted["value"], strict=True)
+        return {(str(part), str(quantity)): float(value) for part, quantity, value in keys}
+
+    def marginal(self, quantity: str, part: str) -> pd.DataFrame:
+        """Share (``value``) of images or queries at each x of a quantity, by rising x."""
+        return select(self.table("metrics"), metric=SHARE_BY + quantity, subset=part).sort_values("x", kind="stable")
+
+    def precision(self, metric: str) -> pd.DataFrame:
+        """Precision at k in percent with its standard error: ``series, k, precision, standard_error, low, high``."""
+        rows = select(self.table("metrics"), metric=metric, subset=TEST)
+        percent = 100 * rows[["value", "low", "high"]]
+        return rows.assign(
+            series=rows["method"], k=rows["x"].astype(int), precision=percent["value"], low=percent["low"],
+            high=percent["high"], standard_error=percent["high"] - percent["value"],
+        )[["series", "k", "precision", "standard_error", "low", "high"]]  # fmt: skip
+
+    def precision_at(self, method: str, k: int) -> tuple[float, float]:
+        """Precision at k by the log and its standard error, in percent; NaN twice where there is none."""
+        rows = self.precision("p@k").loc[lambda found: (found["series"] == method) & (found["k"] == k)]
+        return (math.nan, math.nan) if rows.empty else (rows["precision"].iloc[0], rows["standard_error"].iloc[0])
+
+    def size_of(self, quantity: str) -> int:
+        """``n_queries`` that were scored, or ``n_gallery``."""
+        rows = select(self.table("metrics"), metric=quantity, subset=TEST)
+        return int(rows["value"].max()) if len(rows) else 0
+
+    @property
+    def processors(self) -> str:
+        """Which processors learned; "" where that is not known."""
+        return " and ".join(sorted(set(self.table("fits")["processor"].dropna()))) if self.has("fits") else ""
+
+    def speeds(self) -> pd.DataFrame:
+        """One row a method, mode, number of threads and of images: means over its rankers, the largest of their peaks.
+
+        Columns ``method, mode, n_threads, n_train, n_rankers, n_steps, chosen_step, steps_per_second,
+        steps_per_cpu_second, hours, peak_memory_gigabytes, loss_rate`` (percent) and ``resumed`` (their sum).
+        """
+        fits = self.table("fits")
+        fits = fits.assign(
+            steps_per_cpu_second=fits["n_steps"] / fits["cpu_seconds_fit"], hours=fits["seconds_fit"] / 3600,
+            peak_memory_gigabytes=fits["peak_memory_bytes"] / 1e9, loss_rate=100 * fits["loss_rate"],
+        )  # fmt: skip
+        means = ("n_steps", "chosen_step", "steps_per_second", "steps_per_cpu_second", "hours", "loss_rate")
+        rows = fits.groupby(["method", "mode", "n_threads", "n_train"], sort=False).agg(
+            n_rankers=("ranker", "nunique"), **{name: (name, "mean") for name in means},
+            peak_memory_gigabytes=("peak_memory_gigabytes", "max"), resumed=("resumed", "sum"),
+        )  # fmt: skip
+        return rows.reset_index()
+
+    def judge(self, cell: Mapping[str, Any]) -> tuple[str, str] | None:
+        """Status and reason of a printed number that ours stands beside; None where there is no number of ours."""
+        return None if math.isnan(cell["ours"]) else (NOT_COMPARABLE, WHY_NOT_COMPARABLE)
+
+    def headline(self) -> str:
+        """Precision at 1 and 10 of every method with standard errors, and steps a second."""
+        if not self.has("metrics"):
+            return f"{self.title}: {self.not_run}\n"
+        lines = [f"{f'P@{k}'.ljust(5)} {self._precisions(k)}" for k in (1, 10)]
+        speeds = [
+            f"{row.mode}, {row.n_threads} thread{'s' * (row.n_threads > 1)}: {row.steps_per_second:,.0f}"
+            for row in rows_in(self.speeds())
+        ]
+        lines.append(f"steps/s  {'  '.join(speeds)}")
+        lines.append(
+            f"({self.size_of('n_queries'):,} test images as queries, ± standard error over them; simulated data)"
+        )
+        return "\n".join(lines) + "\n"
+
+    def _precisions(self, k: int) -> str:
+        """``OASIS 1.52 ± 0.12 %  Euclidean 0.61 ± 0.08 %`` of the methods that were scored so far."""
+        cells = {method: plus_minus(*self.precision_at(method, k), ".2f") for method in self.methods}
+        return "  ".join(f"{self.title_of(method)} {cell} %" for method, cell in cells.items() if cell != MISSING)
+
+    def data_sentence(self, drawn: Any) -> str:
+        """Which data, and how many."""
+        images = [f"{self.counts[part, 'images']:,.0f} {name} images" for part, name in PARTS.items()
+                  if (part, "images") in self.counts]  # fmt: skip
+        size = f": {' and '.join(images)}, {self.words:,} words" if images else ""
+        return f"Simulated query log and visterms of {self.title}{size}."
+
+    def notes(self, drawn: Any) -> list[str]:
+        """Why no printed number has a verdict, where there is one."""
+        cells = drawn.frame if "status" in getattr(drawn, "frame", ()) else getattr(drawn, "cells", None)
+        is_printed = cells is not None and bool((cells["status"] != "").any())
+        return [f"Not comparable with the printed numbers: {WHY_NOT_COMPARABLE}."] if is_printed else []
+
+
+STUDY = WebStudy

@@ -1,0 +1,143 @@
+"""A hand-made web study in the shapes that the workflow writes: five sizes, two rankers, three methods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookalike.core.files import write_table
+from lookalike.studies.metrics import metrics_frame
+from lookalike.studies.rooms import printed_rows, room_exhibits, study_of
+from lookalike.studies.web import plan
+from lookalike.studies.web.numbers import study_metrics
+
+ROOT = Path(__file__).parents[4]
+FACTOR, EXPONENT = 2e-4, 0.95
+"""Seconds of OASIS by number of images: a power law without noise."""
+COUNTS = {"train": (139_944, 2_292_259), "test": (41_877, 402_164)}
+CONFIG: dict[str, Any] = {
+    "datasets": {
+        "made": {
+            "kind": "websim",
+            "title": "made web images",
+            "shards": 2,
+            "simulation": {"words": 10_000, "topics": 3},
+        }
+    },
+    "web": {
+        "made": {
+            "training": {"rankers": 2, "threads": 1, "checkpoint_seconds": 60, "aggressiveness": 0.1, "steps": 100},
+            "validation": {"images": 50, "queries": 10},
+            "runtime": {
+                "images": [60, 600],
+                "lmnn": [100],
+                "aggressiveness": 1.0,
+                "patience": 3,
+                "tolerance": 0.0,
+                "steps_per_image": 9,
+                "max_iter": 5,
+                "time_limit": 7,
+            },
+            "approximate": {"queries": 5, "indices": []},
+        }
+    },
+}
+
+
+def made_precision() -> pd.DataFrame:
+    rows: list[dict[str, Any]] = []
+    for method, level in (("oasis", 0.016), ("oasis-averaged", 0.0175), ("euclidean", 0.006)):
+        for k in (1, 2, 5, 10, 20, 50):
+            value, error = level / k**0.5, 0.001
+            rows.append({"metric": "p@k", "x": k, "value": value, "low": value - error, "high": value + error})
+            rows.append({"metric": "topic_p@k", "x": k, "value": 12 * value, "low": 11 * value, "high": 13 * value})
+            rows[-1]["method"] = rows[-2]["method"] = method
+        sizes = (("n_queries", 10_000), ("n_gallery", 402_164))
+        rows += [{"metric": metric, "value": value, "method": method} for metric, value in sizes]
+    return metrics_frame(pd.DataFrame(rows).assign(representation="visterms", subset="test"))
+
+
+def made_curve(rankers: tuple[int, ...] = (0, 1)) -> pd.DataFrame:
+    step = np.arange(0, 90, 10)
+    parts = [
+        pd.DataFrame({"ranker": ranker, "step": step, "seconds": 60.0 * step, "map": 0.02 + step / 1e4 + ranker / 1e3})
+        for ranker in rankers
+    ]
+    curve = pd.concat(parts, ignore_index=True)
+    return curve.assign(loss_rate=np.where(curve["step"] > 0, 0.5, np.nan))
+
+
+def made_fits() -> pd.DataFrame:
+    fit = {"method": "oasis", "mode": "look-ahead", "n_threads": 1, "n_steps": 80, "seconds_fit": 4800.0}
+    fit |= {"cpu_seconds_fit": 2400.0, "steps_per_second": 2000.0, "loss_rate": 0.4, "peak_memory_bytes": 2e9}
+    fit |= {"n_train": 2_292_259, "resumed": 0, "processor": "a processor", "n_validation": 20_000}
+    ends = [
+        {"ranker": 0, "chosen_step": 80, "stopped": "limit"},
+        {"ranker": 1, "chosen_step": 70, "stopped": "saturated"},
+    ]
+    return pd.DataFrame([fit | end for end in ends])
+
+
+def made_runtime(largest: int = 2_292_259) -> pd.DataFrame:
+    rows = []
+    for n_images in (60, 600, 10_000, 100_000, largest):
+        rows.append(("OASIS", n_images, 0, 50 * n_images, FACTOR * n_images**EXPONENT, "saturated"))
+    for n_images in (60, 600, 2_000, 6_000, 20_000):
+        for repeat, factor in enumerate((1, 1.04, 1.1)):
+            seconds = (0.02 + 1e-4 * n_images + 2e-8 * n_images**2) * factor
+            rows.append(("LMNN", n_images, repeat, 100, seconds, "converged"))
+    table = pd.DataFrame(rows, columns=["learner", "n_images", "repeat", "steps", "cpu_seconds", "stopped"])
+    return table.assign(seconds=1.1 * table["cpu_seconds"], n_threads=1, lower_bound=False, own_run=False)
+
+
+def made_counts() -> pd.DataFrame:
+    rows = []
+    for part, (queries, images) in COUNTS.items():
+        rows += [(part, "queries", queries), (part, "images", images), (part, "pairs", 2.2 * images)]
+        rows += [(part, "nonzeros_per_image", 69.8), (part, "relevant_per_image", 96.4)]
+    return pd.DataFrame(rows, columns=["part", "quantity", "value"])
+
+
+def made_marginals() -> pd.DataFrame:
+    parts = []
+    for part in ("train", "test"):
+        for quantity in ("nonzeros_per_image", "images_per_query", "queries_per_image", "relevant_per_image"):
+            parts.append(pd.DataFrame({"quantity": quantity, "x": [0.0, 2, 6], "y": [0.5, 0.25, 0.25], "part": part}))
+        rank = np.arange(1.0, 2001)
+        parts.append(pd.DataFrame({"quantity": "word_frequency", "x": rank, "y": 0.9 * rank**-0.9, "part": part}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def made_search() -> pd.DataFrame:
+    rows = [("exact", 0, 0, k, 1.0, 210.0) for k in (1, 10)]
+    rows += [("Flat", 64, 0, k, 0.7, 6.0) for k in (1, 10)]
+    rows += [("IVF64,Flat", 64, n, k, 0.5 + n / 100 - k / 1000, 0.05 * n) for n in (1, 4, 16) for k in (1, 10)]
+    columns = ["index", "rank", "parameter", "k", "recall", "milliseconds"]
+    return pd.DataFrame(rows, columns=columns).assign(n_queries=200, n_gallery=2_090)
+
+
+def made_study(folder: Path, exhibit: str, *, config: dict[str, Any] = CONFIG, **changed: pd.DataFrame) -> Any:
+    """The study as one of its exhibits is given it; tables may be `changed`."""
+    made = {
+        "precision": made_precision(),
+        "curve": made_curve(),
+        "counts": made_counts(),
+        "fits": made_fits(),
+        "marginals": made_marginals(),
+        "searched": made_search(),
+        "runtime": made_runtime(),
+    }
+    made |= changed
+    tables = {name: made[name] for name in ("fits", "runtime", "searched")}
+    tables["curve_times"] = made["curve"][["ranker", "step", "seconds"]]
+    names = ("precision", "curve", "counts", "marginals", "searched")
+    tables["metrics"] = study_metrics(*(made[name] for name in names))
+    for name, table in tables.items():
+        write_table(table, folder / f"{name}.parquet")
+    files = {name: str(folder / f"{name}.parquet") for name in tables}
+    printed = printed_rows(ROOT / "workflow/resources/reference-values.csv", "web")
+    study = study_of("web", plan.exhibit_settings(config, "made", ""), files, printed)
+    return study.drawing(room_exhibits("web")[exhibit])

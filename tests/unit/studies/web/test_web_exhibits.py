@@ -1,0 +1,232 @@
+"""Exhibits of the web study on a small hand-made one: what is shown is what was given, beside what is printed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_web import COUNTS, EXPONENT, FACTOR, made_curve, made_fits, made_runtime, made_search, made_study
+
+from lookalike.exhibits.drawing import rows_of
+from lookalike.exhibits.writing import write_exhibits
+from lookalike.studies.rooms import room_exhibits
+from lookalike.studies.web import runtime_figure
+
+
+def drawn(folder, exhibit, **changed):
+    study = made_study(folder, exhibit, **changed)
+    return study.exhibit.draw(study)
+
+
+def times(folder, runtime, exhibit="oasis-jmlr-2010/fig4"):
+    return drawn(folder, exhibit, runtime=runtime)
+
+
+def test_every_exhibit_is_written_and_says_that_it_is_simulated(tmp_path):
+    study = made_study(tmp_path, "web/speed")
+    exhibits = room_exhibits("web")
+    assert len(exhibits) == 12
+    assert write_exhibits(exhibits.values(), study, tmp_path / "exhibits") == []
+    for exhibit in exhibits.values():
+        files = [tmp_path / "exhibits" / f"{exhibit.id}{suffix}" for suffix in exhibit.suffixes]
+        assert all(file.stat().st_size > 0 for file in files)
+        assert '"caption": ' in files[-1].read_text()
+        assert "Simulated query log and visterms of made web images: 2,292,259 training" in files[-1].read_text()
+
+
+def test_counts_stand_beside_those_of_jmlr_without_a_verdict(tmp_path):
+    for paper in ("oasis-jmlr-2010/table1", "oasis-2009-draft/table3"):
+        table = drawn(tmp_path, paper)
+        cells = table.frame.set_index(["part", "metric"])
+        assert cells.loc[("train", "images"), "ours"] == COUNTS["train"][1]
+        assert cells.loc[("test", "queries"), "printed"] == 41_877
+        assert set(cells.loc[(slice(None), "nonzeros_per_image"), "printed"]) == {70}
+        assert cells["status"].value_counts().to_dict() == {"not comparable": 6, "": 4}
+        assert cells.loc[("train", "images"), "printed_cell"] == "2,292,259"
+    assert "Printed numbers are those of JMLR Table 1." in table.notes
+
+
+def test_precision_is_in_percent_with_its_standard_error_chance_and_print(tmp_path):
+    figure = drawn(tmp_path, "oasis-jmlr-2010/fig3a")
+    frame = figure.frame
+    assert list(dict.fromkeys(frame["series"])) == ["oasis", "oasis-averaged", "euclidean", "chance", "oasis, printed"]
+    first = frame[frame["series"] == "oasis"].iloc[0]
+    assert (first["precision"], first["standard_error"]) == pytest.approx((1.6, 0.1))
+    assert (first["low"], first["high"]) == pytest.approx((1.5, 1.7))
+    assert (first["n_queries"], first["n_gallery"]) == (10_000, 402_164)
+    (line,) = figure.panels[0].lines
+    assert line.at == pytest.approx(100 * 96.4 / 402_163)
+    assert [series.name for series in figure.panels[0].series][-1] == "OASIS, printed: 1.5%"
+    cell = figure.cells.iloc[0]
+    assert (cell["ours"], cell["printed"], cell["status"]) == (pytest.approx(1.6), 1.5, "not comparable")
+
+
+def test_topics_have_nothing_printed_and_no_chance(tmp_path):
+    figure = drawn(tmp_path, "web/topics")
+    assert figure.frame["precision"].iloc[0] == pytest.approx(19.2)
+    assert figure.cells is None
+    assert set(figure.frame["series"]) == {"oasis", "oasis-averaged", "euclidean"}
+
+
+def test_training_shows_the_mean_of_the_steps_that_all_rankers_have(tmp_path):
+    curve = made_curve()[lambda table: ~((table["ranker"] == 1) & (table["step"] == 80))]
+    figure = drawn(tmp_path, "web/learning", curve=curve)
+    mean = figure.frame[figure.frame["series"] == "mean"].set_index("step")
+    assert 80 not in mean.index
+    assert mean.loc[50, "map"] == pytest.approx(2.55)
+    single = figure.frame[figure.frame["ranker"] == 1].set_index("step")
+    assert single.loc[10, ["hours", "map", "loss_rate"]].tolist() == pytest.approx([1 / 6, 2.2, 50])
+    assert sorted({line.at for line in figure.panels[0].lines}) == [70, 80]
+    notes = " ".join(figure.notes)
+    assert "20,000 training images held out" in notes
+    assert "Training of ranker 0 ended at its limit of steps" in notes
+    assert "Ranker 0 took 1.3 h for 80 steps" in notes
+
+
+def test_one_ranker_has_no_mean(tmp_path):
+    figure = drawn(tmp_path, "web/learning", curve=made_curve((0,)), fits=made_fits().iloc[:1])
+    assert set(figure.frame["series"]) == {"ranker", "stop"}
+    assert [series.name for series in figure.panels[0].series] == ["OASIS"]
+
+
+def test_speed_is_the_mean_over_rankers_beside_the_papers(tmp_path):
+    table = drawn(tmp_path, "web/speed").frame.set_index(["training", "metric"])
+    ours, printed = table.loc["OASIS, look-ahead"], table.loc["JMLR"]
+    assert ours.loc["n_rankers", "value"] == 2
+    assert ours.loc["hours", "ours_cell"] == "1.3 h"
+    assert ours.loc["steps_per_cpu_second", "value"] == pytest.approx(80 / 2400)
+    assert ours.loc["over_printed", "ours_cell"] == "3.0x"
+    assert printed.loc["steps_per_second", "value"] == pytest.approx(160e6 / 4000 / 60)
+    assert printed.loc["loss_rate", "ours_cell"] == "-"
+
+
+def test_the_headline_has_precision_with_errors_and_speed(tmp_path):
+    headline = made_study(tmp_path, "web/speed").headline()
+    assert "P@1   OASIS 1.60 ± 0.10 %  OASIS, average of 2 1.75 ± 0.10 %  Euclidean 0.60 ± 0.10 %" in headline
+    assert "look-ahead, 1 thread: 2,000" in headline
+    assert "10,000 test images as queries" in headline
+
+
+def test_recall_is_set_beside_the_time_of_the_same_index_and_parameter(tmp_path):
+    table = drawn(tmp_path, "web/approximate").frame.set_index(["series", "parameter", "metric"])
+    assert table.loc[("IVF64,Flat, 64 dims", 4, "recall@10 (%)"), "value"] == pytest.approx(53)
+    assert table.loc[("IVF64,Flat, 64 dims", 4, "exact / index"), "value"] == pytest.approx(210 / 0.2)
+    assert table.loc[("exact", 0, "exact / index"), "ours_cell"] == ""
+    figure = drawn(tmp_path, "web/recall")
+    assert set(figure.frame["k"]) == {10}
+    (panel,) = figure.panels
+    line = rows_of(figure.frame, next(one for one in panel.series if one.name.startswith("IVF")))
+    assert line[["milliseconds", "recall"]].to_numpy().ravel() == pytest.approx([0.05, 50, 0.2, 53, 0.8, 65])
+    assert [label.text for label in panel.labels] == ["1", "16"]
+    without = drawn(tmp_path, "web/recall", searched=made_search().query("k == 1"))
+    assert "first 1 " in without.panels[0].y.label
+
+
+def test_marginals_have_means_slopes_and_tails(tmp_path):
+    frame = drawn(tmp_path, "web/calibration").frame.set_index(["quantity", "part", "source"])
+    assert frame.loc[("images_per_query", "test", "counted mean"), "x"].item() == pytest.approx(2)
+    assert frame.loc[("images_per_query", "test", "tail"), ["x", "y"]].to_numpy().tolist() == [[2, 0.5], [6, 0.25]]
+    assert frame.loc[("nonzeros_per_image", "train", "histogram"), "y"].tolist() == [0.75, 0.25]
+    assert frame.loc[("word_frequency", "train", "slope"), "x"].item() == pytest.approx(-0.9)
+    assert len(frame.loc[("word_frequency", "train", "rank")]) <= 300
+    assert frame.loc[("nonzeros_per_image", "", "printed mean"), "x"].item() == 70
+    assert frame.loc[("images", "train", "printed"), "x"].item() == 2_292_259
+
+
+def test_runtime_shows_medians_print_and_the_two_lines_that_continue_ours(tmp_path):
+    figure = times(tmp_path, made_runtime())
+    frame = figure.frame
+    assert frame.groupby("series").size().to_dict() == {
+        "OASIS": 5,
+        "LMNN": 5,
+        "OASIS: power law": 2,
+        "LMNN, extrapolated": 20,
+        "OASIS, printed": 5,
+        "LMNN, printed": 2,
+        "OASIS, printed (JMLR)": 1,
+    }
+    ours = frame[(frame["series"] == "LMNN") & (frame["n_images"] == 2000)].iloc[0]
+    base = 0.02 + 0.2 + 0.08
+    assert (ours["low"], ours["seconds"], ours["high"]) == pytest.approx((base, 1.04 * base, 1.1 * base))
+    printed = frame[frame["series"] == "OASIS, printed"].set_index("n_images")["seconds"]
+    assert (printed[60], printed[2_300_000]) == (pytest.approx(9), 2 * 86_400)
+    jmlr = frame[frame["series"] == "OASIS, printed (JMLR)"].iloc[0]
+    assert (jmlr["n_images"], jmlr["seconds"]) == (2_292_259, 4000 * 60)
+    last = frame[frame["series"] == "LMNN, extrapolated"].iloc[-1]
+    expected = 1.04 * (0.02 + 230 + 2e-8 * 2.3e6**2)
+    assert (last["n_images"], last["seconds"]) == (2_300_000, pytest.approx(expected))
+    notes = " ".join(figure.notes)
+    assert f"(images)^{EXPONENT:.2f} ± 0.00 (95% interval)" in notes
+    assert "over 5 sizes; the same through the printed points: 0.95 ±" in notes
+    assert "4 measured sizes of 100 rows or more, to 115 times as many rows" in notes
+    assert "Arrows" not in notes
+
+
+def test_a_power_law_has_the_interval_of_a_slope():
+    from scipy.stats import linregress, t
+
+    sizes = np.array([60, 600, 10_000, 100_000, 2_300_000])
+    seconds = 3e-4 * sizes**0.9 * np.exp([0.2, -0.1, 0.3, -0.2, 0.05])
+    table = pd.DataFrame({"n_images": sizes, "seconds": seconds, "stopped": "saturated"})
+    law, line = runtime_figure.power_law(table), linregress(np.log(sizes), np.log(seconds))
+    assert (law.exponent, law.half_width) == pytest.approx((line.slope, t.ppf(0.975, 3) * line.stderr))
+    assert math.isnan(runtime_figure.power_law(table.iloc[:2]).half_width)
+    assert runtime_figure.power_law(table.iloc[:1]) is None
+
+
+def test_the_studys_own_run_is_a_series_that_no_line_goes_through(tmp_path):
+    table = made_runtime(100_001)
+    own = table.iloc[[0, 0]].assign(
+        n_images=2_292_259, cpu_seconds=[7.0, 8.0], own_run=True, stopped="limit", lower_bound=True, n_threads=8
+    )
+    figure = times(tmp_path, pd.concat([table, own], ignore_index=True))
+    shown = figure.frame[figure.frame["source"] == "own run"].iloc[0]
+    assert (shown["series"], shown["seconds"], shown["n_repeats"]) == ("OASIS, the study's own run", 7.5, 2)
+    assert "↑" in [label.text for label in figure.panels[0].labels]
+    notes = " ".join(figure.notes)
+    assert f"^{EXPONENT:.2f} ± 0.00" in notes
+    assert "on 8 threads instead of 1." in notes
+    cell = figure.cells.iloc[0]
+    assert (cell["ours"], cell["unit"]) == (pytest.approx(7.5 / 60), "minutes")
+    assert cell["reason"].startswith("the study's own run; stopped: limit; simulated")
+
+
+def test_runs_that_learned_nothing_or_were_cut_off_decide_no_line(tmp_path):
+    table = made_runtime()
+    table.loc[table["n_images"] == 600, ["steps", "cpu_seconds"]] = 0
+    table.loc[(table["learner"] == "OASIS") & (table["n_images"] == 2_292_259), ["stopped", "cpu_seconds"]] = (
+        "limit",
+        1.0,
+    )
+    late = (table["learner"] == "LMNN") & (table["n_images"] == 20_000) & (table["repeat"] == 1)
+    table.loc[late, ["stopped", "lower_bound"]] = "time limit", True
+    figure = times(tmp_path, table)
+    measured = figure.frame[figure.frame["source"] == "measured"]
+    assert 600 not in set(measured["n_images"])
+    notes = " ".join(figure.notes)
+    assert "no step beat the start on validation images: OASIS at 600 images, LMNN at 600 rows." in notes
+    assert f"^{EXPONENT:.2f} ± 0.00" in notes
+    assert "over 3 sizes" in notes
+    assert "Dashed" not in notes
+    assert "LMNN at 20,000 rows (converged, time limit)" in notes
+    assert measured.loc[measured["lower_bound"].astype(bool), "n_images"].tolist() == [20_000]
+
+
+def test_every_printed_time_stands_beside_ours_of_about_that_size(tmp_path):
+    cells = times(tmp_path, made_runtime(), "oasis-nips-2009/fig1b").cells.set_index(["method", "n_images"])
+    assert len(cells) == 7
+    assert set(cells["status"]) == {"not comparable"}
+    assert cells.loc[("oasis", 2_300_000), "printed"] == 2880
+    assert cells.loc[("oasis", 2_300_000), "ours"] == pytest.approx(FACTOR * 2_292_259**EXPONENT / 60)
+    assert cells.loc[("fast-lmnn", 60_000), "reason"].startswith("extrapolated; synthetic vectors")
+    small = times(tmp_path, made_runtime(largest=50_000), "oasis-nips-2009/fig1b").cells
+    assert small.set_index(["method", "n_images"]).loc[("oasis", 2_300_000), "status"] == "no result"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_extrapolation_never_falls(seed):
+    sizes = 500.0 * 2 ** np.arange(5)
+    seconds = np.random.default_rng(seed).uniform(0.01, 1e4, 5)
+    assert (runtime_figure.second_degree(pd.DataFrame({"n_images": sizes, "seconds": seconds})) >= 0).all()
