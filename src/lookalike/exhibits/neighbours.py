@@ -60,8 +60,8 @@ def choose(candidates: Sequence[Candidate], n: int, *, seed: int, dataset: str) 
     list of Choice
         Those drawn at random first, in the order in which they were drawn.
     """
-    extremes = _extremes(candidates) if n > 2 else []
-    taken = {choice.key for choice in extremes}
+    marked = extremes(candidates) if n > 2 else []
+    taken = {choice.key for choice in marked}
     stream = generator(seed, "report", "gallery", dataset)
     groups: dict[Hashable, list[int]] = {}
     for candidate in candidates:
@@ -70,12 +70,12 @@ def choose(candidates: Sequence[Candidate], n: int, *, seed: int, dataset: str) 
     piles = [list(stream.permutation(keys)) for keys in groups.values()]
     piles = [piles[place] for place in stream.permutation(len(piles))]
     drawn: list[Choice] = []
-    while len(drawn) < n - len(extremes) and any(piles):
+    while len(drawn) < n - len(marked) and any(piles):
         drawn += [Choice(int(pile.pop()), RANDOM) for pile in piles if pile]
-    return drawn[: max(0, n - len(extremes))] + extremes
+    return drawn[: max(0, n - len(marked))] + marked
 
 
-def _extremes(candidates: Sequence[Candidate]) -> list[Choice]:
+def extremes(candidates: Sequence[Candidate]) -> list[Choice]:
     """The query that gains most and the one that loses most, by what they really do; one where there is but one."""
     known = [candidate for candidate in candidates if not math.isnan(candidate.gain)]
     if not known:

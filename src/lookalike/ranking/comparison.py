@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from lookalike.core.seeds import generator
 
@@ -96,6 +95,9 @@ def corrected_t_test(differences: npt.ArrayLike, n_train: float, n_test: float) 
         When there is no difference, one is not finite, or a size is not positive (`n_test` may be 0: then this is the
         ordinary paired t-test).
     """
+    # heavy, and every plan imports this module with the rules about claims
+    from scipy import special
+
     values = np.asarray(differences, dtype=np.float64)
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise ValueError("the t-test needs one finite difference per fold; leave out folds that one method lacks")
