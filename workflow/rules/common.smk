@@ -32,9 +32,9 @@ from lookalike.datasets.locate import listing_fingerprint, why_landmarks_not_obt
 from lookalike.datasets.synthetic import SyntheticCategories
 from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
 from lookalike.datasets.synthetic_triplets import SyntheticTriplets
-from lookalike.exhibits import landmark_catalogue
 from lookalike.learners.registry import learner_module
 from lookalike.studies import settings
+from lookalike.studies.landmark import plan as landmark
 
 # compiled kernels are kept in the work folder, by their code: numba alone does not notice that a kernel of another module,
 # which it has put into one, was edited
@@ -43,6 +43,9 @@ os.environ["NUMBA_CACHE_DIR"] = str(Path(".snakemake", "numba", fingerprint(*ker
 
 try:
     config = settings.checked(config)
+    for studied_dataset in config["landmark"]:
+        # read once, before any rule asks: a user's ground truth may have a line that cannot be read
+        landmark.landmarks_of(config, studied_dataset)
 except LookalikeError as error:
     raise WorkflowError(str(error))
 
@@ -92,9 +95,8 @@ def studied(synthetic=None):
 
 def has_results(dataset):
     """Whether a finished run of this data set is there to draw from."""
-    return any(Path(f"results/{dataset}").glob("metrics.parquet")) or any(
-        Path(f"results/{dataset}").glob("*/metrics.parquet")
-    )
+    results = Path(f"results/{dataset}")
+    return (results / "metrics.parquet").exists() or any(results.glob("*/metrics.parquet"))
 
 
 @cache
@@ -109,8 +111,7 @@ def not_run(dataset):
     elif data["kind"] == "triplets":
         why = "" if Path(data["path"]).is_dir() else f"not run: put a folder of rated triplets at {data['path']}"
     elif data["kind"] in settings.LANDMARK_KINDS:
-        published = {codebook for codebook, described in config["codebooks"].items() if described["published"]}
-        wanted = bool(published & set(LANDMARK[dataset]["codebooks"])) if dataset in LANDMARK else False
+        wanted = dataset in LANDMARK and landmark.wants_words(config, dataset)
         why = why_landmarks_not_obtainable(data, archives, wants_words=wanted)
     else:
         class_counts = RESOURCES / "caltech256-class-counts.csv"

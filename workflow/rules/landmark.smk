@@ -1,9 +1,9 @@
 """The landmark study (SOML, AAAI 2014): from images with ground truth to a metric for every landmark, and its numbers.
 
 Needs: the archives or folders of a data set in place, the network, or nothing (synthetic). Makes: manifest.parquet,
-queries.parquet, relevance.parquet, keypoints/, features/ (codebooks, words, counts), learning_images.parquet, runs/, and
-the tables that exhibits are drawn from: lambda_sweep.parquet and dimensions.parquet here, metrics.parquet and
-timing.parquet by the rules of category.smk that gather them.
+queries.parquet, relevance.parquet, keypoints/, features/ (codebooks, words, counts), learning_images.parquet, runs/,
+and the tables that exhibits are drawn from: landmark/metrics.parquet, landmark/timing.parquet and dimensions.parquet.
+What the settings ask for is in studies/landmark/plan.py.
 """
 
 
@@ -19,7 +19,7 @@ rule draw_landmarks:
     params:
         settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic_landmarks"],
         folder=lambda wildcards: drawn_folder(wildcards.dataset),
-        ground_truth=lambda wildcards: ground_truth_folder(wildcards.dataset),
+        ground_truth=lambda wildcards: landmark.ground_truth_folder(config, wildcards.dataset),
         n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
         seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
@@ -43,10 +43,10 @@ rule locate_landmarks:
     conda:
         "../../envs/images.yaml"
     params:
-        data=located_data,
+        data=lambda wildcards: landmark.located_data(config, wildcards.dataset),
         drawn_folder=lambda wildcards: drawn_folder(wildcards.dataset) if wildcards.dataset in studied(True) else "",
-        ground_truth=lambda wildcards: ground_truth_folder(wildcards.dataset),
-        wants_words=lambda wildcards: wants_words(wildcards.dataset),
+        ground_truth=lambda wildcards: landmark.ground_truth_folder(config, wildcards.dataset),
+        wants_words=lambda wildcards: landmark.wants_words(config, wildcards.dataset),
     script:
         "../scripts/locate_landmarks.py"
 
@@ -65,7 +65,7 @@ rule scan_landmarks:
         "../../envs/images.yaml"
     threads: 8
     params:
-        listing=own_listing("path"),
+        listing=lambda wildcards: landmark.own_listing(config, wildcards.dataset, "path"),
     script:
         "../scripts/scan_landmarks.py"
 
@@ -84,7 +84,7 @@ rule read_ground_truth:
     conda:
         "../../envs/images.yaml"
     params:
-        listing=own_listing("ground_truth"),
+        listing=lambda wildcards: landmark.own_listing(config, wildcards.dataset, "ground_truth"),
     script:
         "../scripts/read_ground_truth.py"
 
@@ -109,17 +109,17 @@ rule extract_keypoints:
 # a run that was killed goes on from its checkpoint, which stands beside the codebook until that is there
 rule train_words:
     input:
-        keypoints=keypoint_shards,
+        keypoints=lambda wildcards: landmark.keypoint_shards(config, wildcards.dataset, wildcards.representation),
     output:
         f"{FEATURES}/codebook.npy",
     log:
         f"{LOGS}/train_words/{{representation}}.log",
     wildcard_constraints:
-        representation=one_of(learned_codebooks()),
+        representation=one_of(landmark.codebooks(config, published=False)),
     conda:
         "../../envs/images.yaml"
     params:
-        codebook=training_settings,
+        codebook=lambda wildcards: landmark.training_settings(config, wildcards.representation),
         seed=SEED,
     script:
         "../scripts/train_words.py"
@@ -127,14 +127,16 @@ rule train_words:
 
 rule assign_words:
     input:
-        keypoints=keypoint_shard,
+        keypoints=lambda wildcards: landmark.keypoint_shard(
+            config, wildcards.dataset, wildcards.representation, wildcards.shard
+        ),
         codebook=f"{FEATURES}/codebook.npy",
     output:
         f"{FEATURES}/words-{{shard}}.npz",
     log:
         f"{LOGS}/assign_words/{{representation}}/{{shard}}.log",
     wildcard_constraints:
-        representation=one_of(learned_codebooks()),
+        representation=one_of(landmark.codebooks(config, published=False)),
     conda:
         "../../envs/images.yaml"
     params:
@@ -152,7 +154,7 @@ rule read_published_words:
     log:
         f"{LOGS}/read_published_words/{{representation}}/{{shard}}.log",
     wildcard_constraints:
-        representation=one_of(published_codebooks()),
+        representation=one_of(landmark.codebooks(config, published=True)),
     conda:
         "../../envs/images.yaml"
     params:
@@ -166,7 +168,7 @@ rule count_words:
     input:
         manifest=f"{RESULTS}/manifest.parquet",
         queries=f"{RESULTS}/queries.parquet",
-        words=word_shards,
+        words=lambda wildcards: landmark.word_shards(config, wildcards.dataset, wildcards.representation),
     output:
         counts=f"{FEATURES}/counts.npz",
         query_counts=f"{FEATURES}/query_counts.npz",
@@ -194,7 +196,7 @@ rule draw_learning_images:
     conda:
         "../../envs/learning.yaml"
     params:
-        landmarks=lambda wildcards: landmarks_of(wildcards.dataset),
+        landmarks=lambda wildcards: landmark.landmarks_of(config, wildcards.dataset),
         learning=lambda wildcards: LANDMARK[wildcards.dataset]["learning"],
         seed=SEED,
     script:
@@ -217,26 +219,22 @@ for studied_dataset in LANDMARK:
                 manifest=f"{RESULTS}/manifest.parquet",
                 learning_images=f"{RESULTS}/learning_images.parquet",
             output:
-                landmark_run_files(
-                    studied_dataset,
-                    "{subset}" if job_size == "fold" else landmarks_of(studied_dataset),
-                    LANDMARK_RUN_FILES,
-                ),
+                landmark.run_patterns(config, studied_dataset, job_size),
             log:
                 f"{LOGS}/run/{{representation}}/{{subset}}/{{method}}.log"
                 if job_size == "fold"
                 else f"{LOGS}/run/{{representation}}/{{method}}.log",
             wildcard_constraints:
                 dataset=studied_dataset,
-                method=landmark_methods_with_jobs(studied_dataset, job_size),
+                method=one_of(landmark.methods_with_jobs(config, studied_dataset, job_size)),
             conda:
                 "../../envs/learning.yaml"
             resources:
                 exclusive=1,
             params:
                 spec=method_spec,
+                landmarks=lambda wildcards: landmark.landmarks_of_job(config, **wildcards),
                 learner=lambda wildcards: learner_code(wildcards.method),
-                landmarks=landmarks_of_job,
                 seed=SEED,
             script:
                 "../scripts/run_landmarks.py"
@@ -244,23 +242,23 @@ for studied_dataset in LANDMARK:
 
 rule sweep_lambdas:
     input:
-        counts=own_codebook_files("counts.npz"),
-        query_counts=own_codebook_files("query_counts.npz"),
+        counts=lambda wildcards: landmark.codebook_files(config, wildcards.dataset, "counts.npz"),
+        query_counts=lambda wildcards: landmark.codebook_files(config, wildcards.dataset, "query_counts.npz"),
         queries=f"{RESULTS}/queries.parquet",
         relevance=f"{RESULTS}/relevance.parquet",
         manifest=f"{RESULTS}/manifest.parquet",
         learning_images=f"{RESULTS}/learning_images.parquet",
     output:
-        f"{RESULTS}/lambda_sweep.parquet",
+        f"{RESULTS}/landmark/sweep.parquet",
     log:
         f"{LOGS}/sweep_lambdas.log",
     conda:
         "../../envs/learning.yaml"
     params:
         codebooks=lambda wildcards: LANDMARK[wildcards.dataset]["codebooks"],
-        landmarks=lambda wildcards: landmarks_of(wildcards.dataset),
+        landmarks=lambda wildcards: landmark.landmarks_of(config, wildcards.dataset),
         sweep=lambda wildcards: LANDMARK[wildcards.dataset]["sweep"],
-        specs=sweep_specs,
+        specs=lambda wildcards: landmark.sweep_specs(config, wildcards.dataset),
         learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset]["sweep"]["methods"]),
         seed=SEED,
     script:
@@ -279,89 +277,23 @@ rule time_dimensions:
     params:
         settings=lambda wildcards: LANDMARK[wildcards.dataset]["dimensions"],
         learning=lambda wildcards: LANDMARK[wildcards.dataset]["learning"],
-        specs=timed_specs,
+        specs=lambda wildcards: landmark.timed_specs(config, wildcards.dataset),
         learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset]["dimensions"]["methods"]),
         seed=SEED,
     script:
         "../scripts/time_dimensions.py"
 
 
-for studied_dataset in LANDMARK:
-
-    rule:
-        name:
-            f"draw_tables_{studied_dataset}"
-        input:
-            unpack(table_numbers),
-            claims=RESOURCES / "landmark-claims.csv",
-            reference=RESOURCES / "reference-values.csv",
-        output:
-            in_report(
-                "landmark",
-                expand(
-                    f"{EXHIBITS}/{{table}}{{file}}",
-                    table=landmark_tables(studied_dataset),
-                    file=TABLE_FILES,
-                    allow_missing=True,
-                ),
-            ),
-        log:
-            f"{LOGS}/exhibits/tables.log",
-        wildcard_constraints:
-            dataset=studied_dataset,
-        conda:
-            "../../envs/exhibits.yaml"
-        params:
-            context=landmark_context,
-            exhibits=landmark_tables(studied_dataset),
-        script:
-            "../scripts/draw_landmark_exhibits.py"
-
-    rule:
-        name:
-            f"draw_figures_{studied_dataset}"
-        input:
-            unpack(figure_numbers),
-            reference=RESOURCES / "reference-values.csv",
-        output:
-            in_report(
-                "landmark",
-                expand(
-                    f"{EXHIBITS}/{{figure}}{{file}}",
-                    figure=landmark_figures(studied_dataset),
-                    file=FIGURE_FILES,
-                    allow_missing=True,
-                ),
-            ),
-        log:
-            f"{LOGS}/exhibits/figures.log",
-        wildcard_constraints:
-            dataset=studied_dataset,
-        conda:
-            "../../envs/exhibits.yaml"
-        params:
-            context=landmark_context,
-            exhibits=landmark_figures(studied_dataset),
-            montage=LANDMARK[studied_dataset]["codebooks"][-1],
-        script:
-            "../scripts/draw_landmark_exhibits.py"
-
-
-rule list_landmark_exhibits:
+rule gather_landmark_numbers:
     input:
-        exhibits=lambda wildcards: exhibit_files(wildcards.dataset),
-        metrics=if_run(f"{RESULTS}/metrics.parquet"),
-        fits=if_run(f"{RESULTS}/timing.parquet"),
+        metrics=lambda wildcards: landmark.number_files(config, wildcards.dataset),
+        fits=lambda wildcards: landmark.runs(config, wildcards.dataset, "fit.json"),
     output:
-        index=f"{EXHIBITS}/index.md",
-        headline=f"{EXHIBITS}/headline.txt",
+        metrics=f"{RESULTS}/landmark/metrics.parquet",
+        fits=f"{RESULTS}/landmark/timing.parquet",
     log:
-        f"{LOGS}/exhibits/index.log",
-    wildcard_constraints:
-        dataset=one_of(LANDMARK),
+        f"{LOGS}/gather_landmark_numbers.log",
     conda:
-        "../../envs/exhibits.yaml"
-    params:
-        context=landmark_context,
+        "../../envs/learning.yaml"
     script:
-        "../scripts/list_landmark_exhibits.py"
+        "../scripts/gather_landmark_numbers.py"

@@ -33,5 +33,5 @@ with logged(snakemake):
             representation=codebook,
         )
         tables.append(swept)
-        print(f"{codebook}: {len(swept)} fits")
+        print(f"{codebook}: {len(swept) // 2} fits")
     write_table(pd.concat(tables, ignore_index=True), snakemake.output[0])

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lookalike.exhibits.bound_figure import COMPARATORS
-from lookalike.exhibits.landmark_figures import SPARSITY_COLUMNS, TIME_COLUMNS
 from lookalike.exhibits.learning_figures import AVERAGES, RANKER_COLUMNS, SINGLE
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, Look, looks_of
 from lookalike.exhibits.triplet_context import short_title
@@ -141,7 +140,7 @@ _TIME = Form(
         x_scale="log", y_scale="log", x_told="d = {:,.0f}", y_told="time",
     ),
     spread=("low", "high"), looks=layouts.looks_of_times, layout=layouts.landmark_times,
-    names=layouts.RECONSTRUCTED, csv=TIME_COLUMNS,
+    names=layouts.RECONSTRUCTED, csv=("series", "method", "n_features", "seconds", "low", "high", "n_repeats", "data"),
 )  # fmt: skip
 _SPARSITY = Form(
     "nonzero_share", "map",
@@ -151,7 +150,8 @@ _SPARSITY = Form(
         x_ticks={share: f"{100 - share:g}" for share in (100, 50, 10, 1, 0.1, 0.01, 0.001)},
     ),
     "panel", note="note", fixed={"tfidf": DASHED}, layout=layouts.landmark_sparsity,
-    names=layouts.RECONSTRUCTED, csv=SPARSITY_COLUMNS,
+    names=layouts.RECONSTRUCTED,
+    csv=("representation", "n_words", "series", "regularization", "sparsity", "map", "n_draws", "nonzero"),
 )  # fmt: skip
 _SAMPLING = Form(
     "percent", "value",

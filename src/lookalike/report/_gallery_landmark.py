@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lookalike.core.files import read_table
-from lookalike.exhibits.landmark_context import landmark_title
-from lookalike.exhibits.landmark_montage import montage_methods
 from lookalike.exhibits.style import title_of
 from lookalike.report._gallery_files import Pictures, StudyFolder, json_object
 from lookalike.report._gallery_model import (
@@ -29,7 +27,9 @@ from lookalike.report._gallery_model import (
     told_choice,
     told_score,
 )
+from lookalike.studies.landmark.montage import compared as montage_methods
 from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings
+from lookalike.studies.landmark.study import landmark_title
 
 SAME, OTHER = Kind("same", "✓", "this landmark"), Kind("other", "✗", "something else")
 JUNK = Kind("junk", "–", "junk, not counted")

@@ -130,19 +130,12 @@ def _catalogued_titles() -> dict[str, str]:
     """Title of every exhibit by ``paper/name``, from all catalogues and the registry."""
     from lookalike.exhibits import (
         catalogue,
-        landmark_catalogue,
-        landmark_context,
         triplet_catalogue,
     )
     from lookalike.studies.rooms import PORTED, room_exhibits
 
-    n_codebooks = landmark_catalogue.MOST_CODEBOOKS
-    codebooks = tuple(landmark_context.Codebook(str(place), "", 0, place) for place in range(n_codebooks))
-    # a study of as many codebooks as the paper has, of which nothing but the titles is asked
-    landmarks = landmark_context.LandmarkContext("", "", "", codebooks, {}, (), 0, 0, 0)
     exhibits: tuple[_Titled, ...] = (
         *catalogue.EXHIBITS.values(),
-        *landmark_catalogue.landmark_exhibits(landmarks).values(),
         *triplet_catalogue.triplet_exhibits().values(),
     )
     titles = {f"{exhibit.paper}/{exhibit.name}": exhibit.title for exhibit in exhibits}

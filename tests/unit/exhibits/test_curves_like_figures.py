@@ -8,12 +8,11 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from landmark_numbers import demo, made_dimensions, made_metrics, made_sweep
 from matplotlib.colors import to_hex
 from triplet_numbers import full as full_triplets
 from triplet_numbers import made_contrasts, made_curves, made_intervals
 
-from lookalike.exhibits import landmark_figures, triplet_figures
+from lookalike.exhibits import triplet_figures
 from lookalike.exhibits.catalogue import EXHIBITS
 from lookalike.exhibits.style import title_of
 from lookalike.report._curve_forms import FORMS
@@ -100,22 +99,6 @@ def test_printed_numbers_are_hollow(exhibit, numbers, context, reference):
     printed = {title_of(name.removesuffix(", printed")) for name in series if name.endswith(", printed")}
     assert {trace.label.removesuffix(", printed") for trace in traces if trace.hollow} == printed
     assert all(trace.kind in ("points", "level") for trace in traces if trace.hollow)
-
-
-def test_curves_of_the_landmark_study_are_those_of_the_figures(reference):
-    context = demo()
-    time = landmark_figures.time_curves(made_dimensions(), context, reference)
-    (panel,) = panels(time, "landmark", "time")
-    like(panel, time.figure.axes[0])
-    assert (
-        sum(trace.hollow for trace in panel.traces)
-        == time.frame.loc[time.frame["series"] == "printed", "method"].nunique()
-    )
-    sweep = made_sweep("demo_landmarks") if context.dataset == "demo_landmarks" else made_sweep()
-    sparsity = landmark_figures.sparsity_curves(sweep, made_metrics(), context, reference)
-    for panel, axis in zip(panels(sparsity, "landmark", "sparsity"), sparsity.figure.axes, strict=True):
-        assert panel.axes.reversed == axis.xaxis_inverted()
-        assert panel.axes.x_scale == axis.get_xscale()
 
 
 def test_curves_of_the_finegrained_study_are_those_of_the_figures(reference):

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.studies.folds import learner_maker
 from lookalike.studies.landmark.protocol import (
@@ -20,11 +18,11 @@ from lookalike.studies.landmark.protocol import (
     rank_task,
     sparsity_of,
 )
+from lookalike.studies.landmark.rankings import MAP, SPARSITY, SWEEP
+from lookalike.studies.metrics import metrics_frame
 
 if TYPE_CHECKING:
     import pandas as pd
-
-COLUMNS = ("representation", "landmark", "draw", "method", "regularization", "map", "sparsity")
 
 
 def sweep_lambdas(
@@ -60,17 +58,15 @@ def sweep_lambdas(
     Returns
     -------
     DataFrame
-        `COLUMNS`: ``draw`` is int32; ``regularization``, ``map`` (by rectangle, 0..1) and ``sparsity`` (0..1) are
-        float64. Sorted as the arguments are: landmark, draw, method, lambda.
+        In the one form (`lookalike.studies.metrics`): ``subset`` is the landmark, ``fold`` the draw, ``x`` lambda; the
+        metrics of `SWEEP`, mAP by rectangle and sparsity, are fractions. In the order of the arguments.
 
     Raises
     ------
     LookalikeError
         When nothing was drawn for a landmark, or a learner has no ``regularization``.
     """
-    import pandas as pd
-
-    rows = []
+    rows: list[dict[str, Any]] = []
     for landmark, draw in draws_of(learning_images, landmarks):
         task = landmark_task(data, learning_images, landmark, draw, seed=seed)
         products = TripletProducts(task.X, task.triplets)
@@ -81,6 +77,7 @@ def sweep_lambdas(
                 model = learner.fit_products(products)
                 sparsity = sparsity_of(model)
                 measured = metrics_of(rank_task(model, data, task, n_top=1), sparsity).set_index("metric")["value"]
-                rows.append((representation, landmark, draw, method, float(value), measured["map"], sparsity))
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    return table.astype({"draw": np.int32, "regularization": np.float64, "map": np.float64, "sparsity": np.float64})
+                names = {"representation": representation, "subset": landmark, "fold": draw, "method": method}
+                for metric, number in ((MAP, measured["map"]), (SPARSITY, sparsity)):
+                    rows.append({**names, "metric": SWEEP[metric], "x": float(value), "value": number})
+    return metrics_frame(rows)

@@ -1,17 +1,35 @@
-"""What the settings of a landmark study must hold to before anything runs."""
+"""What the settings of a landmark study ask for: its checks, runs, files and exhibits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import product
+from pathlib import Path
 from typing import Any
 
+import lookalike.studies.landmark.exhibits  # noqa: F401 - fills the registry
 from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.data_sets import LANDMARK_KINDS
+from lookalike.core.files import read_table
+from lookalike.core.seeds import integer_seed
+from lookalike.core.settings.data_sets import LANDMARK_KINDS, SYNTHETIC_KINDS
 from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import refer, refer_once
-from lookalike.datasets.ground_truth import OXFORD_LANDMARKS
+from lookalike.datasets.ground_truth import OXFORD_LANDMARKS, landmarks_with
+from lookalike.datasets.locate import listing_fingerprint
+from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
+from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.learners.registry import MODULES
+from lookalike.studies.landmark.montage import compared
+from lookalike.studies.landmark.study import PAPER
 from lookalike.studies.synthetic_names import synthetic_names
+
+Config = Mapping[str, Any]
+
+PRINTED = {PAPER: tuple(f"table{number}" for number in range(1, 10))}
+"""Printed exhibits that the study's stand beside, by paper."""
+RUN_FILES = ("model.npz", "model.json", "fit.json", "metrics.parquet", "ranks.npz")
+"""Files of one run."""
 
 DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
 """Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
@@ -117,3 +135,233 @@ def check_method(place: str, method: str, spec: Mapping[str, Any]) -> None:
                 f"config: {place} names {method!r}, which has a `{key}`, and the landmark study has no validation "
                 f"cut for it: take `{key}` out, or give the study a method of its own without it"
             )
+
+
+# Images and ground truth --------------------------------------------------------------------------------------------
+
+
+def ground_truth_folder(config: Config, dataset: str) -> str:
+    """Folder of a data set's ground-truth files, as far as it is known before the images are located."""
+    data = config["datasets"][dataset]
+    if data["kind"] != "synthetic_landmarks":
+        return str(data.get("ground_truth", ""))
+    seed = integer_seed(config["seed"], "datasets", dataset)
+    spec = SyntheticLandmarks.from_settings(data["synthetic_landmarks"], seed)
+    return f"results/{dataset}/ground_truth/{spec.fingerprint()}"
+
+
+def landmarks_of(config: Config, dataset: str) -> list[str]:
+    """Names of the landmarks that a data set's study learns.
+
+    Where a user's own ground truth is away (an unmounted disk), those that its results were made with.
+
+    Raises
+    ------
+    LookalikeError
+        When the ground truth cannot be read.
+    """
+    study, data = config["landmark"][dataset], config["datasets"][dataset]
+    if study["landmarks"] != "all":
+        return list(study["landmarks"])
+    if data["kind"] == "synthetic_landmarks":
+        return synthetic_names(config, dataset)
+    learned = Path(f"results/{dataset}/learning_images.parquet")
+    if Path(data["ground_truth"]).is_dir():
+        return _landmarks_with(data["ground_truth"], study["learning"]["positives"])
+    return sorted(set(read_table(learned)["landmark"])) if learned.is_file() else []
+
+
+# a plan asks many times, and the lists of a large data set are read for seconds
+_landmarks_with = cache(landmarks_with)
+
+
+def located_data(config: Config, dataset: str) -> dict[str, Any]:
+    """What decides where the images and the ground truth of a data set are; its title does not."""
+    data = config["datasets"][dataset]
+    return {key: data[key] for key in ("kind", "path", "ground_truth", "fetch") if key in data}
+
+
+def own_listing(config: Config, dataset: str, key: str) -> str:
+    """Fingerprint of a user's own folder, ``path`` or ``ground_truth``, so that a change in it is noticed.
+
+    A folder that is away keeps the one that its results were made with.
+    """
+    data = config["datasets"][dataset]
+    recorded = Path(f"results/{dataset}/{key}_listing.txt")
+    if data["kind"] != "landmarks":
+        return ""
+    if recorded.is_file() and not Path(data[key]).is_dir():
+        return recorded.read_text().strip()
+    return listing_fingerprint(data[key])
+
+
+# Codebooks and words ------------------------------------------------------------------------------------------------
+
+
+def codebooks(config: Config, *, published: bool) -> list[str]:
+    """Codebooks whose words the benchmark publishes, or those that are learned here."""
+    return [codebook for codebook, described in config["codebooks"].items() if described["published"] is published]
+
+
+def wants_words(config: Config, dataset: str) -> bool:
+    """Whether a study uses the words that the benchmark publishes."""
+    return bool(set(config["landmark"][dataset]["codebooks"]) & set(codebooks(config, published=True)))
+
+
+def training_settings(config: Config, codebook: str) -> dict[str, Any]:
+    """What decides a codebook; its title does not."""
+    described = config["codebooks"][codebook]
+    return {key: described[key] for key in ("words", "root", "iterations", "max_descriptors") if key in described}
+
+
+def shards(config: Config, dataset: str) -> list[str]:
+    """Shard numbers of a data set, zero-padded as in file names."""
+    return [f"{shard:03d}" for shard in range(config["datasets"][dataset]["shards"])]
+
+
+def keypoint_shard(config: Config, dataset: str, codebook: str, shard: str) -> str:
+    """The shard of keypoints that a shard of words is made from."""
+    return f"results/{dataset}/keypoints/{config['codebooks'][codebook]['keypoints']}/keypoints-{shard}.npz"
+
+
+def keypoint_shards(config: Config, dataset: str, codebook: str) -> list[str]:
+    """Every shard of the keypoints that a codebook is learned from."""
+    return [keypoint_shard(config, dataset, codebook, shard) for shard in shards(config, dataset)]
+
+
+def word_shards(config: Config, dataset: str, codebook: str) -> list[str]:
+    """Every shard of the words of a codebook."""
+    return [f"results/{dataset}/features/{codebook}/words-{shard}.npz" for shard in shards(config, dataset)]
+
+
+def codebook_files(config: Config, dataset: str, name: str) -> list[str]:
+    """One file of every codebook of a study."""
+    return [f"results/{dataset}/features/{codebook}/{name}" for codebook in config["landmark"][dataset]["codebooks"]]
+
+
+# Runs ---------------------------------------------------------------------------------------------------------------
+
+
+def methods_of(config: Config, dataset: str) -> list[str]:
+    """Methods that learn and rank."""
+    study = config["landmark"][dataset]
+    return [*study["methods"], *study["variants"]]
+
+
+def methods_with_jobs(config: Config, dataset: str, jobs: str) -> list[str]:
+    """Methods that run a job for every landmark (``fold``), or one for all landmarks (``subset``)."""
+    methods = methods_of(config, dataset)
+    return [method for method in methods if method_spec(config, dataset, method)["jobs"] == jobs]
+
+
+def run_patterns(config: Config, dataset: str, jobs: str) -> list[str]:
+    """Outputs of a job that learns one landmark (``fold``) or all of them (``subset``), each in all its draws."""
+    landmarks = ["{subset}"] if jobs == "fold" else landmarks_of(config, dataset)
+    draws = range(config["landmark"][dataset]["learning"]["draws"])
+    run = "results/{{dataset}}/runs/{{representation}}/{}/{{method}}/{}/{}"
+    return [run.format(*key) for key in product(landmarks, draws, RUN_FILES)]
+
+
+def run_files(config: Config, dataset: str, file: str, codebooks: Iterable[str], methods: Iterable[str]) -> list[str]:
+    """One file of every run of some methods with some codebooks."""
+    draws = range(config["landmark"][dataset]["learning"]["draws"])
+    keys = product(codebooks, landmarks_of(config, dataset), methods, draws)
+    return [f"results/{dataset}/runs/{'/'.join(map(str, key))}/{file}" for key in keys]
+
+
+def runs(config: Config, dataset: str, file: str) -> list[str]:
+    """One file of every run of a study."""
+    return run_files(config, dataset, file, config["landmark"][dataset]["codebooks"], methods_of(config, dataset))
+
+
+def landmarks_of_job(config: Config, dataset: str, subset: str = "", **wildcards: str) -> list[str]:
+    """Landmarks that a job learns, by its wildcards: one, or all of a fast method."""
+    return [subset] if subset else landmarks_of(config, dataset)
+
+
+def sweep_specs(config: Config, dataset: str) -> dict[str, dict[str, Any]]:
+    """Settings of the methods whose regularisation is varied."""
+    methods = config["landmark"][dataset]["sweep"]["methods"]
+    return {method: method_spec(config, dataset, method) for method in methods}
+
+
+def timed_specs(config: Config, dataset: str) -> dict[int, dict[str, dict[str, Any]]]:
+    """Settings of the methods that are timed on simulated rows, by words: those of a codebook of that size."""
+    study = config["landmark"][dataset]
+    of_words = {config["codebooks"][codebook]["words"]: codebook for codebook in study["codebooks"]}
+    methods, sizes = study["dimensions"]["methods"], study["dimensions"]["words"]
+    return {
+        words: {method: method_spec(config, dataset, method, of_words.get(words), words) for method in methods}
+        for words in sizes
+    }
+
+
+def number_files(config: Config, dataset: str) -> list[str]:
+    """Tables that metrics.parquet is gathered from."""
+    swept = [f"results/{dataset}/landmark/sweep.parquet"] if "sweep" in config["landmark"][dataset] else []
+    return [*runs(config, dataset, "metrics.parquet"), *swept]
+
+
+# Exhibits -----------------------------------------------------------------------------------------------------------
+
+
+def exhibit_settings(config: Config, dataset: str, not_run: str = "") -> dict[str, Any]:
+    """Return what the exhibits of a study have to know besides numbers, as `LandmarkStudy` describes it.
+
+    Parameters
+    ----------
+    config : mapping
+    dataset : str
+    not_run : str
+        ``not run: put X at Y``; "" where it can be run.
+    """
+    study, data = config["landmark"][dataset], config["datasets"][dataset]
+    specs = {method: method_spec(config, dataset, method) for method in methods_of(config, dataset)}
+    parameters = {method: spec["parameters"] for method, spec in specs.items()}
+    return {
+        "dataset": dataset,
+        "title": data.get("title", dataset),
+        "kind": data["kind"],
+        "synthetic": data["kind"] in SYNTHETIC_KINDS,
+        "not_run": not_run,
+        "titles": {method: config["methods"][method].get("title", method) for method in specs},
+        "codebooks": {codebook: _described(config["codebooks"][codebook]) for codebook in study["codebooks"]},
+        "landmarks": landmarks_of(config, dataset),
+        "methods": list(study["methods"]),
+        "variants": list(study["variants"]),
+        **study["learning"],
+        "parts": [part for part in ("sweep", "dimensions") if part in study],
+        "notes": {method: spec["note"] for method, spec in specs.items() if spec.get("note")},
+        "regularization": {
+            method: given["regularization"] for method, given in parameters.items() if "regularization" in given
+        },
+        "seed": config["seed"],
+    }
+
+
+def _described(codebook: Config) -> dict[str, Any]:
+    """What an exhibit has to know about a codebook."""
+    return {
+        "words": codebook["words"],
+        "title": codebook.get("title", f"{codebook['words']:,}"),
+        "not_comparable": "RootSIFT" if codebook["root"] else "",
+    }
+
+
+def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
+    """Name of a table or file, as exhibits need it, to its path or paths."""
+    study, results = config["landmark"][dataset], f"results/{dataset}"
+    shown = compared(study["methods"])
+    ranks = run_files(config, dataset, "ranks.npz", study["codebooks"][-1:], shown or ())
+    files: dict[str, str | list[str]] = {
+        "metrics": f"{results}/landmark/metrics.parquet",
+        "fits": f"{results}/landmark/timing.parquet",
+        **({"dimensions": f"{results}/dimensions.parquet"} if "dimensions" in study else {}),
+    }
+    pictures = {name: f"{results}/{name}.parquet" for name in ("manifest", "queries", "relevance")}
+    return files | ({**pictures, "images": f"{results}/images.json", "ranks": ranks} if shown else {})
+
+
+def exhibits(config: Config, dataset: str) -> list[Exhibit]:
+    """Exhibits that a study has."""
+    return planned("landmark", exhibit_settings(config, dataset))

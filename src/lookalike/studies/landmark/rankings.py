@@ -8,8 +8,10 @@ its list, and images of the ground truth are of three kinds.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +19,16 @@ import numpy.typing as npt
 from lookalike.core.files import replacing
 from lookalike.ranking.oxford import average_precision
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.floating[Any]]
 
+MAP, MAP_FULL, SPARSITY = "map", "map_full", "sparsity"
+"""Metrics of a run: mean average precision by the query's rectangle and by its whole image, share of zero weights."""
+SWEEP = {MAP: "sweep_map", SPARSITY: "sweep_sparsity"}
+"""The metrics of the same quantities along lambda, which is their ``x``."""
 RELEVANCE = ("good", "ok", "junk")
 """What an image can be for a query; ``LandmarkRankings.relevance`` numbers them."""
 
@@ -123,3 +132,38 @@ _SAVED = (
     "ranks",
     "ranks_full",
 )
+
+
+def read_top_images(files: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
+    """Put the first images that queries found, by their rectangles, into one table.
+
+    Parameters
+    ----------
+    files : iterable of path-like
+        ``.../{landmark}/{method}/{draw}/ranks.npz`` of any runs.
+
+    Returns
+    -------
+    DataFrame
+        A row for each image found, best first: ``method``, ``landmark``, ``draw`` (int), ``query``,
+        ``average_precision`` (of the query), ``rank`` (from 1), ``image_id``, ``score`` (its similarity).
+    """
+    import pandas as pd
+
+    tables = []
+    for file in files:
+        landmark, method, draw = Path(file).parts[-4:-1]
+        found = LandmarkRankings.load(file)
+        n_top = found.top.shape[1]
+        columns: dict[str, Any] = {
+            "method": method,
+            "landmark": landmark,
+            "draw": int(draw),
+            "query": np.repeat(found.queries, n_top),
+            "average_precision": np.repeat(found.average_precision(), n_top),
+            "rank": np.tile(np.arange(1, n_top + 1), found.n_queries),
+            "image_id": found.top.ravel(),
+            "score": found.top_scores.ravel(),
+        }
+        tables.append(pd.DataFrame(columns))
+    return pd.concat(tables, ignore_index=True)

@@ -10,6 +10,8 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
 from lookalike.studies.landmark.lambda_sweep import sweep_lambdas
 from lookalike.studies.landmark.protocol import draw_learning_images, landmark_data, run_landmark
+from lookalike.studies.landmark.rankings import SWEEP
+from lookalike.studies.metrics import COLUMNS, select
 
 SPECS = {
     "soml-tg": {"learner": "SOMLTG", "parameters": {"learning_rate": 1.0, "regularization": 1e-5}},
@@ -34,20 +36,19 @@ def swept(prepared, landmarks=("abbey", "castle"), specs=SPECS, lambdas=LAMBDAS)
 
 def test_a_sweep_has_one_row_per_fit_and_each_is_that_of_the_study(prepared):
     table = swept(prepared)
-    assert list(table.columns) == ["representation", "landmark", "draw", "method", "regularization", "map", "sparsity"]
-    assert len(table) == 2 * 2 * 2 * 4
-    assert table["draw"].dtype == np.int32
+    assert tuple(table.columns) == COLUMNS
     assert set(table["representation"]) == {"words600"}
-    names = ["landmark", "draw", "method", "regularization"]
-    assert not table.duplicated(names).any()
-    row = table.set_index(names).loc[("castle", 1, "soml-tg", 1e-3)]
+    names = ["subset", "fold", "method", "x"]
+    numbers = table.pivot(index=names, columns="metric", values="value")
+    assert len(numbers) == 2 * 2 * 2 * 4
+    row = numbers.loc["castle", 1, "soml-tg", 1e-3]
     spec = {**SPECS["soml-tg"], "parameters": {"learning_rate": 1.0, "regularization": 1e-3}}
     run = run_landmark(*prepared, "castle", 1, spec, seed=3, method="soml-tg").metrics.set_index("metric")["value"]
-    assert (row["map"], row["sparsity"]) == (run["map"], run["sparsity"])
+    assert (row[SWEEP["map"]], row[SWEEP["sparsity"]]) == (run["map"], run["sparsity"])
 
 
 def test_larger_lambdas_are_sparser(prepared):
-    table = swept(prepared).groupby(["method", "regularization"])["sparsity"].mean()
+    table = select(swept(prepared), metric=SWEEP["sparsity"]).groupby(["method", "x"])["value"].mean()
     for method in SPECS:
         assert (np.diff(table[method]) >= 0).all()
         assert table[method][1e-1] > table[method][0.0]

@@ -1,0 +1,477 @@
+"""Rules about the claims of SOML (AAAI 2014), and the table of their verdicts, by codebook.
+
+Draws of one landmark share its queries and most of its images, so they are no independent evidence: the differences of
+a landmark are averaged over its draws first, and two intervals say what other landmarks would show, that of the t-test
+over landmarks and that of a bootstrap in which a landmark's draws are drawn together or not at all. Beside this verdict
+stands what the paper itself goes by: the mean over the landmarks at hand, or on how many of them a claim is met. The
+paper's own numbers go through the same rules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.core.seeds import generator
+from lookalike.exhibits.model import Table
+from lookalike.exhibits.printed import times_over
+from lookalike.exhibits.verdicts import (
+    FAILS,
+    HOLDS,
+    LEFT_OUT,
+    OPEN,
+    VERDICTS,
+    Claim,
+    Finding,
+    Interval,
+    Rule,
+    claims_of,
+    decide,
+    rule,
+    sentence_of,
+    together,
+    within,
+)
+from lookalike.ranking.comparison import LEVEL, clustered_bootstrap, corrected_t_test, holm
+from lookalike.studies.landmark.rankings import MAP, SPARSITY
+from lookalike.studies.landmark.study import (
+    LANDMARKS,
+    NONZEROS,
+    PRINTED_CODEBOOKS,
+    TABLE_METHODS,
+    TRAIN_TIME,
+    Codebook,
+    LandmarkStudy,
+)
+from lookalike.studies.landmark.times import ALIKE
+from lookalike.studies.metrics import select
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DENSE = 0.005
+"""A sparsity in percent below this is printed as 0.00."""
+GROWS = 1.3
+"""A time that does not even grow this many times from the smallest codebook to the largest does not grow."""
+SHORTEST = 1e-9
+"""Seconds that a time counts as at least, which has a logarithm."""
+ON_AVERAGE, NOT_ON_AVERAGE = "as claimed on average", "not on average"
+ON_MOST, NOT_ON_MOST = "as claimed on most landmarks", "not on most landmarks"
+SIMULATED, OF_FITS = "simulated rows", "this study's fits"
+NO_FULL_STEP = {
+    "oasis-diagonal": "; OASIS of ours changes only the weights of a triplet's words and does no work of O(d)"
+}
+"""What has to be known of ours beside its numbers."""
+BOUNDS = "within the bounds"
+"""Words of a rule's description in whose place the table says which bounds a claim has."""
+
+Methods = str | Sequence[str]
+"""Ids, or ``learned``: the paper's learning methods that were run."""
+
+
+@dataclass(frozen=True)
+class Decision(Finding):
+    """What a rule finds: whether other landmarks would agree, and what those at hand say by themselves."""
+
+    on_average: str = ""
+    """What the means over landmarks say, or on how many a claim is met; "" without numbers."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two methods, or two codebooks, held against each other."""
+
+    name: str
+    of_landmarks: npt.NDArray[np.float64]
+    """First minus second, a mean over draws for each landmark; of times the logarithm of first over second."""
+    intervals: tuple[Interval, ...]
+    """The 95% intervals of their mean, of the t-test and of the bootstrap; NaN with a single landmark."""
+
+    @property
+    def mean(self) -> float:
+        """Mean over landmarks."""
+        return float(self.of_landmarks.mean())
+
+
+# Rules --------------------------------------------------------------------------------------------------------------
+
+
+@rule
+def difference_within(
+    study: LandmarkStudy,
+    first: Methods,
+    second: Methods,
+    metric: str = MAP,
+    low: float = 0.0,
+    high: float = math.inf,
+    most: bool = False,
+) -> Decision:
+    """Holds where the interval of each difference lies within the bounds, fails where one lies beyond.
+
+    First minus second, in points; of times the logarithm of first over second. With `most` the claim is about most
+    landmarks, not about the mean over them.
+    """
+    pairs = product(_methods(study, first), _methods(study, second))
+    found = [_compare(study, one, other, metric) for one, other in pairs if one != other]
+    return _decided(found, metric, low, high, most=most)
+
+
+@rule
+def takes_longest(study: LandmarkStudy, method: str) -> Decision:
+    """Holds where the interval of its time over each other learning method's lies above 1, fails where one lies below.
+
+    What a fit that was broken off took until its limit is the least that it takes: the claim then holds where that is
+    more, on every landmark, than any fit of another method took there, and is not decidable otherwise.
+    """
+    others = [other for other in _methods(study, "learned") if other != method]
+    why = _did_not_end(study, method)
+    if not why:
+        return _decided([_compare(study, method, other, TRAIN_TIME) for other in others], TRAIN_TIME)
+    reason = f"{study.title_of(method)} did not end within its time limit: {why}"
+    times = {one: _rows(study, one, TRAIN_TIME).groupby("subset")["value"] for one in (method, *others)}
+    least = times[method].min().reindex(list(study.landmarks))
+    most = [times[other].max().reindex(list(study.landmarks)) for other in others]
+    known = not any(_did_not_end(study, other) for other in others)
+    if not known or least.isna().any() or any(of.isna().any() for of in most):
+        return Decision(OPEN, f"{reason}; not all times are known")
+    if all((least > of).all() for of in most):
+        return Decision(
+            HOLDS, f"{reason}; each of its fits took longer than any other method's there", on_average=ON_AVERAGE
+        )
+    return Decision(OPEN, f"{reason}; not each of its fits took longer than any other method's there")
+
+
+@rule
+def is_dense(study: LandmarkStudy, method: str) -> Decision:
+    """Holds where its sparsity rounds to 0.00% on every landmark, as in print, fails where it does not."""
+    rows = _rows(study, method, SPARSITY)
+    if rows.empty:
+        return _missing(study, method)
+    of_landmarks = rows.groupby("subset")["value"].mean()
+    evidence = f"at most {of_landmarks.max():.2f}% of the weights of a landmark"
+    if not study.is_print and method in NO_FULL_STEP:
+        evidence += f"{NO_FULL_STEP[method]}: the others stay at the 1 that they start from"
+    average = ON_AVERAGE if of_landmarks.mean() < DENSE else NOT_ON_AVERAGE
+    return Decision(HOLDS if of_landmarks.max() < DENSE else FAILS, evidence, on_average=average)
+
+
+@rule
+def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: str) -> Decision:
+    """Holds where the interval of each step to the next larger codebook lies above 0, fails where one lies below 0."""
+    if len(study.codebooks) < 2:
+        return Decision(OPEN, "one codebook alone was run")
+    found: list[Difference | Finding] = []
+    for method in methods:
+        for small, large in pairwise(study.codebooks):
+            first, second = (_rows(study.at(codebook), method, metric) for codebook in (large, small))
+            name = f"{study.title_of(method)}, {small.title} to {large.title} words"
+            test = _difference(study, name, first, second, f"{method} {small.id} {large.id}", metric)
+            found.append(test or _missing(study, method))
+    return _decided(found, metric)
+
+
+@rule
+def time_over_words(study: LandmarkStudy, methods: Sequence[str], grows: bool) -> Decision:
+    """Holds where each takes more than 1.3 times as long at the largest d as at the smallest, or does not, as claimed.
+
+    Taken from simulated rows, else from the study's own fits. A cost that follows the non-zeros of rows would seem to
+    grow, or not to, with words where it does with them, so sizes of other rows are left out. The spread of the ratio
+    is that from the slowest repeat of the one size to the quickest of the other, and the other way round; of fits it is
+    that over landmarks.
+    """
+    found = {study.title_of(method): _growth(study, method, grows=grows) for method in methods}
+    all_of = together(list(found.values()))
+    against = [title for title, decision in found.items() if decision.on_average == NOT_ON_AVERAGE]
+    average = ON_AVERAGE if all(decision.on_average for decision in found.values()) else ""
+    if against:
+        average = NOT_ON_AVERAGE if len(found) == 1 else f"{NOT_ON_AVERAGE} ({', '.join(against)})"
+    return Decision(all_of.verdict, all_of.evidence, on_average=average)
+
+
+# What they stand on -------------------------------------------------------------------------------------------------
+
+
+def _methods(study: LandmarkStudy, named: Methods) -> list[str]:
+    if named == "learned":
+        return [method for method in TABLE_METHODS[1:] if method in study.methods]
+    return [named] if isinstance(named, str) else list(named)
+
+
+def _rows(study: LandmarkStudy, method: str, metric: str) -> pd.DataFrame:
+    """One number of a method with the codebook at hand, by landmark and draw."""
+    codebook = study.codebook.id if study.codebook is not None else ""
+    return select(study.values, representation=codebook, method=method, metric=metric)
+
+
+def _did_not_end(study: LandmarkStudy, method: str) -> str:
+    """Why a method lacks landmarks, whose others would be the easier ones; "" where it has all."""
+    own = study.codebook.id if study.codebook is not None else ""
+    return next((why for (codebook, _, of), why in study.not_converged.items() if (codebook, of) == (own, method)), "")
+
+
+def _missing(study: LandmarkStudy, method: str) -> Decision:
+    return Decision(OPEN, f"{study.title_of(method)} has no result here")
+
+
+def _compare(study: LandmarkStudy, first: str, second: str, metric: str) -> Difference | Finding:
+    """First minus second with the codebook at hand, or why there is no such difference."""
+    titles = [study.title_of(method) for method in (first, second)]
+    for method, title in zip((first, second), titles, strict=True):
+        if _did_not_end(study, method):
+            return Finding(LEFT_OUT, f"{title} did not end within its time limit")
+    rows = [_rows(study, method, metric) for method in (first, second)]
+    for method, of in zip((first, second), rows, strict=True):
+        if of.empty:
+            return _missing(study, method)
+    name = f"{titles[0]} {'over' if metric == TRAIN_TIME else 'minus'} {titles[1]}"
+    codebook = study.codebook.id if study.codebook is not None else ""
+    found = _difference(study, name, rows[0], rows[1], f"{codebook} {first} {second}", metric)
+    return found or Finding(OPEN, f"{titles[0]} and {titles[1]} share no draw")
+
+
+def _difference(
+    study: LandmarkStudy, name: str, first: pd.DataFrame, second: pd.DataFrame, stream: str, metric: str
+) -> Difference | None:
+    """First minus second over landmarks and draws that both have; None where there are none.
+
+    Times are taken as logarithms, since they differ by factors. `stream` tells the streams of the bootstrap apart.
+    """
+    keys = ["subset", "fold"]
+    both = first[[*keys, "value"]].merge(second[[*keys, "value"]], on=keys, suffixes=("_first", "_second"))
+    if both.empty:
+        return None
+    values = both[["value_first", "value_second"]].to_numpy(dtype=np.float64)
+    if metric == TRAIN_TIME:
+        values = np.log(np.maximum(values, SHORTEST))
+    table = both.assign(difference=values[:, 0] - values[:, 1])
+    of_landmarks = table.groupby("subset", sort=True)["difference"].mean().to_numpy(dtype=np.float64)
+    # landmarks are not partitions of one set of images, so there is nothing to correct: the ordinary paired test
+    t = corrected_t_test(of_landmarks, n_train=1, n_test=0)
+    random = generator(study.settings["seed"], "landmark claims", study.dataset, stream, metric)
+    bootstrap = clustered_bootstrap(table.rename(columns={"subset": "image_id"}), random_state=random)
+    return Difference(name, of_landmarks, ((t.low, t.high), (bootstrap.low, bootstrap.high)))
+
+
+def _decided(
+    found: Sequence[Difference | Finding], metric: str, low: float = 0.0, high: float = math.inf, *, most: bool = False
+) -> Decision:
+    """Decide a claim by several differences, each of which has to lie within the bounds, and why some are not there."""
+    tests = [one for one in found if isinstance(one, Difference)]
+    others = [one for one in found if isinstance(one, Finding)]
+    # one of several that lies beyond its bound by chance does not refute a claim
+    p_values = holm([_p_of_nearer_bound(test, low, high) for test in tests])
+    findings = []
+    for test, p in zip(tests, p_values, strict=True):
+        inside = within(test.intervals, low, high)
+        refuted = inside is False and p < LEVEL
+        verdict = HOLDS if inside else FAILS if refuted else OPEN
+        findings.append(Finding(verdict, f"{test.name} {_in_words(test, metric)}", _as_numbers(test)))
+    all_of = together([*findings, *others])
+    incomplete = any(other.verdict == OPEN for other in others)
+    average = _on_average(tests, low, high, most=most, incomplete=incomplete)
+    verdict = OPEN if all_of.verdict == LEFT_OUT else all_of.verdict
+    return Decision(verdict, all_of.evidence, all_of.numbers, average)
+
+
+def _p_of_nearer_bound(test: Difference, low: float, high: float) -> float:
+    """p-value of the t-test that the mean is the bound that it is closer to; NaN with a single landmark."""
+    bound = low if abs(test.mean - low) <= abs(test.mean - high) else high
+    return corrected_t_test(test.of_landmarks - bound, n_train=1, n_test=0).p
+
+
+def _as_numbers(test: Difference) -> dict[str, float]:
+    low, high = _span(test)
+    return {f"difference ({test.name})": test.mean, f"low ({test.name})": low, f"high ({test.name})": high}
+
+
+def _span(test: Difference) -> Interval:
+    """An interval that spans both."""
+    return min(interval[0] for interval in test.intervals), max(interval[1] for interval in test.intervals)
+
+
+def _in_words(test: Difference, metric: str) -> str:
+    """``+3.4 [1.2, 5.6] (6 of 7 above 0)`` of points; ``12x [8.1x, 17x]`` of times."""
+    n = len(test.of_landmarks)
+    low, high = _span(test)
+    if metric == TRAIN_TIME:
+        interval = f"[{times_over(math.exp(low))}, {times_over(math.exp(high))}]"
+        return f"{times_over(math.exp(test.mean))} {interval if n > 1 else '(one landmark)'}"
+    if n == 1:
+        return f"{test.mean:+.1f} (one landmark)"
+    above = f"{np.count_nonzero(test.of_landmarks > 0)} of {n} above 0"
+    return f"{test.mean:+.1f} [{low:.1f}, {high:.1f}] ({above})"
+
+
+def _on_average(tests: Sequence[Difference], low: float, high: float, *, most: bool, incomplete: bool) -> str:
+    """What the landmarks at hand say; nothing for a claim that a difference which is not there might still break."""
+    counts = [int(np.count_nonzero((test.of_landmarks > low) & (test.of_landmarks <= high))) for test in tests]
+    if most:
+        met = [2 * count > len(test.of_landmarks) for count, test in zip(counts, tests, strict=True)]
+    else:
+        met = [low < test.mean <= high for test in tests]
+    if not tests or (incomplete and all(met)):
+        return ""
+    if most:
+        # what a method is compared with is the same for all, and the evidence says it
+        told = [f"{test.name.partition(' minus ')[0]} {count} of {len(test.of_landmarks)}"
+                for test, count in zip(tests, counts, strict=True)]  # fmt: skip
+        return f"{ON_MOST if all(met) else NOT_ON_MOST} ({', '.join(told)})"
+    against = [test.name for test, is_met in zip(tests, met, strict=True) if not is_met]
+    return f"{NOT_ON_AVERAGE} ({', '.join(against)})" if against else ON_AVERAGE
+
+
+def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> Decision:
+    """Decide whether a time grows from the smallest codebook to the largest whose rows have as many non-zeros."""
+    title = study.title_of(method)
+    times, of = _times(study, method)
+    if times["n_words"].nunique() < 2:
+        return Decision(OPEN, f"{title}: no times at several sizes")
+    kept = _of_alike_rows(times)
+    if kept["n_words"].nunique() < 2:
+        told = ", ".join(f"{nonzeros:,.0f} at {words:,}" for words, nonzeros in _mean_nonzeros(times).items())
+        return Decision(OPEN, f"{title}: rows of different sizes are unlike, with non-zeros of {told} words ({of})")
+    smallest, largest = int(kept["n_words"].min()), int(kept["n_words"].max())
+    ratio, low, high = _ratios(kept, smallest, largest, paired=of != SIMULATED)
+    spread = "" if math.isnan(low) else f" [{times_over(low)}, {times_over(high)}]"
+    evidence = f"{title} {times_over(ratio)}{spread} from {smallest:,} to {largest:,} words"
+    nonzeros = kept["nonzeros"].mean()
+    if math.isnan(nonzeros):
+        evidence += f", of rows whose non-zeros are not known ({of})"
+    else:
+        evidence += f", of about {nonzeros:,.0f} non-zeros ({of})"
+    verdict = HOLDS if (low > GROWS) is grows else FAILS
+    if math.isnan(nonzeros) or math.isnan(low) or low <= GROWS < high:
+        verdict = OPEN
+        evidence += "; one repeat, whose spread is not known" if math.isnan(low) else ""
+    evidence += "" if study.is_print else NO_FULL_STEP.get(method, "")
+    return Decision(verdict, evidence, on_average=ON_AVERAGE if (ratio > GROWS) is grows else NOT_ON_AVERAGE)
+
+
+def _times(study: LandmarkStudy, method: str) -> tuple[pd.DataFrame, str]:
+    """``n_words``, ``unit`` (a repeat or a landmark), CPU ``seconds`` and ``nonzeros``, and what they are of."""
+    import pandas as pd
+
+    columns = ["n_words", "unit", "seconds", "nonzeros"]
+    if study.has("dimensions"):
+        rows = select(study.table("dimensions"), learner=method).drop(columns="seconds")
+        rows = rows.rename(columns={"n_features": "n_words", "repeat": "unit", "cpu_seconds": "seconds"})
+        rows = rows[rows["seconds"].notna()]
+        if rows["n_words"].nunique() > 1:
+            return rows[columns], SIMULATED
+    parts = [pd.DataFrame(columns=columns)]
+    for codebook in study.codebooks:
+        numbers = {
+            name: _rows(study.at(codebook), method, metric).groupby("subset")["value"].mean()
+            for name, metric in (("seconds", TRAIN_TIME), ("nonzeros", NONZEROS))
+        }
+        if len(numbers["seconds"]):
+            of_codebook = pd.DataFrame(numbers).rename_axis("unit").reset_index().assign(n_words=codebook.n_words)
+            parts.append(of_codebook[columns].dropna(subset="seconds"))
+    return pd.concat(parts[1:] or parts, ignore_index=True), "as printed" if study.is_print else OF_FITS
+
+
+def _mean_nonzeros(times: pd.DataFrame) -> pd.Series:
+    """Mean non-zeros of a row by number of words."""
+    means: pd.Series = times.groupby("n_words")["nonzeros"].mean()
+    return means
+
+
+def _of_alike_rows(times: pd.DataFrame) -> pd.DataFrame:
+    """Times at the sizes whose rows have about as many non-zeros as those of the largest; all where none is known."""
+    nonzeros = _mean_nonzeros(times)
+    if nonzeros.isna().any():
+        return times.assign(nonzeros=math.nan)
+    ratio = nonzeros / nonzeros.iloc[-1]
+    alike = nonzeros.index[np.maximum(ratio, 1 / ratio) <= ALIKE]
+    return times[times["n_words"].isin(alike)]
+
+
+def _ratios(times: pd.DataFrame, smallest: int, largest: int, *, paired: bool) -> tuple[float, float, float]:
+    """Time at the largest size over that at the smallest, and its least and largest; these are NaN with one repeat."""
+    seconds = times.assign(seconds=times["seconds"].clip(lower=SHORTEST)).set_index("unit")
+    small, large = (seconds.loc[seconds["n_words"] == size, "seconds"] for size in (smallest, largest))
+    if paired:
+        of_landmarks = (large / small).dropna()
+        ratio, n = large.mean() / small.mean(), len(of_landmarks)
+        low, high = of_landmarks.min(), of_landmarks.max()
+    else:
+        ratio, n = large.median() / small.median(), min(len(small), len(large))
+        low, high = large.min() / small.max(), large.max() / small.min()
+    return (float(ratio), float(low), float(high)) if n > 1 else (float(ratio), math.nan, math.nan)
+
+
+# Their table --------------------------------------------------------------------------------------------------------
+
+
+def claims_table(study: LandmarkStudy, rules: Mapping[str, Rule]) -> Table:
+    """Every claim with its verdict, for each codebook or for all together; beside it what the printed numbers say.
+
+    Returns
+    -------
+    Table
+        Records with the columns ``id, paper, place, claim, representation`` ("" for a claim about all codebooks at
+        once)``, verdict, evidence, on_average, printed_on_average, printed_verdict, printed_evidence, rule,
+        decided_by``. Each codebook of ours stands beside the paper's of the same place.
+    """
+    import pandas as pd
+
+    printed = study.as_printed()
+    records = []
+    for claim in claims_of(study.claim_rows):
+        places: Sequence[Codebook | None] = study.codebooks if claim.settings else [None]
+        for codebook in places:
+            ours = decide(claim, study.at(codebook), rules)
+            beside = None if codebook is None else printed.codebooks[codebook.place]
+            theirs = decide(claim, printed.at(beside), rules)
+            names = {"id": claim.id, "paper": claim.paper, "place": claim.place, "claim": claim.text}
+            records.append({
+                **names, "representation": "" if codebook is None else codebook.id,
+                "verdict": ours.verdict, "evidence": ours.evidence, "on_average": getattr(ours, "on_average", ""),
+                "printed_on_average": getattr(theirs, "on_average", ""), "printed_verdict": theirs.verdict,
+                "printed_evidence": theirs.evidence, "rule": claim.rule, "decided_by": _decided_by(claim, rules),
+            })  # fmt: skip
+    frame = pd.DataFrame(records)
+    heads = {"place": "place", "claim": "claim", "representation": "words", "verdict": "verdict",
+             "evidence": "evidence", "on_average": "our means", "printed_on_average": "printed means",
+             "decided_by": "decided by"}  # fmt: skip
+    titles = {"representation": {"": "all", **{codebook.id: codebook.title for codebook in study.codebooks}}}
+    return Table(frame, shown=heads, titles=titles, notes=_notes(study, frame))
+
+
+def _decided_by(claim: Claim, rules: Mapping[str, Rule]) -> str:
+    """Description of a claim's rule, with the claim's own bounds."""
+    low, high = claim.parameters.get("low", 0), claim.parameters.get("high", math.inf)
+    bounds = f"above {low:g} points" if high == math.inf else f"within {low:g} and {high:g} points"
+    if claim.parameters.get("metric") == TRAIN_TIME:
+        # of a ratio of times, whose logarithm is the difference
+        bounds = f"above {math.exp(low):g}"
+    return sentence_of(rules.get(claim.rule)).replace(BOUNDS, bounds)
+
+
+def _notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
+    """How many claims hold, what the intervals are of, and what the means are beside them."""
+    counts = frame["verdict"].value_counts()
+    parts = [f"{verdict}: {int(counts.get(verdict, 0))}" for verdict in VERDICTS]
+    of_map = frame[frame["rule"].eq(difference_within.__name__) & frame["printed_evidence"].ne("")]
+    undecided = int((of_map["printed_verdict"] == OPEN).sum())
+    words = ", ".join(f"{words:,}" for words in list(PRINTED_CODEBOOKS)[: len(study.codebooks)])
+    return (
+        f"Of {len(frame)} verdicts, {', '.join(parts)}.",
+        f"The verdict asks whether other landmarks would agree; the paper's own numbers of {len(LANDMARKS)} landmarks "
+        f"would leave it undecided in {undecided} of {len(of_map)} comparisons of methods.",
+        "Our means: what the landmarks at hand say by themselves, on average or, where a claim is about most cases, by "
+        f"their number; the printed ones beside them are of the paper's codebook of the same place ({words} words).",
+        "Differences are in points, with 95% intervals in brackets that span two: that of a t-test over landmarks, "
+        "whose draws are averaged first, and that of a bootstrap clustered by landmark; beside them how many landmarks "
+        "differ that way.",
+        "A verdict needs both to lie on one side of the bound, else it is not decidable; with few landmarks both are "
+        "wide. A claim about several methods holds if it holds for all of them, and fails for one only with a p-value "
+        "below 0.05 after Holm's adjustment.",
+        "All times of ours are CPU time.",
+    )

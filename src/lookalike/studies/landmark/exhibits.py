@@ -1,0 +1,381 @@
+"""Tables, figures and the montage of the landmark study: SOML (AAAI 2014), Tables 1 to 9, and what no paper prints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookalike.exhibits.drawing import lettered
+from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Label, Line, Panel, Series, Table
+from lookalike.exhibits.printed import beside_print, plus_minus, significant
+from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.style import BLACK, Look, looks_of
+from lookalike.exhibits.verdicts import rules_of
+from lookalike.studies.landmark import claims, montage, times
+from lookalike.studies.landmark.rankings import MAP, MAP_FULL, SPARSITY, SWEEP
+from lookalike.studies.landmark.study import (
+    MEAN,
+    NO_NUMBER,
+    PAPER,
+    PRINTED_CODEBOOKS,
+    PRINTED_METHOD,
+    TABLE_METHODS,
+    TRAIN_TIME,
+    UPDATE_SHARE,
+    Codebook,
+    LandmarkStudy,
+)
+from lookalike.studies.metrics import select
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEARNED = TABLE_METHODS[1:]
+LITERAL_OF = ("soml-tg", "soml-da")
+"""Methods whose printed form differs from what can work; their variants stand beneath them."""
+LITERAL_METRICS = {MAP: "mAP (%)", SPARSITY: "Sparsity (%)", UPDATE_SHARE: "Steps with an update (%)"}
+REGIONS = {"box": "rectangle", "full": "whole image"}
+CLOSE = 1.8
+"""Lines whose last seconds differ by less than this factor end together, as far as their labels go."""
+PRINTED, WITHOUT_PAIRS = "printed", times.WITHOUT_PAIRS
+PRINTED_TIMES = "Hollow markers: Tables 7 to 9 of the paper, means over their landmarks, on another machine."
+SHARES = (100, 50, 10, 1, 0.1, 0.01, 0.001)
+"""Ticks of an axis of sparsity, as the share of weights that are not zero, in percent."""
+
+
+def paper_tables(*numbers: int, title: str) -> Callable[..., Callable[..., Drawn]]:
+    """Make a function the paper's tables of these numbers, one a codebook; a study with fewer lacks the last."""
+
+    def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
+        for place, number in enumerate(numbers):
+            exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"), when=_has_codebook(place))(
+                function
+            )
+        return function
+
+    return register
+
+
+def _has_codebook(place: int) -> Callable[[Mapping[str, Any]], bool]:
+    return lambda settings: len(settings["codebooks"]) > place
+
+
+@paper_tables(1, 2, 3, title="Mean average precision by landmark")
+def mean_average_precision(study: LandmarkStudy) -> Table:
+    """Mean average precision (mAP) in percent; a query asks with the descriptors inside its rectangle."""
+    return quantity_table(study, MAP)
+
+
+@paper_tables(4, 5, 6, title="Sparsity of the learned weights by landmark")
+def sparsity_of_weights(study: LandmarkStudy) -> Table:
+    """Sparsity of the learned weights, the share of |w| <= 1e-10, in percent."""
+    return quantity_table(study, SPARSITY)
+
+
+@paper_tables(7, 8, 9, title="Training time by landmark")
+def training_time(study: LandmarkStudy) -> Table:
+    """Training time in seconds of CPU time of one thread."""
+    return quantity_table(study, TRAIN_TIME)
+
+
+def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
+    """A row a landmark, a column a method, ours above the paper's, with the codebook of the table at hand."""
+    number = int(study.exhibit.name.removeprefix("table")) if study.exhibit is not None else 1
+    codebook = study.codebooks[(number - 1) % len(PRINTED_CODEBOOKS)]
+    methods = columns_of(study, quantity)
+    cells = table_cells(study, codebook, quantity, methods)
+    titles = {
+        "representation": {codebook.id: f"{codebook.title} words"},
+        "landmark": {**study.landmarks, MEAN: "mAP" if quantity == MAP else MEAN},
+        "method": {method: study.title_of(method) for method in methods},
+    }
+    notes = time_notes(study) if quantity == TRAIN_TIME else ()
+    return Table(cells, rows=("landmark",), columns="method", blocks="representation", titles=titles, notes=notes)
+
+
+def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
+    """Methods that have a column: those of the paper's tables, then every further one that was run."""
+    learned = TABLE_METHODS if quantity == MAP else LEARNED
+    return (*learned, *(method for method in study.methods if method not in TABLE_METHODS))
+
+
+def table_cells(study: LandmarkStudy, codebook: Codebook, quantity: str, methods: Sequence[str]) -> pd.DataFrame:
+    """Every cell of one of the paper's tables, ours beside the paper's, in percent or seconds."""
+    import pandas as pd
+
+    summary = study.summary(codebook)
+    setting = f"codebook={codebook.setting};landmark=" if study.shows_printed else ""
+    records = []
+    for landmark in (*study.landmarks, MEAN):
+        for method in methods:
+            number = summary.get((landmark, method, quantity), NO_NUMBER)
+            ours_cell = study.cell(number, codebook, landmark, method, FORMS[quantity])
+            names = {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark,
+                     "setting": setting and setting + landmark, "metric": quantity, "method": method}  # fmt: skip
+            ours = dict(zip(("ours", "ours_std", "n_draws"), number, strict=True))
+            records.append({**names, **ours, "ours_cell": ours_cell})
+    printed = study.printed_in()
+    printed = printed.assign(method=printed["method"].replace(PRINTED_METHOD))
+    cells = beside_print(pd.DataFrame(records), printed, judge=study.judge(codebook))
+    form = "{:,g}" if quantity == TRAIN_TIME else "{:.2f}"
+    cells["printed_cell"] = ["" if math.isnan(value) else form.format(value) for value in cells["printed"]]
+    return cells.assign(unit="seconds" if quantity == TRAIN_TIME else "percent")
+
+
+def time_notes(study: LandmarkStudy) -> tuple[str, ...]:
+    """On what the times were taken, and why they get no verdict."""
+    fits = study.table("fits")
+    processors = " and ".join(sorted(set(fits["processor"].dropna()))) or "a processor that was not recorded"
+    return (
+        f"Ours: one thread of {processors}; fits may have run beside other jobs.",
+        "No verdict: the paper's times are of another machine and of other programs, and ours of OASIS (with a "
+        "diagonal matrix, whose steps do no work of O(d)) and of QPAO (reconstructed) need not even be their "
+        "algorithms.",
+    )
+
+
+def percent(mean: float, std: float) -> str:
+    """Percentages as the paper prints them."""
+    return plus_minus(mean, std, ".2f")
+
+
+FORMS: Mapping[str, Callable[[float, float], str]] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: significant}
+
+
+@exhibit("landmark/query_region", title="Rectangle or whole image as query", needs=("metrics", "fits"))
+def query_region(study: LandmarkStudy) -> Table:
+    """Mean average precision over landmarks in percent, with the query's rectangle alone and with its whole image."""
+    methods = columns_of(study)
+    keys = [(region, metric, method) for region, metric in zip(REGIONS, (MAP, MAP_FULL), strict=True)
+            for method in methods]  # fmt: skip
+    records = [
+        {"region": region, "method": method} | one
+        for codebook in study.codebooks
+        for region, metric, method in keys
+        for one in [_mean_cell(study, codebook, method, metric)]
+    ]
+    return _means_table(
+        study, records, "region", "method",
+        {"region": REGIONS, "method": {method: study.title_of(method) for method in methods}},
+        ("The paper does not say which it takes; all other exhibits show the rectangle.",),
+    )  # fmt: skip
+
+
+@exhibit("landmark/literal", title="SOML as it is printed", needs=("metrics", "fits"))
+def literal_forms(study: LandmarkStudy) -> Table:
+    """Both SOML algorithms with the true subgradient of the loss, beside what the paper's equations 12 and 15 print."""
+    methods = ["tfidf"] if "tfidf" in study.methods else []
+    for method in LITERAL_OF:
+        methods += [method, *(one for one in study.settings["variants"] if one.startswith(f"{method}-"))]
+    records = [
+        {"method": method, "metric": metric} | _mean_cell(study, codebook, method, metric)
+        for codebook in study.codebooks
+        for method in methods
+        for metric in LITERAL_METRICS
+    ]
+    return _means_table(
+        study, records, "method", "metric",
+        {"method": {method: study.title_of(method) for method in methods}, "metric": LITERAL_METRICS},
+        ("In print the sign is the opposite one, and S-DA averages over every step, also over those without a loss.",),
+    )  # fmt: skip
+
+
+def _mean_cell(study: LandmarkStudy, codebook: Codebook, method: str, metric: str) -> dict[str, Any]:
+    """Our mean over landmarks in percent; TF-IDF has no other number than its mean average precision."""
+    only_map = method == "tfidf" and metric not in (MAP, MAP_FULL)
+    number = NO_NUMBER if only_map else study.summary(codebook).get((MEAN, method, metric), NO_NUMBER)
+    ours = dict(zip(("ours", "ours_std", "n_draws"), number, strict=True))
+    cell = study.cell(number, codebook, MEAN, method, percent)
+    return {"representation": codebook.id, "n_words": codebook.n_words, **ours, "ours_cell": cell, "unit": "percent"}
+
+
+def _means_table(
+    study: LandmarkStudy, records: list[dict[str, Any]], row: str, column: str, titles: Any, notes: tuple[str, ...]
+) -> Table:
+    import pandas as pd
+
+    titles = {**titles, "representation": {one.id: f"{one.title} words" for one in study.codebooks}}
+    frame = pd.DataFrame(records)
+    return Table(frame, rows=(row,), columns=column, blocks="representation", titles=titles, notes=notes)
+
+
+@exhibit("landmark/claims", title="Claims of the paper", needs=("metrics", "fits"), optional=("dimensions",))
+def claims_of_paper(study: LandmarkStudy) -> Table:
+    """What the paper claims about the methods compared, in our words, and whether it holds, by codebook."""
+    return claims.claims_table(study, rules_of(claims))
+
+
+@exhibit("landmark/time", title="Training time over the number of features", needs=("dimensions",),
+         when=lambda settings: "dimensions" in settings["parts"])  # fmt: skip
+def time_over_features(study: LandmarkStudy) -> Figure:
+    """Training time in seconds of CPU time over the number of features, both axes logarithmic."""
+    import pandas as pd
+
+    measured = study.table("dimensions")
+    ours = times.medians(measured)
+    printed = [
+        {"series": PRINTED, "method": method, "n_features": words, "seconds": seconds, "n_repeats": 0, "data": "paper"}
+        for method in LEARNED
+        for words, seconds in study.printed_means(TRAIN_TIME, method).items()
+    ]
+    frame = pd.concat([ours, pd.DataFrame(printed, columns=ours.columns)], ignore_index=True)
+    methods = [method for method in LEARNED if method in set(frame["method"])]
+    methods += [method for method in dict.fromkeys(frame["method"]) if method not in methods]
+    looks = looks_of(methods)
+    series = [one for method in methods for one in _time_series(study, frame, method, looks[method])]
+    x = Axis("Number of features d (words of the codebook)", "log", told="d = {:,.0f}")
+    y = Axis("Training time in CPU seconds", "log", told="{:.3g} s")
+    panel = Panel("", x, y, tuple(series), labels=tuple(_last_seconds(ours, looks)))
+    notes = [*times.notes(measured, study.title_of), PRINTED_TIMES]
+    return Figure(frame, (panel,), notes=tuple(notes), size=(5.2, 3.6))
+
+
+def _last_seconds(ours: pd.DataFrame, looks: Mapping[str, Look]) -> Iterable[Label]:
+    """Seconds beside the last point of each line, the slowest first; no two stand upon each other."""
+    last = ours[ours["series"] == times.OURS].sort_values("n_features").groupby("method").tail(1)
+    rows: Any = last.sort_values("seconds", ascending=False).itertuples()
+    above: dict[int, float] = {}
+    for row in rows:
+        y = min(float(row.seconds), above.get(row.n_features, math.inf) / CLOSE)
+        above[row.n_features] = y
+        yield Label(row.n_features, y, f"{significant(row.seconds)} s", looks[row.method].colour)
+
+
+def _time_series(study: LandmarkStudy, frame: pd.DataFrame, method: str, look: Look) -> Iterable[Series]:
+    """Ours, the same without products of pairs, and the paper's."""
+    own = frame[frame["method"] == method]
+    columns, where = ("n_features", "seconds"), {"method": method}
+    if times.OURS in set(own["series"]):
+        yield Series(study.title_of(method), where | {"series": times.OURS}, *columns, look, "low", "high")
+    if WITHOUT_PAIRS in set(own["series"]):
+        dotted = Look(look.colour, "", ":")
+        yield Series(WITHOUT_PAIRS, where | {"series": WITHOUT_PAIRS}, *columns, dotted)
+    if PRINTED in set(own["series"]):
+        # what is printed is of the authors' own QPAO, not of ours
+        title = f"{study.as_printed().title_of(method)}, printed"
+        yield Series(title, where | {"series": PRINTED}, *columns, look, kind="points", hollow=True)
+
+
+@exhibit("landmark/sparsity", title="Sparsity and mean average precision over lambda", needs=("metrics", "fits"),
+         when=lambda settings: "sweep" in settings["parts"])  # fmt: skip
+def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
+    """Mean average precision against the share of weights that are zero, along the regularization lambda."""
+    import pandas as pd
+
+    frame = pd.concat([_sparsity_points(study, codebook) for codebook in study.codebooks], ignore_index=True)
+    methods = [method for method in dict.fromkeys(frame["series"]) if method in study.methods and method != "tfidf"]
+    looks, titles = looks_of(methods), lettered([f"{codebook.title} words" for codebook in study.codebooks])
+    panels = [
+        _sparsity_panel(study, codebook, title, looks, select(frame, representation=codebook.id))
+        for codebook, title in zip(study.codebooks, titles, strict=True)
+    ]
+    notes = [
+        "The axis of sparsity is logarithmic in the share of weights that are not zero; 100%, which has no place on "
+        "it, stands where half a weight would be left.",
+        "Numbers: lambda at both ends and as the study has it, which is ringed.",
+    ]
+    if study.shows_printed:
+        notes.append("Hollow markers: the paper's means over landmarks (Tables 1 to 6).")
+    return Figure(frame, tuple(panels), notes=tuple(notes), size=(3.2, 2.6))
+
+
+def _sparsity_points(study: LandmarkStudy, codebook: Codebook) -> pd.DataFrame:
+    """Curves along lambda, the methods that are not swept at their own settings, TF-IDF, and the paper's means."""
+    import pandas as pd
+
+    records = _swept(study, codebook)
+    swept, summary = {record["series"] for record in records}, study.summary(codebook)
+    for method in study.methods:
+        sparsity, precision = (summary.get((MEAN, method, metric)) for metric in (SPARSITY, MAP))
+        if method not in swept and precision is not None and (sparsity is not None or method == "tfidf"):
+            zero = sparsity[0] if sparsity is not None and method != "tfidf" else math.nan
+            records.append({"series": method, "sparsity": zero, "map": precision[0], "n_draws": precision[2]})
+    words = list(PRINTED_CODEBOOKS)[codebook.place]
+    for method in TABLE_METHODS if study.shows_printed else ():
+        of_paper = [study.printed_means(quantity, method).get(words, math.nan) for quantity in (SPARSITY, MAP)]
+        if not math.isnan(of_paper[1]) and (method == "tfidf" or not math.isnan(of_paper[0])):
+            records.append({"series": f"{method}, printed", "sparsity": of_paper[0], "map": of_paper[1], "n_draws": 0})
+    columns = ["representation", "n_words", "series", "regularization", "sparsity", "map", "n_draws", "nonzero"]
+    frame = pd.DataFrame(records, columns=columns).assign(representation=codebook.id, n_words=codebook.n_words)
+    # at least half a weight, which has a place on a logarithmic axis
+    frame["nonzero"] = np.maximum(100 - frame["sparsity"].astype(float), 50 / codebook.n_words)
+    return frame
+
+
+def _swept(study: LandmarkStudy, codebook: Codebook) -> list[dict[str, Any]]:
+    """Means along lambda, first over landmarks, so that each draw counts alike."""
+    rows = select(study.own(study.table("metrics")), representation=codebook.id, metric=list(SWEEP.values()))
+    by_draw = rows.groupby(["method", "x", "fold", "metric"], sort=False)["value"].mean().unstack("metric")
+    records = []
+    for (method, value), draws in by_draw.groupby(["method", "x"]):
+        sparsity, precision = (100 * float(draws[SWEEP[metric]].mean()) for metric in (SPARSITY, MAP))
+        names = {"series": method, "regularization": value, "sparsity": sparsity, "map": precision}
+        records.append({**names, "n_draws": len(draws)})
+    order = {method: place for place, method in enumerate(study.methods)}
+    return sorted(records, key=lambda record: order.get(record["series"], len(order)))
+
+
+def _sparsity_panel(
+    study: LandmarkStudy, codebook: Codebook, title: str, looks: Mapping[str, Look], frame: pd.DataFrame
+) -> Panel:
+    series: list[Series] = []
+    labels: list[Label] = []
+    lines: list[Line] = []
+    columns = ("nonzero", "map")
+    for name, rows in frame.groupby("series", sort=False):
+        method, _, printed = str(name).partition(", ")
+        titled, where = study.title_of(method), {"representation": codebook.id, "series": name}
+        titled = f"{study.as_printed().title_of(method)}, printed" if printed else titled
+        if method == "tfidf":
+            lines.append(Line(titled, float(rows["map"].iloc[0]), Look(BLACK, "", ":" if printed else "--")))
+        elif printed or rows["regularization"].isna().all():
+            series.append(Series(titled, where, *columns, looks[method], kind="points", hollow=bool(printed)))
+        else:
+            series.append(Series(titled, where, *columns, looks[method]))
+            own = rows[np.isclose(rows["regularization"], study.settings["regularization"].get(method, math.nan),
+                                  rtol=1e-6, atol=0)]  # fmt: skip
+            labels += _lambdas(rows, own, looks[method].colour)
+            if len(own):
+                of = where | {"regularization": own["regularization"].iloc[0]}
+                ring = Look(BLACK, "o")
+                series.append(Series("lambda of the study", of, *columns, ring, kind="points", hollow=True))
+    places = frame["nonzero"].dropna()
+    left, right = max([100.0, *places]), min([10.0, *places])
+    ticks = tuple((float(share), f"{100 - share:g}") for share in SHARES if share >= right / 1.6)
+    # as much room on the right as the number of a lambda takes
+    low, high = right / (left / right) ** 0.12 / 1.8, left * 1.6
+    return Panel(
+        title,
+        Axis("Sparsity of w (%)", "log", low, high, ticks, reversed=True, told="{:.3g}% of weights are not zero"),
+        Axis("Mean average precision (%)" if codebook.place == 0 else "", told="{:.1f}%"),
+        tuple(series),
+        tuple(lines),
+        tuple(labels),
+        empty="" if series else "not run",
+        by_point=True,
+    )
+
+
+def _lambdas(rows: pd.DataFrame, own: pd.DataFrame, colour: str) -> list[Label]:
+    """Lambda beside the first point, the last one and that of the study."""
+    places = {rows.index[0]: "below", rows.index[-1]: "right"} | dict.fromkeys(own.index, "above")
+    return [
+        Label(float(row["nonzero"]), float(row["map"]), _lambda_text(float(row["regularization"])), colour, side)  # type: ignore[arg-type]
+        for place, side in places.items()
+        for row in [rows.loc[place]]
+    ]
+
+
+def _lambda_text(value: float) -> str:
+    return f"{value:.0e}".replace("e-0", "e-") if value else "0"
+
+
+@exhibit("landmark/montage", title="First results before and after learning",
+         needs=("manifest", "queries", "relevance", "images", "ranks"),
+         when=lambda settings: montage.compared(settings["methods"]) is not None)  # fmt: skip
+def first_results(study: LandmarkStudy) -> Gallery:
+    """A query with its rectangle and its first results, by TF-IDF and by a learned metric."""
+    return montage.montage(study)

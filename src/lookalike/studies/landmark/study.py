@@ -1,0 +1,403 @@
+"""What the exhibits of the landmark study ask of it: codebooks, landmarks, draws, numbers (SOML, AAAI 2014)."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from lookalike.exhibits.model import Figure, Gallery, Table
+from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR, plus_minus
+from lookalike.exhibits.study import Study
+from lookalike.ranking.statistics import summarise
+from lookalike.studies.landmark.rankings import MAP, SPARSITY
+from lookalike.studies.metrics import select
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PAPER = "soml-aaai-2014"
+LANDMARKS = ("all_souls", "ashmolean", "bodleian", "christ_church", "hertford", "magdalen", "radcliffe_camera")
+"""Landmarks that the paper's tables have rows of."""
+PRINTED_CODEBOOKS = {10_000: "10k", 100_000: "100k", 1_000_000: "1m"}
+"""Words to how the printed numbers' settings name the codebook: Tables 1, 4, 7, then 2, 5, 8, then 3, 6, 9."""
+PAPER_LEARNING = {"positives": 7, "negatives": 500}
+"""Images of a landmark, and of others, that a metric is learned from (Experimental Testbed and Setup)."""
+TABLE_METHODS = ("tfidf", "qpao", "oasis-diagonal", "soml-tg", "soml-da")
+"""Methods that the paper's tables have columns of, in their order."""
+PRINTED_METHOD = {"oasis": "oasis-diagonal"}
+"""The paper's id of a method to ours, where they differ."""
+RECONSTRUCTED = "qpao"
+TRAIN_TIME = "train_time"
+QUANTITIES = (MAP, SPARSITY, TRAIN_TIME)
+"""What the paper's tables show, three tables each, one a codebook."""
+NONZEROS, UPDATE_SHARE = "nonzeros", "update_share"
+"""Words that an image to learn from has, and steps after which w was computed anew, in percent."""
+MEAN = "mean"
+"""Row of the mean over landmarks, which the paper prints for mean average precision alone."""
+OTHER_MACHINE = "other machine and implementation"
+OF_OURS = {
+    RECONSTRUCTED: "ours, built from what this paper says of it",
+    "oasis-diagonal": (
+        "its passive-aggressive step on a diagonal metric that starts at 1, because a full matrix of so many words "
+        "cannot be stored"
+    ),
+}
+"""Method to what notes say of ours, where it is not the method that the paper names."""
+
+Number = tuple[float, float, int]
+"""Mean, standard deviation over draws (NaN for one draw) and number of draws."""
+NO_NUMBER: Number = (math.nan, math.nan, 0)
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """One representation of the study."""
+
+    id: str
+    title: str
+    """How captions name its size (``10,000``)."""
+    n_words: int
+    place: int
+    """Its place in the study, from 0, which says which of the paper's tables has its form."""
+    why_not_comparable: str = ""
+    """Why its numbers may not be held against the printed ones; "" where they may."""
+
+    @property
+    def setting(self) -> str:
+        """Printed name of the codebook that the paper has at this place."""
+        return list(PRINTED_CODEBOOKS.values())[self.place]
+
+
+class LandmarkStudy(Study):
+    """The landmark study of one data set.
+
+    Its settings are those of ``plan.exhibit_settings``: of every study ``dataset, title, kind, synthetic, not_run,
+    titles``, and ``codebooks`` (id to ``words``, ``title`` and ``not_comparable``), ``landmarks``, ``methods``,
+    ``variants``, ``draws``, ``positives``, ``negatives``, ``parts`` (of ``sweep`` and ``dimensions`` those that are
+    run), ``notes`` (method to a sentence), ``regularization`` (method to the lambda that is used) and ``seed``.
+    """
+
+    codebook: Codebook | None = None
+    """The one to which a claim has narrowed it; None: all."""
+    is_print = False
+    """Whether its numbers are the paper's."""
+
+    @cached_property
+    def codebooks(self) -> tuple[Codebook, ...]:
+        """The study's codebooks, from small to large."""
+        return tuple(
+            Codebook(id, one["title"], one["words"], place, why_not_comparable(self.settings, one, place))
+            for place, (id, one) in enumerate(self.settings["codebooks"].items())
+        )
+
+    @property
+    def landmarks(self) -> dict[str, str]:
+        """Landmark to its title, in the order of rows."""
+        return {landmark: landmark_title(landmark) for landmark in self.settings["landmarks"]}
+
+    @property
+    def methods(self) -> list[str]:
+        """Methods that are compared, in order."""
+        return list(self.settings["methods"])
+
+    @property
+    def n_draws(self) -> int:
+        """How often the images to learn from are drawn."""
+        return int(self.settings["draws"])
+
+    @property
+    def shows_printed(self) -> bool:
+        """Whether the paper's numbers stand beside ours: they are of these landmarks and of no others."""
+        return str(self.settings["kind"]) == "oxford5k"
+
+    def at(self, codebook: Codebook | None) -> Self:
+        """Return the same study narrowed to one codebook."""
+        study = copy.copy(self)
+        study.codebook = codebook
+        return study
+
+    def title_of(self, method: str) -> str:
+        """Name of a method; QPAO, whose own paper is not at hand, has one that says so."""
+        title = super().title_of(method)
+        return f"{title} (reconstructed)" if method == RECONSTRUCTED and "reconstructed" not in title else title
+
+    def own(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Rows of a table that belong to the study's codebooks and landmarks."""
+        own = table["representation"].isin([codebook.id for codebook in self.codebooks])
+        rows: pd.DataFrame = table[own & table["subset"].isin(list(self.landmarks))]
+        return rows
+
+    @cached_property
+    def values(self) -> pd.DataFrame:
+        """Every number by ``representation, subset`` (the landmark)``, method, fold`` (the draw)``, metric, value``.
+
+        Metrics are in percent; besides them there are `TRAIN_TIME` in seconds of CPU time, `UPDATE_SHARE` and
+        `NONZEROS` of what the fits recorded.
+        """
+        import pandas as pd
+
+        numbers = self.own(self.table("metrics"))
+        numbers = numbers[numbers["x"].isna()]
+        parts = [numbers.assign(value=100 * numbers["value"]), *_of_fits(self.own(self.table("fits")))]
+        columns = ["representation", "subset", "method", "fold", "metric", "value"]
+        return pd.concat([part[columns] for part in parts], ignore_index=True).dropna(subset=["value"])
+
+    @cached_property
+    def not_converged(self) -> dict[tuple[str, str, str], str]:
+        """(codebook, landmark, method) to why it has no result, and of how many draws, where a fit did not end."""
+        reasons = {}
+        for key, rows in self._fits_by_run():
+            failed = rows.loc[rows["not_converged"].fillna("") != "", "not_converged"]
+            if len(failed):
+                of_draws = f" ({len(failed)} of {len(rows)} draws)" if len(rows) > 1 else ""
+                reasons[key] = f"{failed.iloc[0]}{of_draws}"
+        return reasons
+
+    def _fits_by_run(self) -> Iterable[Any]:
+        return self.own(self.table("fits")).groupby(["representation", "subset", "method"], sort=False)
+
+    def summary(self, codebook: Codebook) -> dict[tuple[str, str, str], Number]:
+        """(landmark or "mean", method, metric) to our number with a codebook, in percent or seconds.
+
+        The mean over landmarks is taken within each draw, so that its spread is one over draws too. A method that has
+        no result in some draw of a landmark has none there, nor a mean over landmarks: what did end is the easier part.
+        """
+        values = select(self.values, representation=codebook.id)
+        means = values.groupby(["method", "metric", "fold"], sort=False)["value"].agg(["mean", "count"]).reset_index()
+        # a draw that lacks a landmark has no mean over all of them
+        whole = means[means["count"] == len(self.landmarks)].rename(columns={"mean": "value"}).assign(subset=MEAN)
+        found: dict[tuple[str, str, str], Number] = {}
+        for part in (values, whole):
+            rows: Any = summarise(part, by=("subset", "method", "metric")).itertuples()
+            for row in rows:
+                if not self.why_without(codebook, row.subset, row.method):
+                    found[row.subset, row.method, row.metric] = (row.mean, row.std, int(row.n_folds))
+        return found
+
+    def why_without(self, codebook: Codebook, landmark: str, method: str) -> str:
+        """Why a method has no number of a landmark, or of the mean over them; "" where it has one."""
+        landmarks = self.landmarks if landmark == MEAN else (landmark,)
+        keys = ((codebook.id, name, method) for name in landmarks)
+        return next((self.not_converged[key] for key in keys if key in self.not_converged), "")
+
+    def cell(self, number: Number, codebook: Codebook, landmark: str, method: str, form: Any) -> str:
+        """A number as tables show it; ``*`` where a fit did not end, ``-`` where it was not run."""
+        if math.isnan(number[0]):
+            return STAR if self.why_without(codebook, landmark, method) else MISSING
+        return str(form(number[0], number[1]))
+
+    def printed_means(self, quantity: str, method: str) -> dict[int, float]:
+        """Words to the mean of a printed quantity over the paper's landmarks; its own mean where it prints one."""
+        rows = select(self.paper_values, method=method, metric=quantity)
+        means = {}
+        for words, codebook in PRINTED_CODEBOOKS.items():
+            of = select(rows, representation=codebook)
+            own = of[of["subset"] == MEAN]
+            found = (own if len(own) else of)["value"]
+            if len(found):
+                means[words] = float(found.mean())
+        return means
+
+    @cached_property
+    def paper_values(self) -> pd.DataFrame:
+        """The paper's numbers in the form of `values`, its means over landmarks too."""
+        rows = self.printed
+        rows = rows[(rows["paper"] == PAPER) & rows["metric"].isin(QUANTITIES) & rows["value"].notna()]
+        setting = rows["setting"].str.extract(r"^codebook=(?P<representation>[^;]+);landmark=(?P<subset>.+)$")
+        method = rows["method"].replace(PRINTED_METHOD)
+        return setting.assign(method=method, fold=0, metric=rows["metric"], value=rows["value"])
+
+    def as_printed(self) -> PrintedStudy:
+        """Return the paper's own numbers as a study: seven landmarks, one draw, three codebooks."""
+        codebooks = {id: {"words": words, "title": f"{words:,}"} for words, id in PRINTED_CODEBOOKS.items()}
+        changes = {"codebooks": codebooks, "landmarks": LANDMARKS, "methods": TABLE_METHODS, "titles": {}}
+        return PrintedStudy({**self.settings, **changes, "draws": 1}, {}, self.printed_rows)
+
+    def judge(self, codebook: Codebook) -> Any:
+        """Function of the status and reason of a printed number that gets no verdict; None where it gets one."""
+
+        def judge(cell: Mapping[str, Any]) -> tuple[str, str] | None:
+            if math.isnan(cell["printed"]):
+                return None
+            if math.isnan(cell["ours"]):
+                failed = self.why_without(codebook, cell["landmark"], cell["method"])
+                if failed:
+                    return NO_RESULT, f"did not converge: {failed}"
+                title = self.title_of(cell["method"])
+                return None if cell["method"] in self.methods else (NO_RESULT, f"{title} was not run")
+            other = OTHER_MACHINE if cell["metric"] == TRAIN_TIME else ""
+            why = "; ".join(filter(None, (codebook.why_not_comparable, other)))
+            return (NOT_COMPARABLE, why) if why else None
+
+        return judge
+
+    def headline(self) -> str:
+        """Mean average precision of every method in one line a codebook, in percent, means over landmarks."""
+        if self.not_run or not self.has("metrics"):
+            return f"{self.title}: {self.not_run}\n"
+        width = max(len(codebook.title) for codebook in self.codebooks)
+        lines = []
+        for codebook in self.codebooks:
+            summary = self.summary(codebook)
+            cells = []
+            for method in self.methods:
+                number = summary.get((MEAN, method, MAP), NO_NUMBER)
+                value = self.cell(number, codebook, MEAN, method, lambda mean, std: f"{plus_minus(mean, std, '.1f')} %")
+                cells.append(f"{self.title_of(method)} {value}")
+            lines.append(f"{codebook.title.rjust(width)} words  mAP  {'  '.join(cells)}")
+        star = f"; {STAR}: did not end within its time limit" if any(STAR in line for line in lines) else ""
+        spread = f" ± standard deviation over {self.n_draws} draws" if self.n_draws > 1 else ", one draw"
+        images = ", synthetic images" if self.synthetic else ""
+        return "\n".join([*lines, f"(mean over {len(self.landmarks)} landmarks{spread}{images}{star})"]) + "\n"
+
+    @property
+    def corner(self) -> str:
+        """What stands in the corner of a picture whose data are not real."""
+        return "Simulated rows" if self._is_simulated else super().corner
+
+    @property
+    def _is_simulated(self) -> bool:
+        """Whether the exhibit at hand shows simulated rows, and no images."""
+        return self.exhibit is not None and self.exhibit.needs == ("dimensions",)
+
+    def data_sentence(self, drawn: Any) -> str:
+        """Which data, how many landmarks and draws, and what ± is; of times over d, that rows are simulated."""
+        if self._is_simulated:
+            return "Rows are simulated: no images are behind them."
+        learning = (
+            f"{self.title}{', synthetic images' if self.synthetic else ''}: {len(self.landmarks)} landmarks, each "
+            f"learned from {self.settings['positives']} of its images and {self.settings['negatives']} others, which "
+            "leave the gallery"
+        )
+        if drawn is None or isinstance(drawn, Gallery):
+            return f"{learning}."
+        if self.n_draws == 1:
+            return f"{learning}; one draw of them."
+        spread = ", ± is the standard deviation" if isinstance(drawn, Table) and not drawn.shown else ""
+        return f"{learning}; means over {self.n_draws} draws of them{spread}."
+
+    def notes(self, drawn: Any) -> list[str]:
+        """What ours of a method is, limits that ended a fit, and why numbers may not be held against print."""
+        if self.not_run or drawn is None:
+            return []
+        shown, codebooks = self._methods_in(drawn), self._codebooks_in(drawn)
+        told = [f"{self.title_of(method)}: {said}." for method, said in OF_OURS.items() if method in shown]
+        told += [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in self.settings["notes"].items()
+                 if method in shown]  # fmt: skip
+        if "fits" in (self.exhibit.needs if self.exhibit is not None else ()):
+            told += self._stopped_notes(codebooks, shown) + self._not_converged_notes(codebooks, shown)
+        why = dict.fromkeys(codebook.why_not_comparable for codebook in codebooks if codebook.why_not_comparable)
+        if self.paper == PAPER and why:
+            told.append(f"Not comparable with the printed numbers: {'; '.join(why)}.")
+        return told
+
+    def _methods_in(self, drawn: Table | Figure | Gallery) -> list[str]:
+        """Methods of which a table or figure shows numbers of ours; a table of claims is about all that is compared."""
+        frame = drawn.frame
+        if "series" in frame:
+            frame = frame[~frame["series"].astype(str).str.endswith("printed")]
+        columns = [column for column in ("method", "series") if column in frame]
+        found = {str(value) for column in columns for value in frame[column]} if columns else set(self.methods)
+        return [method for method in (*self.methods, *self.settings["variants"]) if method in found]
+
+    def _codebooks_in(self, drawn: Table | Figure | Gallery) -> list[Codebook]:
+        shown = set(drawn.frame["representation"]) if "representation" in drawn.frame else set()
+        return [codebook for codebook in self.codebooks if codebook.id in shown]
+
+    def _stopped_notes(self, codebooks: Sequence[Codebook], methods: Sequence[str]) -> list[str]:
+        """In how many fits a learner stopped at its limit of iterations, and not by its own rule."""
+        counts: dict[tuple[str, str], list[int]] = {}
+        for (codebook, _, method), rows in self._fits_by_run():
+            # neither None nor NaN, of learners that have no such rule, is False
+            if rows["converged"].notna().any():
+                count = counts.setdefault((method, codebook), [0, 0])
+                count[0] += int(rows["converged"].eq(False).sum())
+                count[1] += len(rows)
+        told = [
+            f"{self.title_of(method)} in {n} of {of} fits ({codebook.title} words)"
+            for method in methods
+            for codebook in codebooks
+            for n, of in [counts.get((method, codebook.id), [0, 0])]
+            if n
+        ]
+        return [f"Stopped at the limit of iterations: {'; '.join(told)}."] if told else []
+
+    def _not_converged_notes(self, codebooks: Sequence[Codebook], methods: Sequence[str]) -> list[str]:
+        """Explain the ``*`` of ours."""
+        reasons: dict[tuple[str, str, str], list[str]] = {}
+        for codebook in codebooks:
+            for landmark, title in self.landmarks.items():
+                for method in methods:
+                    reason = self.not_converged.get((codebook.id, landmark, method))
+                    if reason:
+                        reasons.setdefault((self.title_of(method), codebook.title, reason), []).append(title)
+        told = [f"{method} on {', '.join(of)}, {words} words: {why}" for (method, words, why), of in reasons.items()]
+        return [f"{STAR}: a fit did not end within its time limit: {'; '.join(told)}."] if told else []
+
+
+STUDY = LandmarkStudy
+
+
+class PrintedStudy(LandmarkStudy):
+    """The paper's numbers, as rules about claims ask them."""
+
+    is_print = True
+
+    @cached_property
+    def values(self) -> pd.DataFrame:
+        """The paper's numbers of each landmark."""
+        rows: pd.DataFrame = self.paper_values[self.paper_values["subset"] != MEAN]
+        return rows
+
+    @cached_property
+    def not_converged(self) -> dict[tuple[str, str, str], str]:
+        """Nothing: all that the paper ran did end."""
+        return {}
+
+    def title_of(self, method: str) -> str:
+        """Name of a method as printed."""
+        return Study.title_of(self, method)
+
+
+def why_not_comparable(study: Mapping[str, Any], codebook: Mapping[str, Any], place: int) -> str:
+    """Return the first reason why a codebook's numbers may not be held against the printed ones; "" if there is none.
+
+    Parameters
+    ----------
+    study : mapping
+        Settings of a `LandmarkStudy`.
+    codebook : mapping
+        One of its codebooks.
+    place : int
+        Its place in the study, from 0.
+    """
+    if study["synthetic"]:
+        return "synthetic images"
+    if study["kind"] != "oxford5k":
+        return "not the paper's images"
+    if sorted(study["landmarks"]) != sorted(LANDMARKS):
+        return "other landmarks than the paper's"
+    other = [f"{study[name]} {name}, the paper {number}" for name, number in PAPER_LEARNING.items()
+             if study[name] != number]  # fmt: skip
+    if other:
+        return f"other images to learn from than the paper's ({'; '.join(other)})"
+    words, printed = int(codebook["words"]), list(PRINTED_CODEBOOKS)[place]
+    if words != printed:
+        return f"a codebook of {words:,} words, the paper {printed:,}"
+    return str(codebook.get("not_comparable") or "")
+
+
+def landmark_title(landmark: str) -> str:
+    """Return ``All Souls`` of ``all_souls``."""
+    return " ".join(word.capitalize() for word in landmark.replace("_", " ").split())
+
+
+def _of_fits(fits: pd.DataFrame) -> list[pd.DataFrame]:
+    """What fits recorded, as numbers in the form of `LandmarkStudy.values`."""
+    share = 100 * fits["n_updates"].astype(float) / fits["n_steps"].astype(float)
+    recorded = {TRAIN_TIME: fits["cpu_seconds_fit"], NONZEROS: fits["nonzeros_per_image_train"], UPDATE_SHARE: share}
+    return [fits.assign(metric=metric, value=value) for metric, value in recorded.items()]

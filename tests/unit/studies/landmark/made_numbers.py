@@ -1,0 +1,187 @@
+"""Made-up numbers of a landmark study in the shapes that the workflow writes: 7 landmarks, 5 draws, 3 codebooks."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from lookalike.core.files import write_json
+from lookalike.studies.landmark.rankings import LandmarkRankings
+from lookalike.studies.landmark.study import LANDMARKS, LandmarkStudy
+from lookalike.studies.metrics import metrics_frame
+
+RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
+WORDS = {"sift-10k": 10_000, "sift-100k": 100_000, "sift-1m": 1_000_000}
+ONE = {"sift-10k": {"words": 10_000, "title": "10,000"}}
+LEARNED = ("qpao", "oasis-diagonal", "soml-tg", "soml-da")
+GAIN = {"tfidf": 0.0, "qpao": 0.14, "oasis-diagonal": 0.08, "soml-tg": 0.12, "soml-da": 0.13, "soml-tg-literal": -0.1}
+SPARSITY = {"qpao": 0.3, "oasis-diagonal": 0.0, "soml-tg": 0.4, "soml-da": 0.75, "soml-tg-literal": 0.02}
+SECONDS = {"tfidf": 0.0, "qpao": 60.0, "oasis-diagonal": 0.8, "soml-tg": 0.06, "soml-da": 0.05, "soml-tg-literal": 0.1}
+LAMBDAS = (0.0, 1e-6, 1e-5, 1e-3)
+DRAWS = 5
+SETTINGS = {
+    "dataset": "oxford5k",
+    "title": "Oxford5K",
+    "kind": "oxford5k",
+    "synthetic": False,
+    "not_run": "",
+    "titles": {"soml-tg-literal": "S-TG, sign as printed"},
+    "codebooks": {id: {"words": words, "title": f"{words:,}"} for id, words in WORDS.items()},
+    "landmarks": list(LANDMARKS),
+    "methods": ["tfidf", *LEARNED],
+    "variants": ["soml-tg-literal"],
+    "draws": DRAWS,
+    "positives": 7,
+    "negatives": 500,
+    "parts": ["sweep", "dimensions"],
+    "notes": {},
+    "regularization": {"soml-tg": 1e-5, "soml-da": 1e-6},
+    "seed": 0,
+}
+"""The paper's settings on Oxford5K."""
+
+
+def rows_of(name):
+    """Rows of printed numbers, or of claims, that are the study's."""
+    files = {
+        "printed": ("reference-values.csv", "paper", "soml-aaai-2014"),
+        "claims": ("claims.csv", "study", "landmark"),
+    }
+    file, column, value = files[name]
+    found = []
+    for path in (RESOURCES / file, RESOURCES / f"landmark-{file}"):
+        if path.is_file():
+            with path.open(newline="", encoding="utf-8") as stream:
+                found += [row for row in csv.DictReader(stream) if row.get(column) == value]
+    return found
+
+
+def study(tables, files=None, **changes):
+    """A study whose tables are given, by name, as frames."""
+    made = LandmarkStudy({**SETTINGS, **changes}, dict(files or {}), rows_of("printed"), rows_of("claims"))
+    for name, table in tables.items():
+        made.files[name] = name
+        made._tables[name] = table
+    return made
+
+
+def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):
+    """Numbers of every run, and of the sweep: learning helps by `gain`, a number or one a landmark."""
+    random = np.random.default_rng(0)
+    rows = []
+    for place, codebook in enumerate(codebooks):
+        for number, landmark in enumerate(landmarks):
+            for method, gained in (GAIN if gain is None else gain).items():
+                own = gained[number] if np.ndim(gained) else gained
+                for draw in range(draws):
+                    names = {"representation": codebook, "subset": landmark, "fold": draw, "method": method}
+                    value = 0.3 + own + 0.002 * draw + (0.001 * number if method != "tfidf" else 0.05 * place)
+                    rows += [
+                        {**names, "metric": "map", "value": value},
+                        {**names, "metric": "map_full", "value": value - 0.04},
+                    ]
+                    zero = (SPARSITY if sparsity is None else sparsity).get(method)
+                    if zero is not None:
+                        zero = 1 - (1 - zero) * 0.3**place if "soml" in method else zero
+                        zero += random.normal(0, 0.001) if zero else 0.0
+                        rows.append({**names, "metric": "sparsity", "value": zero})
+                    if method in ("soml-tg", "soml-da"):
+                        for step, x in enumerate(LAMBDAS):
+                            rows.append({**names, "metric": "sweep_map", "x": x, "value": value - 0.02 * step**2})
+                            rows.append({**names, "metric": "sweep_sparsity", "x": x, "value": 1 - 0.5 * 0.1**step})
+    return metrics_frame(rows)
+
+
+def fits(*, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):
+    """What the fits recorded: those of QPAO and OASIS take longer with more words."""
+    random = np.random.default_rng(1)
+    rows = []
+    for place, codebook in enumerate(codebooks):
+        for landmark in landmarks:
+            for method, seconds in SECONDS.items():
+                growth = 4.0**place if method in ("qpao", "oasis-diagonal") else 1.0
+                for draw in range(draws):
+                    names = {"representation": codebook, "subset": landmark, "method": method, "fold": draw}
+                    updates = 21_000.0 if method == "soml-tg-literal" else 420.0
+                    took = seconds * growth * random.uniform(0.9, 1.2)
+                    rows.append({**names, "cpu_seconds_fit": took, "n_updates": updates})
+    recorded = {"not_converged": "", "converged": None, "processor": "a processor", "n_steps": 21_000.0}
+    return pd.DataFrame(rows).assign(**recorded, nonzeros_per_image_train=2000.0)
+
+
+def dimensions():
+    """Three repeats, of which the clock counts three times the processor's; QPAO did not end at a million features."""
+    rows = []
+    for learner, seconds, power in (
+        ("qpao", 40, 0.7),
+        ("oasis-diagonal", 0.6, 0.35),
+        ("soml-tg", 0.13, 0),
+        ("soml-da", 0.1, 0),
+    ):
+        for d in WORDS.values():
+            for repeat in range(3):
+                time = seconds * (d / 10_000) ** power * (1, 1.02, 1.05)[repeat]
+                failed = learner == "qpao" and d == 1_000_000
+                steps = 100_000 if learner == "oasis-diagonal" else 0 if failed else 21_000
+                rows.append({
+                    "learner": learner, "n_features": d, "n_triplets": steps, "nonzeros": 2000.0, "repeat": repeat,
+                    "seconds": 3 * time, "cpu_seconds": np.nan if failed else time,
+                    "pair_cpu_seconds": 0.04 if learner.startswith("soml") else np.nan,
+                    "reason": "the fit took more than 600 s" if failed else "", "processor": "a processor",
+                })  # fmt: skip
+    return pd.DataFrame(rows).assign(data="simulated")
+
+
+def tables(**changes):
+    """All tables of the study."""
+    return {"metrics": metrics(), "fits": fits(), "dimensions": dimensions(), **changes}
+
+
+def pictures(folder, precision=(0.3, 0.9)):
+    """Files of three queries in small photographs of noise: learning helps one of them, and harms another.
+
+    `precision` is that of a query which finds its images late and early.
+    """
+    random = np.random.default_rng(3)
+    paths = [f"image_{image:02d}.png" for image in range(14)]
+    for path in paths:
+        Image.fromarray(random.integers(0, 255, (24, 32, 3), dtype=np.uint8)).save(folder / path)
+    given = {
+        "manifest": pd.DataFrame({"image_id": range(14), "path": paths, "width": 32, "height": 24}),
+        "queries": pd.DataFrame({"query": ["all_souls_1", "all_souls_2", "bodleian_1"], "image_id": [0, 1, 2],
+                                 "landmark": ["all_souls", "all_souls", "bodleian"]}),
+    }  # fmt: skip
+    given["queries"] = given["queries"].assign(x_min=8.0, y_min=6.0, x_max=16.0, y_max=18.0)
+    kinds = {3: "good", 4: "ok", 5: "junk", 6: "good"}
+    given["relevance"] = pd.DataFrame(
+        [(query, *kind) for query in given["queries"]["query"] for kind in kinds.items()],
+        columns=["query", "image_id", "relevance"],
+    )
+    write_json({"root": str(folder)}, folder / "images.json")
+    ranks = [rankings(folder, given["queries"], landmark, method)
+             for landmark in ("all_souls", "bodleian") for method in ("tfidf", "soml-da")]  # fmt: skip
+    return given, {"images": str(folder / "images.json"), "ranks": ranks}
+
+
+def rankings(folder, queries, landmark, method):
+    """Write the rankings of one run: the first query finds its images early after learning, the others before it."""
+    own = queries[queries["landmark"] == landmark]
+    early, late = [3, 4, 6, 5, 7, 8, 9, 10, 11, 12, 13], [7, 8, 5, 9, 10, 3, 11, 12, 4, 13, 6]
+    is_early = [(query == "all_souls_1") == (method == "soml-da") for query in own["query"]]
+    orders = np.array([[image, *(early if first else late)]
+                       for image, first in zip(own["image_id"], is_early, strict=True)])  # fmt: skip
+    truth = np.array([3, 4, 5, 6])
+    ranks = np.concatenate([[list(order).index(image) + 1 for image in truth] for order in orders])
+    made = LandmarkRankings(
+        queries=own["query"].to_numpy(dtype=np.str_), query_ids=own["image_id"].to_numpy(), n_gallery=14, top=orders,
+        top_scores=np.tile(np.linspace(1, 0, orders.shape[1]), (len(own), 1)), offsets=4 * np.arange(len(own) + 1),
+        image_ids=np.tile(truth, len(own)), relevance=np.tile([0, 1, 2, 0], len(own)), ranks=ranks, ranks_full=ranks,
+    )  # fmt: skip
+    path = folder / "sift-1m" / landmark / method / "0" / "ranks.npz"
+    path.parent.mkdir(parents=True)
+    made.save(path)
+    return str(path)

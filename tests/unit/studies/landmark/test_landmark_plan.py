@@ -1,0 +1,142 @@
+"""What the settings of a landmark study ask for: runs, files and exhibits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lookalike.core.files import write_table
+from lookalike.studies.landmark import plan
+from lookalike.studies.settings import checked
+
+ROOT = Path(__file__).resolve().parents[4]
+OXFORD, DEMO = "oxford5k", "demo_landmarks"
+
+
+@pytest.fixture(scope="module")
+def config():
+    return checked(yaml.safe_load((ROOT / "config.yaml").read_text()))
+
+
+def changed(config, dataset, **changes):
+    """The settings with changes to one study."""
+    return {**config, "landmark": {**config["landmark"], dataset: {**config["landmark"][dataset], **changes}}}
+
+
+def test_runs_are_every_codebook_landmark_method_and_draw_once(config):
+    found = plan.runs(config, OXFORD, "metrics.parquet")
+    assert len(found) == len(set(found)) == 3 * 7 * 8 * 5
+    assert "results/oxford5k/runs/sift-1m/bodleian/soml-da-every-step/4/metrics.parquet" in found
+    assert plan.number_files(config, OXFORD) == [*found, "results/oxford5k/landmark/sweep.parquet"]
+    without = {key: value for key, value in config["landmark"][OXFORD].items() if key != "sweep"}
+    assert plan.number_files({**config, "landmark": {OXFORD: without}}, OXFORD) == found
+
+
+def test_slow_methods_run_by_landmark_and_fast_ones_all_at_once(config):
+    assert plan.methods_with_jobs(config, OXFORD, "fold") == ["qpao"]
+    assert plan.methods_with_jobs(config, DEMO, "fold") == []
+    one, all_of = (plan.run_patterns(config, DEMO, jobs) for jobs in ("fold", "subset"))
+    assert len(one) == 2 * len(plan.RUN_FILES)
+    assert len(all_of) == 7 * len(one)
+    assert one[0] == "results/{dataset}/runs/{representation}/{subset}/{method}/0/model.npz"
+    assert plan.landmarks_of_job(config, DEMO, subset="king_hall", method="qpao") == ["king_hall"]
+    assert len(plan.landmarks_of_job(config, DEMO, method="qpao")) == 7
+
+
+def test_a_simulated_size_has_the_settings_of_the_codebook_of_that_size(config):
+    specs = plan.timed_specs(config, OXFORD)
+    assert list(specs) == [10_000, 100_000, 1_000_000]
+    assert [specs[words]["qpao"]["parameters"]["n_blocks"] for words in specs] == [50, 50, 500]
+    assert set(plan.sweep_specs(config, OXFORD)) == {"soml-tg", "soml-da"}
+
+
+def test_codebooks_share_their_keypoints(config):
+    shards = [plan.keypoint_shards(config, OXFORD, codebook) for codebook in config["landmark"][OXFORD]["codebooks"]]
+    assert shards[0] == shards[1] == shards[2]
+    assert len(shards[0]) == config["datasets"][OXFORD]["shards"]
+    assert (
+        plan.word_shards(config, DEMO, "sift-demo-1k")[0]
+        == "results/demo_landmarks/features/sift-demo-1k/words-000.npz"
+    )
+    assert not plan.wants_words(config, OXFORD)
+    published = changed(config, OXFORD, codebooks=plan.codebooks(config, published=True))
+    assert plan.wants_words(published, OXFORD)
+    assert "title" not in plan.training_settings(config, "sift-1m")
+
+
+def test_the_settings_of_exhibits_are_plain_and_complete(config):
+    settings = plan.exhibit_settings(config, DEMO, "not run: put them there")
+    assert json.loads(json.dumps(settings)) == settings
+    assert settings["not_run"] == "not run: put them there"
+    assert settings["synthetic"]
+    assert settings["parts"] == ["sweep", "dimensions"]
+    assert settings["regularization"]["soml-tg"] == 1e-5
+    assert len(settings["landmarks"]) == 7
+
+
+@pytest.mark.parametrize(("dataset", "n"), [(OXFORD, 9), (DEMO, 6)])
+def test_every_file_that_an_exhibit_needs_is_planned(config, dataset, n):
+    found, files = plan.exhibits(config, dataset), plan.exhibit_files(config, dataset)
+    assert sum(one.id.startswith("soml-aaai-2014/table") for one in found) == n
+    assert {one.id for one in found if not one.id.startswith("soml")} == {
+        f"landmark/{name}" for name in ("query_region", "literal", "claims", "time", "sparsity", "montage")
+    }
+    assert {name for one in found for name in (*one.needs, *one.optional)} <= set(files)
+    last = config["landmark"][dataset]["codebooks"][-1]
+    assert {path.split("/")[3] for path in files["ranks"]} == {last}
+    assert {path.split("/")[5] for path in files["ranks"]} == {"tfidf", "soml-da"}
+
+
+@pytest.mark.parametrize(
+    ("methods", "compared"),
+    [
+        (["tfidf", "soml-da", "soml-tg"], ("tfidf", "soml-da")),
+        (["qpao", "soml-tg", "tfidf"], ("tfidf", "soml-tg")),
+        (["soml-da"], None),
+        (["tfidf"], None),
+    ],
+)
+def test_the_montage_shows_da_or_else_the_last_learned_method(config, methods, compared):
+    assert plan.compared(methods) == compared
+    few = changed(config, DEMO, methods=methods)
+    assert ("ranks" in plan.exhibit_files(few, DEMO)) == (compared is not None)
+    assert ("landmark/montage" in [one.id for one in plan.exhibits(few, DEMO)]) == (compared is not None)
+
+
+def test_a_users_landmarks_are_those_of_the_ground_truth_or_of_the_results(config, tmp_path, monkeypatch):
+    import pandas as pd
+
+    monkeypatch.chdir(tmp_path)
+    own = {"kind": "landmarks", "path": "photographs", "ground_truth": "truth", "shards": 1}
+    mine = {
+        **config,
+        "datasets": {**config["datasets"], "mine": own},
+        "landmark": {"mine": {**config["landmark"][DEMO], "landmarks": "all", "learning": {"positives": 1}}},
+    }
+    assert plan.landmarks_of(mine, "mine") == []
+    write_table(pd.DataFrame({"landmark": ["hall", "abbey", "hall"]}), Path("results/mine/learning_images.parquet"))
+    assert plan.landmarks_of(mine, "mine") == ["abbey", "hall"]
+    Path("truth").mkdir()
+    for kind, names in (("query", "oxc1_a 0 0 9 9"), ("good", "b\nc\nd"), ("ok", ""), ("junk", "")):
+        Path(f"truth/tower_1_{kind}.txt").write_text(f"{names}\n")
+    assert plan.landmarks_of(mine, "mine") == ["tower"]
+    assert plan.ground_truth_folder(mine, "mine") == "truth"
+    assert plan.located_data(mine, "mine") == {key: own[key] for key in ("kind", "path", "ground_truth")}
+
+
+def test_a_change_in_a_users_folder_is_noticed_and_an_absent_one_keeps_its_results(config, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mine = {"datasets": {"mine": {"kind": "landmarks", "path": "photographs"}, "made": {"kind": "synthetic_landmarks"}}}
+    assert plan.own_listing(mine, "made", "path") == ""
+    Path("photographs").mkdir()
+    Path("photographs/a.jpg").touch()
+    first = plan.own_listing(mine, "mine", "path")
+    Path("photographs/b.jpg").touch()
+    assert first != plan.own_listing(mine, "mine", "path") != ""
+    Path("results/mine").mkdir(parents=True)
+    Path("results/mine/path_listing.txt").write_text(f"{first}\n")
+    Path("photographs").rename("elsewhere")
+    assert plan.own_listing(mine, "mine", "path") == first
