@@ -1,10 +1,37 @@
-"""The fine-grained study (Deep Ranking, CVPR 2014): from rated triplets of images to the paper's tables and figures.
+"""The fine-grained study (Deep Ranking, CVPR 2014): from rated triplets of images to its numbers.
 
 Needs: a folder of rated triplets in place, a folder of class folders, or nothing (synthetic). Makes: manifest.parquet,
 triplets.parquet, pool.parquet, relevance.npz, pairs.parquet, systems/ (what each row of the tables measures),
-outcomes.parquet, intervals.parquet, contrasts.parquet, network_curves.parquet and exhibits/; metrics.parquet and
-timing.parquet are gathered by the rules of category.smk.
+outcomes.parquet, contrasts.parquet, finegrained/metrics.parquet and finegrained/timing.parquet.
 """
+
+from functools import reduce
+from operator import getitem
+
+from lookalike.studies.finegrained import plan as finegrained
+from lookalike.studies.finegrained.systems import EMBEDDED, EMBEDDING_ON_TOP, GOLDEN, ON_VECTORS, SINGLE
+from lookalike.studies.finegrained.systems import FEATURES as HAND_CRAFTED
+
+SYSTEM = f"{RESULTS}/systems/{{system}}"
+
+# in conda environments torch is at hand
+deployed = {str(method).rpartition(".")[2].lower() for method in workflow.deployment_settings.deployment_method}
+config["conda"] = "conda" in deployed
+
+
+def of_study(function, *more):
+    """Input or parameter function of what the study's plan says of a data set."""
+    return lambda wildcards: function(config, wildcards.dataset, *more)
+
+
+def of_system(function):
+    """Input or parameter function of what the study's plan says of a system of a data set."""
+    return lambda wildcards: function(config, wildcards.dataset, wildcards.get("system"))
+
+
+def of_section(*names):
+    """Parameter function of a part of the study's settings."""
+    return lambda wildcards: reduce(getitem, names, FINEGRAINED[wildcards.dataset])
 
 
 rule draw_triplet_images:
@@ -18,7 +45,7 @@ rule draw_triplet_images:
         "../../envs/images.yaml"
     params:
         settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic_triplets"],
-        folder=lambda wildcards: drawn_folder(wildcards.dataset),
+        folder=of_study(finegrained.images_folder),
         n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
         seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
@@ -27,7 +54,7 @@ rule draw_triplet_images:
 
 rule read_triplets:
     input:
-        drawn=drawn_triplet_shards,
+        drawn=of_study(finegrained.drawn_shards),
     output:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",
@@ -44,8 +71,8 @@ rule read_triplets:
         "../../envs/images.yaml"
     threads: 8
     params:
-        settings=triplet_settings_of,
-        folder=lambda wildcards: triplets_folder(wildcards.dataset),
+        settings=of_study(finegrained.triplet_settings),
+        folder=of_study(finegrained.images_folder),
         listing=folder_listing,
         seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
@@ -68,8 +95,8 @@ rule describe_images:
         "../../envs/images.yaml"
     params:
         settings=lambda wildcards: FINEGRAINED[wildcards.dataset]["features"].get(wildcards.system, {}),
-        describer=describer_code,
-        folder=lambda wildcards: triplets_folder(wildcards.dataset),
+        describer=lambda wildcards: fingerprint(finegrained.describer_module(wildcards.system)),
+        folder=of_study(finegrained.images_folder),
         seed=SEED,
     script:
         "../scripts/describe_images.py"
@@ -79,10 +106,10 @@ rule learn_golden:
     input:
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
-        vectors=described_systems,
+        vectors=[f"{RESULTS}/systems/{feature}/vectors.npy" for feature in HAND_CRAFTED],
     output:
-        distances=f"{RESULTS}/systems/golden-features/distances.npy",
-        fit=f"{RESULTS}/systems/golden-features/fit.json",
+        distances=f"{RESULTS}/systems/{GOLDEN}/distances.npy",
+        fit=f"{RESULTS}/systems/{GOLDEN}/fit.json",
     log:
         f"{LOGS}/learn_golden.log",
     wildcard_constraints:
@@ -90,8 +117,8 @@ rule learn_golden:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=lambda wildcards: FINEGRAINED[wildcards.dataset]["golden"],
-        sampling=sampling_of,
+        settings=of_section("golden"),
+        sampling=of_system(finegrained.sampling),
         seed=SEED,
     script:
         "../scripts/learn_golden.py"
@@ -101,10 +128,10 @@ rule learn_l1hashkpca:
     input:
         manifest=f"{RESULTS}/manifest.parquet",
         pairs=f"{RESULTS}/pairs.parquet",
-        golden=f"{RESULTS}/systems/golden-features/fit.json",
-        vectors=described_systems,
+        golden=f"{RESULTS}/systems/{GOLDEN}/fit.json",
+        vectors=[f"{RESULTS}/systems/{feature}/vectors.npy" for feature in HAND_CRAFTED],
     output:
-        [f"{RESULTS}/systems/l1hashkpca/{file}" for file in ("vectors.npy", "distances.npy", "fit.json")],
+        [f"{RESULTS}/systems/{EMBEDDED}/{file}" for file in ("vectors.npy", "distances.npy", "fit.json")],
     log:
         f"{LOGS}/learn_l1hashkpca.log",
     wildcard_constraints:
@@ -112,7 +139,7 @@ rule learn_l1hashkpca:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=lambda wildcards: FINEGRAINED[wildcards.dataset]["l1hashkpca"],
+        settings=of_section("l1hashkpca"),
         seed=SEED,
     script:
         "../scripts/learn_l1hashkpca.py"
@@ -123,7 +150,7 @@ rule learn_oasis_on_vectors:
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
         vectors=lambda wildcards: f"{RESULTS}/systems/{ON_VECTORS[wildcards.system]}/vectors.npy",
-        network=network_below,
+        network=of_system(finegrained.network_below),
     output:
         [f"{SYSTEM}/{file}" for file in ("distances.npy", "fit.json")],
     log:
@@ -134,8 +161,8 @@ rule learn_oasis_on_vectors:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=lambda wildcards: FINEGRAINED[wildcards.dataset]["oasis"],
-        sampling=sampling_of,
+        settings=of_section("oasis"),
+        sampling=of_system(finegrained.sampling),
         seed=SEED,
     script:
         "../scripts/learn_oasis_on_vectors.py"
@@ -156,7 +183,7 @@ rule read_pixels:
         "../../envs/deep.yaml"
     threads: 8
     params:
-        folder=lambda wildcards: triplets_folder(wildcards.dataset),
+        folder=of_study(finegrained.images_folder),
         settings=lambda wildcards: {key: FINEGRAINED[wildcards.dataset]["network"][key] for key in ("size", "shift")},
     script:
         "../scripts/read_pixels.py"
@@ -168,7 +195,7 @@ rule pretrain_network:
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
     output:
-        [f"{RESULTS}/systems/convnet/{file}" for file in NETWORK_FILES],
+        [f"{RESULTS}/systems/convnet/{file}" for file in finegrained.NETWORK_FILES],
     log:
         f"{LOGS}/networks/convnet.log",
     wildcard_constraints:
@@ -176,11 +203,11 @@ rule pretrain_network:
     priority: 1
     conda:
         "../../envs/deep.yaml"
-    threads: lambda wildcards: FINEGRAINED[wildcards.dataset]["network"]["threads"]
+    threads: of_section("network", "threads")
     params:
-        settings=network_settings("pretraining"),
-        sampling=sampling_of,
-        checkpoint_seconds=lambda wildcards: FINEGRAINED[wildcards.dataset]["network"]["checkpoint_seconds"],
+        settings=of_study(finegrained.network_settings, ["pretraining"]),
+        sampling=of_system(finegrained.sampling),
+        checkpoint_seconds=of_section("network", "checkpoint_seconds"),
         seed=SEED,
     script:
         "../scripts/pretrain_network.py"
@@ -188,7 +215,7 @@ rule pretrain_network:
 
 # a network that was killed goes on from its checkpoint, which stands beside its files until they are there
 for studied_dataset in FINEGRAINED:
-    for job_size in jobs_of_networks(studied_dataset):
+    for job_size in finegrained.jobs_of_networks(config, studied_dataset):
 
         rule:
             name:
@@ -199,29 +226,20 @@ for studied_dataset in FINEGRAINED:
                 relevance=f"{RESULTS}/relevance.npz",
                 pairs=f"{RESULTS}/pairs.parquet",
             output:
-                (
-                    [f"{SYSTEM}/{file}" for file in NETWORK_FILES]
-                    if job_size == "network"
-                    else expand(
-                        f"{SYSTEM}/{{file}}",
-                        system=networks_of_job(studied_dataset, "study"),
-                        file=NETWORK_FILES,
-                        allow_missing=True,
-                    )
-                ),
+                finegrained.network_files(config, studied_dataset, job_size),
             log:
                 f"{LOGS}/networks/{{system}}.log" if job_size == "network" else f"{LOGS}/networks/sampling_study.log",
             wildcard_constraints:
                 dataset=studied_dataset,
-                system=one_of(networks_of_job(studied_dataset, job_size)),
+                system=one_of(finegrained.networks_of_job(config, studied_dataset, job_size)),
             priority: 1
             conda:
                 "../../envs/deep.yaml"
-            threads: lambda wildcards: FINEGRAINED[wildcards.dataset]["network"]["threads"]
+            threads: of_section("network", "threads")
             params:
-                settings=network_settings("ranking", "gap"),
-                samplings=samplings_of_job,
-                checkpoint_seconds=lambda wildcards: FINEGRAINED[wildcards.dataset]["network"]["checkpoint_seconds"],
+                settings=of_study(finegrained.network_settings, ["ranking", "gap"]),
+                samplings=of_system(finegrained.samplings_of_job),
+                checkpoint_seconds=of_section("network", "checkpoint_seconds"),
                 seed=SEED,
             script:
                 "../scripts/train_networks.py"
@@ -229,12 +247,12 @@ for studied_dataset in FINEGRAINED:
 
 rule train_linear_embedding:
     input:
-        parts=[f"{RESULTS}/systems/{part}/vectors.npy" for part in ("single-scale-ranking", "l1hashkpca")],
+        parts=[f"{RESULTS}/systems/{part}/vectors.npy" for part in (SINGLE, EMBEDDED)],
         relevance=f"{RESULTS}/relevance.npz",
         pairs=f"{RESULTS}/pairs.parquet",
     output:
         [
-            f"{RESULTS}/systems/{EMBEDDED}/{file}"
+            f"{RESULTS}/systems/{EMBEDDING_ON_TOP}/{file}"
             for file in ("vectors.npy", "distances.npy", "curve.parquet", "fit.json")
         ],
     log:
@@ -244,10 +262,10 @@ rule train_linear_embedding:
     priority: 1
     conda:
         "../../envs/deep.yaml"
-    threads: lambda wildcards: FINEGRAINED[wildcards.dataset]["network"]["threads"]
+    threads: of_section("network", "threads")
     params:
-        settings=network_settings("ranking", "gap", "linear_embedding"),
-        sampling=sampling_of,
+        settings=of_study(finegrained.network_settings, ["ranking", "gap", "linear_embedding"]),
+        sampling=of_system(finegrained.sampling),
         seed=SEED,
     script:
         "../scripts/train_linear_embedding.py"
@@ -258,12 +276,14 @@ rule score_triplets:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",
         pairs=f"{RESULTS}/pairs.parquet",
-        distances=of_systems("distances.npy"),
+        distances=of_study(finegrained.measured_files, "distances.npy"),
+        fits=of_study(finegrained.measured_files, "fit.json"),
+        curves=of_study(finegrained.curve_files),
     output:
         outcomes=f"{RESULTS}/outcomes.parquet",
-        intervals=f"{RESULTS}/intervals.parquet",
         contrasts=f"{RESULTS}/contrasts.parquet",
-        metrics=f"{RESULTS}/triplet_metrics.parquet",
+        metrics=f"{RESULTS}/finegrained/metrics.parquet",
+        fits=f"{RESULTS}/finegrained/timing.parquet",
     log:
         f"{LOGS}/score_triplets.log",
     wildcard_constraints:
@@ -271,108 +291,8 @@ rule score_triplets:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=lambda wildcards: FINEGRAINED[wildcards.dataset]["score"],
-        contrasts=asked_contrasts,
+        settings=of_section("score"),
+        contrasts=of_study(finegrained.contrasts),
         seed=SEED,
     script:
         "../scripts/score_triplets.py"
-
-
-rule gather_network_curves:
-    input:
-        curves=of_systems("curve.parquet", trained_networks),
-    output:
-        f"{RESULTS}/network_curves.parquet",
-    log:
-        f"{LOGS}/gather_network_curves.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-    conda:
-        "../../envs/learning.yaml"
-    script:
-        "../scripts/gather_network_curves.py"
-
-
-rule draw_triplet_exhibits:
-    input:
-        unpack(triplet_numbers),
-        reference=RESOURCES / "reference-values.csv",
-        claims=RESOURCES / "triplet-claims.csv",
-    output:
-        in_report(
-            "finegrained",
-            expand(
-                f"{EXHIBITS}/{{name}}{{file}}",
-                name=triplet_catalogue.TRIPLET_TABLES,
-                file=TABLE_FILES,
-                allow_missing=True,
-            ),
-        ),
-        in_report(
-            "finegrained",
-            expand(
-                f"{EXHIBITS}/{{name}}{{file}}",
-                name=triplet_catalogue.TRIPLET_FIGURES,
-                file=FIGURE_FILES,
-                allow_missing=True,
-            ),
-        ),
-    log:
-        f"{LOGS}/exhibits/numbers.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-    conda:
-        "../../envs/exhibits.yaml"
-    params:
-        context=triplet_context_of,
-        exhibits=[*triplet_catalogue.TRIPLET_TABLES, *triplet_catalogue.TRIPLET_FIGURES],
-    script:
-        "../scripts/draw_triplet_exhibits.py"
-
-
-rule draw_triplet_pictures:
-    input:
-        unpack(picture_inputs),
-    output:
-        in_report(
-            "finegrained",
-            expand(
-                f"{EXHIBITS}/{{name}}{{file}}",
-                name=triplet_catalogue.TRIPLET_PICTURES,
-                file=PICTURE_FILES,
-                allow_missing=True,
-            ),
-        ),
-    log:
-        f"{LOGS}/exhibits/pictures.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-    conda:
-        "../../envs/exhibits.yaml"
-    params:
-        context=triplet_context_of,
-        folder=lambda wildcards: triplets_folder(wildcards.dataset),
-        sampling=sampling_of,
-        seed=SEED,
-    script:
-        "../scripts/draw_triplet_pictures.py"
-
-
-rule list_triplet_exhibits:
-    input:
-        unpack(triplet_numbers),
-        exhibits=lambda wildcards: exhibit_files(wildcards.dataset),
-        metrics=if_run(f"{RESULTS}/metrics.parquet"),
-    output:
-        index=f"{EXHIBITS}/index.md",
-        headline=f"{EXHIBITS}/headline.txt",
-    log:
-        f"{LOGS}/exhibits/index.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-    conda:
-        "../../envs/exhibits.yaml"
-    params:
-        context=triplet_context_of,
-    script:
-        "../scripts/list_triplet_exhibits.py"

@@ -171,8 +171,6 @@ def own_runs(wildcards, file, timed=True):
 
 def study_runs(wildcards, file):
     """One file of every run of a data set's study; in the category study also those in further representations."""
-    if wildcards.dataset in FINEGRAINED:
-        return triplet_runs(wildcards.dataset, file)
     study = CATEGORY[wildcards.dataset]
     ablations = expand(
         f"{RUN}/{{fold}}/{file}",
@@ -334,8 +332,6 @@ def exhibit_files(dataset, paper=""):
     """
     drawn = rooms.drawn_exhibits(config, dataset, paper.rstrip("/"))
     files = [file for exhibits in drawn.values() for file in rooms.exhibit_paths(dataset, exhibits)]
-    if dataset in FINEGRAINED and "finegrained" not in drawn:
-        files += triplet_exhibit_files(dataset, paper)
     if dataset in CATEGORY and "category" not in drawn:
         files += category_exhibit_files(dataset, paper)
     return files

@@ -4,8 +4,10 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import read_table
-    from lookalike.studies.finegrained.description import describe_system
-    from lookalike.studies.finegrained.files import codebook_images, image_paths, write_system
+    from lookalike.datasets.rated_triplets import codebook_images
+    from lookalike.datasets.scan import image_paths
+    from lookalike.studies.finegrained.files import write_system
+    from lookalike.studies.finegrained.protocol import describe_system
 
     manifest = read_table(snakemake.input.manifest)
     rows, told = codebook_images(manifest)

@@ -6,7 +6,7 @@ with logged(snakemake):
     from lookalike.core.files import read_table
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.studies.finegrained.files import vectors_by_system, write_system
-    from lookalike.studies.finegrained.systems import GoldenSettings, golden_system
+    from lookalike.studies.finegrained.golden import GoldenSettings, golden_system
 
     sampling = snakemake.params.sampling
     result = golden_system(

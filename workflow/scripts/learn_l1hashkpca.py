@@ -4,8 +4,9 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import read_json, read_table
-    from lookalike.studies.finegrained.files import codebook_images, vectors_by_system, write_system
-    from lookalike.studies.finegrained.systems import (
+    from lookalike.datasets.rated_triplets import codebook_images
+    from lookalike.studies.finegrained.files import vectors_by_system, write_system
+    from lookalike.studies.finegrained.protocol import (
         L1HashSettings,
         l1hashkpca_system,
     )

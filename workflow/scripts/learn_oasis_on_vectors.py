@@ -8,7 +8,7 @@ with logged(snakemake):
     from lookalike.core.files import read_json, read_table
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.studies.finegrained.files import write_system
-    from lookalike.studies.finegrained.systems import OasisSettings, oasis_system
+    from lookalike.studies.finegrained.protocol import OasisSettings, oasis_system
 
     sampling = snakemake.params.sampling
     result = oasis_system(

@@ -1,4 +1,4 @@
-"""Score every system on the rated triplets, with intervals over query images."""
+"""Score every system on the rated triplets, with intervals over query images, and gather curves and times."""
 
 from lookalike.core.job_log import logged
 
@@ -6,18 +6,26 @@ with logged(snakemake):
     from pathlib import Path
 
     import numpy as np
+    import pandas as pd
 
-    from lookalike.core.files import read_table, write_table
-    from lookalike.ranking.triplet_metrics import contrasts, intervals, outcomes, tidy_metrics
+    from lookalike.core.files import read_json, read_table, write_table
+    from lookalike.ranking.triplet_metrics import contrasts, intervals, outcomes
+    from lookalike.studies.finegrained.numbers import metrics_of
 
-    triplets, pairs = read_table(snakemake.input.triplets), read_table(snakemake.input.pairs)
-    distances = {Path(file).parent.name: np.load(file) for file in snakemake.input.distances}
-    k, resamples, seed = snakemake.params.settings["k"], snakemake.params.settings["resamples"], snakemake.params.seed
-    ranked = outcomes(triplets, pairs, distances, k=k)
-    bootstrap = {"seed": seed, "k": k, "n_resamples": resamples, "manifest": read_table(snakemake.input.manifest)}
+    given, settings, target = snakemake.input, snakemake.params.settings, snakemake.output
+    triplets, pairs = read_table(given.triplets), read_table(given.pairs)
+    distances = {Path(file).parent.name: np.load(file) for file in given.distances}
+    ranked = outcomes(triplets, pairs, distances, k=settings["k"])
+    bootstrap = {
+        "seed": snakemake.params.seed,
+        "k": settings["k"],
+        "n_resamples": settings["resamples"],
+        "manifest": read_table(given.manifest),
+    }
     scores = intervals(ranked, triplets, pairs, **bootstrap)
-    asked = snakemake.params.contrasts
-    write_table(ranked, snakemake.output.outcomes)
-    write_table(scores, snakemake.output.intervals)
-    write_table(contrasts(ranked, triplets, **bootstrap, pairs_of_systems=asked), snakemake.output.contrasts)
-    write_table(tidy_metrics(scores, snakemake.wildcards.dataset), snakemake.output.metrics)
+    curves = {Path(file).parent.name: read_table(file) for file in given.curves}
+    asked = [tuple(pair) for pair in snakemake.params.contrasts]
+    write_table(ranked, target.outcomes)
+    write_table(contrasts(ranked, triplets, **bootstrap, pairs_of_systems=asked), target.contrasts)
+    write_table(metrics_of(scores, curves), target.metrics)
+    write_table(pd.json_normalize([read_json(file) for file in given.fits], sep="_"), target.fits)

@@ -201,8 +201,8 @@ def _measure_describers(
 def _codebook_files(rated: RatedTriplets, options: argparse.Namespace) -> tuple[list[Path], str]:
     """Files that codebooks are learned from, and what they are."""
     from lookalike.core.seeds import generator
+    from lookalike.datasets.rated_triplets import codebook_images
     from lookalike.datasets.scan import scan_photographs
-    from lookalike.studies.finegrained.files import codebook_images
 
     if options.codebook_images is not None:
         with _bar("reading codebook images") as progress:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
@@ -348,3 +349,33 @@ def _no_triplet(root: Path, rejections: Rejections) -> LookalikeError:
     return LookalikeError(
         f"{root} holds no usable triplet{f': {why}' if why else ''}: mend the CSV files or the paths in them"
     )
+
+
+def codebook_images(manifest: pd.DataFrame) -> tuple[npt.NDArray[np.int64], str]:
+    """Return the images that codebooks are learned from, and how captions call them.
+
+    These are the training images. Without any, they are the images of the rated triplets, of which nothing but the
+    pixels is seen.
+
+    Parameters
+    ----------
+    manifest : DataFrame
+        ``part`` and ``status``.
+
+    Returns
+    -------
+    image_ids : ndarray of int64
+    told : str
+
+    Raises
+    ------
+    LookalikeError
+        When no image can be used.
+    """
+    usable = manifest["status"].eq("ok").to_numpy()
+    training = usable & manifest["part"].eq("training").to_numpy()
+    if training.any():
+        return np.flatnonzero(training), "training images"
+    if not usable.any():
+        raise LookalikeError("no image of the manifest can be used: see its columns status and reason")
+    return np.flatnonzero(usable), "evaluation images, without their ratings"

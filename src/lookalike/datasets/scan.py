@@ -325,3 +325,23 @@ def _table(rows: list[_Row]) -> pd.DataFrame:
     for name, values in zip(_Row._fields, zip(*sorted(rows), strict=True), strict=True):
         columns[name] = values
     return pd.DataFrame(columns).astype(_COLUMN_TYPES)
+
+
+def image_paths(manifest: pd.DataFrame, folder: str | os.PathLike[str]) -> list[Path | None]:
+    """Return the file of every image, None where it cannot be used.
+
+    Parameters
+    ----------
+    manifest : DataFrame
+        ``image_id`` (= row number), ``path``, ``status``.
+    folder : path-like
+        What the paths start from.
+
+    Returns
+    -------
+    list of Path or None
+    """
+    return [
+        Path(folder, path) if status == "ok" else None
+        for path, status in zip(manifest["path"], manifest["status"], strict=True)
+    ]

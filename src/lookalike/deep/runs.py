@@ -25,6 +25,7 @@ from lookalike.core.files import replacing
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.datasets.relevance import RelevanceData
+from lookalike.datasets.scan import image_paths
 from lookalike.deep.embedding import embed, first_layer_filters
 from lookalike.deep.images import ArrayImages, batches, load_pixels
 from lookalike.deep.linear_embedding import LEARNING_RATES, join_parts, train_linear_embedding
@@ -33,7 +34,6 @@ from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, Ne
 from lookalike.deep.training import PretrainingSettings, RankingSettings, Trained, hold_out, pretrain, train_ranking
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler, warm_up
 from lookalike.ranking.distances import pair_distances
-from lookalike.studies.finegrained.files import image_paths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,7 @@ SIZES = {"paper": paper, "small": small}
 
 
 class EmbeddingResult(NamedTuple):
-    """What an embedding measured; see `lookalike.studies.finegrained.files.write_system`."""
+    """What an embedding measured; a job writes each part to the file of its name."""
 
     vectors: Floats
     distances: Floats

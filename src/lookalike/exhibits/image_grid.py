@@ -106,7 +106,7 @@ def draw_gallery(gallery: Gallery) -> Canvas:
 def _height(row: tuple[Tile, ...], width: float) -> float:
     """Height of a row in inches: that of its tallest image, and of the words beneath."""
     tallest = max((tile.image.shape[0] / tile.image.shape[1] for tile in row if tile.image is not None), default=0.3)
-    lines = max((len(_lines(tile.words)) for tile in row), default=0)
+    lines = max((len(_lines(tile.words)) for tile in row if tile.image is not None), default=0)
     return width * min(tallest, 1.5) + (BENEATH * lines / 2 if lines else 0.06)
 
 
@@ -119,10 +119,12 @@ def _draw_tile(axis: Axes, tile: Tile) -> None:
     axis.set(xticks=[], yticks=[], anchor="S")
     axis.grid(visible=False)
     axis.spines[:].set_visible(False)
-    if tile.words:
-        axis.set_xlabel("\n".join(_lines(tile.words)), fontsize=6.5, labelpad=3)
+    words = "\n".join(_lines(tile.words))
     if tile.image is None:
+        axis.text(0.5, 0.5, words, transform=axis.transAxes, fontsize=6.5, ha="center", va="center")
         return
+    if words:
+        axis.set_xlabel(words, fontsize=6.5, labelpad=3)
     grey: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255} if tile.image.ndim == 2 else {}
     axis.imshow(tile.image, **grey)
     if tile.mark is None:

@@ -180,7 +180,7 @@ class Tile:
     image: npt.NDArray[np.uint8] | None
     """RGB or grey pixels, shape (height, width[, 3]); None: an empty place with its words alone."""
     words: str = ""
-    """What stands beneath it."""
+    """What stands beneath it, or in an empty place."""
     mark: Mark | None = None
     corner: str = ""
     """A few letters in its lower corner, such as a rank."""

@@ -2,7 +2,7 @@
 
 The paper mixes twenty-seven "features", each with a setting and a distance of its own, some of them learned from
 annotated images, and learns the weights from rated triplets. Here a `Component` is vectors with a distance; where they
-come from is said in `lookalike.studies.finegrained.systems`. `select_l1` gives the features that `L1HashKPCA` hashes.
+come from is said in `lookalike.studies.finegrained.golden`. `select_l1` gives the features that `L1HashKPCA` hashes.
 """
 
 from __future__ import annotations

@@ -30,7 +30,6 @@ __all__ = [
     "metric_names",
     "outcomes",
     "pair_distances",
-    "tidy_metrics",
 ]
 
 RESAMPLES = 2_000
@@ -204,22 +203,6 @@ def contrasts(
                 p_value = _p_value(resampled) if statistics.n_queries > 1 else np.nan
                 rows.append((a, b, subset, metric, value_a - value_b, low, high, p_value, statistics.n_queries))
     return pd.DataFrame(rows, columns=list(CONTRAST_COLUMNS))
-
-
-def tidy_metrics(intervals: pd.DataFrame, dataset: str) -> pd.DataFrame:
-    """Return the values of `intervals` in the long table that all studies share.
-
-    Returns
-    -------
-    DataFrame
-        ``dataset``, ``representation`` ("images"), ``subset``, ``method`` (the system), ``fold`` (0), ``metric``,
-        ``value``.
-    """
-    tidy = intervals[["subset", "system", "metric", "value"]].rename(columns={"system": "method"})
-    tidy.insert(0, "dataset", dataset)
-    tidy.insert(1, "representation", "images")
-    tidy.insert(4, "fold", np.int32(0))
-    return tidy
 
 
 class _OutcomeTable(NamedTuple):

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING
 from lookalike.exhibits.bound_figure import COMPARATORS
 from lookalike.exhibits.learning_figures import AVERAGES, RANKER_COLUMNS, SINGLE
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, Look, looks_of
-from lookalike.exhibits.triplet_context import short_title
-from lookalike.exhibits.triplet_figures import CONTRAST_COLUMNS, SAMPLING_COLUMNS
-from lookalike.exhibits.triplet_figures import CURVE_COLUMNS as NETWORK_COLUMNS
-from lookalike.exhibits.triplet_figures import LOOK as SAMPLING_LOOKS
 from lookalike.report import _curve_layouts as layouts
 from lookalike.report._curve_data import Axes
+from lookalike.studies.finegrained.exhibits import SAMPLING_LOOKS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,7 +165,7 @@ _SAMPLING = Form(
     "metric", spread=("low", "high"), band=True, points=("uniform",),
     names={"weighted": "weighted sampling", "uniform": "uniform sampling", "printed": "DeepRanking, printed (Table 1)"},
     fixed={**SAMPLING_LOOKS, "printed": Look(BLACK, "o"), layouts.CHOSEN: Look(BLACK, "", ":")},
-    layout=layouts.sampling, csv=SAMPLING_COLUMNS,
+    layout=layouts.sampling, csv=("series", "percent", "metric"),
 )  # fmt: skip
 _SEEN: Mapping[str, Axes] = {
     f"{phase}, {quantity}": Axes(title=phase.capitalize(), x_label=x, y_label=y, x_told="{:,.0f} " + seen, y_told=told)
@@ -181,7 +178,8 @@ _SEEN: Mapping[str, Axes] = {
 }
 _NETWORKS = Form(
     "seen", "value", _SEEN, "panel", series="system", members="part", thin=("training",),
-    looks=layouts.network_looks, layout=layouts.networks, lettered=False, title=short_title, csv=NETWORK_COLUMNS,
+    looks=layouts.network_looks, layout=layouts.networks, lettered=False, title=layouts.short_title,
+    csv=("system", "phase", "seen", "quantity", "part", "value"),
 )  # fmt: skip
 _CONTRASTS = Form(
     "row", "difference",
@@ -195,7 +193,7 @@ _CONTRASTS = Form(
         "interval without 0": Look(LOOKS["oasis"].colour, "o"), "interval with 0": Look(GREY, "o"),
         "printed": Look(BLACK, "D"),
     },
-    layout=layouts.contrasts, csv=CONTRAST_COLUMNS,
+    layout=layouts.contrasts, csv=("system_a", "system_b", "difference", "printed", "excludes_0"),
 )  # fmt: skip
 
 JMLR, DRAFT, NIPS, DEEP = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009", "deep-ranking-cvpr-2014"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Look, looks_of
-from lookalike.exhibits.triplet_context import DEEP, ordered_systems, short_title
+from lookalike.studies.finegrained.systems import DEEP, ordered_systems, system_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +67,11 @@ def _with_score(frame: pd.DataFrame, label: str) -> pd.DataFrame:
     if names:
         table.attrs["y_labels"] = {"score": label.format(names[0].removeprefix("score@"))}
     return table
+
+
+def short_title(system: str) -> str:
+    """Return the name of a system where there is little room."""
+    return system_title(system, short=True)
 
 
 def networks(frame: pd.DataFrame) -> pd.DataFrame:

@@ -14,16 +14,6 @@ import numpy.typing as npt
 
 from lookalike.core.files import read_table
 from lookalike.exhibits.image_grid import class_name
-from lookalike.exhibits.triplet_context import (
-    CONVNET,
-    DEEP,
-    FEATURES,
-    GOLDEN,
-    REAL,
-    SINGLE,
-    system_title,
-)
-from lookalike.exhibits.triplet_ranking_examples import rankings_of
 from lookalike.report._gallery_files import Pictures, StudyFolder
 from lookalike.report._gallery_model import (
     Candidate,
@@ -39,13 +29,12 @@ from lookalike.report._gallery_model import (
     told_choice,
     told_score,
 )
+from lookalike.studies.finegrained.pictures import AFTER, BEFORE, rankings_of
+from lookalike.studies.finegrained.systems import REAL, system_title
 
 if TYPE_CHECKING:
     import pandas as pd
 
-BEFORE = (CONVNET, *FEATURES)
-AFTER = (DEEP, SINGLE, "oasis", GOLDEN, "l1hashkpca")
-"""Systems before and after learning: the first of each that was measured is shown."""
 SAME, OTHER = Kind("same", "✓", "same category"), Kind("other", "✗", "other category")
 UNKNOWN = Kind("unknown", "?", "category not known")
 MEASURE = "the share of right triplets"

@@ -58,7 +58,7 @@ ORDER: Mapping[str, tuple[str, ...]] = {
     "representation": ("block_grid", "palette", "visterms", "ablations"),
     "landmark": ("query_region", "literal", "sparsity", "time", "montage", "claims"),
     "web": ("calibration", "learning", "topics", "speed", "approximate", "recall"),
-    "finegrained": ("kinds", "features", "curves", "contrasts", "claims"),
+    "finegrained": ("kinds", "features", "curves", "contrasts", "claims", "gallery"),
 }
 """Exhibits of a paper in the order in which its captions come (numbers of the running text last), and of a group of
 ours in the order in which they tell its story. Panels of one figure go by letter. One that is not here comes after
@@ -130,14 +130,10 @@ def _catalogued_titles() -> dict[str, str]:
     """Title of every exhibit by ``paper/name``, from all catalogues and the registry."""
     from lookalike.exhibits import (
         catalogue,
-        triplet_catalogue,
     )
     from lookalike.studies.rooms import PORTED, room_exhibits
 
-    exhibits: tuple[_Titled, ...] = (
-        *catalogue.EXHIBITS.values(),
-        *triplet_catalogue.triplet_exhibits().values(),
-    )
+    exhibits: tuple[_Titled, ...] = (*catalogue.EXHIBITS.values(),)
     titles = {f"{exhibit.paper}/{exhibit.name}": exhibit.title for exhibit in exhibits}
     titles |= {id: one.label or one.title for room in PORTED for id, one in room_exhibits(room).items()}
-    return titles | triplet_catalogue.PICTURE_TITLES | dict(PICTURE_TITLES)
+    return titles | dict(PICTURE_TITLES)

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.claims import COLUMNS as CLAIM_COLUMNS
-from lookalike.exhibits.triplet_context import GROUP as TRIPLETS
-from lookalike.exhibits.triplet_context import PAPER as DEEP_RANKING
 from lookalike.report.exhibit import NOT_RUN, STATES, Exhibit, read_csv, read_exhibit, read_text, state_of
 from lookalike.report.papers import GROUPS, PAPERS, Paper, Planned, place_of, planned_exhibits
 
@@ -33,7 +31,7 @@ ENVIRONMENT = "LOOKALIKE_RESULTS"
 STUDIES = {"category": "", "landmark": "landmark_", "web": "web_", "finegrained": "triplet_"}
 """Study to how the names of the modules begin that draw its exhibits, in the order in which data sets are listed."""
 
-PAPER_OF_GROUP = {"landmark": "soml-aaai-2014", TRIPLETS: DEEP_RANKING}
+PAPER_OF_GROUP = {"landmark": "soml-aaai-2014", "finegrained": "deep-ranking-cvpr-2014"}
 """Group of our own whose claims are those of one paper, to it."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
 from lookalike.exhibits.study import Study
 
-PORTED: tuple[str, ...] = ("landmark", "web", "human")
+PORTED: tuple[str, ...] = ("landmark", "web", "finegrained", "human")
 """Rooms whose exhibits are functions of the registry."""
 
 Config = Mapping[str, Any]

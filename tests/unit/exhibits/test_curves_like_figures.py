@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import io
-import math
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
-from triplet_numbers import full as full_triplets
-from triplet_numbers import made_contrasts, made_curves, made_intervals
 
-from lookalike.exhibits import triplet_figures
 from lookalike.exhibits.catalogue import EXHIBITS
 from lookalike.exhibits.style import title_of
 from lookalike.report._curve_forms import FORMS
@@ -99,32 +95,3 @@ def test_printed_numbers_are_hollow(exhibit, numbers, context, reference):
     printed = {title_of(name.removesuffix(", printed")) for name in series if name.endswith(", printed")}
     assert {trace.label.removesuffix(", printed") for trace in traces if trace.hollow} == printed
     assert all(trace.kind in ("points", "level") for trace in traces if trace.hollow)
-
-
-def test_curves_of_the_finegrained_study_are_those_of_the_figures(reference):
-    context = full_triplets()
-    drawn = {
-        ("deep-ranking-cvpr-2014", "fig6"): triplet_figures.sampling_curves(made_intervals(), context, reference),
-        ("finegrained", "curves"): triplet_figures.training_curves(made_curves(), context),
-    }
-    for (paper, name), plot in drawn.items():
-        found = panels(plot, paper, name)
-        assert len(found) == len(plot.figure.axes)
-        for panel, axis in zip(found, plot.figure.axes, strict=True):
-            like(panel, axis, labels=False)
-
-
-def test_rows_of_contrasts_are_those_of_the_forest_plot(reference):
-    plot = triplet_figures.contrast_forest(made_contrasts(), made_intervals(), full_triplets(), reference)
-    found = panels(plot, "finegrained", "contrasts")
-    names = [text.get_text() for text in plot.figure.axes[0].get_yticklabels()]
-    for panel, axis in zip(found, plot.figure.axes, strict=True):
-        assert panel.axes.y_label == axis.get_xlabel() or "Score" in panel.axes.y_label
-        assert list(panel.axes.x_ticks.values()) == names
-    first = plot.frame.iloc[0]
-    told = [trace for trace in found[0].traces if not trace.hollow and (trace.y == first["difference"]).any()]
-    assert len(told) == 1
-    place = int(np.flatnonzero(told[0].y == first["difference"])[0])
-    assert (told[0].low[place], told[0].high[place]) == (first["low"], first["high"])
-    assert told[0].label == ("interval without 0" if first["excludes_0"] else "interval with 0")
-    assert not math.isnan(told[0].x[place])

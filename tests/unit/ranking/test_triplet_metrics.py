@@ -20,7 +20,6 @@ from lookalike.ranking.triplet_metrics import (
     intervals,
     outcomes,
     pair_distances,
-    tidy_metrics,
 )
 from lookalike.ranking.triplet_outcomes import OUTCOME_COLUMNS, PAIR_COLUMNS
 
@@ -293,15 +292,6 @@ def test_a_system_without_all_outcomes_is_refused() -> None:
     triplets, pairs, table = rated()
     with pytest.raises(LookalikeError, match="bad has outcomes of other triplets"):
         intervals(table.iloc[:-1], triplets, pairs, seed=1)
-
-
-def test_the_tidy_table() -> None:
-    triplets, pairs, table = rated()
-    tidy = tidy_metrics(intervals(table, triplets, pairs, seed=1, n_resamples=10), "demo_triplets")
-    assert list(tidy.columns) == ["dataset", "representation", "subset", "method", "fold", "metric", "value"]
-    assert set(tidy["representation"]) == {"images"}
-    assert set(tidy["fold"]) == {0}
-    assert len(tidy) == 18
 
 
 def test_the_papers_size_takes_seconds() -> None:

@@ -10,16 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_array, write_json, write_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Floats = npt.NDArray[np.float32]
 Report = Callable[[str], None]
@@ -43,80 +39,12 @@ class SystemResult(NamedTuple):
     fit: dict[str, Any]
 
 
-class Measured(Protocol):
-    """What a system returns; see `write_system`."""
-
-    @property
-    def vectors(self) -> Floats | None:
-        """float32, shape (n_images, n_dimensions), row = image id; None where there are only distances."""
-
-    @property
-    def distances(self) -> Floats:
-        """float32, shape (n_pairs,), in the order of the pairs."""
-
-    @property
-    def fit(self) -> Mapping[str, Any]:
-        """What ``fit.json`` records."""
-
-
-def image_paths(manifest: pd.DataFrame, folder: str | os.PathLike[str]) -> list[Path | None]:
-    """Return the file of every image, None where it cannot be used.
-
-    Parameters
-    ----------
-    manifest : DataFrame
-        ``image_id`` (= row number), ``path``, ``status``.
-    folder : path-like
-        What the paths start from.
-
-    Returns
-    -------
-    list of Path or None
-    """
-    return [
-        Path(folder, path) if status == "ok" else None
-        for path, status in zip(manifest["path"], manifest["status"], strict=True)
-    ]
-
-
-def codebook_images(manifest: pd.DataFrame) -> tuple[npt.NDArray[np.int64], str]:
-    """Return the images that codebooks are learned from, and how captions call them.
-
-    These are the training images. Without any, they are the images of the rated triplets, of which nothing but the
-    pixels is seen.
-
-    Parameters
-    ----------
-    manifest : DataFrame
-        ``part`` and ``status``.
-
-    Returns
-    -------
-    image_ids : ndarray of int64
-    told : str
-
-    Raises
-    ------
-    LookalikeError
-        When no image can be used.
-    """
-    usable = manifest["status"].eq("ok").to_numpy()
-    training = usable & manifest["part"].eq("training").to_numpy()
-    if training.any():
-        return np.flatnonzero(training), "training images"
-    if not usable.any():
-        raise LookalikeError("no image of the manifest can be used: see its columns status and reason")
-    return np.flatnonzero(usable), "evaluation images, without their ratings"
-
-
 def vectors_by_system(files: Iterable[str | os.PathLike[str]]) -> dict[str, Floats]:
     """Return the vectors of ``systems/{system}/vectors.npy`` by system."""
     return {Path(file).parent.name: np.load(file) for file in files}
 
 
-def write_system(
-    result: Measured, outputs: Iterable[str | os.PathLike[str]], **writers: Callable[[Path], None]
-) -> None:
+def write_system(result: Any, outputs: Iterable[str | os.PathLike[str]], **writers: Callable[[Path], None]) -> None:
     """Write what a system measured to the files that a rule names.
 
     Parameters

@@ -1,15 +1,50 @@
-"""What the settings of a fine-grained study must hold to before anything runs."""
+"""What the settings of a fine-grained study ask for: systems, networks, files and exhibits; the rules call these."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import TRIPLET_KINDS
+from lookalike.exhibits.registry import Exhibit, planned
+from lookalike.studies.finegrained import exhibits as room
+from lookalike.studies.finegrained.pictures import COMPARED
+from lookalike.studies.finegrained.systems import (
+    CONVNET,
+    DEEP,
+    EMBEDDED,
+    EMBEDDING_ON_TOP,
+    FEATURES,
+    GOLDEN,
+    OASIS,
+    OASIS_ON_TOP,
+    ON_VECTORS,
+    PAPER,
+    REAL,
+    SINGLE,
+    SYNTHETIC,
+    UNIFORM_SYSTEM,
+    contrast_pairs,
+)
+
+Config = Mapping[str, Any]
+
+PRINTED = {PAPER: ("table1", "table2")}
+"""Exhibits of the paper whose printed numbers ours stand beside."""
+NETWORK_FILES = ("model.npz", "filters.npz", "vectors.npy", "distances.npy", "curve.parquet", "fit.json")
+"""What a network leaves."""
+NOT_THE_NETWORK = {"pretraining", "ranking", "gap", "linear_embedding", "checkpoint_seconds", "threads"}
+"""Settings of networks that decide how one is trained, and not all of them every one."""
+NO_TORCH = "not run: install torch with `pip install lookalike[deep]`, or `make demo` in the project's folder"
 
 
-def check(settings: Mapping[str, Any], dataset: str) -> None:
+def check(settings: Config, dataset: str) -> None:
     """Refuse settings of a fine-grained study that name what does not exist."""
     study, place = settings["finegrained"][dataset], f"finegrained.{dataset}"
     kind = settings["datasets"][dataset]["kind"]
@@ -42,3 +77,232 @@ def check_describer(place: str, system: str, parameters: Mapping[str, Any]) -> N
             f"config: {place}: a setting is of the wrong type in {parameters}: look it up in the docstring of the "
             "describer"
         ) from error
+
+
+# what can be run ----------------------------------------------------------------------------------------------------
+
+
+def was_measured(dataset: str, system: str) -> bool:
+    """Whether a system was measured before: results stay when what they were made from is away."""
+    return Path(f"results/{dataset}/systems/{system}/distances.npy").exists()
+
+
+def no_training(config: Config, dataset: str) -> str:
+    """Why nothing can be learned from relevance on a data set, as a sentence; "" if it can."""
+    data = config["datasets"][dataset]
+    if data["kind"] != REAL or _has_training_images(data["path"]) or was_measured(dataset, OASIS):
+        return ""
+    return f"not run: put images to learn from into {data['path']}/training, in folders by category"
+
+
+def no_torch(config: Config, dataset: str) -> str:
+    """Why networks cannot be trained, as a sentence; "" if they can. In conda environments torch is at hand."""
+    at_hand = config.get("conda") or find_spec("torch") is not None or was_measured(dataset, DEEP)
+    return "" if at_hand else NO_TORCH
+
+
+def is_graded(config: Config, dataset: str) -> bool:
+    """Whether relevance within a category has grades; without, all negatives are of other categories."""
+    data = config["datasets"][dataset]
+    return data["kind"] != REAL or was_measured(dataset, UNIFORM_SYSTEM) or _has_grades(data["path"])
+
+
+@cache
+def _has_training_images(folder: str) -> bool:
+    from lookalike.datasets.rated_triplets import has_training_images
+
+    return has_training_images(Path(folder))
+
+
+@cache
+def _has_grades(folder: str) -> bool:
+    from lookalike.datasets.rated_triplets import has_grades
+
+    return has_grades(Path(folder))
+
+
+# systems ------------------------------------------------------------------------------------------------------------
+
+
+def sampled_networks(config: Config, dataset: str) -> dict[str, tuple[float, bool]]:
+    """Networks of the sampling study that no table shows, by their id: share of out-of-class negatives, weighted."""
+    study = config["finegrained"][dataset]
+    if not study.get("sampling_study") or not is_graded(config, dataset):
+        return {}
+    shares = [share for share in study["sampling_study"]["out_of_class"] if share != study["sampler"]["out_of_class"]]
+    weighted = {f"multiscale-weighted-{round(100 * share):03d}": (share, True) for share in shares}
+    return weighted | {UNIFORM_SYSTEM: (0.0, False)}
+
+
+def ranking_networks(config: Config, dataset: str) -> list[str]:
+    """Networks that are trained by the ranking loss."""
+    return [SINGLE, DEEP, *sampled_networks(config, dataset)]
+
+
+def networks_of_job(config: Config, dataset: str, jobs: str) -> list[str]:
+    """Networks trained by the ranking loss that have a job each (``network``), or share the one of the ``study``."""
+    shared = (config["finegrained"][dataset].get("sampling_study") or {}).get("jobs") == "study"
+    sampled = list(sampled_networks(config, dataset)) if shared else []
+    return sampled if jobs == "study" else [one for one in ranking_networks(config, dataset) if one not in sampled]
+
+
+def jobs_of_networks(config: Config, dataset: str) -> list[str]:
+    """Sizes of jobs that there are networks for."""
+    return [jobs for jobs in ("network", "study") if networks_of_job(config, dataset, jobs)]
+
+
+def network_files(config: Config, dataset: str, jobs: str) -> list[str]:
+    """Outputs of a job that trains one network, or all of the sampling study."""
+    systems = ["{system}"] if jobs == "network" else networks_of_job(config, dataset, "study")
+    return [f"results/{{dataset}}/systems/{system}/{file}" for system, file in product(systems, NETWORK_FILES)]
+
+
+def systems_of(config: Config, dataset: str) -> list[str]:
+    """Every system that is run on a data set, in the order of the tables."""
+    if no_training(config, dataset):
+        return list(FEATURES)
+    learned = [*FEATURES, EMBEDDED, OASIS, GOLDEN]
+    if no_torch(config, dataset):
+        return learned
+    return [*learned, CONVNET, *ranking_networks(config, dataset), OASIS_ON_TOP, EMBEDDING_ON_TOP]
+
+
+def trained_networks(config: Config, dataset: str) -> list[str]:
+    """Systems that are networks and are run."""
+    networks = [CONVNET, *ranking_networks(config, dataset), EMBEDDING_ON_TOP]
+    return [system for system in systems_of(config, dataset) if system in networks]
+
+
+def contrasts(config: Config, dataset: str) -> list[list[str]]:
+    """Pairs of systems that the paper's claims are about."""
+    return [list(pair) for pair in contrast_pairs(systems_of(config, dataset), chosen_percent(config, dataset))]
+
+
+def system_files(dataset: str, file: str, systems: Iterable[str]) -> list[str]:
+    """One file of some systems."""
+    return [f"results/{dataset}/systems/{system}/{file}" for system in systems]
+
+
+def measured_files(config: Config, dataset: str, file: str) -> list[str]:
+    """One file of every system that is run."""
+    return system_files(dataset, file, systems_of(config, dataset))
+
+
+def curve_files(config: Config, dataset: str) -> list[str]:
+    """Training curves of the networks that are run."""
+    return system_files(dataset, "curve.parquet", trained_networks(config, dataset))
+
+
+def network_below(config: Config, dataset: str, system: str) -> list[str]:
+    """What the network recorded whose vectors OASIS learns on; nothing where they are not a network's."""
+    below = ON_VECTORS[system]
+    return system_files(dataset, "fit.json", [below] if below in ranking_networks(config, dataset) else [])
+
+
+def describer_module(system: str) -> str:
+    """The module that describes images for a hand-crafted baseline, inside the package."""
+    from lookalike.features.describers import DESCRIBERS
+
+    described_by = DESCRIBERS[system].partition(":")[0]
+    return str(Path(*described_by.split(".")[1:]).with_suffix(".py"))
+
+
+# settings of jobs ---------------------------------------------------------------------------------------------------
+
+
+def triplet_settings(config: Config, dataset: str) -> dict[str, Any]:
+    """What decides a data set's images and triplets."""
+    data = config["datasets"][dataset]
+    return {"kind": data["kind"], **data.get(data["kind"], {})}
+
+
+def images_folder(config: Config, dataset: str) -> str:
+    """Folder that the paths of a data set's manifest start from; other settings draw into another one."""
+    from lookalike.datasets.synthetic_triplets import SyntheticTriplets
+
+    data = config["datasets"][dataset]
+    if data["kind"] != SYNTHETIC:
+        return str(data["path"])
+    seed = integer_seed(config["seed"], "datasets", dataset)
+    drawing = SyntheticTriplets.from_settings(data[SYNTHETIC], seed).fingerprint()
+    return f"results/{dataset}/images/{drawing}"
+
+
+def drawn_shards(config: Config, dataset: str) -> list[str]:
+    """Marks that all images of a data set are drawn; nothing where they are not made by code."""
+    data = config["datasets"][dataset]
+    shards = range(data["shards"]) if data["kind"] == SYNTHETIC else ()
+    return [f"results/{dataset}/drawn/{shard:03d}.json" for shard in shards]
+
+
+def sampling(config: Config, dataset: str, system: str | None = None) -> dict[str, Any]:
+    """Settings of the sampler for a network, or for what else learns from triplets."""
+    sampler = config["finegrained"][dataset]["sampler"]
+    share, weighted = sampled_networks(config, dataset).get(system or "", (sampler["out_of_class"], True))
+    return {**sampler, "out_of_class": share if is_graded(config, dataset) else 1.0, "weighted": weighted}
+
+
+def samplings_of_job(config: Config, dataset: str, system: str | None = None) -> dict[str, dict[str, Any]]:
+    """Settings of the sampler for every network of a job, by system."""
+    systems = [system] if system else networks_of_job(config, dataset, "study")
+    return {one: sampling(config, dataset, one) for one in systems}
+
+
+def chosen_percent(config: Config, dataset: str) -> int:
+    """Share of out-of-class negatives that networks of the tables are trained with."""
+    return round(100 * float(sampling(config, dataset)["out_of_class"]))
+
+
+def network_settings(config: Config, dataset: str, trainings: Sequence[str]) -> dict[str, Any]:
+    """What decides a network; how often it is saved, and how others are trained, does not."""
+    study = config["finegrained"][dataset]
+    kept = {key: value for key, value in study["network"].items() if key not in NOT_THE_NETWORK - set(trainings)}
+    return kept | {"validation": study["validation"] | {"sampling": sampling(config, dataset)}}
+
+
+# exhibits -----------------------------------------------------------------------------------------------------------
+
+
+def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:
+    """Plain settings of the study (`lookalike.studies.finegrained.study.FinegrainedStudy`)."""
+    data, study = config["datasets"][dataset], config["finegrained"][dataset]
+    return {
+        "dataset": dataset,
+        "title": data.get("title", dataset),
+        "kind": data["kind"],
+        "synthetic": data["kind"] == SYNTHETIC,
+        "not_run": not_run,
+        "titles": {},
+        "systems": systems_of(config, dataset),
+        "deep_not_run": no_torch(config, dataset),
+        "learned_not_run": no_training(config, dataset),
+        "k": study["score"]["k"],
+        "chosen_percent": chosen_percent(config, dataset),
+        "folder": images_folder(config, dataset),
+        "sampling": sampling(config, dataset),
+        "seed": config["seed"],
+    }
+
+
+def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
+    """Name of a table or file, as exhibits need it, to its path or paths."""
+    results, systems = f"results/{dataset}", systems_of(config, dataset)
+    files: dict[str, str | list[str]] = {
+        "metrics": f"{results}/finegrained/metrics.parquet",
+        "fits": f"{results}/finegrained/timing.parquet",
+        "relevance": f"{results}/relevance.npz",
+        "distances": system_files(dataset, "distances.npy", ranked_systems(systems)),
+    }
+    for name in ("contrasts", "pool", "manifest", "triplets", "pairs", "outcomes"):
+        files[name] = f"{results}/{name}.parquet"
+    return files | ({"filters": f"{results}/systems/{DEEP}/filters.npz"} if DEEP in systems else {})
+
+
+def ranked_systems(systems: Iterable[str]) -> list[str]:
+    """Those of some systems whose rankings pictures show."""
+    return [system for system in systems if system in (*COMPARED, *room.pictures.BEFORE, *room.pictures.AFTER)]
+
+
+def exhibits(config: Config, dataset: str) -> list[Exhibit]:
+    """Exhibits that a data set's study has."""
+    return planned("finegrained", exhibit_settings(config, dataset, ""))

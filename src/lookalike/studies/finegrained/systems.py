@@ -1,359 +1,151 @@
-"""Systems of the fine-grained study that need no network: what a job of the workflow calls to measure one of them.
+"""The systems of the fine-grained study: their names, their order and what they need (Deep Ranking, Tables 1 and 2).
 
-A system measures the pairs of ``pairs.parquet``. The six hand-crafted features describe the images; the golden feature,
-L1HashKPCA and OASIS learn on top of those vectors, from the relevance of training images (`RelevanceData`) alone. Rated
-evaluation triplets are never seen here, so no setting can be chosen by them (Deep Ranking, sections 6.1 and 6.4).
+A system is whatever ranks images by distance: a hand-crafted feature, a learner or a network.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterable, Mapping
 
-import numpy as np
-import numpy.typing as npt
+PAPER = "deep-ranking-cvpr-2014"
+REAL, SYNTHETIC, BY_CLASS = "triplets", "synthetic_triplets", "class_triplets"
+"""Kinds of data: rated by people, made by code, and photographs in class folders whose triplets a machine rated."""
+PRECISION, SCORE, PER_TRIPLET = "similarity_precision", "score@30", "score@30_per_triplet"
+"""Metrics (section 6.3): percent, triplets, and percent of the triplets. Exhibits keep the 30 for any k."""
+ALL, IN_CLASS, OUT_OF_CLASS = "all", "in-class", "out-of-class"
+"""Subsets of the triplets, by their negative; people's ratings are of one kind."""
+PAPER_K = 30
+"""First images that the paper's score counts (section 6.3)."""
+PAPER_PERCENT = 20
+"""Percent of out-of-class negatives that the paper's DeepRanking is trained with."""
 
-from lookalike.core.errors import LookalikeError
-from lookalike.core.machine import processor_name
-from lookalike.core.seeds import generator, integer_seed
-from lookalike.studies.finegrained.files import Report, SystemResult, plain, say
-from lookalike.studies.finegrained.golden import GoldenResult as GoldenResult
-from lookalike.studies.finegrained.golden import GoldenSettings as GoldenSettings
-from lookalike.studies.finegrained.golden import golden_system as golden_system
-from lookalike.studies.finegrained.training import (
-    Features,
-    Floats,
-    draw_triplets,
-    local_rows,
-    stratified_folds,
-    usable_rows,
-    with_vectors,
-)
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from lookalike.datasets.relevance import RelevanceData
-    from lookalike.learners.oasis import OASIS
-
-
-@dataclass(frozen=True)
-class L1HashSettings:
-    """Settings of the L1HashKPCA row; see `lookalike.features.l1_hash.L1HashKPCA`."""
-
-    n_components: int = 1000
-    n_hashes: int = 1024
-    n_landmarks: int = 4000
-
-
-@dataclass(frozen=True)
-class OasisSettings:
-    """Settings of the OASIS rows.
-
-    Parameters
-    ----------
-    aggressiveness, steps : tuple of float, tuple of int
-        Values to choose from on held-out training images. No step at all, W = I, takes part too.
-    out_of_class, margin, positive_threshold : float
-        Of the sampler of triplets: the share of negatives of other categories, T_r, and T_p (None for none).
-    validation_share : float
-        Of the images of every category, held out for the choice.
-    n_validation_triplets : int
-        Triplets of held-out images that a choice is measured by.
-    """
-
-    aggressiveness: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0)
-    steps: tuple[int, ...] = (1_000, 3_000, 10_000, 30_000)
-    out_of_class: float = 0.2
-    margin: float = 0.05
-    positive_threshold: float | None = None
-    validation_share: float = 0.2
-    n_validation_triplets: int = 5_000
+FEATURES = ("wavelet", "color", "sift-like", "fisher", "hog", "spmk-texton-1024-max")
+"""Hand-crafted features of Table 1."""
+EMBEDDED, OASIS, GOLDEN, DEEP = "l1hashkpca", "oasis", "golden-features", "deep-ranking"
+CONVNET, SINGLE = "convnet", "single-scale-ranking"
+OASIS_ON_TOP, EMBEDDING_ON_TOP = "oasis-on-single-scale-ranking", "single-scale-and-visual-feature"
+UNIFORM_SYSTEM = "multiscale-uniform-000"
+TABLE1 = (*FEATURES, EMBEDDED, OASIS, GOLDEN, DEEP)
+TABLE2 = (CONVNET, SINGLE, OASIS_ON_TOP, EMBEDDING_ON_TOP, DEEP)
+"""Systems of the paper's tables, in its order."""
+IN_ORDER = (*TABLE1[:-1], *TABLE2)
+ON_VECTORS = {OASIS: EMBEDDED, OASIS_ON_TOP: SINGLE}
+"""OASIS on the vectors of another system."""
+TITLES = {
+    "wavelet": "Wavelet",
+    "color": "Color",
+    "sift-like": "SIFT-like",
+    "fisher": "Fisher",
+    "hog": "HOG",
+    "spmk-texton-1024-max": "SPMKtexton1024max",
+    EMBEDDED: "L1HashKPCA",
+    OASIS: "OASIS",
+    GOLDEN: "Golden Features",
+    DEEP: "DeepRanking",
+    CONVNET: "ConvNet",
+    SINGLE: "Single-scale Ranking",
+    OASIS_ON_TOP: "OASIS on Single-scale Ranking",
+    EMBEDDING_ON_TOP: "Single-Scale & Visual Feature",
+}
+"""Names of systems as the paper's tables print them."""
+WEIGHTED, UNIFORM = "weighted", "uniform"
+"""How the sampler draws images (section 6.6)."""
+_SAMPLED = re.compile(r"multiscale-(weighted|uniform)-(\d{3})")
 
 
-# L1HashKPCA --------------------------------------------------------------------------------------------------------
-
-
-def l1hashkpca_system(
-    features: Features,
-    l1_weights: Mapping[str, float],
-    fit_rows: npt.ArrayLike,
-    pairs: pd.DataFrame,
-    settings: L1HashSettings | None = None,
-    *,
-    seed: int,
-    codebook_from: str = "",
-    report: Report | None = None,
-) -> SystemResult:
-    """Embed the L1 visual features by weighted minhash and kernel PCA; measure the pairs by Euclidean distance.
-
-    Images that the directions were made from get the vectors that they would have if they had not been among them
-    (`L1HashKPCA.held_out_vectors_`): OASIS learns from these vectors and is judged by those of other images.
+def sampled_share(system: str, chosen_percent: int = PAPER_PERCENT) -> tuple[str, int] | None:
+    """How a multiscale network's triplets were drawn; None for any other system.
 
     Parameters
     ----------
-    features : mapping of str to ndarray of shape (N, d), float32
-        Vectors of the hand-crafted features; those that `l1_weights` names are used.
-    l1_weights : mapping of str to float
-        Of the L1 visual features, as `lookalike.studies.finegrained.golden.golden_system` finds them.
-    fit_rows : array-like of int
-        Image ids that the directions are made from.
-    pairs : DataFrame
-        Columns `query`, `candidate`.
-    settings : L1HashSettings, optional
-    seed : int
-    codebook_from : str
-        What `fit_rows` are, in words.
-    report : callable, optional
-
-    Returns
-    -------
-    SystemResult
-
-    Raises
-    ------
-    LookalikeError
-        When no feature has a weight, or fewer than two images are there to learn from.
-    """
-    from lookalike.features.l1_hash import L1HashKPCA, l1_visual_features, warm_up
-    from lookalike.ranking.distances import pair_distances
-
-    settings = L1HashSettings() if settings is None else settings
-    chosen = {name: float(weight) for name, weight in l1_weights.items() if weight > 0}
-    if not chosen:
-        raise LookalikeError("no L1 visual feature has a weight: make the golden feature first")
-    usable = usable_rows({name: features[name] for name in chosen})
-    learned_from = np.intersect1d(np.asarray(fit_rows, dtype=np.int64), np.flatnonzero(usable))
-    if len(learned_from) < 2:
-        raise LookalikeError("L1HashKPCA needs two images at least to learn its directions: give more training images")
-    warm_up()
-    start = time.perf_counter()
-    model = L1HashKPCA(**asdict(settings), random_state=integer_seed(seed, "finegrained", "l1hashkpca"))
-    joined = l1_visual_features({name: features[name] for name in chosen}, chosen)
-    model.fit(joined[learned_from])
-    fit_seconds = time.perf_counter() - start
-    say(report, f"l1hashkpca: {model.n_components_} directions of {len(model.landmarks_)} images, {fit_seconds:.1f} s")
-    start = time.perf_counter()
-    vectors = np.full((len(joined), model.n_components_), np.nan, dtype=np.float32)
-    vectors[usable] = model.transform(joined[usable])
-    vectors[learned_from[model.landmarks_]] = model.held_out_vectors_
-    seconds = time.perf_counter() - start
-    fit = {
-        "system": "l1hashkpca",
-        "seconds": fit_seconds + seconds,
-        "fit_seconds": fit_seconds,
-        "images_per_second": int(usable.sum()) / max(seconds, 1e-9),
-        "dimensions": model.n_components_,
-        "distance": "l2",
-        "settings": plain(asdict(settings)),
-        "l1_weights": chosen,
-        "hashed_dimensions": joined.shape[1],
-        "codebook_from": codebook_from,
-        "n_fit_images": len(model.landmarks_),
-        "n_images": int(usable.sum()),
-        "n_pairs": len(pairs),
-        "processor": processor_name(),
-    }
-    return SystemResult(vectors, pair_distances(vectors, pairs, "l2"), fit)
-
-
-# OASIS -------------------------------------------------------------------------------------------------------------
-
-
-def oasis_system(
-    vectors: Floats,
-    relevance: RelevanceData,
-    pairs: pd.DataFrame,
-    settings: OasisSettings | None = None,
-    *,
-    seed: int,
-    system: str = "oasis",
-    held_out_images: npt.ArrayLike | None = None,
-    report: Report | None = None,
-) -> SystemResult:
-    """Learn OASIS on vectors from training relevance; the distance of a pair is less its similarity.
-
-    Vectors are centred at the mean of the training images and brought to unit length: W = I, where OASIS starts, then
-    ranks by cosine, and a step is as long for every image. Aggressiveness and steps are chosen by the share of triplets
-    in the right order among held-out training images; OASIS is then trained anew on all training images.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (N, d), float32
-        A row per image id, NaN where there is none: those of L1HashKPCA, or of the single-scale network.
-    relevance : RelevanceData
-    pairs : DataFrame
-        Columns `query`, `candidate`; the similarity is that of the query to the candidate.
-    settings : OasisSettings, optional
-    seed : int
     system : str
-        ``"oasis"`` or ``"oasis-on-single-scale-ranking"``: names the random streams.
-    held_out_images : array-like of int, optional
-        Image ids that settings are chosen by: those that whatever made the vectors did not learn from either. By
-        default a share of the training images.
-    report : callable, optional
+        Such as ``multiscale-weighted-060``; ``deep-ranking`` itself is weighted.
+    chosen_percent : int
+        Percent of out-of-class negatives of ``deep-ranking``.
 
     Returns
     -------
-    SystemResult
-        Without vectors.
-
-    Raises
-    ------
-    LookalikeError
-        When the relevance data allow no triplets.
+    tuple of (sampling, percent), or None
+        ``weighted`` or ``uniform``, and the percent of out-of-class negatives.
     """
-    from lookalike.learners.oasis import OASIS, warm_up
-    from lookalike.learners.relevance_triplets import warm_up as warm_up_triplets
-
-    settings = OasisSettings() if settings is None else settings
-    relevance = with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
-    warm_up()
-    warm_up_triplets()
-    start = time.perf_counter()
-    rows = centred_units(vectors, relevance.image_id)
-    aggressiveness, n_steps, choice = _choose_oasis(rows, relevance, settings, seed, system, held_out_images, report)
-    triplets, out_of_class = draw_triplets(
-        relevance,
-        n_steps,
-        (settings.out_of_class, settings.margin, settings.positive_threshold),
-        integer_seed(seed, "finegrained", system, "training"),
-    )
-    ids = relevance.image_id
-    model = OASIS(aggressiveness=aggressiveness).fit_triplets(rows[ids], local_rows(triplets, ids))
-    fit_seconds = time.perf_counter() - start
-    start = time.perf_counter()
-    distances = -pair_similarities(rows, model, pairs["query"].to_numpy(), pairs["candidate"].to_numpy())
-    say(report, f"{system}: C = {aggressiveness:g}, {n_steps} steps, {model.n_updates_} updates, {fit_seconds:.1f} s")
-    fit = {
-        "system": system,
-        "seconds": fit_seconds,
-        "distance_seconds": time.perf_counter() - start,
-        "dimensions": vectors.shape[1],
-        "distance": "-similarity",
-        "codebook_from": "training relevance",
-        "settings": plain(asdict(settings)),
-        "aggressiveness": aggressiveness,
-        "n_steps": n_steps,
-        "n_updates": int(model.n_updates_),
-        "out_of_class": out_of_class,
-        "validation": choice,
-        "n_fit_images": len(ids),
-        "n_images": int(np.isfinite(rows).all(axis=1).sum()),
-        "n_pairs": len(pairs),
-        "processor": processor_name(),
-    }
-    return SystemResult(None, distances, fit)
+    if system == DEEP:
+        return WEIGHTED, chosen_percent
+    found = _SAMPLED.fullmatch(system)
+    return (found[1], int(found[2])) if found else None
 
 
-def _choose_oasis(
-    rows: Floats,
-    relevance: RelevanceData,
-    settings: OasisSettings,
-    seed: int,
-    system: str,
-    held_out_images: npt.ArrayLike | None,
-    report: Report | None,
-) -> tuple[float, int, list[dict[str, Any]]]:
-    """Return the best aggressiveness and number of steps on held-out training images, and what all of them gave.
-
-    Among equals the fewest steps and then the least aggressiveness win.
-    """
-    from lookalike.learners.oasis import OASIS
-
-    if held_out_images is None:
-        random = generator(seed, "finegrained", system, "held-out")
-        held_out = stratified_folds(relevance.category, 1 / settings.validation_share, random) == 0
-    else:
-        held_out = np.isin(relevance.image_id, held_out_images)
-    kept, seen = (relevance.subset(np.flatnonzero(mask)) for mask in (~held_out, held_out))
-    steps = sorted(set(settings.steps))
-    streams = [integer_seed(seed, "finegrained", system, name) for name in ("choice", "validation")]
-    sampling = (settings.out_of_class, settings.margin, settings.positive_threshold)
-    triplets = local_rows(draw_triplets(kept, steps[-1], sampling, streams[0])[0], kept.image_id)
-    judged = draw_triplets(seen, settings.n_validation_triplets, sampling, streams[1])[0]
-    X = rows[kept.image_id]
-    found = [{"aggressiveness": 0.0, "n_steps": 0, "precision": similarity_precision(rows, None, judged)}]
-    for aggressiveness in sorted(settings.aggressiveness):
-        model, taken = OASIS(aggressiveness=aggressiveness), 0
-        for n_steps in steps:
-            model.partial_fit_triplets(X, triplets[taken:n_steps])
-            taken = n_steps
-            precision = similarity_precision(rows, model, judged)
-            found.append({"aggressiveness": aggressiveness, "n_steps": n_steps, "precision": precision})
-            say(
-                report,
-                f"{system}: C = {aggressiveness:g}, {n_steps} steps: {100 * precision:.2f}% held out",
-            )
-    best = min(found, key=lambda one: (-one["precision"], one["n_steps"], one["aggressiveness"]))
-    aggressiveness = best["aggressiveness"] or min(settings.aggressiveness)
-    return float(aggressiveness), int(best["n_steps"]), found
+def is_network(system: str) -> bool:
+    """Whether a system needs torch."""
+    return system in TABLE2 or sampled_share(system) is not None
 
 
-def similarity_precision(rows: Floats, model: OASIS | None, triplets: npt.NDArray[np.int32]) -> float:
-    """Share of triplets of image ids whose positive is more similar to the query than the negative; ties count half.
+def is_learned(system: str) -> bool:
+    """Whether a system learns from training relevance, or from what such a system has learned."""
+    return is_network(system) or system in (EMBEDDED, OASIS, GOLDEN)
+
+
+def system_title(system: str, titles: Mapping[str, str] | None = None, *, short: bool = False) -> str:
+    """Return the printed name of a system, or one in its manner for networks that only Figure 6 shows."""
+    share = sampled_share(system)
+    given = (titles or {}).get(system) or TITLES.get(system)
+    if given or share is None:
+        return given or system
+    return f"{share[0]} {share[1]}%" if short else f"Multiscale, {share[0]}, {share[1]}% out-of-class"
+
+
+def ordered_systems(systems: Iterable[str]) -> tuple[str, ...]:
+    """Return systems in the order of the paper's tables, then those of Figure 6 by sampling and share, then others."""
+
+    def place(system: str) -> tuple[int, bool, str]:
+        share = sampled_share(system)
+        known = IN_ORDER.index(system) if system in IN_ORDER else len(IN_ORDER) + (share is None)
+        return known, share is not None and share[0] == UNIFORM, system
+
+    return tuple(sorted(set(systems), key=place))
+
+
+def contrast_pairs(systems: Iterable[str], chosen_percent: int = PAPER_PERCENT) -> tuple[tuple[str, str], ...]:
+    """Pairs of systems whose difference the claims are about, of those that are there.
 
     Parameters
     ----------
-    rows : ndarray of shape (N, d), float32
-    model : OASIS or None
-        None stands for W = I.
-    triplets : ndarray of shape (m, 3), int32
-        Image ids.
-    """
-    nearer = pair_similarities(rows, model, triplets[:, 0], triplets[:, 1])
-    farther = pair_similarities(rows, model, triplets[:, 0], triplets[:, 2])
-    return float(np.mean((nearer > farther) + 0.5 * (nearer == farther)))
-
-
-def pair_similarities(
-    rows: Floats, model: OASIS | None, queries: npt.NDArray[Any], candidates: npt.NDArray[Any]
-) -> Floats:
-    """Similarities q'Wc of pairs of image ids.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (N, d), float32
-    model : OASIS or None
-        None stands for W = I.
-    queries, candidates : ndarray of shape (n,), int
+    systems : iterable of str
+        What was measured.
+    chosen_percent : int
+        As in `sampled_share`.
 
     Returns
     -------
-    ndarray of shape (n,), float32
-
-    Raises
-    ------
-    LookalikeError
-        When an image of a pair has no vector.
+    tuple of (system_a, system_b)
+        Each stands for a minus b, in the order of the paper's sections 6.4 to 6.7.
     """
-    distinct, at = np.unique(queries, return_inverse=True)
-    projected = rows[distinct] if model is None else rows[distinct] @ model.W_
-    block = max(1, 64_000_000 // max(1, rows[:1].nbytes))
-    similarities = np.empty(len(queries), dtype=np.float32)
-    for start in range(0, len(queries), block):
-        stop = start + block
-        similarities[start:stop] = np.einsum("ij,ij->i", projected[at[start:stop]], rows[candidates[start:stop]])
-    if not np.isfinite(similarities).all():
-        raise LookalikeError("a pair names an image without a vector: make pairs.parquet anew from usable images")
-    return similarities
+    there = set(systems)
+    pairs = [
+        *((EMBEDDED, feature) for feature in FEATURES),
+        (OASIS, EMBEDDED),
+        (DEEP, GOLDEN),
+        *((DEEP, other) for other in (OASIS, EMBEDDED, *FEATURES)),
+        (SINGLE, CONVNET),
+        (DEEP, SINGLE),
+        *((top, SINGLE) for top in (OASIS_ON_TOP, EMBEDDING_ON_TOP)),
+        *((DEEP, top) for top in (OASIS_ON_TOP, EMBEDDING_ON_TOP)),
+        (CONVNET, OASIS),
+        (DEEP, CONVNET),
+    ]
+    shares = weighted_systems(there, chosen_percent)
+    if shares:
+        first, *others = shares.values()
+        pairs += [(other, first) for other in others]
+        pairs += [(shares[0], UNIFORM_SYSTEM)] if 0 in shares else []
+    return tuple(dict.fromkeys(pair for pair in pairs if set(pair) <= there))
 
 
-def centred_units(vectors: Floats, mean_of: npt.ArrayLike) -> Floats:
-    """Subtract the mean of some rows from all, and bring every row to unit length; rows of NaN stay.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (N, d), float32
-    mean_of : array-like of int
-        Rows that the mean is taken of.
-
-    Returns
-    -------
-    ndarray of shape (N, d), float32
-    """
-    rows = vectors - vectors[np.asarray(mean_of, dtype=np.int64)].mean(axis=0, dtype=np.float64).astype(np.float32)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths == 0, 1, lengths), dtype=np.float32)
+def weighted_systems(systems: Iterable[str], chosen_percent: int = PAPER_PERCENT) -> dict[int, str]:
+    """Percent of out-of-class negatives to the system with weighted sampling, rising; ``deep-ranking`` goes first."""
+    found: dict[int, str] = {}
+    for system in sorted(systems, key=lambda system: system != DEEP):
+        share = sampled_share(system, chosen_percent)
+        if share is not None and share[0] == WEIGHTED:
+            found.setdefault(share[1], system)
+    return dict(sorted(found.items()))

@@ -11,9 +11,9 @@ from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.datasets.relevance import RelevanceData
-from lookalike.studies.finegrained import systems
-from lookalike.studies.finegrained.description import describe_system
+from lookalike.studies.finegrained import protocol
 from lookalike.studies.finegrained.files import SystemResult
+from lookalike.studies.finegrained.golden import GoldenResult, GoldenSettings, golden_system
 from lookalike.studies.finegrained.training import draw_triplets, local_rows, stratified_folds
 
 N_CATEGORIES, PER = 5, 28
@@ -21,8 +21,8 @@ N = N_CATEGORIES * PER
 LABELS = np.repeat(np.arange(N_CATEGORIES), PER)
 TRAINING = np.flatnonzero(np.arange(N) % 4 != 0)
 HELD_OUT = np.flatnonzero(np.arange(N) % 4 == 0)
-GOLDEN = systems.GoldenSettings(C=(0.1, 10.0), n_triplets=600, folds=2, annotation_components=8)
-OASIS = systems.OasisSettings(aggressiveness=(0.1,), steps=(200, 1000), n_validation_triplets=300)
+GOLDEN = GoldenSettings(C=(0.1, 10.0), n_triplets=600, folds=2, annotation_components=8)
+OASIS = protocol.OasisSettings(aggressiveness=(0.1,), steps=(200, 1000), n_validation_triplets=300)
 
 
 def relevance_of(ids: np.ndarray, truth: np.ndarray) -> RelevanceData:
@@ -59,14 +59,14 @@ def precision(distances: np.ndarray) -> float:
 
 
 @pytest.fixture(scope="module")
-def golden(world: dict) -> systems.GoldenResult:
-    return systems.golden_system(world["features"], world["relevance"], world["pairs"], GOLDEN, seed=3)
+def golden(world: dict) -> GoldenResult:
+    return golden_system(world["features"], world["relevance"], world["pairs"], GOLDEN, seed=3)
 
 
 @pytest.fixture(scope="module")
-def hashed(world: dict, golden: systems.GoldenResult) -> SystemResult:
-    settings = systems.L1HashSettings(n_components=20, n_hashes=256)
-    return systems.l1hashkpca_system(
+def hashed(world: dict, golden: GoldenResult) -> SystemResult:
+    settings = protocol.L1HashSettings(n_components=20, n_hashes=256)
+    return protocol.l1hashkpca_system(
         world["features"],
         golden.l1_weights,
         TRAINING,
@@ -77,7 +77,7 @@ def hashed(world: dict, golden: systems.GoldenResult) -> SystemResult:
     )
 
 
-def test_the_golden_feature_weighs_what_is_good(world: dict, golden: systems.GoldenResult) -> None:
+def test_the_golden_feature_weighs_what_is_good(world: dict, golden: GoldenResult) -> None:
     weights = {(one["feature"], one["distance"]): one["weight"] for one in golden.fit["components"]}
     assert len(weights) == 2 * 4 + 3
     assert sum(value for (name, _), value in weights.items() if name == "good") > 3 * sum(
@@ -95,16 +95,16 @@ def test_the_golden_feature_weighs_what_is_good(world: dict, golden: systems.Gol
 
 def test_six_features_make_twenty_seven_components(world: dict) -> None:
     features = {f"f{i}": world["features"]["useless"] for i in range(6)}
-    settings = systems.GoldenSettings(C=(1.0,), n_triplets=60, folds=2, annotation_components=4)
-    result = systems.golden_system(features, world["relevance"], world["pairs"], settings, seed=0)
+    settings = GoldenSettings(C=(1.0,), n_triplets=60, folds=2, annotation_components=4)
+    result = golden_system(features, world["relevance"], world["pairs"], settings, seed=0)
     assert len(result.fit["components"]) == 27
 
 
-def test_evaluation_images_teach_the_golden_feature_nothing(world: dict, golden: systems.GoldenResult) -> None:
+def test_evaluation_images_teach_the_golden_feature_nothing(world: dict, golden: GoldenResult) -> None:
     changed = {name: vectors.copy() for name, vectors in world["features"].items()}
     for vectors in changed.values():
         vectors[HELD_OUT] += 1.0
-    other = systems.golden_system(changed, world["relevance"], world["pairs"], GOLDEN, seed=3)
+    other = golden_system(changed, world["relevance"], world["pairs"], GOLDEN, seed=3)
     assert other.fit["components"] == golden.fit["components"]
     assert not np.array_equal(other.distances, golden.distances)
 
@@ -113,14 +113,14 @@ def test_an_embedding_that_learns_labels_by_heart_gets_no_weight_for_it(world: d
     """Of useless features the embedding separates its own training images well, and others not at all."""
     random = np.random.default_rng(1)
     features = {"useless": random.normal(size=(N, 60)).astype(np.float32), "good": world["features"]["good"]}
-    settings = systems.GoldenSettings(C=(10.0,), n_triplets=1500, folds=3, out_of_class=0.9, annotation_components=60)
-    result = systems.golden_system(features, world["relevance"], world["pairs"], settings, seed=0)
+    settings = GoldenSettings(C=(10.0,), n_triplets=1500, folds=3, out_of_class=0.9, annotation_components=60)
+    result = golden_system(features, world["relevance"], world["pairs"], settings, seed=0)
     learned = sum(one["weight"] for one in result.fit["components"] if one["feature"].startswith("annotation"))
     assert learned < 0.8 * sum(one["weight"] for one in result.fit["components"])
 
 
-def test_the_same_seed_gives_the_same_golden_feature(world: dict, golden: systems.GoldenResult) -> None:
-    again = systems.golden_system(world["features"], world["relevance"], world["pairs"], GOLDEN, seed=3)
+def test_the_same_seed_gives_the_same_golden_feature(world: dict, golden: GoldenResult) -> None:
+    again = golden_system(world["features"], world["relevance"], world["pairs"], GOLDEN, seed=3)
     np.testing.assert_array_equal(again.distances, golden.distances)
 
 
@@ -142,9 +142,9 @@ def test_oasis_learns_on_training_images_and_is_better_than_its_start(world: dic
     random = np.random.default_rng(0)
     vectors = np.hstack([world["truth"], 0.9 * random.normal(size=(N, 6))]).astype(np.float32)
     lines: list[str] = []
-    result = systems.oasis_system(vectors, world["relevance"], world["pairs"], OASIS, seed=1, report=lines.append)
-    units = systems.centred_units(vectors, TRAINING)
-    start = -systems.pair_similarities(units, None, *world["pairs"][["query", "candidate"]].to_numpy().T)
+    result = protocol.oasis_system(vectors, world["relevance"], world["pairs"], OASIS, seed=1, report=lines.append)
+    units = protocol.centred_units(vectors, TRAINING)
+    start = -protocol.pair_similarities(units, None, *world["pairs"][["query", "candidate"]].to_numpy().T)
     assert precision(result.distances) > precision(start) + 0.05
     assert [one["n_steps"] for one in result.fit["validation"]] == [0, 200, 1000]
     chosen = max(result.fit["validation"], key=lambda one: one["precision"])
@@ -153,10 +153,10 @@ def test_oasis_learns_on_training_images_and_is_better_than_its_start(world: dic
     json.dumps(result.fit, allow_nan=False)
     changed = vectors.copy()
     changed[HELD_OUT] = 7.0
-    other = systems.oasis_system(changed, world["relevance"], world["pairs"], OASIS, seed=1)
+    other = protocol.oasis_system(changed, world["relevance"], world["pairs"], OASIS, seed=1)
     assert other.fit["validation"] == result.fit["validation"]
     assert hashed.vectors is not None
-    assert systems.oasis_system(hashed.vectors, world["relevance"], world["pairs"], OASIS, seed=1).vectors is None
+    assert protocol.oasis_system(hashed.vectors, world["relevance"], world["pairs"], OASIS, seed=1).vectors is None
 
 
 def test_a_similarity_is_of_the_query_to_the_candidate() -> None:
@@ -165,10 +165,10 @@ def test_a_similarity_is_of_the_query_to_the_candidate() -> None:
     model = Learner()
     model.W_ = np.array([[1.0, 2.0], [0.0, 1.0]], np.float32)
     rows = np.eye(2, dtype=np.float32)
-    found = systems.pair_similarities(rows, model, np.array([0, 1]), np.array([1, 0]))
+    found = protocol.pair_similarities(rows, model, np.array([0, 1]), np.array([1, 0]))
     np.testing.assert_array_equal(found, [2.0, 0.0])
     with pytest.raises(LookalikeError, match="without a vector"):
-        systems.pair_similarities(np.full((2, 2), np.nan, np.float32), model, np.array([0]), np.array([1]))
+        protocol.pair_similarities(np.full((2, 2), np.nan, np.float32), model, np.array([0]), np.array([1]))
 
 
 def test_relevance_without_grades_gives_out_of_class_triplets_only() -> None:
@@ -181,15 +181,15 @@ def test_relevance_without_grades_gives_out_of_class_triplets_only() -> None:
 
 def test_nothing_to_learn_from_is_said(world: dict) -> None:
     for call in (
-        lambda: systems.golden_system(world["features"], RelevanceData.empty(), world["pairs"], GOLDEN, seed=0),
-        lambda: systems.oasis_system(world["features"]["useless"], RelevanceData.empty(), world["pairs"], seed=0),
-        lambda: systems.l1hashkpca_system(world["features"], {}, TRAINING, world["pairs"], seed=0),
-        lambda: systems.l1hashkpca_system(world["features"], {"good": 1.0}, [0], world["pairs"], seed=0),
+        lambda: golden_system(world["features"], RelevanceData.empty(), world["pairs"], GOLDEN, seed=0),
+        lambda: protocol.oasis_system(world["features"]["useless"], RelevanceData.empty(), world["pairs"], seed=0),
+        lambda: protocol.l1hashkpca_system(world["features"], {}, TRAINING, world["pairs"], seed=0),
+        lambda: protocol.l1hashkpca_system(world["features"], {"good": 1.0}, [0], world["pairs"], seed=0),
     ):
         with pytest.raises(LookalikeError):
             call()
     with pytest.raises(LookalikeError, match="folds"):
-        systems.GoldenSettings(folds=1)
+        GoldenSettings(folds=1)
 
 
 def test_folds_deal_categories_evenly() -> None:
@@ -215,7 +215,7 @@ def test_a_hand_crafted_feature_is_described_and_measured(tmp_path) -> None:
     pairs = pd.DataFrame({"query": [0, 1, 0], "candidate": [1, 3, 0]})
     settings = {"n_words": 5, "sizes": (16,)}
     lines: list[str] = []
-    result = describe_system(
+    result = protocol.describe_system(
         "sift-like", settings, paths, [3, 4, 5, 2], pairs, seed=0, codebook_from="some", report=lines.append
     )
     assert result.vectors is not None
@@ -229,4 +229,4 @@ def test_a_hand_crafted_feature_is_described_and_measured(tmp_path) -> None:
     assert len(lines) == 2
     json.dumps(result.fit, allow_nan=False)
     with pytest.raises(LookalikeError, match="codebook"):
-        describe_system("sift-like", settings, paths, [2], pairs, seed=0)
+        protocol.describe_system("sift-like", settings, paths, [2], pairs, seed=0)

@@ -1,39 +1,36 @@
-"""Made-up numbers of a fine-grained study in the shapes that the workflow writes."""
+"""Made-up numbers of a fine-grained study, in the shapes that the workflow writes, and a study of them."""
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from lookalike.core.files import read_table
-from lookalike.exhibits.triplet_catalogue import TripletNumbers
-from lookalike.exhibits.triplet_context import DEEP, TABLE1, TABLE2, contrast_pairs, triplet_context
+from lookalike.core.files import write_table
+from lookalike.studies.finegrained.numbers import metrics_of
+from lookalike.studies.finegrained.systems import DEEP, PAPER, TABLE1, TABLE2, contrast_pairs
+from lookalike.studies.rooms import claim_rows, room_exhibits, study_of
 
-CLAIMS = Path(__file__).resolve().parents[3] / "workflow" / "resources" / "triplet-claims.csv"
-SHARES = {"multiscale-weighted-000": (84.0, 7.3), "multiscale-weighted-050": (85.9, 6.6)}
-SHARES |= {"multiscale-weighted-100": (85.5, 6.0), "multiscale-uniform-000": (84.2, 6.7)}
+RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
+NONE, UNIFORM = "multiscale-weighted-000", "multiscale-uniform-000"
+SHARES = {NONE: (84.0, 7.3), "multiscale-weighted-050": (85.9, 6.6)}
+SHARES |= {"multiscale-weighted-100": (85.5, 6.0), UNIFORM: (84.2, 6.7)}
 PRECISIONS = [62.2, 62.3, 65.5, 67.2, 68.4, 66.5, 76.2, 79.2, 80.3, 85.7, 82.8, 84.6, 82.5, 84.1]
 SCORES = [2735, 2935, 2863, 3064, 3099, 3556, 6356, 6813, 7165, 7004, 5772, 6245, 6263, 6765]
 SYSTEMS = [*TABLE1, *TABLE2[:-1]]
 LEVELS = dict(zip(SYSTEMS, zip(PRECISIONS, (score / 1000 for score in SCORES), strict=True), strict=True)) | SHARES
 """System to its precision and its score in thousands, as the paper prints them where it does."""
+KINDS = ("in-class", "out-of-class")
+SETTINGS = {"dataset": "demo_triplets", "title": "demo triplets", "kind": "synthetic_triplets", "synthetic": True,
+            "not_run": "", "titles": {}, "systems": [], "deep_not_run": "", "learned_not_run": "", "k": 30,
+            "chosen_percent": 20, "folder": ".", "sampling": {"out_of_class": 0.2}, "seed": 1}  # fmt: skip
+REAL = {"dataset": "triplets", "title": "rated triplets", "kind": "triplets", "synthetic": False}
+"""Settings of triplets that people rated."""
 
 
-def study(**changes):
-    return {
-        "dataset": "demo_triplets",
-        "title": "demo triplets",
-        "kind": "synthetic_triplets",
-        "not_run": "",
-        "deep_not_run": "",
-        "learned_not_run": "",
-        **changes,
-    }
-
-
-def made_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kinds=("in-class", "out-of-class")):
+def made_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kinds=KINDS):
     """Rows of every system; precision differs by 6 points on either side between the kinds of negatives."""
     rows = []
     for system, (precision, thousands) in (levels or LEVELS).items():
@@ -49,7 +46,7 @@ def made_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kin
     return frame.assign(low=frame["value"] - frame["reach"], high=frame["value"] + frame["reach"])
 
 
-def made_contrasts(levels=None, *, n_triplets=14_000, reach=0.8, kinds=("in-class", "out-of-class")):
+def made_contrasts(levels=None, *, n_triplets=14_000, reach=0.8, kinds=KINDS):
     """Differences of `made_intervals` for every pair that a claim needs."""
     levels = levels or LEVELS
     rows = []
@@ -83,52 +80,63 @@ def made_fits(systems=tuple(LEVELS)):
                 "n_images": 4000,
                 "processor": "a processor",
                 "settings_step": 8.0 if place < 4 else np.nan,
-                "settings_sizes": np.array([16, 24]) if place < 2 else None,
+                "settings_sizes": [16, 24] if place < 2 else None,
             }
         )
     return pd.DataFrame(rows)
 
 
 def made_curves():
+    """Curves of a network that classifies and of three that rank, by system."""
     random = np.random.default_rng(1)
-    parts = []
-    seen = np.arange(1, 21) * 3_200
-    for system in ("convnet", "single-scale-ranking", DEEP, "multiscale-weighted-000"):
+    seen, curves = np.arange(1, 21) * 3_200, {}
+    for system in ("convnet", "single-scale-ranking", DEEP, NONE):
         rise = 1 - np.exp(-np.arange(1, 21) / 5)
         noise = random.normal(0, 0.006, len(seen))
-        names = (
-            ("accuracy", "validation_accuracy") if system == "convnet" else ("triplet_accuracy", "validation_precision")
-        )
-        curve = {"system": system, "seen": seen, "loss": 0.5 - 0.3 * rise, "validation_loss": 0.5 - 0.25 * rise + noise}
+        names = ("accuracy", "validation_accuracy") if system == "convnet" else (
+            "triplet_accuracy", "validation_precision")  # fmt: skip
+        curve = {"seen": seen, "loss": 0.5 - 0.3 * rise, "validation_loss": 0.5 - 0.25 * rise + noise}
         curve |= {names[0]: 0.6 + 0.3 * rise, names[1]: 0.6 + 0.25 * rise + noise}
-        parts.append(pd.DataFrame(curve))
-    return pd.concat(parts, ignore_index=True)
+        curves[system] = pd.DataFrame(curve)
+    return curves
 
 
 def made_pool(source="pool"):
+    """Two text queries."""
     return pd.DataFrame({"text_query": ["a", "a", "b"], "image_id": [0, 1, 2], "source": source})
 
 
-def made_numbers(**sizes):
-    return TripletNumbers(
-        intervals=made_intervals(**sizes),
-        contrasts=made_contrasts(),
-        fits=made_fits(),
-        curves=made_curves(),
-        claims=read_table(CLAIMS),
-    )
+def printed_rows():
+    """What the paper prints."""
+    with (RESOURCES / "reference-values.csv").open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["paper"] == PAPER]
 
 
-def full(numbers=None, *, source="pool", **changes):
-    numbers = numbers or made_numbers()
-    return triplet_context(study(**changes), numbers.intervals, numbers.fits, made_pool(source))
+def claims():
+    """Rows of claims.csv that the study decides."""
+    return claim_rows(RESOURCES / "claims.csv", "finegrained")
 
 
-def real(numbers=None, **changes):
-    """People's ratings, with a pool."""
-    return full(numbers, dataset="triplets", title="rated triplets", kind="triplets", **changes)
+def made_study(folder, /, tables=None, *, files=None, claims=(), **settings):
+    """The study of some tables; of all of them where none is given."""
+    if tables is None:
+        tables = {"metrics": metrics_of(made_intervals(), made_curves()), "contrasts": made_contrasts(),
+                  "fits": made_fits(), "pool": made_pool()}  # fmt: skip
+    paths = {name: str(folder / f"{name}.parquet") for name in tables}
+    for name, table in tables.items():
+        write_table(table, paths[name])
+    return study_of("finegrained", {**SETTINGS, **settings}, paths | (files or {}), printed_rows(), claims)
 
 
-def missing(**changes):
-    names = {"dataset": "triplets", "title": "rated triplets", "kind": "triplets"}
-    return triplet_context(study(**names, not_run="put the rated triplets at data/triplets", **changes))
+def of_numbers(folder, /, intervals, contrasts=None, *, curves=None, pool=True, **settings):
+    """The study of some intervals and contrasts."""
+    tables = {"metrics": metrics_of(intervals, curves or {})}
+    tables |= {"contrasts": contrasts} if contrasts is not None else {}
+    tables |= {"pool": made_pool()} if pool else {}
+    return made_study(folder, tables, **settings)
+
+
+def drawn(study, name):
+    """What one exhibit of a study is, by the name of its files."""
+    exhibit = next(one for one in room_exhibits("finegrained").values() if one.name == name)
+    return exhibit.draw(study.drawing(exhibit))

@@ -1,0 +1,172 @@
+"""Rules about the claims of the Deep Ranking paper (sections 6.4 to 6.7).
+
+Most ask for the sign, or the bounds, of paired differences of systems. The claims table holds the paper's own numbers
+against the same rules, without intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_RUN, OPEN, Finding, rule, verdict_of, within
+from lookalike.studies.finegrained.study import Difference, FinegrainedStudy
+from lookalike.studies.finegrained.systems import ALL, PER_TRIPLET, PRECISION, SCORE, weighted_systems
+
+BOTH = (PRECISION, SCORE)
+AS_CLAIMED, NOT_AS_CLAIMED = "as claimed", "not as claimed"
+ABOVE_0 = math.nextafter(0.0, 1.0)
+"""Above 0 is not 0: two systems that rank alike do not bear out that one is better."""
+UNITS = {PRECISION: ("points", ".1f"), SCORE: ("triplets", ",.0f"), PER_TRIPLET: ("% of triplets", ".1f")}
+"""Metric to the unit of its differences and their format."""
+
+
+@dataclass(frozen=True)
+class Decision(Finding):
+    """What a rule finds, and what the differences say without their intervals."""
+
+    by_numbers: str = ""
+    """"" where a difference is missing."""
+
+
+class Bound(NamedTuple):
+    """What a claim asks of one difference: that a minus b lies within [low, high]."""
+
+    a: str
+    b: str
+    metric: str
+    subset: str
+    low: float
+    high: float
+
+
+@rule
+def better(
+    study: FinegrainedStudy, *, pairs: Sequence[Sequence[str]], metrics: Sequence[str] = BOTH, but: str = ""
+) -> Decision:
+    """Holds where the intervals of all differences, first minus second, lie above 0; fails where one lies below 0."""
+    return but_open(decided(study, _bounds(pairs, metrics, ABOVE_0, math.inf)), but)
+
+
+@rule
+def between(
+    study: FinegrainedStudy,
+    *,
+    pairs: Sequence[Sequence[str]],
+    metrics: Sequence[str],
+    low: float = -math.inf,
+    high: float = math.inf,
+    but: str = "",
+) -> Decision:
+    """Holds where the intervals of all differences lie between the claim's bounds; fails where one lies beyond."""
+    return but_open(decided(study, _bounds(pairs, metrics, low, high)), but)
+
+
+@rule
+def score_falls(study: FinegrainedStudy) -> Decision:
+    """Holds where no share scores above a smaller one and the ends' interval lies below 0, fails where above 0."""
+    there = [system for system, subset, metric in study.values if (subset, metric) == (ALL, SCORE)]
+    shares = weighted_systems(there, study.chosen_percent)
+    if len(shares) < 2:
+        return decided(study, _bounds([["deep-ranking", "multiscale-weighted-000"]], [SCORE], -math.inf, -ABOVE_0))
+    systems = list(shares.values())
+    found = decided(study, _bounds([[systems[-1], systems[0]]], [SCORE], -math.inf, -ABOVE_0))
+    scores = [study.value(system, SCORE).value for system in systems]
+    told = ", ".join(f"{score:,.0f} at {share}%" for share, score in zip(shares, scores, strict=True))
+    rises = [f"{a}% to {b}%" for (a, x), (b, y) in pairwise(zip(shares, scores, strict=True)) if y > x]
+    return replace(
+        found,
+        verdict=OPEN if rises and found.verdict == HOLDS else found.verdict,
+        evidence=f"{found.evidence}; scores: {told}",
+        by_numbers=f"{NOT_AS_CLAIMED} ({', '.join(rises)})" if rises else AS_CLAIMED,
+    )
+
+
+def but_open(found: Decision, but: str) -> Decision:
+    """Leave a claim open, whatever its numbers say, for a reason that the claim gives."""
+    if not but or found.verdict not in (HOLDS, FAILS):
+        return found
+    return replace(found, verdict=OPEN, evidence=f"{found.evidence}; {but}")
+
+
+def _bounds(pairs: Sequence[Sequence[str]], metrics: Sequence[str], low: float, high: float) -> list[Bound]:
+    """Bounds of pairs of systems; a third name is the subset of the triplets."""
+    return [
+        Bound(a, b, metric, subset[0] if subset else ALL, low, high) for a, b, *subset in pairs for metric in metrics
+    ]
+
+
+def decided(study: FinegrainedStudy, bounds: Sequence[Bound]) -> Decision:
+    """Decide a claim by several differences, each of which has to lie within its bounds.
+
+    It fails as soon as one lies clearly beyond, else is not run where one was not run, else not decidable where an
+    interval reaches beyond or a difference is missing, else holds.
+    """
+    found = [(bound, study.difference(bound.a, bound.b, bound.metric, bound.subset)) for bound in bounds]
+    known = [(bound, one) for bound, one in found if one is not None]
+    missing = dict.fromkeys(_why_missing(study, bound) for bound, one in found if one is None)
+    verdicts = [*_verdicts(known), *(verdict for verdict, _ in missing)]
+    told: dict[str, list[str]] = {}
+    for bound, one in known:
+        told.setdefault(_pair(study, bound), []).append(_text(bound, one))
+    evidence = [f"{pair} {' and '.join(differences)}" for pair, differences in told.items()]
+    return Decision(
+        next(verdict for verdict in (FAILS, NOT_RUN, OPEN, HOLDS) if verdict in verdicts),
+        "; ".join([*evidence, *(reason for _, reason in missing)]),
+        _as_numbers(study, known),
+        _by_numbers(study, known, bool(missing)),
+    )
+
+
+def _verdicts(known: Sequence[tuple[Bound, Difference]]) -> list[str]:
+    """Verdict on each difference; one of several that lies beyond its bound by chance does not refute a claim."""
+    # imported here because plans import this module, and SciPy is slow to load
+    from lookalike.ranking.comparison import LEVEL, holm
+
+    # p-values are those of a bound at 0
+    p_values = holm([one.p if ABOVE_0 in (bound.low, -bound.high) else math.nan for bound, one in known])
+    verdicts = [verdict_of(within([(one.low, one.high)], bound.low, bound.high)) for bound, one in known]
+    return [OPEN if one == FAILS and p >= LEVEL else one for one, p in zip(verdicts, p_values, strict=True)]
+
+
+def _by_numbers(study: FinegrainedStudy, known: Sequence[tuple[Bound, Difference]], lacks: bool) -> str:
+    """What the differences say without intervals; a missing one might break a claim, but not mend a broken one."""
+    against = [bound for bound, one in known if not bound.low <= one.value <= bound.high]
+    if not against:
+        return "" if lacks else AS_CLAIMED
+    named = [f"{'precision' if b.metric == PRECISION else 'score'} of {_pair(study, b, ALL)}" for b in against]
+    return f"{NOT_AS_CLAIMED} ({'; '.join(named)})" if lacks or len(known) > 1 else NOT_AS_CLAIMED
+
+
+def _as_numbers(study: FinegrainedStudy, known: Sequence[tuple[Bound, Difference]]) -> Mapping[str, float]:
+    numbers: dict[str, float] = {}
+    for bound, one in known:
+        name = f"{_pair(study, bound)}, {bound.metric}"
+        numbers |= {name: one.value, f"{name}, low": one.low, f"{name}, high": one.high}
+    return numbers
+
+
+def _pair(study: FinegrainedStudy, bound: Bound, subset: str = "") -> str:
+    negatives = "" if ALL in (bound.subset, subset) else f" on {bound.subset} negatives"
+    return f"{study.title_of(bound.a)} minus {study.title_of(bound.b)}{negatives}"
+
+
+def _text(bound: Bound, one: Difference) -> str:
+    """``+3.4 [1.2, 5.6] points``."""
+    unit, form = UNITS[bound.metric]
+    interval = "" if math.isnan(one.low) else f" [{one.low:{form}}, {one.high:{form}}]"
+    return f"{one.value:+{form}}{interval} {unit}".replace(" %", "%")
+
+
+def _why_missing(study: FinegrainedStudy, bound: Bound) -> tuple[str, str]:
+    """Verdict and reason where a difference is not there."""
+    for system in (bound.a, bound.b):
+        if system not in study.measured:
+            reason = "" if study.in_print else study.why_not_run(system)
+            return (NOT_RUN, reason) if reason else (OPEN, f"{study.title_of(system)} has no result here")
+    if bound.subset != ALL and (bound.a, bound.subset, bound.metric) not in study.values:
+        return OPEN, f"no triplet is known to have {'an' * (bound.subset[0] in 'io')} {bound.subset} negative"
+    return OPEN, f"{study.title_of(bound.a)} and {study.title_of(bound.b)} were not held against each other"

@@ -1,0 +1,511 @@
+"""Tables and figures of the fine-grained study (Deep Ranking, CVPR 2014, section 6); `pictures` has those of images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import cycle, islice, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
+from lookalike.exhibits.printed import MISSING, NO_RESULT, beside_print, human_time, plus_minus, significant
+from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
+from lookalike.exhibits.verdicts import Rule, claims_of, claims_table, rules_of
+from lookalike.studies.finegrained import claims as rules
+from lookalike.studies.finegrained import pictures as pictures
+from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
+from lookalike.studies.finegrained.claims import AS_CLAIMED, NOT_AS_CLAIMED
+from lookalike.studies.finegrained.study import COUNTS, FORMS, ONCE, PAPER_POOL, FinegrainedStudy
+from lookalike.studies.finegrained.systems import (
+    ALL,
+    DEEP,
+    GOLDEN,
+    PAPER,
+    PAPER_K,
+    PRECISION,
+    SCORE,
+    SINGLE,
+    TABLE1,
+    TABLE2,
+    UNIFORM,
+    WEIGHTED,
+    contrast_pairs,
+    ordered_systems,
+    sampled_share,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SPREAD_OF_INTERVAL = 2 * 1.959963985
+"""Standard errors between the ends of a 95% interval."""
+FIT_COLUMNS = ("dimensions", "distance", "images_per_second", "n_images", "seconds", "codebook_from", "settings",
+               "processor", "status")  # fmt: skip
+LONGEST_SETTINGS = 160
+"""Letters of a system's settings that a cell shows at most; the CSV has them in full."""
+SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
+PHASES = {"classification": ("Images classified rightly (%)", "Cross-entropy", "Images seen"),
+          "ranking": ("Precision on triplets (%)", "Hinge loss", "Triplets seen")}  # fmt: skip
+"""Phase of training to what its panels show along y and x."""
+
+
+@exhibit(f"{PAPER}/table1", title="Hand-crafted features and what is learned", needs=("metrics",), optional=("pool",))
+def features_beside_learning(study: FinegrainedStudy) -> Table:
+    """Similarity precision and score-at-top-30 of hand-crafted features and what is learned."""
+    return systems_table(study, TABLE1)
+
+
+@exhibit(f"{PAPER}/table2", title="Architectures of networks", needs=("metrics",), optional=("pool",))
+def architectures(study: FinegrainedStudy) -> Table:
+    """Similarity precision and score-at-top-30 of architectures of networks."""
+    return systems_table(study, TABLE2)
+
+
+@exhibit(f"{PAPER}/fig6", title="Out-of-class negatives", needs=("metrics",), optional=("pool",))
+def sampling(study: FinegrainedStudy) -> Figure:
+    """Similarity precision and score-at-top-30 over the percent of triplets with an out-of-class negative."""
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        [*_sampled(study), *_printed_share(study)],
+        columns=["series", "system", "percent", "metric", "value", "low", "high", "n_triplets", "n_queries"],
+    )
+    titles = {PRECISION: "Similarity precision (%)", SCORE: f"Score at top {study.k} (triplets)"}
+    return Figure(
+        frame,
+        tuple(_sampling_panel(study, frame[frame["metric"] == metric], title) for metric, title in titles.items()),
+        notes=_sampling_notes(study, frame),
+    )
+
+
+@exhibit("finegrained/kinds", title="Precision by kind of negative", needs=("metrics",))
+def kinds(study: FinegrainedStudy) -> Table:
+    """Similarity precision of every system by whether the negative is of the query's own category."""
+    import pandas as pd
+
+    found = dict.fromkeys(subset for _, subset, metric in study.values if subset != ALL and metric == PRECISION)
+    systems = ordered_systems(study.measured | set(study.settings["systems"]) | {*TABLE1, *TABLE2})
+    rows = []
+    for system, subset in product(systems, (*found, ALL)):
+        one = study.value(system, PRECISION, subset)
+        cell = study.cell(one, PRECISION, system)
+        rows.append((system, subset, *one[:6], cell))
+    columns = ["system", "subset", PRECISION, "low", "high", "n_triplets", "n_queries", "n_ties", "ours_cell"]
+    heads = {kind: f"{kind} negatives" if "class" in kind else kind for kind in found} | {ALL: "all triplets"}
+    return Table(
+        pd.DataFrame(rows, columns=columns),
+        rows=("system",),
+        columns="subset",
+        titles={"system": {system: study.title_of(system) for system in systems}, "subset": heads},
+        notes=(_kinds_note(study, list(found)),),
+    )
+
+
+@exhibit("finegrained/features", title="Systems and what they cost", needs=("fits",), optional=("metrics",))
+def costs(study: FinegrainedStudy) -> Table:
+    """Size, distance and speed of every system, and what it was learned from."""
+    import pandas as pd
+
+    fits = {str(fit["system"]): fit for fit in study.table("fits").to_dict("records")}
+    systems = ordered_systems({*fits, *study.settings["systems"], *TABLE1, *TABLE2})
+    frame = pd.DataFrame([_cost(study, system, fits.get(system, {})) for system in systems])
+    processors = sorted(set(frame["processor"]) - {""})
+    shown = {"system": "System", "dimensions_cell": "dimensions", "distance": "distance", "speed_cell": "images/s",
+             "time_cell": "time", "codebook_from": "learned from", "settings_cell": "settings"}  # fmt: skip
+    note = (
+        "Images/s: images described a second: decoded and described by a feature, hashed from ready features by "
+        "L1HashKPCA, embedded from decoded pixels by a network; time: learning among it."
+    )
+    return Table(
+        frame,
+        shown=shown,
+        numbers=frozenset({"dimensions_cell", "speed_cell", "time_cell"}),
+        titles={"system": {system: study.title_of(system) for system in systems}},
+        notes=(note, *([f"Measured on {' and '.join(processors)}."] if processors else [])),
+    )
+
+
+@exhibit("finegrained/contrasts", title="Differences of systems", needs=("metrics", "contrasts"), optional=("pool",))
+def contrasts(study: FinegrainedStudy) -> Figure:
+    """Paired differences of the systems that the paper's claims are about, in both metrics."""
+    import pandas as pd
+
+    there = study.measured | study.printed_study().measured
+    found = [row for pair in contrast_pairs(there, study.chosen_percent) for row in _contrast_rows(study, *pair)]
+    pairs = list(dict.fromkeys((row["system_a"], row["system_b"]) for row in found))
+    columns = ["system_a", "system_b", "metric", "difference", "low", "high", "p_value", "printed", "excludes_0"]
+    frame = pd.DataFrame(found, columns=columns).sort_values(
+        "metric", key=lambda metric: metric != PRECISION, kind="stable"
+    )
+    places = {pair: place for place, pair in enumerate(pairs)}
+    frame["place"] = [places[row.system_a, row.system_b] for row in frame.itertuples()]
+    names = [f"{study.short_title_of(a)} − {study.short_title_of(b)}" for a, b in pairs]
+    return Figure(
+        frame,
+        (
+            _contrast_panel(frame, PRECISION, "Precision, difference (points)", names),
+            _contrast_panel(frame, SCORE, f"Score-{study.k}, difference (triplets)", [""] * len(names)),
+        ),
+        size=(4.6, 0.6 + 0.19 * max(8, len(pairs))),
+        notes=(
+            "Each row is the first system minus the second on the same triplets, by a paired bootstrap. Intervals are "
+            "not adjusted for their number.",
+            ONCE,
+            "Hollow: differences of what Tables 1 and 2 print, of the paper's own triplets.",
+        ),
+    )
+
+
+@exhibit("finegrained/curves", title="Training of the networks", needs=("metrics",))
+def training_curves(study: FinegrainedStudy) -> Figure:
+    """Precision and loss of every network over the triplets, or images, that it has seen."""
+    frame = _curve_rows(study)
+    phases = [phase for phase in PHASES if (frame["phase"] == phase).any()] or ["ranking"]
+    systems = ordered_systems(frame["system"])
+    looks = dict(zip(systems, _many_looks(len(systems)), strict=True))
+    panels = [
+        _curve_panel(study, frame[(frame["phase"] == phase) & (frame["quantity"] == quantity)], phase, looks)
+        for quantity, phase in product(("precision", "loss"), phases)
+    ]
+    notes = [
+        "Solid: triplets of held-out training images, the same for all networks; faint: the triplets that a network is "
+        "trained on, in its own mix of negatives, as they go by. No rated triplet is among them."
+    ]
+    notes += ["A ranking network starts from the weights of the ConvNet."] if len(phases) > 1 else []
+    missing = (study.why_not_run(DEEP) or "no curve was recorded",)
+    return Figure(
+        frame, tuple(panels), n_columns=len(phases), size=(3.5, 2.1), notes=tuple(notes) if len(frame) else missing
+    )
+
+
+@exhibit("finegrained/claims", title="Claims", optional=("metrics", "contrasts"))
+def claims(study: FinegrainedStudy) -> Table:
+    """What the paper claims in sections 6.4 to 6.7, and whether it holds here."""
+    known = rules_of(rules)
+    table, printed = claims_table(study, known), study.printed_study()
+    ours = [_by_numbers(study, place, known) for place in range(len(table.frame))]
+    theirs = [_by_numbers(printed, place, known) for place in range(len(table.frame))]
+    frame = table.frame.assign(
+        by_our_numbers=[told for told, _ in ours],
+        by_printed_numbers=[told for told, _ in theirs],
+        printed_evidence=[evidence if told else "" for told, evidence in theirs],
+    )
+    place = list(table.shown).index("evidence") + 1
+    shown = list(table.shown.items())
+    beside = [("by_our_numbers", "our numbers"), ("by_printed_numbers", "printed numbers")]
+    return Table(
+        frame,
+        shown=dict([*shown[:place], *beside, *shown[place:]]),
+        titles=table.titles,
+        notes=(*table.notes, *_claim_notes(study, frame)),
+    )
+
+
+# Tables 1 and 2 ------------------------------------------------------------------------------------------------------
+
+
+def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
+    """Both metrics of some systems, ours beside the paper's, and what scores are counted over."""
+    import pandas as pd
+
+    k = study.k
+    heads = {PRECISION: "Precision (%)", SCORE: f"Score-{k}", f"{SCORE}_per_triplet": f"Score-{k} a triplet (%)",
+             "n_in_top": f"in top {k}", "median_pool": "pool"}  # fmt: skip
+    rows = [_system_row(study, system, metric) for system, metric in product(systems, heads)]
+    printed = study.printed_in().rename(columns={"method": "system"})
+    cells = beside_print(pd.DataFrame(rows), printed, on=("system", "metric"), judge=study.judge)
+    cells["printed_cell"] = [
+        f"{row.printed:{FORMS[str(row.metric)]}}" if row.status else "" for row in cells.itertuples()
+    ]
+    return Table(
+        cells,
+        rows=("system",),
+        columns="metric",
+        titles={"metric": heads, "system": {system: study.title_of(system) for system in systems}},
+        notes=_system_notes(study, set(systems) & study.measured),
+    )
+
+
+def _system_row(study: FinegrainedStudy, system: str, metric: str) -> dict[str, Any]:
+    """One number of a system, or one that its score is counted over."""
+    found = study.value(system, metric if metric in FORMS else SCORE)
+    row: dict[str, Any] = {
+        "system": system,
+        "metric": metric,
+        **dict(zip(("ours", "low", "high", *COUNTS), found, strict=True)),
+    }
+    row["ours_std"] = (found.high - found.low) / SPREAD_OF_INTERVAL
+    row["unit"] = "percent" if metric not in (SCORE, *COUNTS) else "images" if metric == "median_pool" else "triplets"
+    if metric in FORMS:
+        return row | {"ours_cell": study.cell(found, metric, system)}
+    ours = row[metric] if not math.isnan(found.value) else math.nan
+    empty = {"ours": ours, "low": math.nan, "high": math.nan, "ours_std": math.nan}
+    return row | empty | {"ours_cell": MISSING if math.isnan(ours) else f"{ours:,}"}
+
+
+def _system_notes(study: FinegrainedStudy, there: set[str]) -> tuple[str, ...]:
+    """What columns are, what is ranked, and what to know of single systems."""
+    k, pool = study.k, study.median_pool
+    ties = any(study.value(system, PRECISION).n_ties for system in there)
+    notes = [
+        "Precision: share of triplets whose positive is nearer to the query than the negative"
+        + (", a tie counting half." if ties else "."),
+        f"Score-{k}: right minus wrong triplets among those whose positive or negative is in the query's top {k} "
+        "(their number in the column beside it); a triplet: over all triplets.",
+    ]
+    notes += [f"{_pool_sentence(study)}; the paper's has {PAPER_POOL:,} images."] if pool else []
+    notes += [f"The paper's scores are of the top {PAPER_K}."] if k != PAPER_K else []
+    if GOLDEN in there:
+        notes.append(
+            "Golden Features learn from the same training relevance as all that learns; in the paper they made it."
+        )
+    if {SINGLE, DEEP} <= there:
+        notes.append(f"{ONCE} The single-scale one has no linear layer: it is measured by its last activations.")
+    return tuple(notes)
+
+
+def _pool_sentence(study: FinegrainedStudy) -> str:
+    """What scores rank, without a full stop."""
+    k, pool = study.k, study.median_pool
+    whose = "its pool" if study.has_pool else "there being no pool, those of its triplets"
+    share = f", of which the top {k} are {k / pool:.0%}" if k < pool else ""
+    return f"Score-{k} ranks the images of the query's text query ({whose}; {pool:,} in the median{share})"
+
+
+def _kinds_note(study: FinegrainedStudy, found: Sequence[str]) -> str:
+    if len(found) < 2:
+        return "Nobody said of which kind a negative is: there is one kind of triplets."
+    counts = {kind: max(study.value(system, PRECISION, kind).n_triplets for system in study.measured) for kind in found}
+    told = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
+    return f"Triplets: {told}. In-class: the negative is of the query's own category, else out-of-class."
+
+
+# costs ---------------------------------------------------------------------------------------------------------------
+
+
+def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[str, Any]:
+    """What one system recorded, as numbers and as cells."""
+    row: dict[str, Any] = {"system": system}
+    for column in FIT_COLUMNS:
+        value = fit.get(column)
+        number = column in ("dimensions", "images_per_second", "n_images", "seconds")
+        row[column] = value if _is_there(value) else math.nan if number else ""
+    settings = settings_text(fit)
+    shown = settings if len(settings) <= LONGEST_SETTINGS else settings[:LONGEST_SETTINGS].rpartition(",")[0] + ", ..."
+    status = "" if fit else study.why_not_run(system) or NO_RESULT
+    return row | {
+        "settings": settings,
+        "status": status,
+        "dimensions_cell": plus_minus(row["dimensions"], math.nan, ",.0f") if fit else "",
+        "speed_cell": significant(row["images_per_second"]) if fit else "",
+        "time_cell": human_time(row["seconds"]),
+        "settings_cell": shown if fit else status,
+    }
+
+
+def settings_text(fit: Mapping[Any, Any]) -> str:
+    """Return the settings of a fit as ``n_words 256, step 8``, in the order in which they were written."""
+    told = {str(name).removeprefix("settings_"): fit[name] for name in fit if str(name).startswith("settings_")}
+    return ", ".join(f"{name} {_setting(value)}" for name, value in told.items() if _is_there(value))
+
+
+def _setting(value: Any) -> str:
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "/".join(map(_setting, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None and not (isinstance(value, float) and math.isnan(value))
+
+
+# Figure 6 ------------------------------------------------------------------------------------------------------------
+
+
+def _sampled(study: FinegrainedStudy) -> list[tuple[Any, ...]]:
+    """Both series by share; DeepRanking stands for the network of its share."""
+    found: dict[tuple[bool, bool, int], tuple[Any, ...]] = {}
+    for system in sorted(study.measured, key=lambda system: system != DEEP):
+        share = sampled_share(system, study.chosen_percent)
+        for metric in (PRECISION, SCORE):
+            number = study.value(system, metric)
+            if share is not None and not math.isnan(number.value):
+                key = (metric != PRECISION, share[0] != WEIGHTED, share[1])
+                found.setdefault(key, (share[0], system, share[1], metric, *number[:5]))
+    return [found[key] for key in sorted(found)]
+
+
+def _printed_share(study: FinegrainedStudy) -> list[tuple[Any, ...]]:
+    """DeepRanking of Table 1, where ours may be held against it."""
+    printed = study.printed_study()
+    return [
+        ("printed", DEEP, study.chosen_percent, metric, number.value, math.nan, math.nan, 0, 0)
+        for metric in (PRECISION, SCORE)
+        if not math.isnan((number := printed.value(DEEP, metric)).value) and not study.why_not_comparable(metric)
+    ]
+
+
+def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> Panel:
+    """Weighted sampling as a line in its band, uniform and printed as points, and the chosen share."""
+    percent = study.chosen_percent
+    n_weighted = int((rows["series"] == WEIGHTED).sum())
+    where = {"metric": rows["metric"].iloc[0]} if len(rows) else {}
+    series = [
+        Series(f"{name} sampling", where | {"series": name}, "percent", "value", look, "low", "high",
+               kind="line" if name == WEIGHTED else "points", band=name == WEIGHTED and n_weighted > 1)
+        for name, look in SAMPLING_LOOKS.items()
+        if (rows["series"] == name).any()
+    ]  # fmt: skip
+    if (rows["series"] == "printed").any():
+        name = "DeepRanking, printed (Table 1)"
+        printed = where | {"series": "printed"}
+        series.append(Series(name, printed, "percent", "value", Look(BLACK, "o"), kind="points", hollow=True))
+    chosen = Line(f"share of DeepRanking ({percent}%)", percent, Look(BLACK, "", ":"), upright=True)
+    nothing = "not run" if study.why_not_run(DEEP) else "no such network"
+    return Panel(
+        "",
+        Axis("Out-of-class negatives (%)", low=-4, high=104, told="{:.0f}% out-of-class"),
+        Axis(title, told="{:,.1f}"),
+        tuple(series),
+        (chosen,) if series else (),
+        empty="" if series else nothing,
+    )
+
+
+def _sampling_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, ...]:
+    own = frame[frame["series"] != "printed"]
+    if own.empty:
+        return (f"{study.title_of(DEEP)}: {study.why_not_run(DEEP) or 'no such network was trained'}.",)
+    notes = [ONCE, f"Dotted: {study.chosen_percent}%, the share of DeepRanking."]
+    if (own["series"] == UNIFORM).any():
+        notes.append("Uniform sampling draws images alike, and keeps the order of relevance and its margin.")
+    notes += [f"{_pool_sentence(study)}."] if study.median_pool else []
+    if len(own) < len(frame):
+        notes.append("Hollow: DeepRanking in Table 1; the curves in print have no numbers.")
+    return tuple(notes)
+
+
+# differences ---------------------------------------------------------------------------------------------------------
+
+
+def _contrast_rows(study: FinegrainedStudy, a: str, b: str) -> list[dict[str, Any]]:
+    """Differences of one pair, ours and, where scores may be held against each other, the printed ones."""
+    rows = []
+    for metric in (PRECISION, SCORE):
+        own = study.difference(a, b, metric)
+        beside_print = metric == PRECISION or not study.why_not_comparable(metric)
+        printed = study.printed_study().difference(a, b, metric) if beside_print else None
+        if own is None and printed is None:
+            continue
+        value, low, high, p = own or (math.nan,) * 4
+        rows.append(
+            {"system_a": a, "system_b": b, "metric": metric, "difference": value, "low": low, "high": high,
+             "p_value": p, "printed": printed.value if printed else math.nan, "excludes_0": low > 0 or high < 0}
+        )  # fmt: skip
+    return rows
+
+
+def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequence[str]) -> Panel:
+    """Differences along x, a pair a row, coloured where their interval excludes 0."""
+    rows = frame[frame["metric"] == metric]
+    where = {"metric": metric}
+    series = [
+        Series(name, where | {"excludes_0": excludes}, "difference", "place", look, "low", "high", "points",
+               sideways=True)
+        for excludes, name, look in ((True, "interval without 0", Look(VERMILLION, "o")),
+                                     (False, "interval with 0", Look(GREY, "o")))
+        if rows.loc[rows["excludes_0"] == excludes, "difference"].notna().any()
+    ]  # fmt: skip
+    if rows["printed"].notna().any():
+        series.append(Series("printed", where, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True))
+    return Panel(
+        "",
+        Axis(title, told="{:+,.1f}"),
+        Axis(low=-0.6, high=len(names) - 0.4, ticks=tuple((float(i), name) for i, name in enumerate(names)),
+             reversed=True),
+        tuple(series),
+        (Line("", 0.0, Look(BLACK, "", "-"), upright=True),) if series else (),
+        empty="" if series else "not run",
+        by_point=True,
+    )  # fmt: skip
+
+
+# training ------------------------------------------------------------------------------------------------------------
+
+
+def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:
+    """Every curve: ``system, phase, seen, quantity, part, value``; one with an accuracy is of classification."""
+    curves = study.numbers[study.numbers["x"].notna()]
+    classify = set(curves.loc[curves["metric"] == "accuracy", "method"])
+    frame = curves.assign(
+        system=curves["method"],
+        phase=["classification" if method in classify else "ranking" for method in curves["method"]],
+        seen=curves["x"].astype(np.int64),
+        quantity=curves["metric"].replace({"accuracy": "precision"}),
+        part=curves["subset"],
+    )
+    return frame[["system", "phase", "seen", "quantity", "part", "value"]].reset_index(drop=True)
+
+
+def _curve_panel(study: FinegrainedStudy, rows: pd.DataFrame, phase: str, looks: Mapping[str, Look]) -> Panel:
+    """Validation as a line with the legend's entry, training faint behind it."""
+    precision, loss, seen = PHASES[phase]
+    is_loss = bool(len(rows)) and rows["quantity"].iloc[0] == "loss"
+    series = []
+    for system, look in looks.items():
+        parts = set(rows.loc[rows["system"] == system, "part"])
+        for part in sorted(parts):
+            main = part == "validation" or "validation" not in parts
+            where = {"system": system, "phase": phase, "quantity": "loss" if is_loss else "precision", "part": part}
+            name = study.title_of(system) if main else ""
+            series.append(Series(name, where, "seen", "value", look, thin=not main))
+    return Panel(
+        "" if is_loss or rows.empty else phase.capitalize(),
+        Axis(seen if is_loss else "", tick_form="short"),
+        Axis(loss if is_loss else precision),
+        tuple(series),
+        empty="" if series else "not run",
+    )
+
+
+def _many_looks(n: int) -> list[Look]:
+    """Lines that differ in colour, then in dashes; yellow is too pale for lines on white."""
+    colours = (BLACK, BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
+    looks = [Look(colour, "", line) for line in ("-", "--", ":", "-.") for colour in colours]
+    return list(islice(cycle(looks), n))
+
+
+# claims --------------------------------------------------------------------------------------------------------------
+
+
+def _by_numbers(study: FinegrainedStudy, place: int, known: Mapping[str, Rule]) -> tuple[str, str]:
+    """What a study's numbers say of a claim without intervals, and the evidence."""
+    if study.not_run and not study.in_print:
+        return "", ""
+    claim = claims_of(study.claim_rows)[place]
+    found = known[claim.rule](study, **claim.parameters)
+    return getattr(found, "by_numbers", ""), found.evidence
+
+
+def _claim_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> list[str]:
+    printed = frame["by_printed_numbers"]
+    against = frame.loc[printed.str.startswith(NOT_AS_CLAIMED), "id"]
+    tail = f" (against: {', '.join(against)})." if len(against) else "."
+    of_print = (
+        f"The paper's printed numbers, by the same rules, bear out {int((printed == AS_CLAIMED).sum())} of the "
+        f"{int((printed != '').sum())} claims that they are about{tail}"
+    )
+    if study.not_run:
+        return [of_print]
+    return [
+        "A verdict asks whether other query images of the same text queries would agree: 95% intervals of the paired "
+        "differences, by a bootstrap over query images, in brackets; points are of precision.",
+        ONCE,
+        "A claim about several differences holds if all of them do, and fails for one only with a p-value below 0.05 "
+        "after Holm's adjustment. Our numbers: what the differences say without their intervals.",
+        of_print,
+    ]

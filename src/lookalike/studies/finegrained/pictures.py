@@ -1,0 +1,532 @@
+"""Pictures of the fine-grained study: Deep Ranking's Figures 1, 5 and 7, and queries before and after learning.
+
+Images are those of the study's own folder, and which are shown is a rule and no choice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, tile_of
+from lookalike.exhibits.model import Entry, Found, Gallery, Mark, Picture, Ranking, Tile
+from lookalike.exhibits.neighbours import (
+    Candidate,
+    Choice,
+    change_text,
+    choice_note,
+    choose,
+    gallery_of,
+    score_text,
+)
+from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.style import BLUE, ORANGE, VERMILLION
+from lookalike.studies.finegrained.study import FinegrainedStudy
+from lookalike.studies.finegrained.systems import (
+    CONVNET,
+    DEEP,
+    EMBEDDED,
+    FEATURES,
+    GOLDEN,
+    OASIS,
+    PAPER,
+    REAL,
+    SINGLE,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Canvas
+
+Floats = npt.NDArray[np.float32]
+
+N_TRIPLETS = 8
+"""Columns of Figure 1 at most."""
+TITLE_LETTERS = 13
+"""Letters of a line above a column of Figure 1."""
+ROLES = {"query": QUERY, "positive": POSITIVE, "negative": NEGATIVE}
+COMPARED = (CONVNET, OASIS, DEEP)
+"""Systems of Figure 7, in the paper's order."""
+N_QUERIES, N_RESULTS = 3, 8
+"""Queries of Figure 7, and images of each ranking."""
+NOISE = Mark("✗", ORANGE, "--", "search noise: an image of another category")
+SAME, OTHER = Mark("✓", BLUE, "-", "same category"), Mark("✗", ORANGE, "--", "other category")
+BEFORE = (CONVNET, *FEATURES)
+AFTER = (DEEP, SINGLE, OASIS, GOLDEN, EMBEDDED)
+"""Systems before and after learning: the first of each that was measured is shown in the gallery."""
+N_SHOWN, N_FOUND = 16, 10
+"""Queries of the gallery, and images of each ranking."""
+KEYS = ["query", "text_query"]
+PATH_TITLES = {"convnet": "ConvNet", "every-4th-pixel": "every 4th pixel", "every-8th-pixel": "every 8th pixel"}
+"""Paths of the multiscale network, in the order of Figure 5."""
+START = "start/"
+"""Before the name of a path: its filters before the ranking training."""
+FILTERS_IN_A_ROW, FILTER_CELL = 24, 54
+"""Of Figure 5: filters in a row, and pixels from filter to filter."""
+
+
+@exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("metrics",))
+def sample_triplets(study: FinegrainedStudy) -> Gallery:
+    """Sample triplets, one a column: query, positive (solid frame) and negative (dashed frame)."""
+    import pandas as pd
+
+    triplets = study.table("triplets")
+    chosen = spread_triplets(triplets, N_TRIPLETS).to_dict("records")
+    several_kinds = triplets["kind"].nunique() > 1
+    records = [
+        {"column": column, **{key: row[key] for key in ("triplet", "text_query", "kind")}, "role": role,
+         "image_id": row[role], "file": study.images[row[role]][0], "label": study.images[row[role]][1]}
+        for column, row in enumerate(chosen, start=1)
+        for role in ROLES
+    ]  # fmt: skip
+    rows = []
+    for role, mark in ROLES.items():
+        told = role == "negative" and several_kinds
+        rows.append(tuple(tile_of(study.path_of(row[role]), str(row["kind"]) if told else "", mark) for row in chosen))
+    by_kind = ", the kinds of negatives in turn" if several_kinds else ""
+    return Gallery(
+        pd.DataFrame(records),
+        tuple(rows),
+        row_titles=tuple(ROLES),
+        heads=tuple(_in_lines(str(row["text_query"])) for row in chosen),
+        notes=(
+            f"The {len(chosen)} columns are the first triplets of text queries that are spread evenly over the alphabet"
+            f"{by_kind}; no triplet was picked by hand.",
+        ),
+        tile=0.85,
+    )
+
+
+@exhibit(f"{PAPER}/fig5", title="Filters of the first layers", needs=("metrics",), optional=("filters",))
+def first_filters(study: FinegrainedStudy) -> Picture:
+    """Filters of the first convolution of each path of DeepRanking."""
+    import pandas as pd
+
+    if not study.has("filters"):
+        return empty_picture(study.why_not_run(DEEP) or f"{study.title_of(DEEP)} was not run here")
+    filters = dict(np.load(study.path("filters")))
+    paths = [name for name in filters if not name.startswith(START)]
+    names = [*(name for name in PATH_TITLES if name in paths), *(name for name in paths if name not in PATH_TITLES)]
+    frame = pd.concat([filter_records(name, filters[name], filters.get(START + name)) for name in names])
+    montages = {}
+    for name in names:
+        n, height, width = filters[name].shape[:3]
+        title = f"{PATH_TITLES.get(name, name)}: {n} filters of {width} x {height} pixels"
+        montages[title] = filter_montage(filters[name][frame.loc[frame["path"] == name, "filter"].to_numpy()])
+    heights = [len(montage) / FILTER_CELL for montage in montages.values()]
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.subplots(len(montages), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for axis, (title, montage) in zip(axes, montages.items(), strict=True):
+            axis.imshow(montage)
+            axis.set_axis_off()
+            axis.set_title(title, fontsize=7.5, loc="left", pad=3)
+
+    size = (7.2, 0.3 * sum(heights) + 0.32 * len(montages) + 0.1)
+    return Picture(frame, paint, size, _filter_notes(frame))
+
+
+@exhibit(f"{PAPER}/fig7", title="Ranking examples", needs=("manifest", "triplets", "pairs", "outcomes", "distances"),
+         optional=("metrics",))  # fmt: skip
+def ranking_examples(study: FinegrainedStudy) -> Gallery:
+    """Ranking examples of ConvNet, OASIS and DeepRanking: a query and the first images of its pool."""
+    import pandas as pd
+
+    chosen = choose_queries(study.table("outcomes"), study.table("triplets"))
+    distances = distances_of(study, COMPARED)
+    ranked = rankings_of(study.table("pairs"), distances, chosen, N_RESULTS)
+    if ranked.empty:
+        why = study.why_not_run(DEEP) or "none of the systems that it compares has a ranking"
+        return Gallery(pd.DataFrame({"query": []}), (), notes=(why,))
+    frame = ranked.merge(chosen[[*KEYS, "chosen_as"]], on=KEYS).drop(columns="distance")
+    frame["file"], frame["label"] = ([study.images[image][part] for image in frame["image_id"]] for part in (0, 1))
+    # labels of rated triplets are text queries, which say nothing of what an image shows
+    frame["label"] = "" if study.kind == REAL else frame["label"]
+    noise = (frame["label"] != frame["text_query"]).astype(object)
+    frame["search_noise"] = noise.where(frame["label"] != "", None)
+    rows = [_example_row(study, frame, one, system) for one in chosen.to_dict("records") for system in COMPARED]
+    titles = tuple(study.title_of(system) for _ in range(len(chosen)) for system in COMPARED)
+    notes = _example_notes(study, frame)
+    return Gallery(frame, tuple(rows), row_titles=titles, heads=("query",), notes=notes, tile=0.82)
+
+
+@exhibit("finegrained/gallery", title="Before and after learning", optional=("metrics",),
+         needs=("manifest", "triplets", "pairs", "outcomes", "distances"))  # fmt: skip
+def before_and_after(study: FinegrainedStudy) -> Gallery:
+    """Nearest images of some queries by a system that did not learn from triplets, and by one that did."""
+    import pandas as pd
+
+    distances = distances_of(study)
+    pair = [next((one for one in systems if one in distances), None) for systems in (BEFORE, AFTER)]
+    before, after = pair
+    if before is None or after is None:
+        why = "no two systems, one learned and one not, have distances to rank by"
+        return Gallery(pd.DataFrame({"query": []}), (), notes=(why,))
+    table = _shares(study, before, after)
+    gains = (table["better"] - table["worse"]).tolist()
+    candidates = [Candidate(row, text, gain) for row, (text, gain) in enumerate(zip(table["text_query"], gains))]  # noqa: B905
+    choices = choose(candidates, N_SHOWN, seed=int(study.settings["seed"]), dataset=study.dataset)
+    chosen = table.iloc[[choice.key for choice in choices]]
+    both = {system: distances[system] for system in (before, after)}
+    ranked = rankings_of(study.table("pairs"), both, chosen, N_FOUND)
+    entries = [_entry(study, ranked, table.iloc[choice.key], choice, before, after) for choice in choices]
+    how = choice_note(candidates, choices, seed=int(study.settings["seed"]), groups="categories",
+                      measure="the share of right triplets")  # fmt: skip
+    notes = [
+        f"The pool of each query by distance of {study.title_of(before)}, before learning from triplets, and of "
+        f"{study.title_of(after)}, after it; smaller is more alike, and the two have no common scale. A triplet is "
+        "right where its positive is nearer than its negative.",
+        how,
+    ]
+    if study.kind != REAL:
+        notes.append(
+            "Images of another category are search noise, which pools are meant to have: what is learned is the order "
+            "among alike images, so read the share of right triplets beside the marks."
+        )
+    return gallery_of(sorted(entries, key=lambda entry: entry.words), notes)
+
+
+def empty_picture(why: str) -> Picture:
+    """Return a picture that says why there is nothing to show."""
+    import pandas as pd
+
+    def paint(canvas: Canvas) -> None:
+        canvas.text(0.5, 0.5, why, ha="center", va="center", fontsize=8, color=VERMILLION, wrap=True)
+
+    return Picture(pd.DataFrame({"image_id": []}), paint, (6.2, 0.9), (why,))
+
+
+# Figure 1 ------------------------------------------------------------------------------------------------------------
+
+
+def spread_triplets(triplets: pd.DataFrame, n: int) -> pd.DataFrame:
+    """Return up to `n` triplets: text queries spread evenly, kinds in turn, then their next triplets."""
+    ordered = triplets.sort_values(["text_query", "triplet"])
+    names = list(ordered["text_query"].unique())
+    kinds = sorted(ordered["kind"].unique())
+    n = min(n, len(ordered))
+    spread = np.linspace(0, len(names) - 1, min(n, len(names))).round().astype(int)
+    chosen: list[int] = []
+    for column in range(n):
+        # further rounds begin with another kind
+        turn = column + column // len(spread)
+        name = names[spread[column % len(spread)]]
+        left = ordered[~ordered.index.isin(chosen)]
+        own = left[left["text_query"] == name] if (left["text_query"] == name).any() else left
+        wanted = own[own["kind"] == kinds[turn % len(kinds)]]
+        chosen.append((wanted if len(wanted) else own).index[0])
+    return ordered.loc[chosen]
+
+
+def _in_lines(text_query: str) -> str:
+    """Name of a text query in at most two lines."""
+    lines = wrap(class_name(text_query), TITLE_LETTERS)
+    return "\n".join(lines if len(lines) <= 2 else [lines[0], f"{lines[1][: TITLE_LETTERS - 2]} …"])
+
+
+# Figure 5 ------------------------------------------------------------------------------------------------------------
+
+
+def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataFrame:
+    """Describe the filters of one path in the order drawn, by falling colour share.
+
+    Parameters
+    ----------
+    path : str
+    filters : ndarray of float32, shape (n, height, width, 3)
+        Channels red, green, blue.
+    start : ndarray of the same shape, or None
+        The same filters before training.
+
+    Returns
+    -------
+    DataFrame
+        ``path, place`` (from 1), ``filter`` (from 0, in the order of the network), ``norm, smallest, largest,
+        colour_share, like_start``. The colour share is the share of energy that is not on the grey axis: 0 if the
+        three channels are alike, 2/3 on average if they are independent.
+
+    Raises
+    ------
+    ValueError
+        When filters are not of this shape, or not finite.
+    """
+    import pandas as pd
+
+    if filters.ndim != 4 or filters.shape[3] != 3 or not len(filters) or not np.isfinite(filters).all():
+        raise ValueError(
+            f"filters of the path {path} must be finite and of shape (n, height, width, 3), not {filters.shape}: give "
+            "those of lookalike.deep.network.first_layer_filters"
+        )
+    energy = np.square(filters, dtype=np.float64).sum(axis=(1, 2, 3))
+    grey = 3 * np.square(filters.mean(axis=3, dtype=np.float64)).sum(axis=(1, 2))
+    shares = np.clip(1 - grey / np.where(energy > 0, energy, 1), 0, 1)
+    shares[energy == 0] = 0
+    order = np.argsort(-shares, kind="stable")
+    flat = filters[order].reshape(len(filters), -1)
+    alike = np.full(len(flat), np.nan)
+    if start is not None:
+        before = start[order].reshape(flat.shape)
+        alike = np.array([np.corrcoef(a, b)[0, 1] for a, b in zip(before, flat, strict=True)])
+    wide = flat.astype(np.float64)
+    parts = {
+        "path": path,
+        "place": np.arange(1, len(flat) + 1),
+        "filter": order,
+        "norm": [float(np.linalg.norm(weights)) for weights in wide],
+        "smallest": wide.min(axis=1),
+        "largest": wide.max(axis=1),
+        "colour_share": shares[order],
+        "like_start": alike,
+    }
+    return pd.DataFrame(parts)
+
+
+def filter_montage(filters: Floats) -> npt.NDArray[np.uint8]:
+    """Filters in rows on white: grey is a weight of 0, the largest absolute one is as bright or as dark as can be.
+
+    Parameters
+    ----------
+    filters : ndarray of float32, shape (n, height, width, 3)
+
+    Returns
+    -------
+    ndarray of uint8
+        RGB pixels.
+    """
+    cell, size = FILTER_CELL, max(filters.shape[1:3])
+    # paths differ in width: a filter takes a few pixels less than its place
+    scale = max(1, (cell - 5) // size)
+    canvas = np.full((-(-len(filters) // FILTERS_IN_A_ROW) * cell, FILTERS_IN_A_ROW * cell, 3), 255, dtype=np.uint8)
+    largest = np.abs(filters).max(axis=(1, 2, 3), keepdims=True)
+    shown = np.rint(255 * (0.5 + filters / (2 * np.where(largest > 0, largest, 1)))).astype(np.uint8)
+    for place, pixels in enumerate(shown):
+        top, left = place // FILTERS_IN_A_ROW * cell, place % FILTERS_IN_A_ROW * cell
+        big = pixels.repeat(scale, axis=0).repeat(scale, axis=1)[: cell - 2, : cell - 2]
+        canvas[top : top + big.shape[0], left : left + big.shape[1]] = big
+    return canvas
+
+
+def _filter_notes(frame: pd.DataFrame) -> tuple[str, ...]:
+    """How weights became colours, how colourful filters are, and how alike they are to those before training."""
+    medians = frame.groupby("path", sort=False)[["colour_share", "like_start"]].median()
+    medians.index = [PATH_TITLES.get(str(path), str(path)) for path in medians.index]
+    told = ", ".join(f"{path} {100 * share:.0f}%" for path, share in medians["colour_share"].items())
+    notes = [
+        "Each filter has a scale of its own: mid-grey is a weight of 0, its largest absolute weight is as bright or as "
+        "dark as can be. Paths are drawn at one size, whatever their filters' width in pixels.",
+        "Filters stand in the order of their colour share, the share of their energy that is not the same in red, "
+        f"green and blue (67% if the three are independent); in the median {told}.",
+    ]
+    alike = ", ".join(f"{path} {value:.2f}" for path, value in medians["like_start"].dropna().items())
+    if alike:
+        notes.append(f"Correlation of a filter with what it was before the ranking training, in the median: {alike}.")
+    return tuple(notes)
+
+
+# Figure 7 ------------------------------------------------------------------------------------------------------------
+
+
+def distances_of(study: FinegrainedStudy, systems: Sequence[str] | None = None) -> dict[str, Floats]:
+    """System to its distances, of those that were measured."""
+    files = [Path(file) for file in study.files["distances"]]
+    return {file.parent.name: np.load(file) for file in files if systems is None or file.parent.name in systems}
+
+
+def query_shares(outcomes: pd.DataFrame, triplets: pd.DataFrame, better: str, worse: str) -> pd.DataFrame:
+    """Each query's number of triplets, and the share of them that two systems have right; NaN where not measured."""
+    table = triplets.groupby(KEYS, sort=True).size().rename("n_triplets").to_frame()
+    for name, system in (("better", better), ("worse", worse)):
+        own = outcomes[outcomes["system"] == system].merge(triplets[["triplet", *KEYS]], on="triplet")
+        table[name] = own.groupby(KEYS)["outcome"].mean() if len(own) else np.nan
+    return table.reset_index()
+
+
+def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QUERIES) -> pd.DataFrame:
+    """Choose the queries of Figure 7 by rule.
+
+    All but the last are the queries on which the share of triplets that are right rises the most from ConvNet to
+    DeepRanking, the last is the one on which it falls the most; of equal ones, the query with more triplets, then the
+    lower image id. No text query comes twice while there are others. Where a system was not measured, the queries
+    with the most triplets are taken.
+
+    Parameters
+    ----------
+    outcomes : DataFrame
+        ``system``, ``triplet``, ``outcome``.
+    triplets : DataFrame
+        ``triplet``, ``query``, ``text_query``.
+    n : int
+        Queries, at least 1.
+
+    Returns
+    -------
+    DataFrame
+        ``query, text_query, chosen_as, n_triplets, better, worse``, the last two shares of triplets that are right.
+    """
+    import pandas as pd
+
+    table = query_shares(outcomes, triplets, DEEP, CONVNET)
+    measured = table.assign(gain=table["better"] - table["worse"]).dropna(subset=["gain"])
+    if measured.empty:
+        most = _first_of_each(table.sort_values(["n_triplets", "query"], ascending=[False, True]), n)
+        return most.assign(chosen_as="most triplets").reset_index(drop=True)
+    falling = measured.sort_values(["gain", "n_triplets", "query"], ascending=[False, False, True])
+    rising = measured.sort_values(["gain", "n_triplets", "query"], ascending=[True, False, True])
+    gains = _first_of_each(falling, max(1, n - 1))
+    rest = rising[~rising["query"].isin(gains["query"])]
+    other = rest[~rest["text_query"].isin(gains["text_query"])]
+    chosen = pd.concat([gains, (other if len(other) else rest).head(min(1, n - 1))])
+    names = [_rise(place, gain) for place, gain in enumerate(gains["gain"])]
+    names += ["largest loss" if gain < 0 else "smallest gain" for gain in chosen["gain"][len(gains) :]]
+    return chosen.drop(columns="gain").assign(chosen_as=names).reset_index(drop=True)
+
+
+def _first_of_each(table: pd.DataFrame, n: int) -> pd.DataFrame:
+    """Return the first `n` rows of different text queries; where those are fewer, then the first other rows."""
+    import pandas as pd
+
+    different = table.drop_duplicates("text_query")
+    return pd.concat([different, table[~table.index.isin(different.index)]]).head(n)
+
+
+def _rise(place: int, gain: float) -> str:
+    if gain <= 0:
+        return "smallest loss" if place == 0 else "next smallest loss"
+    return "largest gain" if place == 0 else "next largest gain"
+
+
+def rankings_of(pairs: pd.DataFrame, distances: Mapping[str, Floats], chosen: pd.DataFrame, n: int) -> pd.DataFrame:
+    """Return the first images of the pools of chosen queries, by each system.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        ``text_query``, ``query``, ``candidate``, ``in_pool``.
+    distances : mapping of str to ndarray of float32, shape (number of pairs,)
+        System to its distances, aligned with `pairs`; smaller is more similar. NaN is never ranked.
+    chosen : DataFrame
+        ``query``, ``text_query``.
+    n : int
+        Images a ranking.
+
+    Returns
+    -------
+    DataFrame
+        ``system, query, text_query, rank, image_id, distance``; ranks count from 1, equally distant images stand in
+        the order of their ids.
+
+    Raises
+    ------
+    LookalikeError
+        When distances are not as many as pairs.
+    """
+    import pandas as pd
+
+    query, text_query = pairs["query"].to_numpy(), pairs["text_query"].to_numpy()
+    candidate, in_pool = pairs["candidate"].to_numpy(), pairs["in_pool"].to_numpy(dtype=bool)
+    rows = [pd.DataFrame(columns=["system", *KEYS, "rank", "image_id", "distance"])]
+    for system, values in distances.items():
+        if len(values) != len(pairs):
+            raise LookalikeError(
+                f"{system} has {len(values)} distances of {len(pairs)} pairs: measure its distances again"
+            )
+        asked: Iterable[Any] = chosen.itertuples()
+        for one in asked:
+            here = np.flatnonzero((query == one.query) & (text_query == one.text_query) & in_pool & ~np.isnan(values))
+            first = here[np.lexsort((candidate[here], values[here]))][:n]
+            own = {"rank": np.arange(1, len(first) + 1), "image_id": candidate[first], "distance": values[first]}
+            rows.append(pd.DataFrame({"system": system, "query": one.query, "text_query": one.text_query, **own}))
+    return pd.concat(rows[1:] or rows, ignore_index=True)
+
+
+def _example_row(study: FinegrainedStudy, frame: pd.DataFrame, one: Mapping[Any, Any], system: str) -> tuple[Tile, ...]:
+    """One ranking; the first of a query shows the query itself, the second why it was chosen."""
+    own = frame[(frame["query"] == one["query"]) & (frame["text_query"] == one["text_query"])]
+    found: Iterable[Any] = own[own["system"] == system].itertuples()
+    tiles = [tile_of(study.path_of(row.image_id), mark=NOISE if row.search_noise else None) for row in found]
+    if not tiles:
+        tiles = [Tile(None, study.why_not_run(system) or "not measured here")]
+    if system == COMPARED[0]:
+        return (tile_of(study.path_of(one["query"]), mark=QUERY), *tiles)
+    if system != COMPARED[1]:
+        return (Tile(None), *tiles)
+    shares = [float(one[name]) for name in ("worse", "better")]
+    share = "" if any(map(math.isnan, shares)) else f"\n{100 * shares[0]:.0f} → {100 * shares[1]:.0f}% right"
+    return (Tile(None, f"{one['chosen_as']}\n{class_name(str(one['text_query']))}{share}"), *tiles)
+
+
+def _example_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, ...]:
+    """By which rule queries were chosen, and how much is search noise."""
+    before, _, after = (study.title_of(system) for system in COMPARED)
+    notes = ["Queries by rule: those with the most triplets, as the systems to compare were not both run."]
+    if set(frame["chosen_as"]) != {"most triplets"}:
+        notes = [
+            f"Queries by rule: those where the share of triplets that {after} has right rises the most above that of "
+            f"{before}, and the one where it falls the most, no text query twice while there are others; beneath each "
+            f"its share by {before} and by {after}."
+        ]
+    missing = [system for system in COMPARED if system not in set(frame["system"])]
+    notes += study.not_run_notes(missing)
+    known = frame[frame["search_noise"].notna()]
+    if len(known) < len(frame):
+        notes.append("Search noise is not marked among images whose category is not known.")
+    if len(known):
+        shares = known.assign(noise=known["search_noise"].astype(float)).groupby("system", sort=False)["noise"].mean()
+        told = ", ".join(f"{study.title_of(str(system))} {100 * share:.0f}%" for system, share in shares.items())
+        notes.append(f"Dashed frame and ✗: search noise, an image of another category ({told} of the images shown).")
+    return tuple(notes)
+
+
+# gallery -------------------------------------------------------------------------------------------------------------
+
+
+def _shares(study: FinegrainedStudy, before: str, after: str) -> pd.DataFrame:
+    """Every query that has a pool, in order, with the shares of its triplets that both systems have right."""
+    pairs = study.table("pairs")
+    pooled = pairs.loc[pairs["in_pool"].astype(bool), KEYS].drop_duplicates().sort_values(["text_query", "query"])
+    shares = query_shares(study.table("outcomes"), study.table("triplets"), after, before)
+    return pooled.merge(shares, on=KEYS, how="left").reset_index(drop=True)
+
+
+def _entry(
+    study: FinegrainedStudy, ranked: pd.DataFrame, row: pd.Series, choice: Choice, before: str, after: str
+) -> Entry:
+    """What both systems found for one query."""
+    own = ranked[(ranked["query"] == row["query"]) & (ranked["text_query"] == row["text_query"])]
+    rankings = (
+        _ranking(study, own[own["system"] == before], row, "Before learning", float(row["worse"])),
+        _ranking(study, own[own["system"] == after], row, "After learning", float(row["better"])),
+    )
+    n_more = float(row["better"] - row["worse"]) * float(row["n_triplets"])
+    return Entry(
+        str(study.path_of(row["query"])),
+        class_name(str(row["text_query"])),
+        rankings,
+        choice.chosen,
+        change_text(n_more, "of its triplets right"),
+    )
+
+
+def _ranking(study: FinegrainedStudy, rows: pd.DataFrame, row: pd.Series, when: str, share: float) -> Ranking:
+    """The nearest images by one system; labels of rated triplets say nothing of what an image shows."""
+    found, n_same = [], 0
+    ordered: Iterable[Any] = rows.sort_values("rank").itertuples()
+    for one in ordered:
+        label = "" if study.kind == REAL else study.images[one.image_id][1]
+        same = label == row["text_query"]
+        n_same += same
+        mark = (SAME if same else OTHER) if label else None
+        found.append(Found(str(study.path_of(one.image_id)), class_name(label), mark, score_text(one.distance)))
+    n = int(row["n_triplets"]) if not math.isnan(row["n_triplets"]) else 0
+    right = f"{share * n:.1f}".removesuffix(".0")
+    parts = [f"{n_same} of {len(found)} of its category"] if study.kind != REAL and found else []
+    parts += [] if math.isnan(share) else [f"{right} of its {n} triplet{'' if n == 1 else 's'} right"]
+    system = study.title_of(str(rows["system"].iloc[0])) if len(rows) else ""
+    return Ranking(f"{when}: {system}", tuple(found), "; ".join(parts))

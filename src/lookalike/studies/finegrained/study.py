@@ -1,0 +1,352 @@
+"""What the exhibits of the fine-grained study ask of it: systems, their numbers with intervals, and differences.
+
+Intervals are those of a bootstrap over query images (`lookalike.ranking.triplet_metrics`). The paper prints none, so
+that a printed number agrees where it lies within ours. Some systems need torch and some need training relevance, which
+a folder of rated triplets may lack; their cells then say so, and the others stand.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from lookalike.exhibits.model import Figure, Table
+from lookalike.exhibits.printed import AGREES, HIGHER, LOWER, MISSING, NO_RESULT, NOT_COMPARABLE, NOT_RUN, plus_minus
+from lookalike.exhibits.study import Study
+from lookalike.studies.finegrained.systems import (
+    ALL,
+    BY_CLASS,
+    CONVNET,
+    DEEP,
+    FEATURES,
+    GOLDEN,
+    OASIS,
+    PAPER,
+    PAPER_K,
+    PER_TRIPLET,
+    PRECISION,
+    REAL,
+    SCORE,
+    SINGLE,
+    SYNTHETIC,
+    is_learned,
+    is_network,
+    ordered_systems,
+    system_title,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMS = {PRECISION: ".1f", SCORE: ",.0f", PER_TRIPLET: ".1f"}
+"""Metric to the format of its cells; the paper prints the first two."""
+COUNTS = ("n_triplets", "n_queries", "n_ties", "median_pool", "n_in_top")
+"""Metrics of what the others are counted over."""
+PAPER_TRIPLETS, PAPER_POOL = 14_000, 1_000
+"""About how many triplets the paper rates (section 6.2), and images of a text query that it ranks (section 6.3)."""
+ALIKE = 1.1
+"""Up to this many times the paper's number of triplets, or of images ranked, a count of triplets is about the same."""
+ONCE = "Each network was trained once, and the chance in that is in no interval."
+MADE = {SYNTHETIC: "synthetic images and ratings", BY_CLASS: "photographs, whose triplets a machine rated"}
+NOT_LIKE_PRINT = {SYNTHETIC: "synthetic images and ratings", BY_CLASS: "other images, rated by machine"}
+"""Kind of data to why its numbers are not to be held against the paper's."""
+SOURCES = {SYNTHETIC: "synthetic", BY_CLASS: "rated by machine", REAL: "rated by people"}
+OTHER_DATA = "learned from other images than the paper's"
+
+
+class Measured(NamedTuple):
+    """One number of a system with its 95% interval, and what it was counted over."""
+
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n_triplets: int = 0
+    n_queries: int = 0
+    n_ties: int = 0
+    median_pool: int = 0
+    n_in_top: int = 0
+
+
+class Difference(NamedTuple):
+    """One system minus another, with its 95% interval; the interval is NaN for printed numbers."""
+
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    p: float = math.nan
+    """Two-sided p-value of no difference."""
+
+
+NOTHING = Measured()
+
+
+class FinegrainedStudy(Study):
+    """The fine-grained study of one data set.
+
+    Its settings are those of ``plan.exhibit_settings``: of every study ``dataset, title, kind, synthetic, not_run,
+    titles``, and ``systems`` (those that are measured), ``deep_not_run`` and ``learned_not_run`` (why networks, and
+    what learns from relevance, cannot be run, or ""), ``k``, ``chosen_percent`` (of out-of-class negatives, with which
+    DeepRanking is trained), ``folder`` (of the images), ``sampling`` (settings of the sampler) and ``seed``.
+    """
+
+    in_print = False
+    """Whether its numbers are the paper's own."""
+
+    @property
+    def k(self) -> int:
+        """First images that scores count."""
+        return int(self.settings["k"])
+
+    @property
+    def chosen_percent(self) -> int:
+        """Percent of out-of-class negatives that DeepRanking is trained with."""
+        return int(self.settings["chosen_percent"])
+
+    @property
+    def kind(self) -> str:
+        """Kind of data: rated by people, synthetic, or photographs whose triplets a machine rated."""
+        return str(self.settings["kind"])
+
+    @property
+    def corner(self) -> str:
+        """What stands in the corner of a picture: that no people rated the triplets."""
+        return {SYNTHETIC: "Synthetic images and ratings", BY_CLASS: "Triplets rated by machine"}.get(self.kind, "")
+
+    def title_of(self, method: str) -> str:
+        """Name of a system as the paper prints it."""
+        return system_title(method, self.settings.get("titles"))
+
+    def short_title_of(self, system: str) -> str:
+        """Name of a system where there is little room: ``weighted 60%`` of networks that only Figure 6 shows."""
+        return system_title(system, self.settings.get("titles"), short=True)
+
+    @cached_property
+    def numbers(self) -> pd.DataFrame:
+        """The study's numbers (`lookalike.studies.metrics`), scores called ``score@30`` whatever k is."""
+        table = self.table("metrics")
+        return table.assign(metric=table["metric"].str.replace(r"^score@\d+", SCORE, regex=True))
+
+    @cached_property
+    def values(self) -> Mapping[tuple[str, str, str], Measured]:
+        """Numbers by system, subset and metric; empty where nothing was run."""
+        if not self.has("metrics"):
+            return {}
+        rows: Any = self.numbers[self.numbers["x"].isna()]
+        of: dict[tuple[str, str, str], Any] = {(row.method, row.subset, row.metric): row for row in rows.itertuples()}
+        return {
+            key: Measured(row.value, row.low, row.high, *(self._count(of, key, name) for name in COUNTS))
+            for key, row in of.items()
+            if key[2] in FORMS
+        }
+
+    @staticmethod
+    def _count(rows: Mapping[Any, Any], key: tuple[str, str, str], name: str) -> int:
+        found = rows.get((*key[:2], name))
+        return 0 if found is None or math.isnan(found.value) else round(found.value)
+
+    def value(self, system: str, metric: str, subset: str = ALL) -> Measured:
+        """Return a number of a system; `NOTHING` where it was not measured."""
+        return self.values.get((system, subset, metric), NOTHING)
+
+    @cached_property
+    def measured(self) -> set[str]:
+        """Systems that have a number."""
+        return {system for system, _, _ in self.values}
+
+    @cached_property
+    def differences(self) -> Mapping[tuple[str, str, str, str], Difference]:
+        """Paired differences by system a, system b, subset and metric; each pair in one order."""
+        if not self.has("contrasts"):
+            return {}
+        table = self.table("contrasts")
+        names = table["metric"].str.replace(r"^score@\d+", SCORE, regex=True)
+        rows: Iterable[Any] = table.assign(metric=names).itertuples()
+        return {
+            (row.system_a, row.system_b, row.subset, row.metric): Difference(
+                row.difference, row.low, row.high, row.p_value
+            )
+            for row in rows
+        }
+
+    def printed_study(self) -> Self:
+        """Return the same study with the paper's own numbers in place of ours, which have no intervals."""
+        rows: Iterable[Any] = self.printed[self.printed["paper"].eq(PAPER) & self.printed["value"].notna()].itertuples()
+        study = copy.copy(self)
+        study.in_print = True
+        study.values = {
+            (str(row.method), ALL, str(row.metric)): Measured(float(row.value), n_triplets=PAPER_TRIPLETS)
+            for row in rows
+        }
+        study.measured = {system for system, _, _ in study.values}
+        study.differences = {}
+        return study
+
+    def difference(self, a: str, b: str, metric: str, subset: str = ALL) -> Difference | None:
+        """Return a minus b in one metric, whichever way it was taken; None where it is not known.
+
+        Score per triplet is worked out from the score where it was not taken itself.
+        """
+        if metric == PER_TRIPLET and (a, b, subset, metric) not in self.differences:
+            score, n = self.difference(a, b, SCORE, subset), self.value(a, SCORE, subset).n_triplets
+            share = 100 / n if n else math.nan
+            if score is None or not n:
+                return None
+            return Difference(share * score.value, share * score.low, share * score.high, score.p)
+        if self.in_print:
+            found = Difference(self.value(a, metric, subset).value - self.value(b, metric, subset).value)
+        elif (b, a, subset, metric) in self.differences:
+            turned = self.differences[b, a, subset, metric]
+            found = Difference(-turned.value, -turned.high, -turned.low, turned.p)
+        else:
+            found = self.differences.get((a, b, subset, metric), Difference())
+        return None if math.isnan(found.value) else found
+
+    def _largest(self, count: str) -> int:
+        return max((getattr(found, count) for (_, subset, _), found in self.values.items() if subset == ALL), default=0)
+
+    @property
+    def n_triplets(self) -> int:
+        """Triplets that were measured; 0 where nothing was."""
+        return self._largest("n_triplets")
+
+    @property
+    def median_pool(self) -> int:
+        """Median number of images that are ranked for a query."""
+        return self._largest("median_pool")
+
+    @cached_property
+    def has_pool(self) -> bool:
+        """Whether the pools are images of their own and not just those of the triplets."""
+        return self.has("pool") and len(self.table("pool")) > 0 and bool((self.table("pool")["source"] == "pool").all())
+
+    def why_not_run(self, system: str) -> str:
+        """``not run: do X`` for one system of which there is no number; "" where it could be run."""
+        reasons = [self.not_run]
+        reasons += [str(self.settings.get("deep_not_run", ""))] if is_network(system) else []
+        reasons += [str(self.settings.get("learned_not_run", ""))] if is_learned(system) else []
+        why = next((reason for reason in reasons if reason), "")
+        return f"not run: {why.removeprefix('not run:').strip()}" if why else ""
+
+    def why_not_comparable(self, metric: str) -> str:
+        """Why a number of ours is not to be held against the printed one with a verdict; "" where it is."""
+        if self.kind != REAL:
+            return NOT_LIKE_PRINT[self.kind]
+        if metric == PRECISION:
+            return ""
+        if self.k != PAPER_K:
+            return f"scores of the top {self.k}, the paper's of the top {PAPER_K}"
+        if not self.has_pool:
+            return "there is no pool/ to rank, only the images of the triplets"
+        if not _about(self.median_pool, PAPER_POOL):
+            return f"pools of {self.median_pool:,} images, the paper's of {PAPER_POOL:,}"
+        if not _about(self.n_triplets, PAPER_TRIPLETS):
+            return f"a count over {self.n_triplets:,} triplets, the paper's over about {PAPER_TRIPLETS:,}"
+        return ""
+
+    def judge(self, cell: Mapping[str, Any]) -> tuple[str, str]:
+        """Status of a printed number, and why it is no verdict or what to know about it."""
+        system, metric = cell["system"], cell["metric"]
+        if math.isnan(cell["ours"]):
+            return NO_RESULT, self.why_not_run(system) or f"this run has no {metric} of {self.title_of(system)}"
+        reason = self.why_not_comparable(metric)
+        if reason or math.isnan(cell["low"]) or math.isnan(cell["high"]):
+            return NOT_COMPARABLE, reason or "too few query images for an interval"
+        # rounding in the last bits must not decide for a number at the very end
+        half = cell["last_digit"] / 2 + 1e-9 * abs(cell["printed"])
+        agrees = cell["low"] - half <= cell["printed"] <= cell["high"] + half
+        status = AGREES if agrees else HIGHER if cell["low"] > cell["printed"] else LOWER
+        return status, OTHER_DATA if is_learned(system) else ""
+
+    def cell(self, found: Measured, metric: str, system: str) -> str:
+        """Cell of ours: ``61.8 [60.9, 62.7]``; ``not run`` where there is a reason for it, else ``-``, without one."""
+        if math.isnan(found.value):
+            return NOT_RUN if self.why_not_run(system) else MISSING
+        return with_interval(found, FORMS[metric])
+
+    def data_sentence(self, drawn: Any) -> str:
+        """Which data, how many triplets, and what brackets or bars are."""
+        made = MADE.get(self.kind, "rated by people")
+        n_queries = self._largest("n_queries")
+        size = f", {self.n_triplets:,} triplets of {n_queries:,} query images" if self.n_triplets else ""
+        if drawn is None or not {"low", "high"} <= set(drawn.frame):
+            return f"{self.title} ({made}){size}."
+        what = "brackets" if isinstance(drawn, Table) else "bars and bands"
+        return f"{self.title} ({made}){size}; {what} are 95% intervals of a bootstrap over query images."
+
+    def notes(self, drawn: Any) -> list[str]:
+        """Systems that were not run, and why numbers may not be held against print."""
+        if self.not_run or drawn is None:
+            return []
+        beside_print = isinstance(drawn, (Table, Figure)) and "printed" in drawn.frame
+        reasons = (
+            dict.fromkeys(self.why_not_comparable(metric) for metric in (PRECISION, SCORE)) if beside_print else {}
+        )
+        told = [f"Not comparable with the printed numbers: {why}." for why in reasons if why]
+        if beside_print and self.kind == REAL and any(map(is_learned, self.measured)):
+            told.append("Systems that learn did so from other images than the paper's.")
+        shown = set(drawn.frame["system"]) if "system" in drawn.frame else set()
+        return [*told, *self.not_run_notes(shown - self.measured)]
+
+    def not_run_notes(self, systems: Iterable[str]) -> list[str]:
+        """``ConvNet, DeepRanking: not run: do X.``, systems with one reason together; nothing where all were run."""
+        reasons: dict[str, list[str]] = {}
+        for system in ordered_systems(systems):
+            why = self.why_not_run(system)
+            if why:
+                reasons.setdefault(why, []).append(self.title_of(system))
+        return [f"{', '.join(titles)}: {why}." for why, titles in reasons.items()]
+
+    def headline(self) -> str:
+        """Precision and score of the main systems with their intervals."""
+        if self.not_run:
+            return f"{self.title}: {self.not_run}\n"
+        best = max(FEATURES, key=lambda feature: _or_least(self.value(feature, PRECISION).value))
+        main = (best, OASIS, GOLDEN, CONVNET, SINGLE, DEEP)
+        lines = []
+        for metric, name in ((PRECISION, "precision (%)"), (SCORE, f"score-{self.k}")):
+            found = {system: self.value(system, metric) for system in main}
+            cells = [
+                f"{self.title_of(system)} {with_interval(one, FORMS[metric])}"
+                for system, one in found.items()
+                if not math.isnan(one.value)
+            ]
+            lines += [f"{name.ljust(13)}  " + "  ".join(cells)] if cells else []
+        lines += self.not_run_notes(set(main) - self.measured)
+        n_queries = self._largest("n_queries")
+        about = f"{self.n_triplets:,} triplets of {n_queries:,} query images" if self.values else "no triplets"
+        lines.append(f"({about}, 95% intervals of a bootstrap over query images; data: {SOURCES[self.kind]})")
+        return "\n".join(lines) + "\n"
+
+    # images ----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def images(self) -> dict[int, tuple[str, str]]:
+        """Image id to its path below the study's folder and its category, "" where that is not known."""
+        rows: Iterable[Any] = self.table("manifest").itertuples()
+        return {int(row.image_id): (str(row.path), str(row.label)) for row in rows}
+
+    def path_of(self, image_id: int) -> Path:
+        """Path of an image's file."""
+        return Path(self.settings["folder"], self.images[image_id][0])
+
+
+STUDY = FinegrainedStudy
+
+
+def with_interval(found: Measured, form: str) -> str:
+    """Return ``61.8 [60.9, 62.7]``, the value alone without an interval, ``-`` without a value."""
+    if math.isnan(found.value) or math.isnan(found.low) or math.isnan(found.high):
+        return plus_minus(found.value, math.nan, form)
+    return f"{found.value:{form}} [{found.low:{form}}, {found.high:{form}}]"
+
+
+def _or_least(value: float) -> float:
+    return -math.inf if math.isnan(value) else value
+
+
+def _about(ours: int, printed: int) -> bool:
+    return printed / ALIKE <= ours <= printed * ALIKE

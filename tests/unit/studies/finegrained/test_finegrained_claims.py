@@ -1,0 +1,184 @@
+"""Verdicts on the claims of the Deep Ranking paper, from numbers whose truth is known."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from made_studies import KINDS, LEVELS, NONE, REAL, UNIFORM, claims, drawn, made_contrasts, made_intervals, of_numbers
+
+from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_RUN, OPEN, claims_of, decide, rules_of
+from lookalike.studies.finegrained import claims as rules
+from lookalike.studies.finegrained.study import Difference, FinegrainedStudy, Measured
+from lookalike.studies.finegrained.systems import FEATURES, TABLE1
+
+CLAIMS = {claim.id: claim for claim in claims_of(claims())}
+
+
+def verdict(folder, claim, changes=None, *, reach=0.3, without=(), kinds=KINDS, contrasts=True, **settings):
+    """Decision on one claim, with the levels of print but for some."""
+    levels = {system: level for system, level in (LEVELS | (changes or {})).items() if system not in without}
+    pairs = made_contrasts(levels, reach=reach, kinds=kinds)
+    study = of_numbers(
+        folder, made_intervals(levels, reach=reach, kinds=kinds), pairs if contrasts else None, **settings
+    )
+    return decide(CLAIMS[claim], study, rules_of(rules))
+
+
+def made(differences, values):
+    """A study of some differences and values alone."""
+    study = FinegrainedStudy({"not_run": "", "titles": {}, "chosen_percent": 20})
+    study.differences, study.values = differences, values
+    return study
+
+
+CASES = [
+    ("embedding-beats-features", {}, HOLDS),
+    ("embedding-beats-features", {"hog": (77.0, 3.0)}, FAILS),
+    ("embedding-beats-features", {"hog": (76.1, 3.0)}, OPEN),
+    ("embedding-beats-features", {"hog": (70.0, 7.0)}, FAILS),
+    ("oasis-beats-embedding", {}, HOLDS),
+    ("oasis-beats-embedding", {"oasis": (76.3, 6.9)}, OPEN),
+    ("oasis-beats-embedding", {"oasis": (75.0, 6.9)}, FAILS),
+    ("deep-beats-features", {}, HOLDS),
+    ("deep-beats-features", {"oasis": (79.2, 7.2)}, FAILS),
+    # the golden feature makes no relevance here, so nothing decides these
+    ("deep-beats-golden", {}, OPEN),
+    ("deep-beats-golden", {"golden-features": (90.0, 7.2)}, OPEN),
+    ("golden-at-the-top", {}, OPEN),
+    ("golden-at-the-top", {"golden-features": (80.3, 7.6)}, OPEN),
+    ("ranking-beats-classes", {}, HOLDS),
+    ("ranking-beats-classes", {"convnet": (86.0, 5.7)}, FAILS),
+    ("multiscale-helps", {}, HOLDS),
+    ("multiscale-helps", {"deep-ranking": (84.7, 7.0)}, OPEN),
+    ("tops-help", {}, FAILS),
+    ("tops-help", {"single-scale-ranking": (82.0, 6.2)}, HOLDS),
+    ("tops-below-deep", {}, HOLDS),
+    ("tops-below-deep", {"single-scale-and-visual-feature": (87.0, 6.7)}, FAILS),
+    ("score-falls", {}, HOLDS),
+    ("score-falls", {"multiscale-weighted-100": (85.5, 7.8)}, FAILS),
+    ("score-falls", {"multiscale-weighted-100": (85.5, 7.29)}, OPEN),
+    ("small-share-helps", {}, HOLDS),
+    ("small-share-helps", {NONE: (84.6, 7.3)}, OPEN),
+    ("small-share-helps", {NONE: (85.5, 7.3)}, FAILS),
+    ("sampling-alike", {}, HOLDS),
+    ("sampling-alike", {UNIFORM: (85.0, 6.7)}, OPEN),
+    ("sampling-alike", {UNIFORM: (81.0, 6.7)}, FAILS),
+    ("weighted-at-the-top", {}, HOLDS),
+    ("weighted-at-the-top", {UNIFORM: (84.2, 7.5)}, FAILS),
+    ("classes-know-semantics", {}, HOLDS),
+    ("classes-know-semantics", {"oasis": (86.0, 6.8)}, FAILS),
+    ("oasis-knows-appearance", {}, FAILS),
+    ("oasis-knows-appearance", {"oasis": (86.0, 6.8)}, HOLDS),
+    ("deep-knows-both", {}, HOLDS),
+    ("deep-knows-both", {"convnet": (88.0, 5.7)}, FAILS),
+]
+
+
+@pytest.mark.parametrize(("claim", "changes", "expected"), CASES)
+def test_each_claim_follows_its_intervals(claim, changes, expected, tmp_path):
+    found = verdict(tmp_path, claim, changes)
+    assert found.verdict == expected
+    assert "[" in found.evidence
+    assert all(math.isfinite(number) for number in found.numbers.values())
+
+
+def test_every_claim_is_tried_and_has_its_rule():
+    assert {claim for claim, _, _ in CASES} == set(CLAIMS)
+    assert {claim.rule for claim in CLAIMS.values()} == set(rules_of(rules))
+    assert len(CLAIMS) == 16
+
+
+def test_evidence_has_both_metrics_of_a_pair_with_intervals(tmp_path):
+    found = verdict(tmp_path, "oasis-beats-embedding")
+    assert found.evidence == "OASIS minus L1HashKPCA +3.0 [2.7, 3.3] points and +457 [415, 499] triplets"
+    assert found.numbers["OASIS minus L1HashKPCA, similarity_precision"] == pytest.approx(3.0)
+    assert "-1.2 [-1.5, -0.9]% of triplets" in verdict(tmp_path, "golden-at-the-top").evidence
+    assert "scores: 7,300 at 0%, 7,004 at 20%, 6,600 at 50%" in verdict(tmp_path, "score-falls").evidence
+
+
+def test_numbers_speak_beside_intervals_that_decide_nothing(tmp_path):
+    found = verdict(tmp_path, "score-falls", {"multiscale-weighted-050": (85.9, 7.1)})
+    assert (found.verdict, found.by_numbers) == (OPEN, "not as claimed (20% to 50%)")
+    found = verdict(tmp_path, "multiscale-helps", reach=9.0)
+    assert (found.verdict, found.by_numbers) == (OPEN, "as claimed")
+    found = verdict(tmp_path, "tops-help", reach=9.0)
+    assert found.by_numbers.startswith("not as claimed (precision of OASIS on Single-scale Ranking minus")
+
+
+def test_two_systems_that_rank_alike_do_not_bear_out_that_one_is_better():
+    alike = {("a", "b", "all", "similarity_precision"): Difference(0.0, 0.0, 0.0, 1.0)}
+    study = made(alike, {(system, "all", "similarity_precision"): Measured(50.0) for system in "ab"})
+    assert rules.better(study, pairs=[["a", "b"]], metrics=["similarity_precision"]).verdict == OPEN
+
+
+@pytest.mark.parametrize(("p_values", "expected"), [([0.03], FAILS), ([0.03, 0.001, 0.001], FAILS), ([0.03] * 3, OPEN)])
+def test_one_difference_of_several_refutes_only_after_holms_adjustment(p_values, expected):
+    names = [str(place) for place in range(len(p_values))]
+    differences = {
+        ("a", name, "all", "score@30"): Difference(-5.0, -9.0, -1.0, p) if p == 0.03 else Difference(5.0, 1.0, 9.0, p)
+        for name, p in zip(names, p_values, strict=True)
+    }
+    study = made(differences, {(system, "all", "score@30"): Measured(1.0) for system in ("a", *names)})
+    assert rules.better(study, pairs=[["a", name] for name in names], metrics=["score@30"]).verdict == expected
+
+
+def test_what_was_not_run_is_said_of_each_claim(tmp_path):
+    some = {system: LEVELS[system] for system in TABLE1[:7]}
+    lacking = {"deep_not_run": "install torch", "learned_not_run": "put training/ there"}
+    study = of_numbers(tmp_path, made_intervals(some), made_contrasts(some), claims=claims(), **REAL, **lacking)
+    frame = drawn(study, "claims").frame.set_index("id")
+    assert frame.loc["embedding-beats-features", "verdict"] == HOLDS
+    assert frame.loc["oasis-beats-embedding", ["verdict", "evidence"]].tolist() == [
+        NOT_RUN,
+        "not run: put training/ there",
+    ]
+    networks = frame.drop(["embedding-beats-features", "oasis-beats-embedding"])
+    assert set(networks["verdict"]) == {NOT_RUN}
+    assert set(networks["by_our_numbers"]) == {""}
+
+
+@pytest.mark.parametrize(
+    ("claim", "options", "verdict_", "evidence"),
+    [
+        ("multiscale-helps", {"without": ["single-scale-ranking"]}, OPEN, "Single-scale Ranking has no result here"),
+        ("score-falls", {"without": [NONE, "multiscale-weighted-050", "multiscale-weighted-100"]}, OPEN, "no result"),
+        # a feature that is missing does not mend a claim that another breaks
+        ("embedding-beats-features", {"changes": {"hog": (80.0, 7.0)}, "without": ["fisher"]}, FAILS, "Fisher has no"),
+        ("oasis-knows-appearance", {"kinds": ("rated",)}, OPEN, "no triplet is known to have an in-class negative"),
+        ("oasis-beats-embedding", {"contrasts": False}, OPEN, "OASIS and L1HashKPCA were not held against each other"),
+    ],
+)
+def test_what_is_missing_leaves_a_claim_open(claim, options, verdict_, evidence, tmp_path):
+    found = verdict(tmp_path, claim, **options)
+    assert found.verdict == verdict_
+    assert evidence in found.evidence
+
+
+def test_every_feature_counts_in_the_claims_about_features(tmp_path):
+    for claim in ("embedding-beats-features", "deep-beats-features"):
+        for feature in FEATURES:
+            assert verdict(tmp_path, claim, {feature: (99.0, 3.0)}).verdict == FAILS
+
+
+def test_the_table_counts_verdicts_and_holds_print_against_the_same_rules(tmp_path):
+    table = drawn(of_numbers(tmp_path, made_intervals(), made_contrasts(reach=0.3), claims=claims()), "claims")
+    counts = table.frame["verdict"].value_counts()
+    assert (counts[HOLDS], counts[FAILS], counts[OPEN]) == (12, 2, 2)
+    printed = table.frame.set_index("id")["by_printed_numbers"]
+    assert printed["ranking-beats-classes"] == printed["golden-at-the-top"] == "as claimed"
+    # the paper's own Table 2 does not bear out what its text says of it
+    assert printed["tops-help"].startswith("not as claimed (precision of OASIS on Single-scale Ranking")
+    # of Figure 6 and of kinds of negatives nothing is printed
+    assert (printed != "").sum() == 9
+    notes = " ".join(table.notes)
+    assert "bear out 8 of the 9 claims" in notes
+    assert "against: tops-help" in notes
+
+
+def test_claims_of_a_study_that_was_not_run_keep_the_papers_own_numbers(tmp_path):
+    study = of_numbers(tmp_path, made_intervals(), claims=claims(), not_run="not run: put triplets there")
+    study.files.clear()
+    table = drawn(study, "claims")
+    assert set(table.frame["verdict"]) == {NOT_RUN}
+    assert "bear out 8 of the 9 claims" in " ".join(table.notes)

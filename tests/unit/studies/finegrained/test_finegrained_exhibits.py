@@ -1,0 +1,267 @@
+"""Tables and figures of the fine-grained study, from made-up numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_studies import (
+    LEVELS,
+    REAL,
+    drawn,
+    made_contrasts,
+    made_curves,
+    made_fits,
+    made_intervals,
+    made_pool,
+    made_study,
+    of_numbers,
+)
+
+from lookalike.exhibits.printed import AGREES, HIGHER, LOWER, NO_RESULT, NOT_COMPARABLE
+from lookalike.exhibits.sheets import sheets_of
+from lookalike.studies.finegrained.exhibits import settings_text
+from lookalike.studies.finegrained.systems import TABLE1, TABLE2, contrast_pairs
+from lookalike.studies.rooms import room_exhibits
+
+PRECISION, SCORE = "similarity_precision", "score@30"
+
+
+def row(table, name):
+    """Cells of one row of a table as it is read."""
+    return next(row for row in sheets_of(table)[0].rows if row[0] == name)
+
+
+def statuses(table):
+    """Status and reason by system and metric, of the numbers that the paper prints."""
+    cells = table.frame[table.frame["status"] != ""]
+    return cells.set_index(["system", "metric"])[["status", "reason"]]
+
+
+@pytest.mark.parametrize(("name", "systems"), [("table1", TABLE1), ("table2", TABLE2)])
+def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_path):
+    study = of_numbers(tmp_path, made_intervals(reach=0.5), **REAL)
+    table = drawn(study, name)
+    assert tuple(dict.fromkeys(table.frame["system"])) == systems
+    printed = study.printed_in(name, "deep-ranking-cvpr-2014")
+    scores = table.frame[table.frame["metric"] == SCORE]
+    assert scores["printed"].tolist() == printed.loc[printed["metric"] == SCORE, "value"].tolist()
+    assert set(statuses(table)["status"]) == {AGREES}
+    rows = sheets_of(table)[0].rows
+    place = [row[0] for row in rows].index("DeepRanking")
+    assert rows[place] == (
+        "DeepRanking", "ours", "85.7 [85.2, 86.2]", "7,004 [6,864, 7,144]", "50.0 [49.0, 51.0]", "9,800", "1,000"
+    )  # fmt: skip
+    assert rows[place + 1] == ("", "paper", "85.7", "7,004", "", "", "")
+
+
+@pytest.mark.parametrize(
+    ("value", "reach", "expected"),
+    [(62.0, 0.15, AGREES), (61.9, 0.25, AGREES), (61.9, 0.2, LOWER), (62.5, 0.2, HIGHER)],
+)
+def test_a_printed_number_agrees_within_our_interval_and_half_its_digit(value, reach, expected, tmp_path):
+    """The paper prints 62.2."""
+    study = of_numbers(tmp_path, made_intervals({"wavelet": (value, 2.7)}, reach=reach), **REAL)
+    assert statuses(drawn(study, "table1")).loc[("wavelet", PRECISION), "status"] == expected
+
+
+def test_scores_without_a_pool_are_not_held_against_print(tmp_path):
+    found = statuses(drawn(of_numbers(tmp_path, made_intervals(), pool=False, **REAL), "table1")).reset_index()
+    of_score = found[found["metric"] == SCORE]
+    assert set(of_score["status"]) == {NOT_COMPARABLE}
+    assert of_score["reason"].str.contains("no pool/").all()
+    assert set(found.loc[found["metric"] == PRECISION, "status"]) == {AGREES}
+
+
+@pytest.mark.parametrize("kind", ["synthetic_triplets", "class_triplets"])
+def test_what_nobody_rated_is_never_held_against_print(kind, tmp_path):
+    study = of_numbers(tmp_path, made_intervals(), kind=kind)
+    assert set(statuses(drawn(study, "table1"))["status"]) == {NOT_COMPARABLE}
+    assert "printed" not in set(drawn(study, "fig6").frame["series"])
+    assert any("Not comparable with the printed numbers" in note for note in study.notes(drawn(study, "table1")))
+
+
+def test_a_number_without_an_interval_gets_no_verdict(tmp_path):
+    bare = made_intervals().assign(low=np.nan, high=np.nan)
+    found = statuses(drawn(of_numbers(tmp_path, bare, **REAL), "table1"))
+    assert set(found["status"]) == {NOT_COMPARABLE}
+    assert set(found["reason"]) == {"too few query images for an interval"}
+
+
+def test_the_spread_beside_print_is_the_standard_error_of_the_interval(tmp_path):
+    frame = drawn(of_numbers(tmp_path, made_intervals(reach=1.96)), "table1").frame
+    np.testing.assert_allclose(frame.loc[frame["metric"] == PRECISION, "ours_std"], 1.0, rtol=1e-4)
+
+
+def test_systems_that_were_not_run_say_what_to_do(tmp_path):
+    features = made_intervals().query("system in @TABLE1[:6]")
+    study = of_numbers(
+        tmp_path, features, **REAL, deep_not_run="install torch", learned_not_run="not run: put training/ there"
+    )
+    table = drawn(study, "table1")
+    assert row(table, "DeepRanking")[2:5] == ("not run",) * 3
+    found = statuses(table)
+    assert found.loc[("oasis", SCORE)].tolist() == [NO_RESULT, "not run: put training/ there"]
+    assert found.loc[("deep-ranking", PRECISION), "reason"] == "not run: install torch"
+    assert "L1HashKPCA, OASIS, Golden Features: not run: put training/ there." in study.notes(table)
+
+
+def test_scores_of_another_k_are_read_alike(tmp_path):
+    renamed = made_intervals().assign(metric=lambda rows: rows["metric"].str.replace("@30", "@5"))
+    table = drawn(of_numbers(tmp_path, renamed, k=5), "table1")
+    assert row(table, "HOG")[3].startswith("3,099")
+    assert "Score-5" in sheets_of(table)[0].heads
+    assert "The paper's scores are of the top 30." in table.notes
+
+
+def test_kinds_stand_beside_each_other(tmp_path):
+    table = drawn(of_numbers(tmp_path, made_intervals()), "kinds")
+    assert sheets_of(table)[0].heads == ("", "in-class negatives", "out-of-class negatives", "all triplets")
+    assert row(table, "Wavelet") == ("Wavelet", "56.2 [55.4, 57.0]", "68.2 [67.4, 69.0]", "62.2 [61.4, 63.0]")
+    assert row(table, "Multiscale, uniform, 0% out-of-class")[-1].startswith("84.2")
+    assert "7,000 in-class, 7,000 out-of-class" in table.notes[0]
+
+
+def test_ratings_of_people_are_of_one_kind(tmp_path):
+    table = drawn(of_numbers(tmp_path, made_intervals(kinds=("rated",)), **REAL), "kinds")
+    assert set(table.frame["subset"]) == {"rated", "all"}
+    assert "there is one kind of triplets" in table.notes[0]
+
+
+def test_costs_tell_dimensions_speed_and_settings(tmp_path):
+    table = drawn(made_study(tmp_path, {"fits": made_fits(TABLE1[:6])}, deep_not_run="install torch"), "features")
+    assert row(table, "Wavelet") == ("Wavelet", "64", "l2", "100", "10 s", "", "step 8, sizes 16/24")
+    assert row(table, "HOG")[5] == "training images"
+    assert row(table, "ConvNet")[-1] == "not run: install torch"
+    assert table.frame.set_index("system").loc["oasis", "status"] == NO_RESULT
+    assert "Measured on a processor." in table.notes
+
+
+def test_long_settings_are_cut_between_two_of_them(tmp_path):
+    long = {f"settings_number_{place}": place for place in range(40)}
+    table = drawn(
+        made_study(tmp_path, {"fits": pd.DataFrame([{"system": "hog", "dimensions": 3, **long}])}), "features"
+    )
+    shown = row(table, "HOG")[-1]
+    assert shown.endswith(", ...")
+    assert len(shown) <= 165
+    assert settings_text({**long, "settings_none": np.nan}).endswith("number_39 39")
+
+
+def test_figure_6_shows_both_metrics_over_the_share(tmp_path):
+    figure = drawn(of_numbers(tmp_path, made_intervals(), chosen_percent=40), "fig6")
+    names = ("multiscale-weighted-000", "deep-ranking", "multiscale-weighted-050", "multiscale-weighted-100")
+    for metric, place, scale in ((PRECISION, 0, 1), (SCORE, 1, 1000)):
+        own = figure.frame[figure.frame["metric"].eq(metric) & figure.frame["series"].eq("weighted")]
+        assert own["percent"].tolist() == [0, 40, 50, 100]
+        np.testing.assert_allclose(own["value"], [scale * LEVELS[name][place] for name in names])
+        assert (own["low"] < own["value"]).all()
+        assert (own["value"] < own["high"]).all()
+    assert [panel.y.label for panel in figure.panels] == ["Similarity precision (%)", "Score at top 30 (triplets)"]
+    for panel in figure.panels:
+        assert [line.at for line in panel.lines] == [40]
+        assert [series.name for series in panel.series] == ["weighted sampling", "uniform sampling"]
+
+
+@pytest.mark.parametrize(("pool", "printed"), [(True, [PRECISION, SCORE]), (False, [PRECISION])])
+def test_print_is_drawn_where_it_may_be_held_against_ours(pool, printed, tmp_path):
+    figure = drawn(of_numbers(tmp_path, made_intervals(), pool=pool, **REAL), "fig6")
+    shown = figure.frame[figure.frame["series"] == "printed"]
+    assert shown["metric"].tolist() == printed
+    assert shown["value"].tolist() == [85.7, 7004.0][: len(printed)]
+    assert [panel.series[-1].hollow for panel in figure.panels] == [True, pool]
+
+
+def test_without_networks_figures_say_why(tmp_path):
+    study = of_numbers(tmp_path, made_intervals({"hog": (68.4, 3.1)}), made_contrasts({"hog": (68.4, 3.1)}),
+                       deep_not_run="install torch")  # fmt: skip
+    figure = drawn(study, "fig6")
+    assert figure.frame.empty
+    assert [panel.empty for panel in figure.panels] == ["not run", "not run"]
+    assert figure.notes == ("DeepRanking: not run: install torch.",)
+    assert drawn(study, "curves").notes == ("not run: install torch",)
+    assert drawn(study, "contrasts").frame["difference"].isna().all()
+
+
+def test_curves_are_in_a_column_of_panels_for_each_phase(tmp_path):
+    curves = made_curves()
+    curves["deep-ranking"].loc[1::2, ["validation_loss", "validation_precision"]] = np.nan
+    figure = drawn(of_numbers(tmp_path, made_intervals(), curves=curves), "curves")
+    frame = figure.frame
+    assert set(frame.loc[frame["phase"] == "classification", "system"]) == {"convnet"}
+    assert [panel.title for panel in figure.panels] == ["Classification", "Ranking", "", ""]
+    chosen = frame.query("system == 'deep-ranking' and quantity == 'precision' and part == 'validation'")
+    expected = curves["deep-ranking"].dropna()
+    np.testing.assert_allclose(chosen["value"], 100 * expected["validation_precision"])
+    np.testing.assert_array_equal(chosen["seen"], expected["seen"])
+    named = [series.name for series in figure.panels[1].series if not series.thin]
+    assert named == ["Single-scale Ranking", "DeepRanking", "Multiscale, weighted, 0% out-of-class"]
+    assert len({series.look for series in figure.panels[1].series}) == 3
+
+
+def test_a_network_without_validation_is_named_all_the_same(tmp_path):
+    curve = made_curves()["deep-ranking"].drop(columns=["validation_loss", "validation_precision"])
+    figure = drawn(of_numbers(tmp_path, made_intervals(), curves={"deep-ranking": curve}), "curves")
+    assert [[series.name for series in panel.series] for panel in figure.panels] == [["DeepRanking"]] * 2
+
+
+def test_the_forest_has_a_row_for_every_pair_of_the_claims(tmp_path):
+    figure = drawn(of_numbers(tmp_path, made_intervals(), made_contrasts()), "contrasts")
+    own = figure.frame[figure.frame["metric"] == PRECISION]
+    assert list(zip(own["system_a"], own["system_b"], strict=True)) == list(contrast_pairs(LEVELS))
+    found = own.set_index(["system_a", "system_b"]).loc[("oasis-on-single-scale-ranking", "single-scale-ranking")]
+    assert found["difference"] == found["printed"] == pytest.approx(-2.1)
+    assert found["excludes_0"]
+    names = [name for _, name in figure.panels[0].y.ticks]
+    assert (names[0], names[-1]) == ("L1HashKPCA − Wavelet", "weighted 0% − uniform 0%")
+    # scores count triplets, so that print is drawn only where as many were rated
+    scores = figure.frame[figure.frame["metric"] == SCORE]
+    assert scores["printed"].isna().all()
+
+
+def test_an_interval_with_0_is_not_called_without(tmp_path):
+    frame = drawn(of_numbers(tmp_path, made_intervals(), made_contrasts(reach=2.0), **REAL), "contrasts").frame
+    assert frame["excludes_0"].equals((frame["low"] > 0) | (frame["high"] < 0))
+    assert set(frame["excludes_0"]) == {True, False}
+    assert frame.loc[frame["metric"] == SCORE, "printed"].notna().any()
+
+
+def test_the_headline_names_the_best_feature_and_the_main_systems(tmp_path):
+    lines = of_numbers(tmp_path, made_intervals()).headline().splitlines()
+    assert lines[0].startswith("precision (%)  HOG 68.4 [67.6, 69.2]  OASIS 79.2")
+    assert "DeepRanking 7,004" in lines[1]
+    assert lines[-1].endswith("data: synthetic)")
+    missing = of_numbers(tmp_path, made_intervals(), **REAL, not_run="not run: put triplets there")
+    assert missing.headline() == "rated triplets: not run: put triplets there\n"
+    partial = of_numbers(tmp_path, made_intervals({"color": (62.3, 2.9)}), deep_not_run="install torch").headline()
+    assert "ConvNet, Single-scale Ranking, DeepRanking: not run: install torch." in partial
+
+
+@pytest.mark.parametrize(
+    ("sizes", "settings", "why"),
+    [
+        ({}, {"k": 5}, "top 5, the paper's of the top 30"),
+        ({"pool": 48}, {}, "pools of 48 images"),
+        ({"n_triplets": 5_033}, {}, "a count over 5,033 triplets"),
+        ({}, {}, ""),
+    ],
+)
+def test_a_score_is_a_count_over_as_many_triplets_and_images(sizes, settings, why, tmp_path):
+    study = of_numbers(tmp_path, made_intervals(**sizes), **REAL, **settings)
+    assert study.why_not_comparable(PRECISION) == ""
+    found = study.why_not_comparable(SCORE)
+    assert (why in found) if why else found == ""
+
+
+@pytest.mark.parametrize(("sources", "expected"), [(["pool"] * 3, True), (["pool", "pool", "triplets"], False)])
+def test_a_pool_that_is_partly_of_triplets_is_none(sources, expected, tmp_path):
+    assert made_study(tmp_path, {"pool": made_pool().assign(source=sources)}).has_pool == expected
+
+
+def test_captions_name_the_data_and_what_brackets_are(tmp_path):
+    study = of_numbers(tmp_path, made_intervals())
+    sentence = study.data_sentence(drawn(study, "table1"))
+    assert "synthetic images and ratings" in sentence
+    assert "14,000 triplets of 3,500 query images" in sentence
+    assert "brackets are 95% intervals" in sentence
+    assert all(found.caption for found in room_exhibits("finegrained").values())

@@ -1,0 +1,141 @@
+"""What the settings of a fine-grained study ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lookalike.studies import settings
+from lookalike.studies.finegrained import plan
+from lookalike.studies.finegrained.systems import (
+    FEATURES,
+    TABLE1,
+    TABLE2,
+    is_learned,
+    is_network,
+    ordered_systems,
+    sampled_share,
+    system_title,
+    weighted_systems,
+)
+
+ROOT = Path(__file__).resolve().parents[4]
+DEMO, RATED = "demo_triplets", "triplets"
+SHARES = [f"multiscale-weighted-{share:03d}" for share in (0, 40, 60, 80, 100)]
+
+
+@pytest.fixture(scope="module")
+def config():
+    return settings.checked(yaml.safe_load((ROOT / "config.yaml").read_text()))
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """An empty work folder, in which torch is at hand."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(plan, "find_spec", lambda name: object())
+    plan._has_training_images.cache_clear()
+    plan._has_grades.cache_clear()
+
+
+def test_the_systems_are_those_of_both_tables_and_of_figure_6(config):
+    found = plan.systems_of(config, DEMO)
+    assert set(found) == {*TABLE1, *TABLE2, *SHARES, "multiscale-uniform-000"}
+    assert plan.networks_of_job(config, DEMO, "network") == ["single-scale-ranking", "deep-ranking"]
+    assert plan.networks_of_job(config, DEMO, "study") == [*SHARES, "multiscale-uniform-000"]
+    assert plan.jobs_of_networks(config, RATED) == ["network"]
+    assert len(plan.network_files(config, DEMO, "study")) == 6 * len(plan.NETWORK_FILES)
+    assert ["deep-ranking", "convnet"] in plan.contrasts(config, DEMO)
+
+
+def test_without_torch_there_are_no_networks(config, monkeypatch):
+    monkeypatch.setattr(plan, "find_spec", lambda name: None)
+    assert "install torch" in plan.no_torch(config, DEMO)
+    assert plan.systems_of(config, DEMO) == [*FEATURES, "l1hashkpca", "oasis", "golden-features"]
+    assert plan.trained_networks(config, DEMO) == []
+    assert "filters" not in plan.exhibit_files(config, DEMO)
+    # in conda environments torch is at hand, and what was measured stays
+    assert plan.no_torch({**config, "conda": True}, DEMO) == ""
+    measured = Path(f"results/{DEMO}/systems/deep-ranking/distances.npy")
+    measured.parent.mkdir(parents=True)
+    measured.touch()
+    assert plan.no_torch(config, DEMO) == ""
+
+
+def test_without_training_images_there_are_features_alone(config):
+    assert "training, in folders by category" in plan.no_training(config, RATED)
+    assert plan.systems_of(config, RATED) == list(FEATURES)
+    assert plan.no_training(config, DEMO) == ""
+
+
+def test_relevance_without_grades_has_out_of_class_negatives_alone(config):
+    assert not plan.is_graded(config, RATED)
+    assert plan.sampled_networks(config, RATED) == {}
+    assert plan.sampling(config, RATED)["out_of_class"] == 1.0
+
+
+def test_each_network_of_figure_6_has_its_own_sampling(config):
+    found = plan.samplings_of_job(config, DEMO)
+    assert found["multiscale-weighted-060"] == plan.sampling(config, DEMO) | {"out_of_class": 0.6}
+    assert found["multiscale-uniform-000"]["weighted"] is False
+    assert plan.samplings_of_job(config, DEMO, "deep-ranking") == {"deep-ranking": plan.sampling(config, DEMO)}
+    assert plan.chosen_percent(config, DEMO) == 20
+
+
+def test_a_network_depends_on_its_own_training_alone(config):
+    found = plan.network_settings(config, DEMO, ["ranking", "gap"])
+    assert {"ranking", "gap", "size", "validation"} <= set(found)
+    assert not {"pretraining", "linear_embedding", "checkpoint_seconds", "threads"} & set(found)
+    assert found["validation"]["sampling"] == plan.sampling(config, DEMO)
+
+
+def test_oasis_waits_for_the_network_below_it(config):
+    assert plan.network_below(config, DEMO, "oasis") == []
+    below = plan.network_below(config, DEMO, "oasis-on-single-scale-ranking")
+    assert below == [f"results/{DEMO}/systems/single-scale-ranking/fit.json"]
+
+
+def test_images_are_drawn_where_their_settings_say_or_lie_where_they_were_put(config):
+    assert plan.images_folder(config, RATED) == "data/triplets"
+    assert plan.images_folder(config, DEMO).startswith(f"results/{DEMO}/images/")
+    assert plan.drawn_shards(config, RATED) == []
+    assert plan.drawn_shards(config, DEMO)[0] == f"results/{DEMO}/drawn/000.json"
+    assert plan.triplet_settings(config, RATED)["kind"] == "triplets"
+
+
+def test_exhibits_find_their_files_and_plain_settings(config):
+    files = plan.exhibit_files(config, DEMO)
+    needed = {name for exhibit in plan.exhibits(config, DEMO) for name in (*exhibit.needs, *exhibit.optional)}
+    assert needed == set(files)
+    assert files["metrics"] == f"results/{DEMO}/finegrained/metrics.parquet"
+    assert "results/demo_triplets/systems/convnet/distances.npy" in files["distances"]
+    found = plan.exhibit_settings(config, DEMO, "")
+    assert yaml.safe_load(yaml.safe_dump(found)) == found
+
+
+def test_every_describer_has_a_module():
+    for feature in FEATURES:
+        assert (ROOT / "src" / "lookalike" / plan.describer_module(feature)).is_file()
+
+
+def test_how_triplets_were_sampled_is_read_off_the_name():
+    assert sampled_share("multiscale-weighted-060") == ("weighted", 60)
+    assert sampled_share("deep-ranking", 40) == ("weighted", 40)
+    assert sampled_share("convnet") is None
+    assert sampled_share("multiscale-weighted-6") is None
+    systems = ["multiscale-weighted-020", SHARES[0], "deep-ranking", "multiscale-uniform-000"]
+    assert weighted_systems(systems) == {0: SHARES[0], 20: "deep-ranking"}
+    assert weighted_systems(systems, 40)[20] == "multiscale-weighted-020"
+
+
+def test_which_systems_need_what_and_how_they_are_called():
+    assert [is_network(system) for system in TABLE1] == [False] * 9 + [True]
+    assert [is_learned(system) for system in TABLE1] == [False] * 6 + [True] * 4
+    assert system_title("spmk-texton-1024-max") == "SPMKtexton1024max"
+    assert system_title("multiscale-uniform-000") == "Multiscale, uniform, 0% out-of-class"
+    assert system_title("multiscale-weighted-040", short=True) == "weighted 40%"
+    shares = ["multiscale-uniform-000", SHARES[-1], SHARES[0]]
+    expected = (*TABLE1[:-1], *TABLE2, SHARES[0], SHARES[-1], shares[0], "other")
+    assert ordered_systems(["other", *shares, *TABLE2, *reversed(TABLE1)]) == expected
