@@ -47,19 +47,8 @@ def vectors_by_system(files: Iterable[str | os.PathLike[str]]) -> dict[str, Floa
 def write_system(result: Any, outputs: Iterable[str | os.PathLike[str]], **writers: Callable[[Path], None]) -> None:
     """Write what a system measured to the files that a rule names.
 
-    Parameters
-    ----------
-    result : object
-        With ``vectors``, ``distances``, ``fit`` and, where a file ``curve`` is asked for, ``curve`` (a DataFrame).
-    outputs : iterable of path-like
-        Files whose names say what goes into them: ``vectors.npy``, ``distances.npy``, ``fit.json``, ``curve.parquet``.
-    **writers : callable
-        Writer of a file of another name, by its stem.
-
-    Raises
-    ------
-    ValueError
-        When a file is asked for that the result does not hold.
+    The names of files say what goes into them: ``vectors.npy``, ``distances.npy``, ``fit.json``, ``curve.parquet``;
+    `writers` write those of another name, by its stem.
     """
     for output in map(Path, outputs):
         if output.stem in writers:

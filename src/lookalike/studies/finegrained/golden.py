@@ -18,10 +18,9 @@ import numpy.typing as npt
 from lookalike.core.errors import LookalikeError
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
-from lookalike.studies.finegrained.files import Report, plain, say
+from lookalike.studies.finegrained.files import Report, SystemResult, plain, say
 from lookalike.studies.finegrained.training import (
     Features,
-    Floats,
     draw_triplets,
     stratified_folds,
     usable_rows,
@@ -84,26 +83,6 @@ class GoldenSettings:
             )
 
 
-class GoldenResult(NamedTuple):
-    """What a job writes of the golden feature.
-
-    Attributes
-    ----------
-    vectors : None
-        It is a distance only.
-    distances : ndarray of shape (n_pairs,), float32
-    fit : dict
-        JSON values; ``components`` has the feature, distance, scale and weight of each, ``l1_weights`` is as below.
-    l1_weights : dict of str to float
-        The L1 visual features and their weights, for L1HashKPCA.
-    """
-
-    vectors: None
-    distances: Floats
-    fit: dict[str, Any]
-    l1_weights: dict[str, float]
-
-
 class _Measured(NamedTuple):
     """Distances of the training triplets of each fold, by every component."""
 
@@ -121,7 +100,7 @@ def golden_system(
     *,
     seed: int,
     report: Report | None = None,
-) -> GoldenResult:
+) -> SystemResult:
     """Learn the golden feature from training relevance, and measure the pairs.
 
     Training images are dealt into folds within categories. The triplets of a fold have all three images in it, and
@@ -130,29 +109,8 @@ def golden_system(
     weights are learned on the others; the weights are then learned on all, and the embeddings too.
 
     The L1 visual features are chosen by the same max-margin learning, among the L1 distances of the hand-crafted
-    features alone; where none gets a weight, all of them count the same.
-
-    Parameters
-    ----------
-    features : mapping of str to ndarray of shape (N, d), float32
-        Vectors of the hand-crafted features, a row per image id.
-    relevance : RelevanceData
-    pairs : DataFrame
-        Columns `query`, `candidate`.
-    settings : GoldenSettings, optional
-    seed : int
-        The root seed.
-    report : callable, optional
-        Takes lines of text.
-
-    Returns
-    -------
-    GoldenResult
-
-    Raises
-    ------
-    LookalikeError
-        When the relevance data allow no triplets, or embeddings are asked for and there is one category only.
+    features alone; where none gets a weight, all of them count the same. In ``fit``, ``components`` has the feature,
+    distance, scale and weight of each, ``l1_weights`` the L1 visual features and their weights, for L1HashKPCA.
     """
     from lookalike.learners.golden_feature import distance_scales, warm_up
     from lookalike.learners.relevance_triplets import warm_up as warm_up_triplets
@@ -205,7 +163,7 @@ def golden_system(
         "n_pairs": len(pairs),
         "processor": processor_name(),
     }
-    return GoldenResult(None, distances.astype(np.float32), fit, l1_weights)
+    return SystemResult(None, distances.astype(np.float32), fit)
 
 
 def hand_crafted(features: Features, distances: Sequence[str]) -> list[Component]:

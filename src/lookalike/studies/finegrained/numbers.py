@@ -25,21 +25,10 @@ OF_CURVES = {
 
 
 def metrics_of(intervals: pd.DataFrame, curves: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return every number of the study.
+    """Return every number of the study, from `lookalike.ranking.triplet_metrics.intervals` and curves by system.
 
-    Parameters
-    ----------
-    intervals : DataFrame
-        From `lookalike.ranking.triplet_metrics.intervals`.
-    curves : mapping of str to DataFrame
-        System to its curve: ``seen`` (triplets, or images of a network that is trained to classify) and any column of
-        `OF_CURVES`, NaN where it was not measured.
-
-    Returns
-    -------
-    DataFrame
-        Columns `lookalike.studies.metrics.COLUMNS`. ``subset`` is the triplets (all, or one kind), and of curves
-        ``training`` or ``validation``; precision and accuracy in percent; of curves ``x`` is what was seen.
+    ``subset`` is the triplets (all, or one kind), and of curves ``training`` or ``validation``; precision and accuracy
+    are in percent. Of curves ``x`` is what was seen: triplets, or images of a network that is trained to classify.
     """
     import pandas as pd
 

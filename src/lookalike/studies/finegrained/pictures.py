@@ -235,27 +235,10 @@ def _in_lines(text_query: str) -> str:
 
 
 def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataFrame:
-    """Describe the filters of one path in the order drawn, by falling colour share.
+    """Describe the filters of one path, shape (n, height, width, 3), in the order drawn: by falling colour share.
 
-    Parameters
-    ----------
-    path : str
-    filters : ndarray of float32, shape (n, height, width, 3)
-        Channels red, green, blue.
-    start : ndarray of the same shape, or None
-        The same filters before training.
-
-    Returns
-    -------
-    DataFrame
-        ``path, place`` (from 1), ``filter`` (from 0, in the order of the network), ``norm, smallest, largest,
-        colour_share, like_start``. The colour share is the share of energy that is not on the grey axis: 0 if the
-        three channels are alike, 2/3 on average if they are independent.
-
-    Raises
-    ------
-    ValueError
-        When filters are not of this shape, or not finite.
+    The colour share is the share of a filter's energy that is not on the grey axis: 0 if the three channels are alike,
+    2/3 on average if they are independent. `start` are the same filters before training.
     """
     import pandas as pd
 
@@ -289,17 +272,7 @@ def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataF
 
 
 def filter_montage(filters: Floats) -> npt.NDArray[np.uint8]:
-    """Filters in rows on white: grey is a weight of 0, the largest absolute one is as bright or as dark as can be.
-
-    Parameters
-    ----------
-    filters : ndarray of float32, shape (n, height, width, 3)
-
-    Returns
-    -------
-    ndarray of uint8
-        RGB pixels.
-    """
+    """Filters in rows on white: grey is a weight of 0, the largest absolute one is as bright or as dark as can be."""
     cell, size = FILTER_CELL, max(filters.shape[1:3])
     # paths differ in width: a filter takes a few pixels less than its place
     scale = max(1, (cell - 5) // size)
@@ -355,20 +328,6 @@ def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QU
     DeepRanking, the last is the one on which it falls the most; of equal ones, the query with more triplets, then the
     lower image id. No text query comes twice while there are others. Where a system was not measured, the queries
     with the most triplets are taken.
-
-    Parameters
-    ----------
-    outcomes : DataFrame
-        ``system``, ``triplet``, ``outcome``.
-    triplets : DataFrame
-        ``triplet``, ``query``, ``text_query``.
-    n : int
-        Queries, at least 1.
-
-    Returns
-    -------
-    DataFrame
-        ``query, text_query, chosen_as, n_triplets, better, worse``, the last two shares of triplets that are right.
     """
     import pandas as pd
 
@@ -403,29 +362,10 @@ def _rise(place: int, gain: float) -> str:
 
 
 def rankings_of(pairs: pd.DataFrame, distances: Mapping[str, Floats], chosen: pd.DataFrame, n: int) -> pd.DataFrame:
-    """Return the first images of the pools of chosen queries, by each system.
+    """Return the first `n` images of the pools of chosen queries, by each system.
 
-    Parameters
-    ----------
-    pairs : DataFrame
-        ``text_query``, ``query``, ``candidate``, ``in_pool``.
-    distances : mapping of str to ndarray of float32, shape (number of pairs,)
-        System to its distances, aligned with `pairs`; smaller is more similar. NaN is never ranked.
-    chosen : DataFrame
-        ``query``, ``text_query``.
-    n : int
-        Images a ranking.
-
-    Returns
-    -------
-    DataFrame
-        ``system, query, text_query, rank, image_id, distance``; ranks count from 1, equally distant images stand in
-        the order of their ids.
-
-    Raises
-    ------
-    LookalikeError
-        When distances are not as many as pairs.
+    Distances are aligned with the pairs, smaller being more similar; NaN is never ranked, and equally distant images
+    stand in the order of their ids.
     """
     import pandas as pd
 

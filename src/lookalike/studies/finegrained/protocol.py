@@ -94,35 +94,8 @@ def describe_system(
 ) -> SystemResult:
     """Describe all images by one hand-crafted feature, and measure the pairs.
 
-    Parameters
-    ----------
-    system : str
-        A key of `lookalike.features.describers.DESCRIBERS`.
-    settings : mapping
-        Of its constructor.
-    paths : sequence of path or None
-        File of every image id; None where an image cannot be used.
-    fit_rows : array-like of int
-        Image ids that a codebook may be learned from; at most `FIT_IMAGES` of them are drawn.
-    pairs : DataFrame
-        Columns `query`, `candidate`: image ids.
-    seed : int
-        The root seed; streams are named after the system.
-    codebook_from : str
-        What `fit_rows` are, in words, for the notes of tables.
-    n_threads : int
-        Images described at a time.
-    report : callable, optional
-        Takes lines of text.
-
-    Returns
-    -------
-    SystemResult
-
-    Raises
-    ------
-    LookalikeError
-        When there is no image to learn a codebook from, a file cannot be read, or a pair names an unusable image.
+    A codebook is learned from at most `FIT_IMAGES` of the images `fit_rows`, which `codebook_from` names for the notes
+    of tables; `paths` has None for an image that cannot be used.
     """
     from lookalike.core.images import load_rgb
     from lookalike.features.describers import describe_files, make_describer
@@ -187,33 +160,9 @@ def l1hashkpca_system(
 ) -> SystemResult:
     """Embed the L1 visual features by weighted minhash and kernel PCA; measure the pairs by Euclidean distance.
 
-    Images that the directions were made from get the vectors that they would have if they had not been among them
-    (`L1HashKPCA.held_out_vectors_`): OASIS learns from these vectors and is judged by those of other images.
-
-    Parameters
-    ----------
-    features : mapping of str to ndarray of shape (N, d), float32
-        Vectors of the hand-crafted features; those that `l1_weights` names are used.
-    l1_weights : mapping of str to float
-        Of the L1 visual features, as `lookalike.studies.finegrained.golden.golden_system` finds them.
-    fit_rows : array-like of int
-        Image ids that the directions are made from.
-    pairs : DataFrame
-        Columns `query`, `candidate`.
-    settings : L1HashSettings, optional
-    seed : int
-    codebook_from : str
-        What `fit_rows` are, in words.
-    report : callable, optional
-
-    Returns
-    -------
-    SystemResult
-
-    Raises
-    ------
-    LookalikeError
-        When no feature has a weight, or fewer than two images are there to learn from.
+    The features are those that `l1_weights` names, as `golden_system` finds them. Images that the directions were made
+    from get the vectors that they would have if they had not been among them (`L1HashKPCA.held_out_vectors_`): OASIS
+    learns from these vectors and is judged by those of other images.
     """
     from lookalike.features.l1_hash import L1HashKPCA, l1_visual_features, warm_up
     from lookalike.ranking.distances import pair_distances
@@ -275,33 +224,8 @@ def oasis_system(
 
     Vectors are centred at the mean of the training images and brought to unit length: W = I, where OASIS starts, then
     ranks by cosine, and a step is as long for every image. Aggressiveness and steps are chosen by the share of triplets
-    in the right order among held-out training images; OASIS is then trained anew on all training images.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (N, d), float32
-        A row per image id, NaN where there is none: those of L1HashKPCA, or of the single-scale network.
-    relevance : RelevanceData
-    pairs : DataFrame
-        Columns `query`, `candidate`; the similarity is that of the query to the candidate.
-    settings : OasisSettings, optional
-    seed : int
-    system : str
-        ``"oasis"`` or ``"oasis-on-single-scale-ranking"``: names the random streams.
-    held_out_images : array-like of int, optional
-        Image ids that settings are chosen by: those that whatever made the vectors did not learn from either. By
-        default a share of the training images.
-    report : callable, optional
-
-    Returns
-    -------
-    SystemResult
-        Without vectors.
-
-    Raises
-    ------
-    LookalikeError
-        When the relevance data allow no triplets.
+    in the right order among held-out training images, by default a share of them, else `held_out_images`: those that
+    whatever made the vectors did not learn from either. OASIS is then trained anew on all training images.
     """
     from lookalike.learners.oasis import OASIS, warm_up
     from lookalike.learners.relevance_triplets import warm_up as warm_up_triplets
@@ -393,13 +317,7 @@ def _choose_oasis(
 def similarity_precision(rows: Floats, model: OASIS | None, triplets: npt.NDArray[np.int32]) -> float:
     """Share of triplets of image ids whose positive is more similar to the query than the negative; ties count half.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (N, d), float32
-    model : OASIS or None
-        None stands for W = I.
-    triplets : ndarray of shape (m, 3), int32
-        Image ids.
+    Without a model W = I.
     """
     nearer = pair_similarities(rows, model, triplets[:, 0], triplets[:, 1])
     farther = pair_similarities(rows, model, triplets[:, 0], triplets[:, 2])
@@ -409,24 +327,7 @@ def similarity_precision(rows: Floats, model: OASIS | None, triplets: npt.NDArra
 def pair_similarities(
     rows: Floats, model: OASIS | None, queries: npt.NDArray[Any], candidates: npt.NDArray[Any]
 ) -> Floats:
-    """Similarities q'Wc of pairs of image ids.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (N, d), float32
-    model : OASIS or None
-        None stands for W = I.
-    queries, candidates : ndarray of shape (n,), int
-
-    Returns
-    -------
-    ndarray of shape (n,), float32
-
-    Raises
-    ------
-    LookalikeError
-        When an image of a pair has no vector.
-    """
+    """Similarities q'Wc of pairs of image ids, shape (n,); without a model W = I."""
     distinct, at = np.unique(queries, return_inverse=True)
     projected = rows[distinct] if model is None else rows[distinct] @ model.W_
     block = max(1, 64_000_000 // max(1, rows[:1].nbytes))
@@ -440,18 +341,7 @@ def pair_similarities(
 
 
 def centred_units(vectors: Floats, mean_of: npt.ArrayLike) -> Floats:
-    """Subtract the mean of some rows from all, and bring every row to unit length; rows of NaN stay.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (N, d), float32
-    mean_of : array-like of int
-        Rows that the mean is taken of.
-
-    Returns
-    -------
-    ndarray of shape (N, d), float32
-    """
+    """Subtract the mean of the rows `mean_of` from all, and bring every row to unit length; rows of NaN stay."""
     rows = vectors - vectors[np.asarray(mean_of, dtype=np.int64)].mean(axis=0, dtype=np.float64).astype(np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths == 0, 1, lengths), dtype=np.float32)

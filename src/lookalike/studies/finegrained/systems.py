@@ -55,19 +55,9 @@ _SAMPLED = re.compile(r"multiscale-(weighted|uniform)-(\d{3})")
 
 
 def sampled_share(system: str, chosen_percent: int = PAPER_PERCENT) -> tuple[str, int] | None:
-    """How a multiscale network's triplets were drawn; None for any other system.
+    """How a multiscale network's triplets were drawn, and the percent of out-of-class negatives; None for any other.
 
-    Parameters
-    ----------
-    system : str
-        Such as ``multiscale-weighted-060``; ``deep-ranking`` itself is weighted.
-    chosen_percent : int
-        Percent of out-of-class negatives of ``deep-ranking``.
-
-    Returns
-    -------
-    tuple of (sampling, percent), or None
-        ``weighted`` or ``uniform``, and the percent of out-of-class negatives.
+    ``deep-ranking`` itself is weighted, with `chosen_percent`.
     """
     if system == DEEP:
         return WEIGHTED, chosen_percent
@@ -106,20 +96,7 @@ def ordered_systems(systems: Iterable[str]) -> tuple[str, ...]:
 
 
 def contrast_pairs(systems: Iterable[str], chosen_percent: int = PAPER_PERCENT) -> tuple[tuple[str, str], ...]:
-    """Pairs of systems whose difference the claims are about, of those that are there.
-
-    Parameters
-    ----------
-    systems : iterable of str
-        What was measured.
-    chosen_percent : int
-        As in `sampled_share`.
-
-    Returns
-    -------
-    tuple of (system_a, system_b)
-        Each stands for a minus b, in the order of the paper's sections 6.4 to 6.7.
-    """
+    """Pairs of those systems whose difference, the first minus the second, a claim is about, in the paper's order."""
     there = set(systems)
     pairs = [
         *((EMBEDDED, feature) for feature in FEATURES),

@@ -22,30 +22,11 @@ Features = Mapping[str, Floats]
 def draw_triplets(
     relevance: RelevanceData, n: int, sampling: tuple[float, float, float | None], seed: int
 ) -> tuple[npt.NDArray[np.int32], float]:
-    """Draw triplets of image ids from training relevance.
+    """Draw triplets of image ids from training relevance; also return the share of out-of-class negatives asked for.
 
-    Where the relevance allows no in-class negatives (it is 1 within a category), all negatives are of other categories;
-    where there is one category only, none are.
-
-    Parameters
-    ----------
-    relevance : RelevanceData
-    n : int
-    sampling : tuple of float
-        ``out_of_class``, ``margin`` and ``positive_threshold`` (or None) of `RelevanceTripletSampler`.
-    seed : int
-
-    Returns
-    -------
-    triplets : ndarray of shape (n, 3), int32
-        Image ids (query, positive, negative).
-    out_of_class : float
-        The share of negatives of other categories that was asked of the sampler in the end.
-
-    Raises
-    ------
-    LookalikeError
-        When there are no triplets at all.
+    `sampling` is ``out_of_class``, ``margin`` and ``positive_threshold`` (or None) of `RelevanceTripletSampler`. Where
+    the relevance allows no in-class negatives (it is 1 within a category), all negatives are of other categories; where
+    there is one category only, none are. Triplets have the shape (n, 3): query, positive, negative.
     """
     from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
@@ -71,19 +52,7 @@ def draw_triplets(
 
 
 def with_vectors(relevance: RelevanceData, usable: npt.NDArray[np.bool_]) -> RelevanceData:
-    """Return the relevance of images that have vectors.
-
-    Parameters
-    ----------
-    relevance : RelevanceData
-    usable : ndarray of shape (N,), bool
-        By image id.
-
-    Raises
-    ------
-    LookalikeError
-        When none is left.
-    """
+    """Return the relevance of images that have vectors; `usable` has a place for every image id."""
     kept = np.flatnonzero(usable[relevance.image_id])
     if not len(kept):
         raise LookalikeError(
@@ -99,20 +68,7 @@ def usable_rows(features: Features) -> npt.NDArray[np.bool_]:
 
 
 def stratified_folds(category: npt.NDArray[Any], n_folds: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Deal the images of every category into folds in turn, in random order.
-
-    Parameters
-    ----------
-    category : ndarray of shape (n,), int
-    n_folds : float
-        Above 1; every n-th image goes to the same fold. Where it is no whole number, it is rounded.
-    random : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        0 to n_folds - 1.
-    """
+    """Deal the images of every category into folds in turn, in random order: every n-th image to the same fold."""
     folds = np.empty(len(category), dtype=np.int64)
     for label in np.unique(category):
         members = random.permutation(np.flatnonzero(category == label))

@@ -13,7 +13,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.datasets.relevance import RelevanceData
 from lookalike.studies.finegrained import protocol
 from lookalike.studies.finegrained.files import SystemResult
-from lookalike.studies.finegrained.golden import GoldenResult, GoldenSettings, golden_system
+from lookalike.studies.finegrained.golden import GoldenSettings, golden_system
 from lookalike.studies.finegrained.training import draw_triplets, local_rows, stratified_folds
 
 N_CATEGORIES, PER = 5, 28
@@ -59,16 +59,16 @@ def precision(distances: np.ndarray) -> float:
 
 
 @pytest.fixture(scope="module")
-def golden(world: dict) -> GoldenResult:
+def golden(world: dict) -> SystemResult:
     return golden_system(world["features"], world["relevance"], world["pairs"], GOLDEN, seed=3)
 
 
 @pytest.fixture(scope="module")
-def hashed(world: dict, golden: GoldenResult) -> SystemResult:
+def hashed(world: dict, golden: SystemResult) -> SystemResult:
     settings = protocol.L1HashSettings(n_components=20, n_hashes=256)
     return protocol.l1hashkpca_system(
         world["features"],
-        golden.l1_weights,
+        golden.fit["l1_weights"],
         TRAINING,
         world["pairs"],
         settings,
@@ -77,7 +77,7 @@ def hashed(world: dict, golden: GoldenResult) -> SystemResult:
     )
 
 
-def test_the_golden_feature_weighs_what_is_good(world: dict, golden: GoldenResult) -> None:
+def test_the_golden_feature_weighs_what_is_good(world: dict, golden: SystemResult) -> None:
     weights = {(one["feature"], one["distance"]): one["weight"] for one in golden.fit["components"]}
     assert len(weights) == 2 * 4 + 3
     assert sum(value for (name, _), value in weights.items() if name == "good") > 3 * sum(
@@ -85,8 +85,8 @@ def test_the_golden_feature_weighs_what_is_good(world: dict, golden: GoldenResul
     )
     assert min(weights.values()) >= 0
     assert precision(golden.distances) > 0.6
-    assert golden.l1_weights["good"] > 0.5
-    assert sum(golden.l1_weights.values()) == pytest.approx(1)
+    assert golden.fit["l1_weights"]["good"] > 0.5
+    assert sum(golden.fit["l1_weights"].values()) == pytest.approx(1)
     assert golden.vectors is None
     assert golden.distances.dtype == np.float32
     assert golden.distances.shape == (len(world["pairs"]),)
@@ -100,7 +100,7 @@ def test_six_features_make_twenty_seven_components(world: dict) -> None:
     assert len(result.fit["components"]) == 27
 
 
-def test_evaluation_images_teach_the_golden_feature_nothing(world: dict, golden: GoldenResult) -> None:
+def test_evaluation_images_teach_the_golden_feature_nothing(world: dict, golden: SystemResult) -> None:
     changed = {name: vectors.copy() for name, vectors in world["features"].items()}
     for vectors in changed.values():
         vectors[HELD_OUT] += 1.0
@@ -119,7 +119,7 @@ def test_an_embedding_that_learns_labels_by_heart_gets_no_weight_for_it(world: d
     assert learned < 0.8 * sum(one["weight"] for one in result.fit["components"])
 
 
-def test_the_same_seed_gives_the_same_golden_feature(world: dict, golden: GoldenResult) -> None:
+def test_the_same_seed_gives_the_same_golden_feature(world: dict, golden: SystemResult) -> None:
     again = golden_system(world["features"], world["relevance"], world["pairs"], GOLDEN, seed=3)
     np.testing.assert_array_equal(again.distances, golden.distances)
 
