@@ -189,7 +189,8 @@ def _draw_series(axis: Axes, panel: Panel, series: Series, rows: pd.DataFrame, s
     kept = np.arange(len(x)) if every else _marked(x, panel.x, shift)
     if not look.marker:
         kept = kept[:0] if not series.low else kept
-    size = 4 if series.kind == "points" else MARKER
+    # the points of a star hold little colour
+    size = (4 if series.kind == "points" else MARKER) * (2 if look.marker == "*" else 1)
     axis.plot(x[kept], y[kept], linestyle="none", marker=look.marker, color=look.colour, markerfacecolor=face,
               markersize=size, zorder=2.5)  # fmt: skip
     if series.low and not series.band and len(kept):

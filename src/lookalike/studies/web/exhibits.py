@@ -76,70 +76,60 @@ def number_cell(value: float, form: str) -> str:
 
 @exhibit("oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6", title="Precision at top k", needs=("metrics",))
 def precision_by_log(study: WebStudy) -> Figure:
-    """Precision at top k, an image being relevant where it shares a query of the log with the query image."""
+    """Precision at top k, an image being relevant where it shares a query of the log with the query image (theta 0)."""
     import pandas as pd
 
-    frame = study.precision("p@k")
-    images = study.counts["test", "images"]
-    level = 100 * study.counts["test", "relevant_per_image"] / (images - 1)
-    chance = {"series": "chance", "k": 1, "precision": level, "n_queries": 0, "n_gallery": int(images)}
+    images, relevant = (study.counts["test", quantity] for quantity in ("images", "relevant_per_image"))
+    chance = 100 * relevant / (images - 1)
     printed = study.printed[study.printed["metric"] == "web_p@1"].replace({"web_p@1": "p@1"})
-    points = pd.DataFrame(
-        {"series": "oasis, printed", "k": 1, "precision": printed["value"], "n_queries": 0, "n_gallery": 0}
-    )
-    row = {"setting": "", "method": "oasis", "metric": "p@1", "ours": study.precision_at("oasis", 1)[0]}
-    cells = beside_print(pd.DataFrame([row | {"ours_std": math.nan}]), printed, judge=study.judge)
-    figure = precision_figure(
-        study, frame, "Precision at top k (%)", pd.concat([pd.DataFrame([chance]), points], ignore_index=True)
-    )
-    notes = [
-        *figure.notes,
-        f"Chance: {level:.2g}%, the share of relevant images.",
+    beside = [{"series": "chance", "k": 1, "precision": chance, "n_queries": 0, "n_gallery": int(images)}]
+    beside += [{"series": "oasis, printed", "k": 1, "precision": value, "n_queries": 0, "n_gallery": 0}
+               for value in printed["value"]]  # fmt: skip
+    ours = {"setting": "", "method": "oasis", "metric": "p@1", "ours": study.precision_at("oasis", 1)[0]}
+    cells = beside_print(pd.DataFrame([ours | {"ours_std": math.nan}]), printed, judge=study.judge)
+    notes = (
+        f"Chance: {chance:.2g}%, the share of relevant images.",
         "Hollow: precision at 1 as JMLR section 5.2.2 prints it; curves in print have no numbers.",
-    ]
-    return Figure(figure.frame, figure.panels, cells, tuple(notes), size=figure.size)
+    )
+    frame = pd.concat([study.precision("p@k"), pd.DataFrame(beside)], ignore_index=True)
+    return precision_figure(study, frame, "Precision at top k (%)", cells, notes)
 
 
 @exhibit("web/topics", title="Precision at top k by latent topic", needs=("metrics",))
 def precision_by_topic(study: WebStudy) -> Figure:
     """Share of the top k that were made from the query image's own latent topic, which no learner is told."""
-    import pandas as pd
-
-    nothing = pd.DataFrame({"series": pd.Series(dtype=str)})
-    return precision_figure(study, study.precision("topic_p@k"), "Top k of the query's latent topic (%)", nothing)
+    return precision_figure(study, study.precision("topic_p@k"), "Top k of the query's latent topic (%)")
 
 
-def precision_figure(study: WebStudy, own: pd.DataFrame, label: str, beside: pd.DataFrame) -> Figure:
-    """Precision of each method over k with bands of a standard error; beside it chance and what is printed."""
-    import pandas as pd
-
-    n_queries, n_gallery = study.size_of("n_queries"), study.size_of("n_gallery")
-    own = own.assign(n_queries=n_queries, n_gallery=n_gallery)
-    frame = pd.concat([own, beside], ignore_index=True) if len(beside) else own
-    methods = [method for method in study.methods if (own["series"] == method).any()]
+def precision_figure(
+    study: WebStudy, frame: pd.DataFrame, label: str, cells: pd.DataFrame | None = None, notes: tuple[str, ...] = ()
+) -> Figure:
+    """Precision of each method over k with bands of a standard error, the level of chance, and what is printed."""
+    precision = frame.groupby("series", sort=False)["precision"].first()
+    methods = [method for method in study.methods if method in precision]
     series = [
         Series(study.title_of(method), {"series": method}, "k", "precision", look, "low", "high", band=True)
         for method, look in looks_of(methods).items()
     ]
-    for value in beside.loc[beside["series"] == "oasis, printed", "precision"] if len(beside) else ():
+    for value in precision[precision.index == "oasis, printed"]:
         where = {"series": "oasis, printed"}
         name = f"OASIS, printed: {value:g}%"
         series.append(Series(name, where, "k", "precision", LOOKS["oasis"], kind="points", hollow=True))
-    levels = beside.loc[beside["series"] == "chance", "precision"] if len(beside) else ()
+    levels = precision[precision.index == "chance"]
     panel = Panel(
         "",
-        Axis("Number of neighbours k", low=0, high=1.03 * float(own["k"].max()), told="k = {:.0f}"),
+        Axis("Number of neighbours k", low=0, high=1.03 * float(frame["k"].max()), told="k = {:.0f}"),
         Axis(label, low=0, told="{:.1f}%"),
         tuple(series),
         tuple(Line("chance", float(level), Look(GREY, "", "--")) for level in levels),
     )
-    notes = [
-        f"{n_queries:,} query images drawn from the test images, each against all {n_gallery:,} of them but itself; "
-        "bands: one standard error of the mean over query images.",
+    common = (
+        f"{study.size_of('n_queries'):,} query images drawn from the test images, each against all "
+        f"{study.size_of('n_gallery'):,} of them but itself; bands: one standard error of the mean over query images.",
         "The gap to Euclidean is made by the simulation, whose images share styles that mean nothing to queries, and "
         "cannot be read as the papers'.",
-    ]
-    return Figure(frame, (panel,), notes=tuple(notes), size=(4.3, 2.85))
+    )
+    return Figure(frame, (panel,), cells, (*common, *notes), size=(4.3, 2.85))
 
 
 @exhibit("oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b", title="Training time over the number of images",
@@ -294,25 +284,19 @@ def counts_panel(title: str) -> Panel:
 
 def calibration_notes(frame: pd.DataFrame) -> list[str]:
     """Simulated means beside printed ones, the slope of frequencies, and what lines are."""
-    told = {}
-    for source in ("counted mean", "slope", "printed mean"):
-        rows = frame[frame["source"] == source]
-        for quantity, part, x in zip(rows["quantity"], rows["part"], rows["x"], strict=True):
-            told[source, quantity, part] = x
+    keys = zip(frame["source"], frame["quantity"], frame["part"], strict=True)
+    values = dict(zip(keys, frame["x"], strict=True))
 
-    def of_parts(source: str, quantity: str, form: str) -> str:
-        keys = {part: (source, quantity, part) for part in PARTS}
-        return ", ".join(f"{PARTS[part]} {told[key]:{form}}" for part, key in keys.items() if key in told)
+    def told(source: str, quantity: str, form: str) -> str:
+        found = {part: values[source, quantity, part] for part in ("", *PARTS) if (source, quantity, part) in values}
+        return ", ".join(f"{PARTS.get(part, '')} {x:{form}}".strip() for part, x in found.items()) or MISSING
 
-    nonzeros, relevant = (
-        of_parts("counted mean", name, ".3g") for name in ("nonzeros_per_image", "relevant_per_image")
-    )
-    printed = told.get(("printed mean", "nonzeros_per_image", ""), math.nan)
+    nonzeros, relevant = (told("counted mean", f"{name}_per_image", ".3g") for name in ("nonzeros", "relevant"))
     first, last = ZIPF_RANKS
     return [
-        f"Non-zeros of an image, mean: {nonzeros}, printed {number_cell(printed, 'g')}.",
+        f"Non-zeros of an image, mean: {nonzeros}, printed {told('printed mean', 'nonzeros_per_image', 'g')}.",
         f"Relevant images of an image, mean: {relevant}, printed {ABOUT_RELEVANT}.",
-        f"Slope of log frequency over log rank, {first} to {last:,}: {of_parts('slope', 'word_frequency', '.2f')}.",
+        f"Slope of log frequency over log rank, {first} to {last:,}: {told('slope', 'word_frequency', '.2f')}.",
         "Dotted vertical: means; black: printed (JMLR Table 1 and running text).",
     ]
 
@@ -366,7 +350,8 @@ def learning_panel(frame: pd.DataFrame, quantity: str, y: Axis) -> Panel:
         series.append(mean)
     steps = sorted(set(frame.loc[frame["series"] == "stop", "step"]))
     stops = [Line("best mAP of a ranker", float(step), Look(BLACK, "", ":"), upright=True) for step in steps]
-    x = Axis("Training steps", low=0, tick_form="short", told="{:,.0f} training steps")
+    last = 1.04 * float(frame["step"].max())
+    x = Axis("Training steps", low=0, high=last, tick_form="short", told="{:,.0f} training steps")
     return Panel("", x, y, tuple(series), tuple(stops))
 
 

@@ -10,7 +10,7 @@ import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,14 +38,6 @@ if TYPE_CHECKING:
 PLAN_KEYS = ("aggressiveness", "interval", "patience", "tolerance", "mode", "block")
 CHECKPOINT = "checkpoint"
 """Folder of a ranker's checkpoint, beside its files."""
-
-
-class RelevanceLog(Protocol):
-    """What tells relevant images, such as `lookalike.datasets.query_log.QueryLog`."""
-
-    def are_relevant(self, queries: Any, candidates: Any, theta: float = 0.0) -> Any:
-        """Return which of the candidate images (n, k) are relevant to the query images (n,): bool, shape (n, k)."""
-        ...
 
 
 def images_of_part(images: pd.DataFrame, part: str) -> NDArray[np.int32]:
@@ -251,7 +243,7 @@ def precision_of_retrieval(
     found_indices: NDArray[np.integer[Any]],
     query_image_ids: ArrayLike,
     gallery_image_ids: ArrayLike,
-    log: RelevanceLog,
+    log: QueryLog,
     topics: ArrayLike,
     ks: Sequence[int],
     *,

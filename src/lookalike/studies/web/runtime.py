@@ -23,9 +23,7 @@ from lookalike.studies.web.validation import Validation, hold_out
 
 if TYPE_CHECKING:
     from lookalike.datasets.web_simulation import WebSimulation
-    from lookalike.learners.compact_rows import CompactRows
     from lookalike.learners.large_scale import TrainingRun
-    from lookalike.learners.query_triplets import QueryTripletSampler
 
 OASIS, LMNN = "OASIS", "LMNN"
 
@@ -130,35 +128,12 @@ def _learn(
     n_threads: int,
     report: Callable[[str], None] | None,
 ) -> TrainingRun:
-    """Make the images and what `train` needs, and train."""
-    from lookalike.learners.large_scale import TrainingPlan, train
-    from lookalike.learners.look_ahead import BLOCK
-
-    rows, sampler, validation = _prepare(simulation, settings, seed, names, scratch, n_threads)
-    interval = score_interval(simulation.n_images)
-    plan = TrainingPlan(
-        aggressiveness=float(settings["aggressiveness"]),
-        n_steps=max(interval, round(settings["steps_per_image"] * simulation.n_images)),
-        interval=interval,
-        patience=int(settings["patience"]),
-        tolerance=float(settings["tolerance"]),
-        block=min(BLOCK, interval),
-    )
-    return train(rows, sampler, plan, validation.score, n_threads=n_threads, report=report)
-
-
-def _prepare(
-    simulation: WebSimulation,
-    settings: Mapping[str, Any],
-    seed: int,
-    names: tuple[str | int, ...],
-    scratch: Path,
-    n_threads: int,
-) -> tuple[CompactRows, QueryTripletSampler, Validation]:
-    """Make the images, hold some out, and build what `train` needs."""
+    """Make the images, hold some out, and train on the others."""
     from lookalike.datasets.query_log import QueryLog
     from lookalike.features.visterm_store import VistermStore
     from lookalike.learners.compact_rows import CompactRows
+    from lookalike.learners.large_scale import TrainingPlan, train
+    from lookalike.learners.look_ahead import BLOCK
     from lookalike.learners.query_triplets import QueryTripletSampler
 
     made = simulation.log()
@@ -171,7 +146,17 @@ def _prepare(
     rows = CompactRows.build(store, learned, scratch / "rows")
     sampler = QueryTripletSampler(log.of_images(learned), integer_seed(seed, *names, "triplets"))
     n_queries, stream = int(settings["validation_queries"]), seed_sequence(seed, *names, "queries")
-    return rows, sampler, Validation.make(rows, store, log, held_out, n_queries, stream, n_threads=n_threads)
+    validation = Validation.make(rows, store, log, held_out, n_queries, stream, n_threads=n_threads)
+    interval = score_interval(simulation.n_images)
+    plan = TrainingPlan(
+        aggressiveness=float(settings["aggressiveness"]),
+        n_steps=max(interval, round(settings["steps_per_image"] * simulation.n_images)),
+        interval=interval,
+        patience=int(settings["patience"]),
+        tolerance=float(settings["tolerance"]),
+        block=min(BLOCK, interval),
+    )
+    return train(rows, sampler, plan, validation.score, n_threads=n_threads, report=report)
 
 
 def mnist_like(

@@ -65,16 +65,7 @@ def runtime_figure(study: WebStudy) -> Figure:
 def measured_times(runtime: pd.DataFrame) -> pd.DataFrame:
     """Median, least and largest processor seconds of each learner and size; runs that learned nothing are left out.
 
-    Parameters
-    ----------
-    runtime : DataFrame
-        As of `lookalike.studies.web.runtime.runtime_table`.
-
-    Returns
-    -------
-    DataFrame
-        ``series, learner, n_images, seconds, low, high, n_repeats, steps, stopped`` (every way in which a repeat
-        ended, such as ``saturated, limit``), ``source, lower_bound, n_threads``; by learner and size, own runs last.
+    By learner and size, own runs last; ``stopped`` has every way in which a repeat ended, such as ``saturated, limit``.
     """
     groups = runtime[~is_unlearned(runtime)].groupby(["own_run", "learner", "n_images"], sort=True)
     rows = groups.agg(
@@ -335,10 +326,8 @@ def note_of(row: Any) -> str:
 
 def notes_of(study: WebStudy, frame: pd.DataFrame) -> list[str]:
     """What was timed and how it ended, how time grows, and what is extrapolated or printed."""
-    measured = frame[frame["source"].isin([MEASURED, OWN_RUN])]
-    notes = [*_timed_notes(study, measured), *_ended_notes(measured), *_own_run_notes(measured)]
-    notes += [*_growth_notes(frame), *_extrapolation_notes(frame)]
-    runtime = study.table("runtime")
+    measured, runtime = frame[frame["source"].isin([MEASURED, OWN_RUN])], study.table("runtime")
+    notes = _timed_notes(study, measured) + _ended_notes(measured) + _growth_notes(frame)
     nothing = runtime[is_unlearned(runtime)].drop_duplicates(["learner", "n_images"])
     told = [f"{row.learner} at {row.n_images:,} {UNITS[row.learner]}" for row in rows_in(nothing)]
     if told:
@@ -353,19 +342,20 @@ def notes_of(study: WebStudy, frame: pd.DataFrame) -> list[str]:
 def _timed_notes(study: WebStudy, measured: pd.DataFrame) -> list[str]:
     settings = study.settings["runtime"]
     told = ", ".join(f"{name} = {settings[key]:g}" for key, name in SETTINGS.items() if key in settings)
-    machine = f" on {study.processors}" if study.processors else ""
+    repeats = [f"{row.n_repeats} of {row.series}" for row in rows_in(measured[measured["n_repeats"] > 1])]
+    threads = " and ".join(str(n_threads) for n_threads in sorted(set(measured["n_threads"])))
     notes = [
-        f"Filled: ours, processor time of training, of all threads{machine}.",
-        f"OASIS{f' ({told})' if told else ''} is timed up to the step of the best validation mAP, every "
-        "size a simulated collection of its own with topics to its scale.",
+        f"Filled: ours, processor time of training, of all threads ({threads}){' on ' * bool(study.processors)}"
+        f"{study.processors}.",
+        f"OASIS ({told}) is timed up to the step of the best validation mAP, every size a simulated collection of its "
+        "own with topics to its scale.",
     ]
     if (measured["learner"] == LMNN).any():
         notes.append("LMNN (active set) learns rows of a labelled synthetic set of MNIST's shape, 10 classes x 784.")
-    repeats = [f"{row.n_repeats} of {row.series}" for row in rows_in(measured[measured["n_repeats"] > 1])]
+    if (measured["source"] == OWN_RUN).any():
+        notes.append("Star: the study's own training, whose collection, C and stopping rule are its own.")
     if repeats:
-        notes.append(
-            f"Medians and bars (least and largest) where there are repeats: {', '.join(dict.fromkeys(repeats))}."
-        )
+        notes.append(f"Medians and bars (least and largest) of repeats: {', '.join(dict.fromkeys(repeats))}.")
     return notes
 
 
@@ -382,33 +372,20 @@ def _ended_notes(measured: pd.DataFrame) -> list[str]:
     return notes
 
 
-def _own_run_notes(measured: pd.DataFrame) -> list[str]:
-    own, sizes = (measured[measured["series"] == name] for name in (OWN_SERIES, OASIS))
-    if own.empty:
-        return []
-    here, there = own["n_threads"].max(), sizes["n_threads"].max() if len(sizes) else 0
-    beside = f", on {here} threads instead of {there}" if there and here != there else ""
-    return ["Star: the study's own training, no part of the dotted line: collection, C and stopping rule are its own"
-            f"{beside}."]  # fmt: skip
-
-
 def _growth_notes(frame: pd.DataFrame) -> list[str]:
-    law, beside = (power_law(frame[frame["series"] == name]) for name in (OASIS, "OASIS, printed"))
-    if law is None:
-        return []
-    interval = "" if math.isnan(law.half_width) else " (95% interval)"
-    in_print = f"; the same through the printed points: {beside}" if beside else ""
-    return [f"Dotted: time of OASIS grows as (images)^{law}{interval}, by least squares in logarithms over "
-            f"{law.n_sizes} sizes{in_print}."]  # fmt: skip
-
-
-def _extrapolation_notes(frame: pd.DataFrame) -> list[str]:
+    notes = []
+    law, printed = (power_law(frame[frame["series"] == name]) for name in (OASIS, "OASIS, printed"))
+    if law is not None:
+        notes.append(
+            f"Dotted: time of OASIS grows as (images)^{law} over {law.n_sizes} sizes, by least squares in logarithms "
+            f"(±: 95% interval){f'; through the printed points: {printed}' if printed else ''}."
+        )
     line = frame[frame["series"] == EXTRAPOLATION]
-    if line.empty:
-        return []
-    sizes, last = continued_through(frame)["n_images"], line.iloc[-1]
-    return [
-        "Dashed: extrapolation of LMNN, a polynomial of second degree (coefficients not negative) through its "
-        f"{len(sizes)} measured sizes of {FIT_FROM} rows or more, to {last['n_images'] / sizes.max():,.0f} times as "
-        f"many rows as were measured: at {last['n_images']:,} rows it says {human_time(last['seconds'])}."
-    ]
+    if len(line):
+        sizes, last = continued_through(frame)["n_images"], line.iloc[-1]
+        notes.append(
+            "Dashed: extrapolation of LMNN, a polynomial of second degree (coefficients not negative) through its "
+            f"{len(sizes)} measured sizes of {FIT_FROM} rows or more, to {last['n_images'] / sizes.max():,.0f} times "
+            f"as many rows as were measured: at {last['n_images']:,} rows it says {human_time(last['seconds'])}."
+        )
+    return notes

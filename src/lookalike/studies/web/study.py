@@ -67,13 +67,14 @@ class WebStudy(Study):
         return select(self.table("metrics"), metric=SHARE_BY + quantity, subset=part).sort_values("x", kind="stable")
 
     def precision(self, metric: str) -> pd.DataFrame:
-        """Precision at k in percent with its standard error: ``series, k, precision, standard_error, low, high``."""
+        """Precision at k in percent: ``series, k, precision, standard_error, low, high, n_queries, n_gallery``."""
         rows = select(self.table("metrics"), metric=metric, subset=TEST)
         percent = 100 * rows[["value", "low", "high"]]
         return rows.assign(
             series=rows["method"], k=rows["x"].astype(int), precision=percent["value"], low=percent["low"],
             high=percent["high"], standard_error=percent["high"] - percent["value"],
-        )[["series", "k", "precision", "standard_error", "low", "high"]]  # fmt: skip
+            n_queries=self.size_of("n_queries"), n_gallery=self.size_of("n_gallery"),
+        )[["series", "k", "precision", "standard_error", "low", "high", "n_queries", "n_gallery"]]  # fmt: skip
 
     def precision_at(self, method: str, k: int) -> tuple[float, float]:
         """Precision at k by the log and its standard error, in percent; NaN twice where there is none."""

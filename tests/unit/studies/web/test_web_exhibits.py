@@ -158,8 +158,8 @@ def test_runtime_shows_medians_print_and_the_two_lines_that_continue_ours(tmp_pa
     expected = 1.04 * (0.02 + 230 + 2e-8 * 2.3e6**2)
     assert (last["n_images"], last["seconds"]) == (2_300_000, pytest.approx(expected))
     notes = " ".join(figure.notes)
-    assert f"(images)^{EXPONENT:.2f} ± 0.00 (95% interval)" in notes
-    assert "over 5 sizes; the same through the printed points: 0.95 ±" in notes
+    assert f"(images)^{EXPONENT:.2f} ± 0.00 over 5 sizes" in notes
+    assert "through the printed points: 0.95 ±" in notes
     assert "4 measured sizes of 100 rows or more, to 115 times as many rows" in notes
     assert "Arrows" not in notes
 
@@ -187,7 +187,7 @@ def test_the_studys_own_run_is_a_series_that_no_line_goes_through(tmp_path):
     assert "↑" in [label.text for label in figure.panels[0].labels]
     notes = " ".join(figure.notes)
     assert f"^{EXPONENT:.2f} ± 0.00" in notes
-    assert "on 8 threads instead of 1." in notes
+    assert "of all threads (1 and 8) on a processor." in notes
     cell = figure.cells.iloc[0]
     assert (cell["ours"], cell["unit"]) == (pytest.approx(7.5 / 60), "minutes")
     assert cell["reason"].startswith("the study's own run; stopped: limit; simulated")
