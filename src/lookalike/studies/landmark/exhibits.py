@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -266,8 +266,11 @@ def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
     import pandas as pd
 
     frame = pd.concat([_sparsity_points(study, codebook) for codebook in study.codebooks], ignore_index=True)
-    methods = [method for method in dict.fromkeys(frame["series"]) if method in study.methods and method != "tfidf"]
-    looks, titles = looks_of(methods), lettered([f"{codebook.title} words" for codebook in study.codebooks])
+    methods = dict.fromkeys(str(name).partition(", ")[0] for name in frame["series"])
+    looks, titles = (
+        looks_of([method for method in methods if method != "tfidf"]),
+        lettered([f"{codebook.title} words" for codebook in study.codebooks]),
+    )
     panels = [
         _sparsity_panel(study, codebook, title, looks, select(frame, representation=codebook.id))
         for codebook, title in zip(study.codebooks, titles, strict=True)
@@ -283,23 +286,15 @@ def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
 
 
 def _sparsity_points(study: LandmarkStudy, codebook: Codebook) -> pd.DataFrame:
-    """Curves along lambda, the methods that are not swept at their own settings, TF-IDF, and the paper's means."""
+    """Every point of a panel, in percent."""
     import pandas as pd
 
-    records = _swept(study, codebook)
-    swept, summary = {record["series"] for record in records}, study.summary(codebook)
-    for method in study.methods:
-        sparsity, precision = (summary.get((MEAN, method, metric)) for metric in (SPARSITY, MAP))
-        if method not in swept and precision is not None and (sparsity is not None or method == "tfidf"):
-            zero = sparsity[0] if sparsity is not None and method != "tfidf" else math.nan
-            records.append({"series": method, "sparsity": zero, "map": precision[0], "n_draws": precision[2]})
-    words = list(PRINTED_CODEBOOKS)[codebook.place]
-    for method in TABLE_METHODS if study.shows_printed else ():
-        of_paper = [study.printed_means(quantity, method).get(words, math.nan) for quantity in (SPARSITY, MAP)]
-        if not math.isnan(of_paper[1]) and (method == "tfidf" or not math.isnan(of_paper[0])):
-            records.append({"series": f"{method}, printed", "sparsity": of_paper[0], "map": of_paper[1], "n_draws": 0})
+    swept = _swept(study, codebook)
+    own = _at_own_settings(study, codebook, {record["series"] for record in swept})
+    printed = _of_paper(study, list(PRINTED_CODEBOOKS)[codebook.place]) if study.shows_printed else []
     columns = ["representation", "n_words", "series", "regularization", "sparsity", "map", "n_draws", "nonzero"]
-    frame = pd.DataFrame(records, columns=columns).assign(representation=codebook.id, n_words=codebook.n_words)
+    frame = pd.DataFrame([*swept, *own, *printed], columns=columns)
+    frame = frame.assign(representation=codebook.id, n_words=codebook.n_words)
     # at least half a weight, which has a place on a logarithmic axis
     frame["nonzero"] = np.maximum(100 - frame["sparsity"].astype(float), 50 / codebook.n_words)
     return frame
@@ -318,45 +313,70 @@ def _swept(study: LandmarkStudy, codebook: Codebook) -> list[dict[str, Any]]:
     return sorted(records, key=lambda record: order.get(record["series"], len(order)))
 
 
+def _at_own_settings(study: LandmarkStudy, codebook: Codebook, swept: set[str]) -> list[dict[str, Any]]:
+    """Means of the methods that are not swept; TF-IDF has no weights that could be zero."""
+    summary, records = study.summary(codebook), []
+    for method in study.methods:
+        sparsity, precision = (summary.get((MEAN, method, metric)) for metric in (SPARSITY, MAP))
+        zero = math.nan if method == "tfidf" or sparsity is None else sparsity[0]
+        if method not in swept and precision is not None and (method == "tfidf" or sparsity is not None):
+            records.append({"series": method, "sparsity": zero, "map": precision[0], "n_draws": precision[2]})
+    return records
+
+
+def _of_paper(study: LandmarkStudy, words: int) -> list[dict[str, Any]]:
+    """The paper's means over landmarks of the methods that the study has."""
+    records = []
+    for method in [method for method in TABLE_METHODS if method in study.methods]:
+        zero, precision = (study.printed_means(metric, method).get(words, math.nan) for metric in (SPARSITY, MAP))
+        if not math.isnan(precision) and (method == "tfidf" or not math.isnan(zero)):
+            records.append({"series": f"{method}, printed", "sparsity": zero, "map": precision, "n_draws": 0})
+    return records
+
+
 def _sparsity_panel(
     study: LandmarkStudy, codebook: Codebook, title: str, looks: Mapping[str, Look], frame: pd.DataFrame
 ) -> Panel:
     series: list[Series] = []
     labels: list[Label] = []
     lines: list[Line] = []
-    columns = ("nonzero", "map")
     for name, rows in frame.groupby("series", sort=False):
         method, _, printed = str(name).partition(", ")
-        titled, where = study.title_of(method), {"representation": codebook.id, "series": name}
-        titled = f"{study.as_printed().title_of(method)}, printed" if printed else titled
+        titled = f"{study.as_printed().title_of(method)}, printed" if printed else study.title_of(method)
         if method == "tfidf":
             lines.append(Line(titled, float(rows["map"].iloc[0]), Look(BLACK, "", ":" if printed else "--")))
-        elif printed or rows["regularization"].isna().all():
-            series.append(Series(titled, where, *columns, looks[method], kind="points", hollow=bool(printed)))
-        else:
-            series.append(Series(titled, where, *columns, looks[method]))
-            own = rows[np.isclose(rows["regularization"], study.settings["regularization"].get(method, math.nan),
-                                  rtol=1e-6, atol=0)]  # fmt: skip
+            continue
+        where = {"representation": codebook.id, "series": name}
+        is_curve = bool(rows["regularization"].notna().any())
+        kind: Literal["line", "points"] = "line" if is_curve else "points"
+        series.append(Series(titled, where, "nonzero", "map", looks[method], kind=kind, hollow=bool(printed)))
+        if is_curve:
+            own = _of_study(study, method, rows)
             labels += _lambdas(rows, own, looks[method].colour)
-            if len(own):
-                of = where | {"regularization": own["regularization"].iloc[0]}
-                ring = Look(BLACK, "o")
-                series.append(Series("lambda of the study", of, *columns, ring, kind="points", hollow=True))
+            series += [_ring({**where, "regularization": value}) for value in own["regularization"]]
+    x, y = _sparsity_axis(frame), Axis("Mean average precision (%)" if codebook.place == 0 else "", told="{:.1f}%")
+    empty = "" if series else "not run"
+    return Panel(title, x, y, tuple(series), tuple(lines), tuple(labels), empty=empty, by_point=True)
+
+
+def _of_study(study: LandmarkStudy, method: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """The point of a curve at the lambda that the study uses; none where that was not tried."""
+    wanted = study.settings["regularization"].get(method, math.nan)
+    return rows[np.isclose(rows["regularization"], wanted, rtol=1e-6, atol=0)]
+
+
+def _ring(where: Mapping[str, Any]) -> Series:
+    return Series("lambda of the study", where, "nonzero", "map", Look(BLACK, "o"), kind="points", hollow=True)
+
+
+def _sparsity_axis(frame: pd.DataFrame) -> Axis:
+    """Axis on which 90%, 99% and 99.9% lie equally far apart, since codebooks differ there alone."""
     places = frame["nonzero"].dropna()
     left, right = max([100.0, *places]), min([10.0, *places])
     ticks = tuple((float(share), f"{100 - share:g}") for share in SHARES if share >= right / 1.6)
     # as much room on the right as the number of a lambda takes
     low, high = right / (left / right) ** 0.12 / 1.8, left * 1.6
-    return Panel(
-        title,
-        Axis("Sparsity of w (%)", "log", low, high, ticks, reversed=True, told="{:.3g}% of weights are not zero"),
-        Axis("Mean average precision (%)" if codebook.place == 0 else "", told="{:.1f}%"),
-        tuple(series),
-        tuple(lines),
-        tuple(labels),
-        empty="" if series else "not run",
-        by_point=True,
-    )
+    return Axis("Sparsity of w (%)", "log", low, high, ticks, reversed=True, told="{:.3g}% of weights are not zero")
 
 
 def _lambdas(rows: pd.DataFrame, own: pd.DataFrame, colour: str) -> list[Label]:

@@ -207,6 +207,13 @@ def test_a_point_of_a_curve_is_a_mean_over_landmarks_and_draws(oxford):
     assert {label.text for label in drawn.panels[1].labels} == {"0", "1e-5", "1e-6", "1e-3"}
 
 
+def test_a_study_of_few_methods_has_their_points_alone():
+    few = ["tfidf", "soml-tg"]
+    drawn = exhibits.sparsity_over_lambda(study(tables(), methods=few))
+    assert {name.removesuffix(", printed") for name in drawn.frame["series"]} == {*few, "soml-da"}, "a sweep stays"
+    assert "qpao, printed" not in set(drawn.frame["series"])
+
+
 def test_a_metric_without_a_weight_still_has_a_place():
     numbers = metrics()
     numbers.loc[(numbers["metric"] == "sweep_sparsity") & (numbers["x"] == 1e-3), "value"] = 1.0
