@@ -45,24 +45,9 @@ COLUMNS = (
 def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int) -> sp.csr_array:
     """Simulate tf-idf rows of images: few words of many, some of them frequent, rows of unit length.
 
-    Words are drawn one by one by Zipf's law, as many as are expected to give `nonzeros` different ones; weights are
-    count times the inverse document frequency that the law expects. Frequent words have random numbers, as a codebook
-    has them.
-
-    Parameters
-    ----------
-    n_features : int
-        Number of words.
-    n_rows : int
-        Number of images.
-    nonzeros : int
-        About how many different words an image has; at least 1, at most half of `n_features`.
-    seed : int
-
-    Returns
-    -------
-    CSR of float64, shape (n_rows, n_features)
-        Sorted indices.
+    Words are drawn one by one by Zipf's law, as many as are expected to give about `nonzeros` different ones; weights
+    are count times the inverse document frequency that the law expects. Frequent words have random numbers, as a
+    codebook has them.
 
     Raises
     ------

@@ -16,20 +16,11 @@ from lookalike.studies.metrics import metrics_frame
 def write_landmark(
     result: LandmarkResult, folder: str | os.PathLike[str], *, dataset: str, representation: str
 ) -> None:
-    """Write what a run left behind.
+    """Write what a run left behind: ``model.npz`` (and ``.json``), ``fit.json``, ``metrics.parquet``, ``ranks.npz``.
 
-    ``model.npz`` (and ``.json``), ``fit.json``, ``metrics.parquet``, ``ranks.npz``; times are in ``fit.json`` alone,
-    so that all the others are the same bytes each time. Without a model the same files are there: no metrics, no
-    ranks, and a sidecar that says why.
-
-    Parameters
-    ----------
-    result : LandmarkResult
-        From `run_landmarks`.
-    folder : path-like
-        ``results/{dataset}/runs/{representation}/{landmark}/{method}/{draw}``.
-    dataset, representation
-        Names that go into every table, beside the run's own (``subset`` is the landmark, ``fold`` the draw).
+    Times are in ``fit.json`` alone, so that all the others are the same bytes each time. Without a model the same files
+    are there: no metrics, no ranks, and a sidecar that says why. In all of them ``subset`` is the landmark, ``fold``
+    the draw.
     """
     folder = Path(folder)
     names: dict[str, Any] = {

@@ -37,23 +37,8 @@ def sweep_lambdas(
 ) -> pd.DataFrame:
     """Fit every method with every lambda to every draw; rows, triplets and their order are those of the study.
 
-    Parameters
-    ----------
-    data : LandmarkData
-        From `lookalike.studies.landmark.protocol.landmark_data`.
-    learning_images : DataFrame
-        From `lookalike.studies.landmark.protocol.draw_learning_images`.
-    landmarks : sequence of str
-        Which, each in all its draws.
-    method_specs : mapping of str to mapping
-        Method id to ``learner`` (SOMLTG or SOMLDA) and ``parameters``; ``regularization`` is set to each lambda in
-        turn.
-    lambdas : sequence of float
-        Positive or zero.
-    seed : int
-        Root seed of the study.
-    representation : str
-        Id, kept in the table.
+    `method_specs` are as of `lookalike.studies.landmark.protocol.run_landmark`, of learners with ``regularization``,
+    which is set to each lambda in turn.
 
     Returns
     -------

@@ -57,27 +57,14 @@ def draw_learning_images(
     n_draws: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Draw the images that each landmark's metric is learned from.
+    """Draw the images that each landmark's metric is learned from, in independent draws.
 
     Positives are uniform, without replacement, over what is good or ok for any of the landmark's queries, without its
     query images; negatives over the images that are neither good, ok nor junk for any of them and none of its query
-    images. Images of other landmarks, their queries too, are negatives like any other.
-
-    Parameters
-    ----------
-    queries : DataFrame
-        ``query``, ``landmark``, ``image_id``.
-    relevance : DataFrame
-        ``query``, ``image_id``, ``relevance``.
-    image_ids : array-like of int
-        The images of the data base that can be read, which are all that can be drawn.
-    landmarks : sequence of str
-        Which; `lookalike.datasets.ground_truth.landmarks_with` tells which ones have enough positives.
-    n_positives, n_negatives, n_draws : int
-        How many images of each role, and how many independent draws. A landmark needs one positive more than that, so
-        that one is left to be found.
-    seed : int
-        Root seed. A draw depends on it, on the landmark and on its own number, and on nothing else that is drawn.
+    images. Images of other landmarks, their queries too, are negatives like any other. A draw depends on the root seed,
+    on the landmark and on its own number, and on nothing else that is drawn. A landmark needs one positive more than
+    `n_positives`, so that one is left to be found (`lookalike.datasets.ground_truth.landmarks_with` tells which have
+    it).
 
     Returns
     -------
@@ -142,20 +129,9 @@ def _check_enough(landmark: str, positives: IntArray, negatives: IntArray, n_pos
 def landmark_triplets(n_positives: int, n_negatives: int, seed: int) -> npt.NDArray[np.int32]:
     """Every ordered pair of positives with every negative, once each, in a random order.
 
-    7 positives and 500 negatives give the paper's 7 x 6 x 500 = 21,000. Their order is not printed; sorted, one image
-    would be the query of 3,000 steps on end, and an online learner would forget the first ones.
-
-    Parameters
-    ----------
-    n_positives, n_negatives : int
-        Row numbers: the positives come first, 0 to n_positives - 1, then the negatives.
-    seed : int
-        Of the order alone.
-
-    Returns
-    -------
-    ndarray of int32, shape (n_positives * (n_positives - 1) * n_negatives, 3)
-        Rows (query, positive, negative).
+    Rows are (query, positive, negative). Positives are rows 0 to n_positives - 1, then come the negatives; 7 and 500
+    make the paper's 7 x 6 x 500 = 21,000. Their order is not printed; sorted, one image would be the query of 3,000
+    steps on end, and an online learner would forget the first ones.
     """
     query, positive, negative = np.meshgrid(
         np.arange(n_positives, dtype=np.int32),
@@ -203,24 +179,10 @@ class LandmarkData:
 
 
 def tfidf_gallery(counts: sp.csr_array, image_ids: npt.ArrayLike) -> tuple[TfidfVisterms, sp.csr_array]:
-    """Weight the images of a data base, with document frequencies of all of them.
+    """Weight the images of a data base, with document frequencies of all of them: the fitted weights, and unit rows.
 
     Frequencies need no labels, and a retrieval system counts them over whatever it holds; that is why images that are
     ranked take part, unlike in the category study.
-
-    Parameters
-    ----------
-    counts : CSR of int, shape (n_images, n_words)
-        Raw counts; row = ``image_id``.
-    image_ids : array-like of int, shape (n_gallery,)
-        The images of the data base.
-
-    Returns
-    -------
-    weights : TfidfVisterms
-        Fitted; weighs the queries' counts too.
-    rows : CSR of float64, shape (n_gallery, n_words)
-        Rows of unit length (empty where an image has no weighted word).
     """
     from lookalike.features.visterms import TfidfVisterms
 
@@ -238,25 +200,9 @@ def landmark_data(
 ) -> LandmarkData:
     """Weight gallery and queries, once for all runs.
 
-    Parameters
-    ----------
-    counts : CSR of int, shape (n_images, n_words)
-        Raw counts; row = ``image_id``.
-    query_counts : CSR of int, shape (n_queries, n_words)
-        Raw counts inside each query's rectangle, in the order of `queries`.
-    queries, relevance : DataFrame
-        The ground truth.
-    image_ids : array-like of int, optional
-        Images that can be retrieved; by default every row of `counts`.
-
-    Returns
-    -------
-    LandmarkData
-
-    Warns
-    -----
-    UserWarning
-        For each query without a word in its rectangle that weighs anything: it ranks all images alike, at random.
+    Row i of `counts` (raw, n_images x n_words) is image i, and row i of `query_counts` what is inside the rectangle of
+    query i; `image_ids` can be retrieved, by default all. A query without a word in its rectangle that weighs anything
+    ranks all images alike, at random; it is warned of.
 
     Raises
     ------
@@ -356,26 +302,7 @@ def run_landmarks(
 ) -> Iterator[LandmarkResult]:
     """Run one method on every draw of some landmarks; weights are computed once for all.
 
-    Parameters
-    ----------
-    counts, query_counts, queries, relevance, image_ids
-        As in `landmark_data`.
-    learning_images : DataFrame
-        From `draw_learning_images`.
-    landmarks : sequence of str
-        Which, each in the draws that `learning_images` has.
-    method_spec, seed, method, n_top
-        As in `run_landmark`.
-
-    Yields
-    ------
-    LandmarkResult
-        By landmark as given, then by draw.
-
-    Raises
-    ------
-    LookalikeError
-        As in `landmark_data` and `run_landmark`.
+    Arguments are those of `landmark_data` and `run_landmark`; results come by landmark as given, then by draw.
     """
     data = landmark_data(counts, query_counts, queries, relevance, image_ids)
     for landmark, draw in draws_of(learning_images, landmarks):
@@ -383,13 +310,7 @@ def run_landmarks(
 
 
 def draws_of(learning_images: pd.DataFrame, landmarks: Sequence[str]) -> list[tuple[str, int]]:
-    """Every landmark with each of its draws.
-
-    Raises
-    ------
-    LookalikeError
-        When nothing was drawn for a landmark.
-    """
+    """Every landmark with each of its draws; a `LookalikeError` where nothing was drawn for one."""
     found = []
     for landmark in landmarks:
         own = learning_images.loc[learning_images["landmark"] == landmark, "draw"]
@@ -413,33 +334,10 @@ def run_landmark(
 ) -> LandmarkResult:
     """Learn a landmark's metric from one draw and let the landmark's queries rank the other images.
 
-    Parameters
-    ----------
-    data : LandmarkData
-        From `landmark_data`.
-    learning_images : DataFrame
-        From `draw_learning_images`.
-    landmark, draw
-        Which rows of it.
-    method_spec : mapping
-        ``learner`` (a name in `lookalike.learners.registry`), optional ``parameters`` (constructor arguments) and
-        ``time_limit`` (seconds of processor time for the fit; one that takes longer has no result).
-    seed : int
-        Root seed. Triplets and ties depend on it, on the landmark and on the draw, and are the same for all methods.
-    method : str
-        Id, kept in the record.
-    n_top : int
-        How many first images of each query are kept.
-
-    Returns
-    -------
-    LandmarkResult
-
-    Raises
-    ------
-    LookalikeError
-        When nothing was drawn, tables do not fit each other, the learner or a parameter is unknown, or no query has a
-        positive.
+    `method_spec` has ``learner`` (a name in `lookalike.learners.registry`), optional ``parameters`` and ``time_limit``
+    (seconds of processor time for the fit; one that takes longer has no result). Triplets and ties depend on the root
+    seed, on the landmark and on the draw, and are the same for all methods. `n_top` first images of each ranking are
+    kept.
     """
     learner = learner_maker(method_spec, seed, (landmark, draw))("fit")({})
     warm_up(method_spec["learner"])
@@ -487,20 +385,6 @@ def landmark_task(
     data: LandmarkData, learning_images: pd.DataFrame, landmark: str, draw: int, *, seed: int
 ) -> LandmarkTask:
     """Take one draw's rows, triplets, gallery and queries.
-
-    Parameters
-    ----------
-    data : LandmarkData
-    learning_images : DataFrame
-        From `draw_learning_images`.
-    landmark, draw
-        Which rows of it.
-    seed : int
-        Root seed.
-
-    Returns
-    -------
-    LandmarkTask
 
     Raises
     ------
@@ -560,23 +444,8 @@ def fit_learner(learner: Any, task: LandmarkTask, triplets: npt.NDArray[np.int32
 def rank_task(model: Any, data: LandmarkData, task: LandmarkTask, *, n_top: int = 50) -> LandmarkRankings:
     """Let the landmark's queries rank what is left of the gallery, by rectangle and by whole image.
 
-    Parameters
-    ----------
-    model : fitted learner
-        Its ``similarity`` is asked once, for all queries against the whole gallery: no row of the gallery is copied.
-    data : LandmarkData
-    task : LandmarkTask
-    n_top : int
-        How many first images are kept.
-
-    Returns
-    -------
-    LandmarkRankings
-
-    Raises
-    ------
-    ValueError
-        When a similarity is NaN.
+    The model's ``similarity`` is asked once, for all queries against the whole gallery: no row of the gallery is
+    copied. A similarity that is NaN is a ValueError.
     """
     own = data.queries.iloc[task.queries]
     whole = data.rows[data.positions(own["image_id"].to_numpy())]
@@ -627,18 +496,10 @@ def sparsity_of(model: Any) -> float | None:
 
 
 def metrics_of(rankings: LandmarkRankings | None, sparsity: float | None) -> pd.DataFrame:
-    """Put the measures of one run into a table.
+    """Put the measures of one run into a table of ``metric`` and ``value``.
 
-    Returns
-    -------
-    DataFrame
-        ``metric`` and ``value`` (float64): mean average precision by rectangle and by whole image, over the queries
-        that have a positive, the share of zero weights, and the average precision by rectangle of every query.
-
-    Raises
-    ------
-    LookalikeError
-        When no query has a positive.
+    Mean average precision by rectangle and by whole image, over the queries that have a positive, the share of zero
+    weights, and the average precision by rectangle of every query; a `LookalikeError` where no query has a positive.
     """
     import pandas as pd
 

@@ -137,16 +137,9 @@ _SAVED = (
 def read_top_images(files: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
     """Put the first images that queries found, by their rectangles, into one table.
 
-    Parameters
-    ----------
-    files : iterable of path-like
-        ``.../{landmark}/{method}/{draw}/ranks.npz`` of any runs.
-
-    Returns
-    -------
-    DataFrame
-        A row for each image found, best first: ``method``, ``landmark``, ``draw`` (int), ``query``,
-        ``average_precision`` (of the query), ``rank`` (from 1), ``image_id``, ``score`` (its similarity).
+    Of files ``.../{landmark}/{method}/{draw}/ranks.npz``: a row for each image found, best first, with ``method``,
+    ``landmark``, ``draw`` (int), ``query``, ``average_precision`` (of the query), ``rank`` (from 1), ``image_id``,
+    ``score``.
     """
     import pandas as pd
 
