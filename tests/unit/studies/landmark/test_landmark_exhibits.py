@@ -212,6 +212,9 @@ def test_a_study_of_few_methods_has_their_points_alone():
     drawn = exhibits.sparsity_over_lambda(study(tables(), methods=few))
     assert {name.removesuffix(", printed") for name in drawn.frame["series"]} == {*few, "soml-da"}, "a sweep stays"
     assert "qpao, printed" not in set(drawn.frame["series"])
+    without = tables(metrics=metrics({"tfidf": 0.0, "soml-tg": 0.1}), fits=fits().query("method == 'soml-tg'"))
+    row = cells(study(without, methods=few)).loc[("hertford", "qpao")]
+    assert (row["ours_cell"], row["status"], row["reason"]) == ("-", "no result", "QPAO (reconstructed) was not run")
 
 
 def test_a_metric_without_a_weight_still_has_a_place():
