@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.model import Gallery, Mark, Tile
+from lookalike.exhibits.model import Gallery, Mark, Picture, Tile
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, new_figure
 
 if TYPE_CHECKING:
@@ -184,3 +184,13 @@ def _empty(gallery: Gallery) -> Canvas:
     text = gallery.notes[0] if gallery.notes else "nothing to show"
     axis.text(0.5, 0.5, text, ha="center", va="center", fontsize=8, color=VERMILLION, wrap=True)
     return canvas
+
+
+def empty_picture(why: str) -> Picture:
+    """Return a picture that says why there is nothing to show."""
+    import pandas as pd
+
+    def paint(canvas: Canvas) -> None:
+        canvas.text(0.5, 0.5, why, ha="center", va="center", fontsize=8, color=VERMILLION, wrap=True)
+
+    return Picture(pd.DataFrame({"image_id": []}), paint, (6.2, 0.9), (why,))

@@ -16,7 +16,6 @@ from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, S
 from lookalike.exhibits.verdicts import Rule, claims_of, claims_table, rules_of
 from lookalike.studies.finegrained import claims as rules
 from lookalike.studies.finegrained import pictures as pictures
-from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
 from lookalike.studies.finegrained.claims import AS_CLAIMED, NOT_AS_CLAIMED
 from lookalike.studies.finegrained.study import COUNTS, FORMS, ONCE, PAPER_POOL, FinegrainedStudy
 from lookalike.studies.finegrained.systems import (

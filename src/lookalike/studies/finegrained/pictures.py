@@ -1,4 +1,4 @@
-"""Pictures of the fine-grained study: Deep Ranking's Figures 1, 5 and 7, and queries before and after learning.
+"""Pictures of the fine-grained study: Deep Ranking's Figures 1, 4, 5 and 7, and queries before and after learning.
 
 Images are those of the study's own folder, and which are shown is a rule and no choice.
 """
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, tile_of
+from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, empty_picture, tile_of
 from lookalike.exhibits.model import Entry, Found, Gallery, Mark, Picture, Ranking, Tile
 from lookalike.exhibits.neighbours import (
     Candidate,
@@ -27,7 +27,8 @@ from lookalike.exhibits.neighbours import (
     score_text,
 )
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLUE, ORANGE, VERMILLION
+from lookalike.exhibits.style import BLUE, ORANGE
+from lookalike.studies.finegrained.sampler_drawing import draw_sampler
 from lookalike.studies.finegrained.study import FinegrainedStudy
 from lookalike.studies.finegrained.systems import (
     CONVNET,
@@ -102,6 +103,12 @@ def sample_triplets(study: FinegrainedStudy) -> Gallery:
         ),
         tile=0.85,
     )
+
+
+@exhibit(f"{PAPER}/fig4", title="The sampler of triplets", needs=("manifest",), optional=("relevance", "metrics"))
+def sampler(study: FinegrainedStudy) -> Picture:
+    """One step of the online triplet sampler on training images."""
+    return draw_sampler(study)
 
 
 @exhibit(f"{PAPER}/fig5", title="Filters of the first layers", needs=("metrics",), optional=("filters",))
@@ -191,16 +198,6 @@ def before_and_after(study: FinegrainedStudy) -> Gallery:
             "among alike images, so read the share of right triplets beside the marks."
         )
     return gallery_of(sorted(entries, key=lambda entry: entry.words), notes)
-
-
-def empty_picture(why: str) -> Picture:
-    """Return a picture that says why there is nothing to show."""
-    import pandas as pd
-
-    def paint(canvas: Canvas) -> None:
-        canvas.text(0.5, 0.5, why, ha="center", va="center", fontsize=8, color=VERMILLION, wrap=True)
-
-    return Picture(pd.DataFrame({"image_id": []}), paint, (6.2, 0.9), (why,))
 
 
 # Figure 1 ------------------------------------------------------------------------------------------------------------

@@ -193,10 +193,11 @@ def curve_files(config: Config, dataset: str) -> list[str]:
     return system_files(dataset, "curve.parquet", trained_networks(config, dataset))
 
 
-def network_below(config: Config, dataset: str, system: str) -> list[str]:
+def network_below(config: Config, dataset: str, system: str) -> str | list[str]:
     """What the network recorded whose vectors OASIS learns on; nothing where they are not a network's."""
     below = ON_VECTORS[system]
-    return system_files(dataset, "fit.json", [below] if below in ranking_networks(config, dataset) else [])
+    is_network = below in ranking_networks(config, dataset)
+    return f"results/{dataset}/systems/{below}/fit.json" if is_network else []
 
 
 def describer_module(system: str) -> str:

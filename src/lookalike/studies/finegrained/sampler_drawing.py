@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, thumbnail
+from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, empty_picture, thumbnail
 from lookalike.exhibits.model import Mark, Picture
-from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import GREEN, GREY
-from lookalike.studies.finegrained.pictures import empty_picture
 from lookalike.studies.finegrained.study import FinegrainedStudy
-from lookalike.studies.finegrained.systems import DEEP, PAPER
+from lookalike.studies.finegrained.systems import DEEP
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,9 +58,8 @@ class Step(NamedTuple):
     capacity: int
 
 
-@exhibit(f"{PAPER}/fig4", title="The sampler of triplets", needs=("manifest",), optional=("relevance", "metrics"))
-def sampler(study: FinegrainedStudy) -> Picture:
-    """One step of the online triplet sampler on training images.
+def draw_sampler(study: FinegrainedStudy) -> Picture:
+    """Draw one step of the online sampler: an image arrives, and a triplet is drawn from the buffers.
 
     Shown is the first step in which the arriving image takes the place of another and is not of the query's category;
     where there is none, the first in which it is kept. Negatives are out-of-class, as in the paper's figure.

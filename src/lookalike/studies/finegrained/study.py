@@ -273,9 +273,9 @@ class FinegrainedStudy(Study):
         n_queries = self._largest("n_queries")
         size = f", {self.n_triplets:,} triplets of {n_queries:,} query images" if self.n_triplets else ""
         if drawn is None or not {"low", "high"} <= set(drawn.frame):
-            return f"{self.title} ({made}){size}."
+            return f"Data: {self.title} ({made}){size}."
         what = "brackets" if isinstance(drawn, Table) else "bars and bands"
-        return f"{self.title} ({made}){size}; {what} are 95% intervals of a bootstrap over query images."
+        return f"Data: {self.title} ({made}){size}; {what} are 95% intervals of a bootstrap over query images."
 
     def notes(self, drawn: Any) -> list[str]:
         """Systems that were not run, and why numbers may not be held against print."""

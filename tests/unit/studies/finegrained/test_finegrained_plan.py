@@ -94,7 +94,7 @@ def test_a_network_depends_on_its_own_training_alone(config):
 def test_oasis_waits_for_the_network_below_it(config):
     assert plan.network_below(config, DEMO, "oasis") == []
     below = plan.network_below(config, DEMO, "oasis-on-single-scale-ranking")
-    assert below == [f"results/{DEMO}/systems/single-scale-ranking/fit.json"]
+    assert below == f"results/{DEMO}/systems/single-scale-ranking/fit.json"
 
 
 def test_images_are_drawn_where_their_settings_say_or_lie_where_they_were_put(config):
