@@ -6,8 +6,8 @@ with logged(snakemake):
     from lookalike.core.files import read_table
     from lookalike.datasets.rated_triplets import codebook_images
     from lookalike.datasets.scan import image_paths
+    from lookalike.studies.finegrained.description import describe_system
     from lookalike.studies.finegrained.files import write_system
-    from lookalike.studies.finegrained.protocol import describe_system
 
     manifest = read_table(snakemake.input.manifest)
     rows, told = codebook_images(manifest)

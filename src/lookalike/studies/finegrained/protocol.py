@@ -1,17 +1,15 @@
 """What is run in the fine-grained study without a network: what a job of the workflow calls to measure a system.
 
-A system measures the pairs of ``pairs.parquet``. The six hand-crafted features describe the images; their codebooks see
-pixels of training images, or of evaluation images without their ratings where there are no others. L1HashKPCA and OASIS
-learn on top of those vectors, as does the golden feature (`lookalike.studies.finegrained.golden`), from the relevance
-of training images (`RelevanceData`) alone. Rated evaluation triplets are never seen here, so no setting can be chosen
-by them (Deep Ranking, sections 6.1 and 6.4).
+A system measures the pairs of ``pairs.parquet``. L1HashKPCA and OASIS learn on top of the vectors of hand-crafted
+features (`lookalike.studies.finegrained.description`), as does the golden feature (``golden``), from the relevance of
+training images (`RelevanceData`) alone. Rated evaluation triplets are never seen here, so no setting can be chosen by
+them (Deep Ranking, sections 6.1 and 6.4).
 """
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +35,6 @@ if TYPE_CHECKING:
 
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.learners.oasis import OASIS
-
-
-FIT_IMAGES = 2_000
-"""Images that a codebook is learned from at most; descriptors are subsampled beyond that anyway."""
 
 
 @dataclass(frozen=True)
@@ -75,73 +69,6 @@ class OasisSettings:
     positive_threshold: float | None = None
     validation_share: float = 0.2
     n_validation_triplets: int = 5_000
-
-
-# hand-crafted features ----------------------------------------------------------------------------------------------
-
-
-def describe_system(
-    system: str,
-    settings: Mapping[str, Any],
-    paths: Sequence[str | os.PathLike[str] | None],
-    fit_rows: npt.ArrayLike,
-    pairs: pd.DataFrame,
-    *,
-    seed: int,
-    codebook_from: str = "",
-    n_threads: int = 1,
-    report: Report | None = None,
-) -> SystemResult:
-    """Describe all images by one hand-crafted feature, and measure the pairs.
-
-    A codebook is learned from at most `FIT_IMAGES` of the images `fit_rows`, which `codebook_from` names for the notes
-    of tables; `paths` has None for an image that cannot be used.
-    """
-    from lookalike.core.images import load_rgb
-    from lookalike.features.describers import describe_files, make_describer
-    from lookalike.ranking.distances import pair_distances, warm_up
-
-    describer = make_describer(system, **settings)
-    usable = [path for path in (paths[row] for row in _draw(fit_rows, FIT_IMAGES, seed, system)) if path is not None]
-    warm_up()
-    start = time.perf_counter()
-    if describer.needs_fit:
-        if not usable:
-            raise LookalikeError(f"there is no image to learn the codebook of {system} from: give images for training")
-        describer.fit((load_rgb(path) for path in usable), integer_seed(seed, "finegrained", system, "codebook"))
-    fit_seconds = time.perf_counter() - start
-    say(report, f"{system}: learned from {len(usable) if describer.needs_fit else 0} images in {fit_seconds:.1f} s")
-    vectors, seconds = describe_files(describer, paths, n_threads=n_threads)
-    n_images = sum(path is not None for path in paths)
-    say(report, f"{system}: {n_images} images in {seconds:.1f} s, {n_images / max(seconds, 1e-9):.1f} a second")
-    start = time.perf_counter()
-    distances = pair_distances(vectors, pairs, describer.distance)
-    fit = {
-        "system": system,
-        "seconds": fit_seconds + seconds,
-        "fit_seconds": fit_seconds,
-        "describe_seconds": seconds,
-        "distance_seconds": time.perf_counter() - start,
-        "images_per_second": n_images / max(seconds, 1e-9),
-        "n_threads": n_threads,
-        "dimensions": vectors.shape[1],
-        "distance": describer.distance,
-        "settings": plain(describer.settings()),
-        "codebook_from": codebook_from if describer.needs_fit else "",
-        "n_fit_images": len(usable) if describer.needs_fit else 0,
-        "n_images": n_images,
-        "n_pairs": len(pairs),
-        "processor": processor_name(),
-    }
-    return SystemResult(vectors, distances, fit)
-
-
-def _draw(rows: npt.ArrayLike, most: int, seed: int, system: str) -> npt.NDArray[np.int64]:
-    rows = np.unique(np.asarray(rows, dtype=np.int64))
-    if len(rows) <= most:
-        return rows
-    random = generator(seed, "finegrained", system, "codebook images")
-    return np.sort(random.choice(rows, most, replace=False, shuffle=False))
 
 
 # L1HashKPCA --------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from PIL import Image
 from lookalike.core.errors import LookalikeError
 from lookalike.datasets.relevance import RelevanceData
 from lookalike.studies.finegrained import protocol
+from lookalike.studies.finegrained.description import describe_system
 from lookalike.studies.finegrained.files import SystemResult
 from lookalike.studies.finegrained.golden import GoldenSettings, golden_system
 from lookalike.studies.finegrained.training import draw_triplets, local_rows, stratified_folds
@@ -215,7 +216,7 @@ def test_a_hand_crafted_feature_is_described_and_measured(tmp_path) -> None:
     pairs = pd.DataFrame({"query": [0, 1, 0], "candidate": [1, 3, 0]})
     settings = {"n_words": 5, "sizes": (16,)}
     lines: list[str] = []
-    result = protocol.describe_system(
+    result = describe_system(
         "sift-like", settings, paths, [3, 4, 5, 2], pairs, seed=0, codebook_from="some", report=lines.append
     )
     assert result.vectors is not None
@@ -229,4 +230,4 @@ def test_a_hand_crafted_feature_is_described_and_measured(tmp_path) -> None:
     assert len(lines) == 2
     json.dumps(result.fit, allow_nan=False)
     with pytest.raises(LookalikeError, match="codebook"):
-        protocol.describe_system("sift-like", settings, paths, [2], pairs, seed=0)
+        describe_system("sift-like", settings, paths, [2], pairs, seed=0)
