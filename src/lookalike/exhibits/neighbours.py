@@ -162,7 +162,8 @@ def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
     ]  # fmt: skip
     heads: list[str] = ["query"]
     for ranking in entries[0].rankings if entries else ():
-        heads += [ranking.title, *[""] * (N_TILES - 1)]
+        # a title is wider than an image: it stands in the middle of its own
+        heads += ["" if place != N_TILES // 2 else ranking.title for place in range(N_TILES)]
     return Gallery(
         pd.DataFrame(records, columns=columns),
         tuple(_row(entry) for entry in entries[:N_DRAWN]),
