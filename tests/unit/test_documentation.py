@@ -201,21 +201,23 @@ def test_adding_a_learner_is_done_by_what_the_page_says(copy: Path) -> None:
 
 @pytest.mark.workflow
 def test_adding_an_exhibit_is_done_by_what_the_page_says(copy: Path) -> None:
-    apply_edits(DOCS / "how-to/add-an-exhibit.md", copy)
+    assert {path.name for path in apply_edits(DOCS / "how-to/add-an-exhibit.md", copy)} == {"exhibits.py"}
     planned = in_copy(copy, "-m", "snakemake", "category_demo", "--cores", "1", "--dry-run")
     assert "results/demo/exhibits/learning/chosen_steps.csv" in planned
-    assert in_copy(copy, "-c", DRAWING).split() == ["oasis", "3", "20.0", "10", "30"]
+    assert in_copy(copy, "-c", DRAWING).split() == ["oasis", "3", "20", "10", "30"]
 
 
 DRAWING = """
 import pandas as pd
-from lookalike.exhibits.catalogue import EXHIBITS, Numbers
-from lookalike.exhibits.context import Context, SubsetInfo
+from lookalike.studies.rooms import room_exhibits, study_of
 
-context = Context("demo", "demo", "synthetic", (SubsetInfo("ten", "Ten", 10),), ("oasis",), "words", 3, 24, 16)
-fits = pd.DataFrame({"subset": "ten", "representation": "words", "method": "oasis", "n_steps": [10, 30, 20]})
-table = EXHIBITS["learning", "chosen_steps"].draw(Numbers(fits=fits), context, pd.DataFrame())
-assert "| 20 |" in " ".join(table.markdown.split())
+found = room_exhibits("category")["learning/chosen_steps"]
+settings = {"representation": "words", "subsets": {"ten": {"title": "Ten", "n_classes": 10}}, "methods": ["oasis"],
+            "kind": "synthetic", "dataset": "demo", "title": "demo", "synthetic": True, "not_run": ""}
+fits = pd.DataFrame({"subset": "ten", "representation": "words", "method": "oasis", "fold": range(3),
+                     "n_steps": [10, 30, 20], "n_classes": 10})
+fits.to_parquet("fits.parquet")
+table = found.draw(study_of("category", settings, {"fits": "fits.parquet"}))
 print(*table.frame.loc[0, ["method", "n_folds", "median", "least", "most"]])
 """
 

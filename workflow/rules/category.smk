@@ -1,9 +1,11 @@
 """The category study (OASIS, JMLR 5.3): splits, one run per subset, method and fold, and their numbers in one table.
 
-Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, and the tables that exhibits are drawn
-from: metrics.parquet, timing.parquet, curves.parquet, selections.parquet, comparison.csv,
-rankers.parquet, bounds.parquet.
+Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, rankers/, bounds/, and the tables that
+exhibits are drawn from: category/metrics.parquet, timing.parquet, selections.parquet and comparison.csv. What is run is
+planned in studies/category/plan.py.
 """
+
+from lookalike.studies.category import plan as category
 
 
 rule draw_splits:
@@ -19,7 +21,7 @@ rule draw_splits:
     conda:
         "../../envs/images.yaml"
     params:
-        subset=subset_settings,
+        subset=lambda wildcards: category.subset_settings(config, wildcards.dataset, wildcards.subset),
         splits=lambda wildcards: CATEGORY[wildcards.dataset]["splits"],
         seed=SEED,
     script:
@@ -38,12 +40,12 @@ for studied_dataset in CATEGORY:
                 counts=f"{FEATURES}/counts.npz",
                 splits=f"{RESULTS}/splits/{{subset}}.parquet",
             output:
-                files_of_job(studied_dataset, job_size, RUN_FILES),
+                category.job_files(config, studied_dataset, job_size, category.RUN_FILES),
             log:
-                log_of_job("run", job_size),
+                category.job_log("run", job_size),
             wildcard_constraints:
                 dataset=studied_dataset,
-                method=methods_with_jobs(studied_dataset, job_size),
+                method=one_of(category.methods_with_jobs(config, studied_dataset, job_size)),
             conda:
                 "../../envs/learning.yaml"
             resources:
@@ -51,7 +53,7 @@ for studied_dataset in CATEGORY:
             params:
                 spec=method_spec,
                 learner=lambda wildcards: learner_code(wildcards.method),
-                folds=folds_of_job,
+                folds=lambda wildcards: category.job_folds(config, wildcards),
                 seed=SEED,
             script:
                 "../scripts/run_folds.py"
@@ -63,12 +65,12 @@ for studied_dataset in CATEGORY:
                 counts=f"{FEATURES}/counts.npz",
                 splits=f"{RESULTS}/splits/{{subset}}.parquet",
             output:
-                files_of_job(studied_dataset, job_size, ["curve.parquet"]),
+                category.job_files(config, studied_dataset, job_size, ["curve.parquet"]),
             log:
-                log_of_job("trace", job_size),
+                category.job_log("trace", job_size),
             wildcard_constraints:
                 dataset=studied_dataset,
-                method=methods_with_jobs(studied_dataset, job_size),
+                method=one_of(category.methods_with_jobs(config, studied_dataset, job_size)),
             conda:
                 "../../envs/learning.yaml"
             resources:
@@ -76,28 +78,30 @@ for studied_dataset in CATEGORY:
             params:
                 spec=method_spec,
                 learner=lambda wildcards: learner_code(wildcards.method),
-                folds=folds_of_job,
+                folds=lambda wildcards: category.job_folds(config, wildcards),
                 seed=SEED,
             script:
                 "../scripts/trace_folds.py"
 
 
-rule gather_metrics:
+rule gather_category_numbers:
     input:
-        metrics=lambda wildcards: study_runs(wildcards, "metrics.parquet"),
+        lambda wildcards: category.number_files(config, wildcards.dataset),
     output:
-        f"{RESULTS}/metrics.parquet",
+        f"{RESULTS}/category/metrics.parquet",
     log:
-        f"{LOGS}/gather_metrics.log",
+        f"{LOGS}/category/gather_numbers.log",
+    wildcard_constraints:
+        dataset=one_of(CATEGORY),
     conda:
         "../../envs/learning.yaml"
     script:
-        "../scripts/gather_runs.py"
+        "../scripts/gather_numbers.py"
 
 
 rule gather_selections:
     input:
-        lambda wildcards: own_runs(wildcards, "selection.parquet"),
+        lambda wildcards: category.own_runs(config, wildcards.dataset, "selection.parquet"),
     output:
         f"{RESULTS}/selections.parquet",
     log:
@@ -108,26 +112,15 @@ rule gather_selections:
         "../scripts/gather_runs.py"
 
 
-rule gather_curves:
-    input:
-        curves=study_curves,
-    output:
-        f"{RESULTS}/curves.parquet",
-    log:
-        f"{LOGS}/gather_curves.log",
-    conda:
-        "../../envs/learning.yaml"
-    script:
-        "../scripts/gather_runs.py"
-
-
 rule gather_fits:
     input:
-        fits=lambda wildcards: study_runs(wildcards, "fit.json"),
+        lambda wildcards: category.all_runs(config, wildcards.dataset, "fit.json"),
     output:
         f"{RESULTS}/timing.parquet",
     log:
         f"{LOGS}/gather_fits.log",
+    wildcard_constraints:
+        dataset=one_of(CATEGORY),
     conda:
         "../../envs/learning.yaml"
     script:
@@ -136,7 +129,7 @@ rule gather_fits:
 
 rule compare_methods:
     input:
-        ranks=lambda wildcards: own_runs(wildcards, "ranks.npz", timed=False),
+        ranks=lambda wildcards: category.own_runs(config, wildcards.dataset, "ranks.npz", timed=False),
     output:
         f"{RESULTS}/comparison.csv",
     log:
@@ -145,7 +138,7 @@ rule compare_methods:
         "../../envs/learning.yaml"
     params:
         splits=lambda wildcards: CATEGORY[wildcards.dataset]["splits"],
-        families=compared_families,
+        families=lambda wildcards: category.compared_families(config, wildcards.dataset),
         seed=SEED,
     script:
         "../scripts/compare_methods.py"
@@ -165,7 +158,7 @@ rule train_ranker:
         exclusive=1,
     params:
         settings=lambda wildcards: CATEGORY[wildcards.dataset]["rankers"],
-        folds=lambda wildcards: ranker_folds(wildcards.dataset),
+        folds=lambda wildcards: category.ranker_folds(config, wildcards.dataset),
         seed=SEED,
     script:
         "../scripts/train_ranker.py"
@@ -175,7 +168,11 @@ rule average_rankers:
     input:
         counts=f"{FEATURES}/counts.npz",
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
-        matrices=ranker_matrices,
+        matrices=lambda wildcards: expand(
+            f"{RESULTS}/rankers/{{representation}}/{{subset}}/{{ranker}}.npz",
+            ranker=range(CATEGORY[wildcards.dataset]["rankers"]["count"]),
+            allow_missing=True,
+        ),
     output:
         f"{RESULTS}/rankers/{{representation}}/{{subset}}/curves.parquet",
     log:
@@ -184,7 +181,7 @@ rule average_rankers:
         "../../envs/learning.yaml"
     params:
         settings=lambda wildcards: CATEGORY[wildcards.dataset]["rankers"],
-        folds=lambda wildcards: ranker_folds(wildcards.dataset),
+        folds=lambda wildcards: category.ranker_folds(config, wildcards.dataset),
         seed=SEED,
     script:
         "../scripts/average_rankers.py"
@@ -204,33 +201,7 @@ rule bound_mistakes:
         exclusive=1,
     params:
         settings=lambda wildcards: CATEGORY[wildcards.dataset]["loss_bound"],
-        folds=lambda wildcards: list(folds(wildcards.dataset)),
+        folds=lambda wildcards: category.folds(config, wildcards.dataset),
         seed=SEED,
     script:
         "../scripts/bound_mistakes.py"
-
-
-rule gather_rankers:
-    input:
-        of_shown_subsets("oasis-jmlr-2010/fig7", f"{RESULTS}/rankers/{{representation}}/{{subset}}/curves.parquet"),
-    output:
-        f"{RESULTS}/rankers.parquet",
-    log:
-        f"{LOGS}/gather_rankers.log",
-    conda:
-        "../../envs/learning.yaml"
-    script:
-        "../scripts/gather_runs.py"
-
-
-rule gather_bounds:
-    input:
-        of_shown_subsets("learning/loss_bound", f"{RESULTS}/bounds/{{representation}}/{{subset}}.parquet"),
-    output:
-        f"{RESULTS}/bounds.parquet",
-    log:
-        f"{LOGS}/gather_bounds.log",
-    conda:
-        "../../envs/learning.yaml"
-    script:
-        "../scripts/gather_runs.py"

@@ -7,6 +7,9 @@ exhibits/{paper}/, exhibits/headline.txt and exhibits/index.md. Which exhibits t
 from lookalike.studies import rooms
 
 
+report: "../report/workflow.rst"
+
+
 def in_report(file, dataset, exhibit):
     """A file that Snakemake's own report shows."""
     names = {"category": DATASETS[dataset].get("title", dataset), "subcategory": exhibit.paper}

@@ -10,7 +10,7 @@ with logged(snakemake):
     from lookalike.studies.category.rankers import average_rankers
 
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
-    names = {key: snakemake.wildcards[key] for key in ("dataset", "representation")}
+    names = {"representation": snakemake.wildcards.representation}
     tables = []
     for fold in snakemake.params.folds:
         matrices = []

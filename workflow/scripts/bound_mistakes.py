@@ -9,7 +9,7 @@ with logged(snakemake):
     from lookalike.studies.category.loss_bound import bound_fold
 
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
-    names = {key: snakemake.wildcards[key] for key in ("dataset", "representation")}
+    names = {"representation": snakemake.wildcards.representation}
     tables = [
         bound_fold(
             counts,

@@ -20,5 +20,4 @@ with logged(snakemake):
             subset=snakemake.wildcards.subset,
             method=snakemake.wildcards.method,
         )
-        names = {key: snakemake.wildcards[key] for key in ("dataset", "representation")}
-        write_table(curve.assign(**names), curves[fold])
+        write_table(curve.assign(representation=snakemake.wildcards.representation), curves[fold])

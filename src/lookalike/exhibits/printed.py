@@ -141,8 +141,8 @@ def beside_print(
     on : sequence of str
         Key columns that both have.
     judge : callable, optional
-        Given a row (with ``value``, ``note`` and all columns of ours), the status and reason where there is no verdict,
-        such as `not comparable`; None lets `status_of` decide.
+        Given a row (with ``printed``, ``note`` and all columns of ours), the status and reason where there is no
+        verdict, such as `not comparable`; None lets `status_of` decide.
 
     Returns
     -------

@@ -7,23 +7,13 @@ Every row of ours has the printed row beneath it. The two papers differ in units
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from lookalike.exhibits import compare as compared
-from lookalike.exhibits.context import Context, SubsetInfo
-from lookalike.exhibits.style import title_of
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
 
-METRIC_TITLES = {
-    "map": "Mean avg. prec.",
-    "p@1": "Top 1 prec.",
-    "p@10": "Top 10 prec.",
-    "p@50": "Top 50 prec.",
-}
 MISSING = "-"
 """Cell of a learner that was not run here."""
 STAR = "*"
@@ -31,20 +21,6 @@ STAR = "*"
 NOT_RUN = "not run"
 PADDED = 60
 """Cells of Markdown longer than this are written as they are, without lining up the others."""
-CSV_COLUMNS = (
-    "subset",
-    "n_classes",
-    "metric",
-    "method",
-    "ours",
-    "ours_std",
-    "ours_cell",
-    "printed",
-    "printed_std",
-    "printed_cell",
-    "unit",
-    "status",
-)
 
 
 @dataclass(frozen=True)
@@ -67,66 +43,11 @@ class Block:
     """Places of the rows that hold a paper's numbers."""
 
 
-def table4(metrics: pd.DataFrame | None, context: Context, reference: pd.DataFrame) -> Table:
-    """JMLR Table 4: mean average precision and precision at top 1, 10 and 50, in percent, by number of classes.
-
-    Parameters
-    ----------
-    metrics : DataFrame or None
-        Tidy metrics (fractions 0..1).
-    context : Context
-        Its subsets are the table's blocks.
-    reference : DataFrame
-        Printed numbers, from `lookalike.exhibits.reference.load`.
-
-    Returns
-    -------
-    Table
-    """
-    return _table(metrics, context, reference, "oasis-jmlr-2010")
-
-
-def table1(metrics: pd.DataFrame | None, context: Context, reference: pd.DataFrame) -> Table:
-    """Draft Table 1: the same as `table4` as fractions, by named subset. Parameters as in `table4`."""
-    return _table(metrics, context, reference, "oasis-2009-draft")
-
-
-def cell(mean: float, std: float, *, fraction: bool) -> str:
-    """One cell as the papers print it.
-
-    Parameters
-    ----------
-    mean, std : float
-        In percent; a NaN `std` is left out.
-    fraction : bool
-        False: ``33 ± 1.6`` (JMLR); True: ``0.33 ± 0.016`` (draft).
-
-    Returns
-    -------
-    str
-        ``-`` for a NaN mean.
-
-    Examples
-    --------
-    >>> cell(33.2, 1.61, fraction=False), cell(33.2, 1.61, fraction=True)
-    ('33 ± 1.6', '0.33 ± 0.016')
-    """
-    scale, digits = (100, 2) if fraction else (1, 0)
-    return plus_minus(mean / scale, std / scale, f".{digits}f", f".{digits + 1}f")
-
-
 def plus_minus(mean: float, std: float, form: str, std_form: str = "") -> str:
     """Return ``mean ± std`` in the given formats, `mean` alone for a NaN `std`, ``-`` for a NaN `mean`."""
     if math.isnan(mean):
         return MISSING
     return format(mean, form) + ("" if math.isnan(std) else f" ± {format(std, std_form or form)}")
-
-
-def without_number(subset: str, method: str, context: Context) -> str:
-    """Cell of ours that has no number: ``not run``, ``*`` where the learner did not converge, else ``-``."""
-    if context.not_run is not None:
-        return NOT_RUN
-    return STAR if (subset, method) in context.not_converged else MISSING
 
 
 def significant(value: float, std: float = math.nan) -> str:
@@ -160,101 +81,6 @@ def _magnitude(value: float) -> int:
     return math.floor(math.log10(abs(float(f"{value:.1e}"))))
 
 
-def not_converged_sentence(frame: pd.DataFrame, context: Context) -> str:
-    """Explain each ``*`` of ours in a table; "" where it has none.
-
-    Examples
-    --------
-    ``*: no number of ours, since a fit did not end within its time limit: MCML on 50 classes: the final fit took more
-    than 600 s of CPU time (5 of 5 folds).``
-    """
-    marked = next((column for column in ("ours_cell", "verdict") if column in frame), None)
-    if marked is None or not {"subset", "method"} <= set(frame.columns):
-        return ""
-    starred = frame.loc[frame[marked] == STAR, ["subset", "method"]].drop_duplicates()
-    titles = {subset.id: subset.title for subset in context.subsets}
-    reasons = [
-        f"{title_of(method, context.method_titles)} on {titles[subset]}: {context.not_converged[subset, method]}"
-        for subset, method in starred.itertuples(index=False, name=None)
-        if (subset, method) in context.not_converged
-    ]
-    if not reasons:
-        return ""
-    return f"{STAR}: no number of ours, since a fit did not end within its time limit: {'; '.join(reasons)}."
-
-
-def columns_of(context: Context) -> tuple[str, ...]:
-    """Methods that have a column: the papers' five, then every further one that was run."""
-    return (*compared.TABLE_METHODS, *(method for method in context.methods if method not in compared.TABLE_METHODS))
-
-
-def _table(metrics: pd.DataFrame | None, context: Context, reference: pd.DataFrame, paper: str) -> Table:
-    import pandas as pd
-
-    fraction = paper == "oasis-2009-draft"
-    ours = compared.summary_of(metrics, context)
-    beside = compared.compare(metrics, reference, context, paper=paper)
-    printed: dict[Any, Any] = {(row.subset, row.method, row.metric): row for row in beside.itertuples()}
-    methods = columns_of(context)
-    records, blocks = [], []
-    for subset in context.subsets:
-        block_records = [
-            _record(subset, metric, method, ours, printed, context, fraction=fraction)
-            for metric in METRIC_TITLES
-            for method in methods
-        ]
-        records += block_records
-        header = (block_title(subset, context, paper), "", *(title_of(m, context.method_titles) for m in methods))
-        blocks.append(_block(header, block_records))
-    frame = pd.DataFrame(records, columns=list(CSV_COLUMNS))
-    return make_table(frame, blocks, numbers=range(2, 2 + len(methods)), notice=context.not_run_sentence)
-
-
-def _record(
-    subset: SubsetInfo,
-    metric: str,
-    method: str,
-    ours: Mapping[tuple[str, str, str], tuple[float, float]],
-    printed: Mapping[Any, Any],
-    context: Context,
-    *,
-    fraction: bool,
-) -> dict[str, Any]:
-    """One cell, ours and the paper's, with `CSV_COLUMNS`."""
-    mean, std = ours.get((subset.id, method, metric), compared.NO_NUMBER)
-    row = printed.get((subset.id, method, metric))
-    printed_cell = "" if row is None else cell(row.printed, row.printed_std, fraction=fraction)
-    return {
-        "subset": subset.id,
-        "n_classes": subset.n_classes,
-        "metric": metric,
-        "method": method,
-        "ours": mean,
-        "ours_std": std,
-        "ours_cell": (
-            without_number(subset.id, method, context) if math.isnan(mean) else cell(mean, std, fraction=fraction)
-        ),
-        "printed": math.nan if row is None else row.printed,
-        "printed_std": math.nan if row is None else row.printed_std,
-        "printed_cell": STAR if printed_cell == MISSING else printed_cell,
-        "unit": "percent",
-        "status": "" if row is None else row.status,
-    }
-
-
-def _block(header: tuple[str, ...], records: Sequence[Mapping[str, Any]]) -> Block:
-    """Rows by metric, ours above the paper's; no row of the paper where it prints none of its cells."""
-    rows: list[tuple[str, ...]] = []
-    printed = set()
-    for metric, title in METRIC_TITLES.items():
-        cells = [record for record in records if record["metric"] == metric]
-        rows.append((title, "ours", *(record["ours_cell"] for record in cells)))
-        if any(record["printed_cell"] for record in cells):
-            printed.add(len(rows))
-            rows.append(("", "paper", *(record["printed_cell"] for record in cells)))
-    return Block(header, tuple(rows), frozenset(printed))
-
-
 def make_table(frame: pd.DataFrame, blocks: Sequence[Block], *, numbers: range, notice: str | None = None) -> Table:
     """Put blocks into the forms in which a table is written.
 
@@ -270,13 +96,6 @@ def make_table(frame: pd.DataFrame, blocks: Sequence[Block], *, numbers: range, 
         What stands above the blocks, such as why nothing was run.
     """
     return Table(frame, _markdown(blocks, numbers, notice), _latex(blocks, numbers, notice))
-
-
-def block_title(subset: SubsetInfo, context: Context, paper: str) -> str:
-    """Heading of a subset's block or panel: JMLR counts classes, the draft names subsets."""
-    if paper == "oasis-jmlr-2010" and not context.synthetic and subset.n_classes:
-        return f"{subset.n_classes} classes"
-    return subset.title
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:

@@ -1,7 +1,6 @@
 """Writing exhibits: the files of one table or figure, and the index of all of them.
 
-This is what the workflow's scripts call. What is drawn, and how it is compared, is in `lookalike.exhibits.catalogue`
-for the category study and in `lookalike.exhibits.landmark_catalogue` for the landmark study; both are written here.
+Of the studies that have a catalogue of their own; `lookalike.exhibits.writing` writes those of the registry.
 """
 
 from __future__ import annotations
@@ -12,17 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json, replacing, write_table
 from lookalike.exhibits import compare as compared
-from lookalike.exhibits.catalogue import EXHIBITS, Exhibit, Numbers
-from lookalike.exhibits.context import Context
 from lookalike.exhibits.figures import Plot
 from lookalike.exhibits.reference import ALL_PAPERS
 from lookalike.exhibits.runtime import TRAIN_TIME
 from lookalike.exhibits.sidecar import write_sidecar
 from lookalike.exhibits.style import save_figure, title_of
-from lookalike.exhibits.tables import STAR, Table, markdown_table, plus_minus, significant, without_number
+from lookalike.exhibits.tables import Table, markdown_table, plus_minus, significant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,58 +107,6 @@ class Described(Protocol):
         ...
 
 
-def write_exhibit(
-    paper: str,
-    name: str,
-    *,
-    numbers: Numbers,
-    context: Context,
-    reference: pd.DataFrame,
-    folder: str | os.PathLike[str],
-    sources: Sequence[str] = (),
-) -> list[Path]:
-    """Draw one exhibit and write all its files.
-
-    Parameters
-    ----------
-    paper, name : str
-        A key of `lookalike.exhibits.catalogue.EXHIBITS`.
-    numbers : Numbers
-        What it is drawn from; a table is None where the exhibit needs none or nothing was run.
-    context : Context
-        Data set and subsets to draw.
-    reference : DataFrame
-        Printed numbers.
-    folder : path-like
-        Where to write, ``results/{dataset}/exhibits/{paper}``.
-    sources : sequence of str
-        Files that the numbers come from, kept in the sidecar.
-
-    Returns
-    -------
-    list of Path
-        ``{name}.csv``, then ``.md`` and ``.tex`` or ``.png``, ``.svg`` and ``.pdf``, then ``{name}_compare.csv`` and
-        ``.md``, then the sidecar ``{name}.json``.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such exhibit, the context has no subset, or data that it needs are missing.
-    """
-    exhibit = _known(paper, name)
-    _check_data(exhibit, numbers, context)
-    drawn = exhibit.draw(numbers, context, reference)
-    return write_files(
-        exhibit,
-        drawn,
-        caption=exhibit.caption(context, drawn),
-        comparison=exhibit.compare(numbers, context, reference),
-        context=context,
-        folder=folder,
-        sources=sources,
-    )
-
-
 def write_files(
     exhibit: Described,
     drawn: Table | Plot,
@@ -192,7 +136,8 @@ def write_files(
     Returns
     -------
     list of Path
-        As of `write_exhibit`.
+        ``{name}.csv``, then ``.md`` and ``.tex`` or ``.png``, ``.svg`` and ``.pdf``, then ``{name}_compare.csv`` and
+        ``.md``, then the sidecar ``{name}.json``.
     """
     folder, name = Path(folder), exhibit.name
     statuses = compared.count_statuses(comparison)
@@ -277,7 +222,7 @@ def write_index(
     title : str
         The data set's title.
     headline : str
-        Lines that come first, such as those of `headline`.
+        Lines that come first.
     left_out : mapping of str to DataFrame, optional
         Subset to its classes that have too few usable images: columns ``label``, ``usable``, ``reason``. Subsets
         without any are not mentioned.
@@ -300,33 +245,6 @@ def write_index(
     if lines:
         parts.append("## Classes left out\n\n" + "\n".join(lines) + "\n")
     return _write_text("\n".join(parts), folder / "index.md")
-
-
-def headline(metrics: pd.DataFrame | None, context: Context) -> str:
-    """Mean average precision of every method in one line a subset, in percent.
-
-    Examples
-    --------
-    ``demo10  mAP  Euclidean 21.0 ± 0.9 %  OASIS 36.1 ± 1.2 %``, then a line that says what ± is.
-    """
-    if context.not_run_sentence:
-        return f"{context.title}: {context.not_run_sentence}\n"
-    summary = compared.summary_of(metrics, context)
-    width = max((len(subset.id) for subset in context.subsets), default=0)
-    lines, starred = [], False
-    for subset in context.subsets:
-        cells = []
-        for method in context.methods:
-            mean, std = summary.get((subset.id, method, "map"), compared.NO_NUMBER)
-            has_none = math.isnan(mean)
-            value = without_number(subset.id, method, context) if has_none else plus_minus(mean, std, ".1f") + " %"
-            starred |= value == STAR
-            cells.append(f"{title_of(method, context.method_titles)} {value}")
-        lines.append(f"{subset.id.ljust(width)}  mAP  " + "  ".join(cells))
-    images = ", synthetic images" if context.synthetic else ""
-    star = f"; {STAR}: did not end within its time limit" if starred else ""
-    lines.append(f"(mean ± standard deviation over {context.n_folds} folds{images}{star})")
-    return "\n".join(lines) + "\n"
 
 
 def _place_of_paper(folder: Path) -> tuple[int, str]:
@@ -359,26 +277,6 @@ def _entry(sidecar: dict[str, Any], paper: str) -> str:
     lines += [f"Printed numbers: {status}.\n"] if status else []
     lines += [f"Files: {links}\n"] if links else []
     return "\n".join(lines)
-
-
-def _known(paper: str, name: str) -> Exhibit:
-    if (paper, name) not in EXHIBITS:
-        known = ", ".join("/".join(key) for key in EXHIBITS)
-        raise LookalikeError(f"there is no exhibit {paper}/{name}: choose one of {known}")
-    return EXHIBITS[paper, name]
-
-
-def _check_data(exhibit: Exhibit, numbers: Numbers, context: Context) -> None:
-    where = f"{exhibit.paper}/{exhibit.name} of {context.dataset}"
-    if not context.subsets:
-        raise LookalikeError(f"{where} has no subset to draw: list some under its study in config.yaml")
-    if context.not_run_sentence:
-        return
-    for need in sorted(exhibit.needs):
-        table = getattr(numbers, need)
-        # with no method to compare OASIS with there is no row, and the table says so
-        if table is None or (table.empty and need != "comparison"):
-            raise LookalikeError(f"{where} needs {need} and there are none: run the study's jobs first")
 
 
 def _write_text(text: str, path: Path) -> Path:

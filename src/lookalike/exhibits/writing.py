@@ -171,7 +171,7 @@ def _sidecar(
         "statuses": statuses,
         "problem": notice,
         "files": sorted(path.name for path in written),
-        "sources": sorted(_sources(exhibit, study)),
+        "sources": sorted(set(_sources(exhibit, study))),
         "made_by": f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
         "sheets": [asdict(sheet) for sheet in sheets_of(drawn)] if isinstance(drawn, Table) else [],
         "panels": drawn.described() if isinstance(drawn, Figure) else [],

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lookalike.exhibits.bound_figure import COMPARATORS
-from lookalike.exhibits.learning_figures import AVERAGES, RANKER_COLUMNS, SINGLE
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, Look, looks_of
 from lookalike.report import _curve_layouts as layouts
 from lookalike.report._curve_data import Axes
+from lookalike.studies.category.training import AVERAGES, COMPARATORS
 from lookalike.studies.finegrained.exhibits import SAMPLING_LOOKS
 
 if TYPE_CHECKING:
@@ -99,8 +98,8 @@ _RANKERS = Form(
     "step", "map",
     Axes(x_label="Training steps of each ranker", y_label=MAP, x_told="{:,.0f} training steps of each ranker"),
     "subset", spread=("sem",), members="ranker", thin=("single",), names={"single": "single rankers"},
-    fixed={"single": Look(SINGLE, "")}, looks=_rankers, layout=layouts.rankers, title="{} rankers".format,
-    csv=RANKER_COLUMNS,
+    fixed={"single": Look("#b8b8b8", "")}, looks=_rankers, layout=layouts.rankers, title="{} rankers".format,
+    csv=("subset", "series", "n_rankers", "ranker", "step", "map", "sem", "n_folds", "aggressiveness"),
 )  # fmt: skip
 _PROJECTIONS = Form(
     "step", "map", _STEPS, "subset", spread=("sem",), names={"oasis": "OASIS, not projected"},

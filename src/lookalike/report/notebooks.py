@@ -182,11 +182,11 @@ class PaperReader:
         import pandas as pd
 
         assert self.results is not None
-        path = self.results.folder / dataset.id / "metrics.parquet"
-        if not path.is_file():
-            return None
-        table = pd.read_parquet(path)
-        return None if table.empty else table.assign(source=_source(dataset.title, dataset.synthetic))
+        folder = self.results.folder / dataset.id
+        paths = sorted(folder.glob("*/metrics.parquet"))
+        table = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True) if paths else pd.DataFrame()
+        source = _source(dataset.title, dataset.synthetic)
+        return None if table.empty else table.assign(dataset=dataset.id, source=source)
 
     def _claims(self) -> pd.DataFrame | None:
         if self.results is None:

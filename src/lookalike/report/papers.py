@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from lookalike.exhibits.reference import ALL_PAPERS
 
@@ -64,14 +64,6 @@ ORDER: Mapping[str, tuple[str, ...]] = {
 ours in the order in which they tell its story. Panels of one figure go by letter. One that is not here comes after
 those that are, figures and tables by number."""
 
-PICTURE_TITLES: Mapping[str, str] = {
-    "oasis-jmlr-2010/fig2": "Figure 2: a local binary pattern",
-    "representation/block_grid": "Blocks of an image",
-    "representation/palette": "The colour palette",
-    "representation/visterms": "The commonest visterms",
-}
-"""Titles of the pictures that explain the representation, which `lookalike.exhibits.representation` draws."""
-
 
 class Planned(NamedTuple):
     """An exhibit that some study makes once its data are in place."""
@@ -80,17 +72,6 @@ class Planned(NamedTuple):
     """Id of a paper, or of a group of our own."""
     name: str
     title: str
-
-
-class _Titled(Protocol):
-    """What every entry of a catalogue has."""
-
-    @property
-    def paper(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def title(self) -> str: ...
 
 
 def place_of(paper: str, name: str) -> tuple[int, int, int, str]:
@@ -128,12 +109,6 @@ def planned_exhibits() -> list[Planned]:
 
 def _catalogued_titles() -> dict[str, str]:
     """Title of every exhibit by ``paper/name``, from all catalogues and the registry."""
-    from lookalike.exhibits import (
-        catalogue,
-    )
-    from lookalike.studies.rooms import PORTED, room_exhibits
+    from lookalike.studies.rooms import all_exhibits
 
-    exhibits: tuple[_Titled, ...] = (*catalogue.EXHIBITS.values(),)
-    titles = {f"{exhibit.paper}/{exhibit.name}": exhibit.title for exhibit in exhibits}
-    titles |= {id: one.label or one.title for room in PORTED for id, one in room_exhibits(room).items()}
-    return titles | dict(PICTURE_TITLES)
+    return {id: one.label or one.title for id, one in all_exhibits().items()}

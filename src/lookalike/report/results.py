@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.claims import COLUMNS as CLAIM_COLUMNS
 from lookalike.report.exhibit import NOT_RUN, STATES, Exhibit, read_csv, read_exhibit, read_text, state_of
 from lookalike.report.papers import GROUPS, PAPERS, Paper, Planned, place_of, planned_exhibits
 
@@ -30,6 +29,9 @@ ENVIRONMENT = "LOOKALIKE_RESULTS"
 """Environment variable that names the folder of results."""
 STUDIES = {"category": "", "landmark": "landmark_", "web": "web_", "finegrained": "triplet_"}
 """Study to how the names of the modules begin that draw its exhibits, in the order in which data sets are listed."""
+
+CLAIM_COLUMNS = ("id", "paper", "place", "claim", "verdict", "evidence", "rule", "decided_by")
+"""Columns of a study's claims.csv."""
 
 PAPER_OF_GROUP = {"landmark": "soml-aaai-2014", "finegrained": "deep-ranking-cvpr-2014"}
 """Group of our own whose claims are those of one paper, to it."""

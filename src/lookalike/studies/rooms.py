@@ -14,7 +14,7 @@ from typing import Any
 from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
 from lookalike.exhibits.study import Study
 
-PORTED: tuple[str, ...] = ("landmark", "web", "finegrained", "human")
+PORTED: tuple[str, ...] = ("category", "landmark", "web", "finegrained", "human")
 """Rooms whose exhibits are functions of the registry."""
 
 Config = Mapping[str, Any]
@@ -86,9 +86,8 @@ def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
 
 
 def claim_rows(path: Path, room: str) -> list[dict[str, str]]:
-    """Rows of claims.csv that a study decides, and of a file of its own as long as there is one."""
-    files = [path, path.with_name(f"{room}-claims.csv")]
-    return [row for file in files if file.is_file() for row in _rows(file) if row.get("study") == room]
+    """Rows of claims.csv that a study decides."""
+    return [row for row in _rows(path) if row["study"] == room]
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

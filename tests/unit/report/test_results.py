@@ -11,11 +11,11 @@ from made_results import DRAFT, JMLR, add_claims, add_exhibit, edit_sidecar
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.reference import ALL_PAPERS
-from lookalike.exhibits.representation import _PICTURES
 from lookalike.report.exhibit import STATES, state_of
-from lookalike.report.papers import GROUPS, ORDER, PAPERS, PICTURE_TITLES, place_of, planned_exhibits
+from lookalike.report.papers import GROUPS, ORDER, PAPERS, place_of, planned_exhibits
 from lookalike.report.results import Results
 from lookalike.report.rich import SIGNS, exhibit_html, markdown_html
+from lookalike.studies.rooms import room_exhibits
 
 ROOT = Path(__file__).parents[3]
 NOT_RUN = "not run: put archive.tar at data/caltech256"
@@ -103,15 +103,13 @@ def test_the_order_names_just_what_can_be_made() -> None:
     assert planned == {(paper, name) for paper, known in ORDER.items() for name in known}
     assert list(ORDER) == [*PAPERS, *GROUPS]
     assert {paper: one.citation for paper, one in PAPERS.items()} == ALL_PAPERS
-    assert {key.partition("/")[2]: title for key, title in PICTURE_TITLES.items()} == {
-        name: picture.title for name, picture in _PICTURES.items()
-    }
 
 
 def test_the_workflow_makes_nothing_that_is_not_planned() -> None:
     rules = "\n".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
     folders = "|".join(map(re.escape, ORDER))
     made = set(re.findall(rf'"((?:{folders})/[a-z0-9_]+)"', rules))
+    made |= set(room_exhibits("category"))
     assert {f"{JMLR}/table4", "learning/claims", "representation/palette"} <= made
     assert made <= {f"{one.paper}/{one.name}" for one in planned_exhibits()}
 

@@ -16,8 +16,6 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.schema import Settings
 from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
-from lookalike.exhibits.catalogue import EXHIBITS
-from lookalike.studies.category import plan as category
 from lookalike.studies.settings import checked, in_demo, method_spec
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -63,10 +61,6 @@ def test_the_pool_leaves_what_a_split_needs(settings: dict[str, Any]) -> None:
     settings["datasets"]["caltech256"]["pool"] = {"keep": 70}
     datasets = checked(settings)["datasets"]
     assert {name: datasets[name]["pool"]["keep"] for name in settings["category"]} == {"caltech256": 70, "demo": 30}
-
-
-def test_exhibits_that_settings_may_name_are_those_that_can_be_drawn() -> None:
-    assert set(category.EXHIBITS) == {"/".join(key) for key in EXHIBITS}
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.stem)

@@ -1,202 +1,141 @@
-"""Tables and figures of the category study: OASIS, JMLR 5.3 and 6, and its draft of 2009."""
+"""Tables and figures of the category study: OASIS, JMLR 5.3 and 6, and its draft of 2009.
+
+Those of one subject stand in a module with its name; whatever is not about one of these stands here.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lookalike.exhibits.drawing import lettered
-from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
-from lookalike.exhibits.printed import STAR, beside_print, plus_minus
+from lookalike.exhibits.model import Table
+from lookalike.exhibits.printed import NOT_COMPARABLE, beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLACK, Look, looks_of
-from lookalike.ranking.statistics import summarise
+from lookalike.exhibits.verdicts import claims_table, rules_of
+from lookalike.studies.category import claims as rules
+from lookalike.studies.category import comparison as comparison
+from lookalike.studies.category import pictures as pictures
+from lookalike.studies.category import precision as precision
+from lookalike.studies.category import times as times
+from lookalike.studies.category import training as training
 from lookalike.studies.category.study import CategoryStudy, Subset
-from lookalike.studies.metrics import select
 
 if TYPE_CHECKING:
     import pandas as pd
 
-JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
-PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
-"""The table that prints the numbers which the figures of the same paper show."""
-TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
-"""Columns of these tables, in their order."""
-TABLE_METRICS = {"map": "Mean avg. prec.", "p@1": "Top 1 prec.", "p@10": "Top 10 prec.", "p@50": "Top 50 prec."}
-"""Their rows."""
-K_MAX = 60
-"""Neighbours that precision curves show; the papers' text does not say how many they show."""
+TEXT_ROWS = {
+    "images_kept": ("Images kept after dropping too small ones", ",.0f"),
+    "categories_kept": ("Categories kept", ",.0f"),
+    "nonzeros_per_image": ("Mean non-zeros per image", ".1f"),
+    "symmetry_index": ("Symmetry index of OASIS", ".3f"),
+}
+"""Metric to its title and the format of ours."""
+WORDS_IN_TEXT = 10_000
+"""Size of the codebook for which the paper prints the non-zeros per image (JMLR section 3)."""
+
+Fact = tuple[float, float, int]
+"""Mean, standard deviation over folds, and the size of the codebook, 0 where it does not matter."""
 
 
-@exhibit("oasis-jmlr-2010/table4", "oasis-2009-draft/table1", title="Precision of the compared methods",
-         needs=("metrics", "fits"))  # fmt: skip
-def main_table(study: CategoryStudy) -> Table:
-    """Mean average precision (mAP) and precision at top 1, 10 and 50 of all compared methods."""
-    cells = table_cells(study, study.subsets)
-    titles = {"metric": TABLE_METRICS, "method": method_titles(study, cells), "subset": study.titles}
-    return Table(cells, rows=("metric",), columns="method", blocks="subset", titles=titles)
-
-
-@exhibit("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", title="Precision at top k", needs=("metrics", "fits"))
-def precision_at_k(study: CategoryStudy) -> Figure:
-    """Precision at top k of all compared methods; the dashed line is chance."""
-    return precision_figure(study, study.methods, printed=True)
-
-
-def table_cells(study: CategoryStudy, subsets: Sequence[Subset]) -> pd.DataFrame:
-    """Every cell of JMLR Table 4 or draft Table 1, ours beside the paper's, in percent."""
+@exhibit("oasis-jmlr-2010/text", title="Numbers in the running text", needs=("fits", "manifest"))
+def numbers_in_text(study: CategoryStudy) -> Table:
+    """Images kept, how many different visterms an image has, and the share of W that is symmetric after training."""
     import pandas as pd
 
-    summary = summary_of(study)
-    further = [method for method in study.methods if method not in TABLE_METHODS]
-    nothing = (math.nan, math.nan)
-    keys = [(*key, *summary.get((key[0].id, key[2], key[1]), nothing))
-            for key in product(subsets, TABLE_METRICS, (*TABLE_METHODS, *further))]  # fmt: skip
+    facts = facts_of(study)
+    subset = subset_of_text(study)
     rows = [
-        {"subset": subset.id, "n_classes": subset.n_classes, "setting": study.setting_of(subset), "metric": metric,
-         "method": method, "ours": ours, "ours_std": ours_std}
-        for subset, metric, method, ours, ours_std in keys
+        {"method": "oasis" if metric == "symmetry_index" else "", "metric": metric,
+         "subset": "" if metric.endswith("_kept") or subset is None else subset.id,
+         "ours": facts[metric][0], "ours_std": facts[metric][1], "words": facts[metric][2]}
+        for metric in TEXT_ROWS
     ]  # fmt: skip
-    cells = beside_print(pd.DataFrame(rows), study.printed_in(PRINTED_TABLE[study.paper]), judge=study.judge)
-    cells["unit"] = "percent"
-    fraction = study.paper == DRAFT
-    cells["ours_cell"] = [_own_cell(study, row, fraction) for row in rows_in(cells)]
-    cells["printed_cell"] = [_printed_cell(row, fraction) for row in rows_in(cells)]
-    return cells
-
-
-def rows_in(frame: pd.DataFrame) -> Any:
-    """Rows of a frame as named tuples."""
-    return frame.itertuples(index=False)
-
-
-def percent_cell(mean: float, std: float, fraction: bool) -> str:
-    """A percentage as the papers print it: ``33 ± 1.6`` (JMLR), or ``0.33 ± 0.016`` as a fraction (draft).
-
-    Parameters
-    ----------
-    mean, std : float
-        In percent; a NaN `std` is left out, a NaN `mean` is ``-``.
-    fraction : bool
-        Whether it is printed as a fraction.
-    """
-    scale, digits = (100, 2) if fraction else (1, 0)
-    return plus_minus(mean / scale, std / scale, f".{digits}f", f".{digits + 1}f")
-
-
-def _own_cell(study: CategoryStudy, row: Any, fraction: bool) -> str:
-    if math.isnan(row.ours):
-        return study.without_number(row.subset, row.method)
-    return percent_cell(row.ours, row.ours_std, fraction)
-
-
-def _printed_cell(row: Any, fraction: bool) -> str:
-    """As printed; ``*`` where the learner did not converge, "" where the paper has no such cell."""
-    if not row.status:
-        return ""
-    return STAR if math.isnan(row.printed) else percent_cell(row.printed, row.printed_std, fraction)
-
-
-def summary_of(study: CategoryStudy) -> dict[tuple[str, str, str], tuple[float, float]]:
-    """Mean and standard deviation over folds, in percent, by (subset, method, metric) with ``p@k`` of `TABLE_METRICS`.
-
-    A method that did not converge in some fold of a subset has none: the folds that did end are the easier ones.
-    """
-    numbers = study.numbers
-    found = {}
-    for metric in TABLE_METRICS:
-        name, _, k = metric.partition("@")
-        rows = select(numbers, metric="p@k", x=float(k)) if k else select(numbers, metric=name)
-        for row in rows_in(summarise(rows, by=("subset", "method"))):
-            if (row.subset, row.method) not in study.not_converged:
-                found[str(row.subset), str(row.method), metric] = (100 * row.mean, 100 * row.std)
-    return found
-
-
-def method_titles(study: CategoryStudy, frame: pd.DataFrame) -> dict[str, str]:
-    """Titles of the methods that a frame has."""
-    return {str(method): study.title_of(str(method)) for method in frame["method"].unique()}
-
-
-def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: bool) -> Figure:
-    """Precision at top k against k with standard errors, and chance: (n_test - 1) / (n_classes n_test - 1)."""
-    import pandas as pd
-
-    parts = [_precision_rows(study, subset, methods) for subset in study.subsets]
-    cells = table_cells(study, study.subsets) if printed else None
-    if cells is not None:
-        cells = cells[(cells["status"] != "") & cells["method"].isin(TABLE_METHODS) & (cells["metric"] != "map")]
-        parts.append(_printed_precision(study, cells))
-    frame = pd.concat(parts, ignore_index=True)
-    looks, titles = looks_of(methods), lettered([study.block_title(subset) for subset in study.subsets])
-    panels = [
-        _precision_panel(study, subset, title, looks, frame)
-        for subset, title in zip(study.subsets, titles, strict=True)
-    ]
-    return Figure(frame, tuple(panels), cells)
-
-
-def _precision_rows(study: CategoryStudy, subset: Subset, methods: Sequence[str]) -> pd.DataFrame:
-    """Mean precision of each method at every k that is shown, and the level of chance."""
-    import pandas as pd
-
-    n_test = int(study.settings["splits"]["test"])
-    n_gallery = subset.n_classes * n_test - 1
-    k_max = max(2, min(K_MAX, n_gallery)) if subset.n_classes else K_MAX
-    shown = [method for method in methods if (subset.id, method) not in study.not_converged]
-    rows = select(study.numbers, metric="p@k", subset=subset.id, method=shown)
-    summary = summarise(rows[rows["x"] <= k_max], by=("method", "x"))
-    curves = pd.DataFrame(
-        {"subset": subset.id, "series": summary["method"], "k": summary["x"], "precision": summary["mean"],
-         "low": summary["mean"] - summary["sem"], "high": summary["mean"] + summary["sem"],
-         "error": summary["sem"], "error_is": "s.e.m.", "n_folds": summary["n_folds"]}
-    )  # fmt: skip
-    if not subset.n_classes:
-        return curves
-    chance = {"subset": subset.id, "series": "chance", "precision": (n_test - 1) / n_gallery, "error_is": ""}
-    return pd.concat([curves, pd.DataFrame([chance | {"n_folds": 0}])], ignore_index=True)
-
-
-def _printed_precision(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFrame:
-    """Printed precision at 1, 10 and 50 of the subsets that may be held against print, as fractions."""
-    import pandas as pd
-
-    comparable = [subset.id for subset in study.subsets if not subset.why_not_comparable]
-    rows = cells[cells["subset"].isin(comparable) & cells["method"].isin(study.methods) & cells["printed"].notna()]
-    value, std = rows["printed"] / 100, rows["printed_std"] / 100
-    return pd.DataFrame(
-        {"subset": rows["subset"], "series": rows["method"] + ", printed",
-         "k": rows["metric"].str.removeprefix("p@").astype(np.float64), "precision": value, "low": value - std,
-         "high": value + std, "error": std, "error_is": "standard deviation", "n_folds": 0}
-    )  # fmt: skip
-
-
-def _precision_panel(
-    study: CategoryStudy, subset: Subset, title: str, looks: dict[str, Look], frame: pd.DataFrame
-) -> Panel:
-    """Curves of one subset, hollow markers of the paper where it is comparable, and chance."""
-    own = frame[frame["subset"] == subset.id]
-    names, series = set(own["series"]), []
-    for method, look in looks.items():
-        where = {"subset": subset.id, "series": method}
-        if method in names:
-            series.append(Series(study.title_of(method), where, "k", "precision", look, "low", "high"))
-        if f"{method}, printed" in names:
-            where = where | {"series": f"{method}, printed"}
-            name = f"{study.title_of(method)}, printed"
-            series.append(Series(name, where, "k", "precision", look, "low", "high", kind="points", hollow=True))
-    chance = own.loc[own["series"] == "chance", "precision"]
-    lines = [Line("chance", float(level), Look(BLACK, "", "--")) for level in chance]
-    top = min(1.0, 1.08 * float(own["high"].max())) if series else 1.0
-    return Panel(
-        title,
-        Axis("Number of neighbours k", low=-2, high=(own["k"].max() if series else K_MAX) + 1, told="k = {:.0f}"),
-        Axis("Precision at top k", low=0, high=top, told="{:.3f}"),
-        tuple(series),
-        tuple(lines),
-        empty="" if series else "not run here",
+    cells = beside_print(
+        pd.DataFrame(rows), study.printed_in(), on=("method", "metric"), judge=lambda cell: _judged(study, cell)
     )
+    cells = cells[cells["status"] != ""].assign(unit="")
+    return Table(
+        cells.assign(**_words_of(study, cells)),
+        shown={"title": study.title, "ours_cell": "ours", "printed_cell": "paper", "told": "status"},
+        numbers=frozenset(("ours_cell", "printed_cell")),
+    )
+
+
+def _words_of(study: CategoryStudy, cells: pd.DataFrame) -> dict[str, list[str]]:
+    """Columns of text of the numbers in running text."""
+    records = cells.to_dict("records")
+    return {
+        "title": [
+            TEXT_ROWS[row["metric"]][0] + (f" ({row['words']:,} words)" if row["words"] else "") for row in records
+        ],
+        "ours_cell": [plus_minus(row["ours"], row["ours_std"], TEXT_ROWS[row["metric"]][1]) for row in records],
+        "printed_cell": [plus_minus(row["printed"], row["printed_std"], ",g") for row in records],
+        "told": [": ".join(filter(None, (row["status"], row["reason"]))) for row in records],
+    }
+
+
+def facts_of(study: CategoryStudy) -> dict[str, Fact]:
+    """Numbers that the paper gives in running text, as this run has them.
+
+    Images and categories are those of status ok (clutter has a status of its own); non-zeros are in a representation of
+    10,000 words if one was run, else in the study's own.
+    """
+    manifest = study.table("manifest")
+    kept = manifest[manifest["status"] == "ok"]
+    facts = {"images_kept": (float(len(kept)), math.nan, 0),
+             "categories_kept": (float(kept["label"].nunique()), math.nan, 0)}  # fmt: skip
+    subset = subset_of_text(study)
+    nothing = (math.nan, math.nan, 0)
+    if subset is None:
+        return facts | dict.fromkeys(("nonzeros_per_image", "symmetry_index"), nothing)
+    index = study.recorded(subset, "oasis", "symmetry_index").astype(float)
+    symmetry = (float(index.mean()), float(index.std()), 0) if len(index) else nothing
+    return facts | {"nonzeros_per_image": _nonzeros(study, subset), "symmetry_index": symmetry}
+
+
+def subset_of_text(study: CategoryStudy) -> Subset | None:
+    """Return the first subset that the paper of the text prints, else the first; None where there is none."""
+    printed = (subset for subset in study.subsets if study.setting_of(subset))
+    return next(printed, next(iter(study.subsets), None))
+
+
+def _nonzeros(study: CategoryStudy, subset: Subset) -> Fact:
+    fits = study.table("fits")
+    of_subset = fits[fits["subset"] == subset.id]
+    large = sorted(set(of_subset.loc[of_subset["n_words"] == WORDS_IN_TEXT, "representation"]))
+    own = study.settings["representation"]
+    chosen = of_subset[of_subset["representation"] == (own if own in large or not large else large[0])]
+    # every method of a fold is given the same images
+    numbers = chosen.drop_duplicates("fold")["nonzeros_per_image_train"].dropna()
+    if numbers.empty:
+        return math.nan, math.nan, 0
+    return float(numbers.mean()), float(numbers.std()), int(chosen["n_words"].iloc[0])
+
+
+def _judged(study: CategoryStudy, cell: Mapping[str, Any]) -> tuple[str, str] | None:
+    if math.isnan(cell["printed"]) or math.isnan(cell["ours"]):
+        return None
+    why = _why_not_comparable(study, cell["metric"], cell["words"])
+    return (NOT_COMPARABLE, why) if why else None
+
+
+def _why_not_comparable(study: CategoryStudy, metric: str, words: int) -> str:
+    """Why a number in running text may not be held against print; "" where it may."""
+    if study.synthetic:
+        return "synthetic images"
+    subset = subset_of_text(study)
+    if metric == "symmetry_index" and subset is not None:
+        return subset.why_not_comparable or ("" if study.setting_of(subset) else "other classes than the paper's")
+    if study.settings["kind"] != "caltech256":
+        return "other images than the paper's"
+    if metric == "nonzeros_per_image" and words != WORDS_IN_TEXT:
+        return f"{words:,} words here, {WORDS_IN_TEXT:,} in the paper"
+    return ""
+
+
+@exhibit("learning/claims", title="Claims of the papers", needs=("metrics", "fits"),
+         optional=("comparison", "selections"))  # fmt: skip
+def claims(study: CategoryStudy) -> Table:
+    """What the JMLR paper and its draft claim about Caltech-256, in our words, and whether it holds here."""
+    return claims_table(study, rules_of(rules))

@@ -17,12 +17,11 @@ from lookalike.learners._training_rows import TrainingRows
 from lookalike.learners.oasis import OASIS
 from lookalike.learners.triplets import TripletSampler, check_triplets
 from lookalike.studies.folds import fold_seed, images_of, tfidf_rows
+from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.selection import log_spaced_steps
 
 if TYPE_CHECKING:
     import pandas as pd
-
-BOUND_COLUMNS = ("subset", "fold", "comparator", "step", "mistakes", "bound")
 
 CHUNK = 16_384
 """Triplets at a time."""
@@ -54,11 +53,10 @@ def bound_fold(
     Returns
     -------
     DataFrame
-        `BOUND_COLUMNS`: ``mistakes`` (triplets with S(p, p+) <= S(p, p-) when OASIS met them) and ``bound`` up to
-        ``step``, for each ``comparator``.
+        A number a row, as of `lookalike.studies.metrics` (``x`` is the number of triplets seen): ``mistakes`` of
+        ``oasis`` (triplets with S(p, p+) <= S(p, p-) when OASIS met them), and ``bound`` with the name of U as
+        ``method``.
     """
-    import pandas as pd
-
     train = images_of(split, fold, seed, subset)["train"]
     X_train, _ = tfidf_rows(counts, train.rows, train.rows)
     C = float(settings["aggressiveness"])
@@ -67,11 +65,14 @@ def bound_fold(
     W = OASIS(C, dtype="float64").fit_triplets(X_train, triplets).W_
     comparators = {"I": np.eye(len(W)), "W": W, "W / 2": W / 2, "2 W": 2 * W}
     steps = log_spaced_steps(settings["steps"], settings["points"])
-    tables = [
-        pd.DataFrame({"comparator": name, "step": steps, "mistakes": mistakes[steps - 1], "bound": limit[steps - 1]})
-        for name, limit in ((name, bound(U, X_train, triplets, C)) for name, U in comparators.items())
+    counted: dict[tuple[str, str], NDArray[Any]] = {("oasis", "mistakes"): mistakes}
+    counted |= {(name, "bound"): bound(U, X_train, triplets, C) for name, U in comparators.items()}
+    rows = [
+        {"subset": subset, "fold": int(fold), "method": method, "metric": metric, "x": step, "value": values[step - 1]}
+        for (method, metric), values in counted.items()
+        for step in steps
     ]
-    return pd.concat(tables, ignore_index=True).assign(subset=subset, fold=int(fold))[list(BOUND_COLUMNS)]
+    return metrics_frame(rows)
 
 
 def mistakes_and_losses(X: Any, triplets: Any, aggressiveness: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

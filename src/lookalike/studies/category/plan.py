@@ -1,39 +1,39 @@
-"""What the settings of a category study must hold to before anything runs."""
+"""What the settings ask for of the category study: its runs, the files behind its exhibits, and these.
+
+The workflow's rules call these functions. ``config`` is the completed settings of the whole run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import product
+from pathlib import Path
 from typing import Any
 
+import lookalike.studies.category.exhibits  # noqa: F401 - fills in the registry
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, WEB_KINDS
+from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
+from lookalike.datasets.subsets import read_published_subsets
+from lookalike.exhibits.registry import Exhibit, exhibits_of, planned
+from lookalike.studies.category.comparison import can_compare
+
+ROOM = "category"
+RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
+PRINTED = {"oasis-jmlr-2010": ("table4", "table5", "text"), "oasis-2009-draft": ("table1", "table2")}
+"""Paper to those of its exhibits whose printed numbers stand beside ours."""
+TRACES = {"oasis_traces": ("oasis",), "mcml_traces": ("mcml",)}
+"""What an exhibit needs of the table of numbers to the methods that are traced for it."""
+RUN = "results/{dataset}/runs/{representation}/{subset}/{method}/{fold}"
+RUN_FILES = ("model.npz", "model.json", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
+"""Files of each run."""
+
+Config = Mapping[str, Any]
 
 METHOD_ROLES = ("methods", "variants", "timed", "projected")
 """Keys of a study that list methods; a method has one role in it."""
-
-EXHIBITS = (
-    "oasis-jmlr-2010/table4",
-    "oasis-jmlr-2010/fig5",
-    "oasis-jmlr-2010/table5",
-    "oasis-jmlr-2010/fig6",
-    "oasis-jmlr-2010/fig7",
-    "oasis-jmlr-2010/fig8",
-    "oasis-jmlr-2010/fig9",
-    "oasis-2009-draft/table1",
-    "oasis-2009-draft/fig3",
-    "oasis-2009-draft/table2",
-    "oasis-2009-draft/fig4",
-    "oasis-2009-draft/fig5",
-    "oasis-jmlr-2010/text",
-    "representation/ablations",
-    "learning/comparison",
-    "learning/claims",
-    "learning/mcml",
-    "learning/symmetry",
-    "learning/loss_bound",
-)
-"""Exhibits whose subsets `exhibits` may choose."""
 
 
 def check(settings: Mapping[str, Any], dataset: str) -> None:
@@ -43,7 +43,7 @@ def check(settings: Mapping[str, Any], dataset: str) -> None:
         refer(f"{place}: a representation", representation, settings["representations"])
     check_kind(place, settings["datasets"][dataset]["kind"])
     check_methods(place, study, settings["methods"])
-    check_exhibits(place, study.get("exhibits", {}), EXHIBITS, study["subsets"])
+    check_exhibits(place, study.get("exhibits", {}), exhibits_of(ROOM), study["subsets"])
     check_rankers(place, study)
     if "ratings" in study:
         check_ratings(place, study)
@@ -91,3 +91,200 @@ def check_ratings(place: str, study: Mapping[str, Any]) -> None:
         )
     if "oasis" not in study["methods"]:
         raise LookalikeError(f"config: {place}.ratings shows what OASIS retrieves: list oasis under {place}.methods")
+
+
+def run_methods(config: Config, dataset: str) -> list[str]:
+    """Methods that are selected, fitted and ranked."""
+    study = config[ROOM][dataset]
+    return [*study["methods"], *study["variants"], *study["timed"]]
+
+
+def subset_settings(config: Config, dataset: str, subset: str) -> dict[str, Any]:
+    """Settings of one subset, or a sentence that says which there are."""
+    subsets = config[ROOM][dataset]["subsets"]
+    if subset not in subsets:
+        raise LookalikeError(f"{dataset} has no subset {subset!r} in config.yaml; there are: {', '.join(subsets)}")
+    found: dict[str, Any] = subsets[subset]
+    return found
+
+
+def methods_with_jobs(config: Config, dataset: str, jobs: str) -> list[str]:
+    """Methods that run a job per ``fold``, or all folds of a subset in one (``subset``)."""
+    methods = [*run_methods(config, dataset), *config[ROOM][dataset]["projected"]]
+    return [method for method in methods if method_spec(config, dataset, method)["jobs"] == jobs]
+
+
+def folds(config: Config, dataset: str) -> list[int]:
+    """Numbers of the partitions."""
+    return list(range(config[ROOM][dataset]["splits"]["folds"]))
+
+
+def job_files(config: Config, dataset: str, jobs: str, files: Iterable[str]) -> list[str]:
+    """Outputs, as a rule's patterns, of a job that runs one fold, or all folds of a subset."""
+    numbers = ["{fold}"] if jobs == "fold" else folds(config, dataset)
+    return [f"{RUN.removesuffix('{fold}')}{fold}/{file}" for fold in numbers for file in files]
+
+
+def job_log(what: str, jobs: str) -> str:
+    """Log, as a rule's pattern, of such a job."""
+    part = "{fold}" if jobs == "fold" else "all"
+    return f"logs/{{dataset}}/{what}/{{representation}}/{{subset}}/{{method}}/{part}.log"
+
+
+def job_folds(config: Config, wildcards: Any) -> list[int]:
+    """The folds that a job with these wildcards runs."""
+    return [int(wildcards.fold)] if "fold" in wildcards else folds(config, wildcards.dataset)
+
+
+def own_runs(config: Config, dataset: str, file: str, *, timed: bool = True) -> list[str]:
+    """One file of every run in the study's own representation, with or without those that are run for their times."""
+    study = config[ROOM][dataset]
+    methods = [method for method in run_methods(config, dataset) if timed or method not in study["timed"]]
+    return _files(config, dataset, file, [study["representation"]], study["subsets"], methods)
+
+
+def all_runs(config: Config, dataset: str, file: str) -> list[str]:
+    """One file of every run, in further representations too."""
+    study = config[ROOM][dataset]
+    methods = study.get("ablation_methods", study["methods"])
+    others = _files(config, dataset, file, study["ablations"], study["subsets"], methods)
+    return [*own_runs(config, dataset, file), *others]
+
+
+def _files(
+    config: Config,
+    dataset: str,
+    file: str,
+    representations: Iterable[str],
+    subsets: Iterable[str],
+    methods: Iterable[str],
+) -> list[str]:
+    names = product(representations, subsets, methods, folds(config, dataset))
+    return [
+        f"{RUN}/{file}".format(dataset=dataset, representation=representation, subset=subset, method=method, fold=fold)
+        for representation, subset, method, fold in names
+    ]
+
+
+def traced(config: Config, dataset: str, methods: Iterable[str]) -> list[str]:
+    """Those of some methods whose mAP is traced along training."""
+    return [method for method in methods if "trace" in method_spec(config, dataset, method)]
+
+
+def subsets_needing(config: Config, dataset: str, need: str) -> list[str]:
+    """Subsets of which exhibits show something, such as ``rankers``."""
+    study = config[ROOM][dataset]
+    shown = [study.get("exhibits", {}).get(exhibit.id, list(study["subsets"]))
+             for exhibit in exhibits(config, dataset) if need in exhibit.needs]  # fmt: skip
+    return [subset for subset in study["subsets"] if any(subset in subsets for subsets in shown)]
+
+
+def number_files(config: Config, dataset: str) -> list[str]:
+    """Every table of numbers that is put into the study's one: of runs, traces, rankers and bounds on mistakes."""
+    study = config[ROOM][dataset]
+    representation = study["representation"]
+    needs = TRACES | {"projected_traces": study["projected"]}
+    shown = {(subset, method) for need, methods in needs.items() for subset in subsets_needing(config, dataset, need)
+             for method in traced(config, dataset, methods)}  # fmt: skip
+    curves = [file for subset, method in sorted(shown)
+              for file in _files(config, dataset, "curve.parquet", [representation], [subset], [method])]  # fmt: skip
+    others = {"rankers": "rankers/{}/{}/curves.parquet", "mistakes": "bounds/{}/{}.parquet"}
+    parts = [f"results/{dataset}/{pattern.format(representation, subset)}" for need, pattern in others.items()
+             for subset in subsets_needing(config, dataset, need)]  # fmt: skip
+    return [*all_runs(config, dataset, "metrics.parquet"), *curves, *parts]
+
+
+def compared_families(config: Config, dataset: str) -> dict[str, list[str]]:
+    """The methods that OASIS is compared with, by question: competitors, and its own variants."""
+    study = config[ROOM][dataset]
+    families = {"compared": [method for method in study["methods"] if method != "oasis"], "variants": study["variants"]}
+    return {name: methods for name, methods in families.items() if methods}
+
+
+def ranker_folds(config: Config, dataset: str) -> list[int]:
+    """The partitions that rankers are trained on."""
+    return folds(config, dataset)[: config[ROOM][dataset]["rankers"].get("folds")]
+
+
+def exhibits(config: Config, dataset: str) -> list[Exhibit]:
+    """Exhibits that the study of a data set has."""
+    return planned(ROOM, exhibit_settings(config, dataset, ""))
+
+
+def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
+    """Name of a table or file, as exhibits need it, to where it is."""
+    study, data = config[ROOM][dataset], config["datasets"][dataset]
+    results = f"results/{dataset}"
+    descriptor = f"{results}/descriptors/{config['representations'][study['representation']]['descriptor']}"
+    metrics = f"{results}/{ROOM}/metrics.parquet"
+    parts = dict.fromkeys((*TRACES, "projected_traces", "rankers", "mistakes"), metrics)
+    files: dict[str, str | list[str]] = {
+        "metrics": metrics,
+        **parts,
+        "fits": f"{results}/timing.parquet",
+        "selections": f"{results}/selections.parquet",
+        "manifest": f"{results}/manifest.parquet",
+        "images": f"{results}/images.json",
+        "pool": f"{results}/codebook_pool.parquet",
+        "palette": f"{descriptor}/palette.npy",
+        "codebook": f"{results}/features/{study['representation']}/codebook.npy",
+        "blocks": [f"{descriptor}/blocks-{shard:03d}.npz" for shard in range(data["shards"])],
+        "dropped": [f"{results}/splits/{subset}-dropped.csv" for subset in study["subsets"]],
+    }
+    return files | ({"comparison": f"{results}/comparison.csv"} if can_compare(study) else {})
+
+
+def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:
+    """What exhibits have to know besides the numbers, as plain settings of a `CategoryStudy`.
+
+    Parameters
+    ----------
+    config : mapping
+        Completed settings.
+    dataset : str
+    not_run : str
+        Why the data set cannot be run now; "" where it can.
+    """
+    study, data = config[ROOM][dataset], config["datasets"][dataset]
+    methods = [*run_methods(config, dataset), *study["projected"]]
+    specs = {method: method_spec(config, dataset, method) for method in methods}
+    traces = traced(config, dataset, methods)
+    oasis = [specs[method] for method in study["methods"] if method in traces and specs[method]["learner"] == "OASIS"]
+    return {
+        "dataset": dataset,
+        "title": data.get("title", dataset),
+        "kind": data["kind"],
+        "synthetic": data["kind"] == "synthetic",
+        "not_run": not_run,
+        "representation": study["representation"],
+        "representation_settings": {
+            name: config["representations"][study["representation"]][name] for name in ("words", "hellinger")
+        },
+        "splits": study["splits"],
+        "subsets": {subset: _subset(subset, settings) for subset, settings in study["subsets"].items()},
+        "exhibits": study.get("exhibits", {}),
+        **{role: study[role] for role in METHOD_ROLES},
+        "traced": traces,
+        "titles": {method: spec["title"] for method, spec in specs.items() if "title" in spec},
+        "notes": {method: spec["note"] for method, spec in specs.items() if spec.get("note")},
+        "projection_intervals": {
+            method: specs[method]["parameters"].get("projection_interval") for method in study["projected"]
+        },
+        "traced_aggressiveness": oasis[0]["trace"]["aggressiveness"] if oasis else 0.1,
+        "ranker_aggressiveness": study["rankers"]["aggressiveness"] if "rankers" in study else None,
+        "bounds_mistakes": "loss_bound" in study,
+    }
+
+
+def _subset(subset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What exhibits have to know about a subset; ``n_classes`` is 0 as long as only a scan can tell."""
+    classes, published = settings["classes"], published_subsets().get(subset, [])
+    asked = published if classes == "published" else classes if isinstance(classes, list) else []
+    told = {name: settings[name] for name in ("title", "printed", "classes") if name in settings}
+    return {**told, "n_classes": len(asked), "published_classes": published}
+
+
+@cache
+def published_subsets() -> dict[str, list[str]]:
+    """Subset to the folders that the papers list under this id."""
+    return dict(read_published_subsets(RESOURCES / "class-subsets.csv"))

@@ -16,12 +16,11 @@ from lookalike.learners.averaged_oasis import average_matrices, ranker_seeds
 from lookalike.learners.oasis import OASIS
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.folds import fold_seed, images_of, tfidf_rows
+from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.selection import log_spaced_steps
 
 if TYPE_CHECKING:
     import pandas as pd
-
-RANKER_COLUMNS = ("subset", "fold", "series", "n_rankers", "ranker", "step", "map", "aggressiveness")
 
 
 def train_ranker(
@@ -87,11 +86,9 @@ def average_rankers(
     Returns
     -------
     DataFrame
-        `RANKER_COLUMNS`: ``series`` is "single" or "average of k", ``ranker`` -1 for averages, ``step`` the steps that
-        each ranker took. Step 0 is W = I.
+        A number a row, as of `lookalike.studies.metrics`: ``ranker_map``, ``method`` is "ranker 0", "ranker 1", ... or
+        "average of k", ``x`` the steps that each ranker took. Step 0 is W = I.
     """
-    import pandas as pd
-
     images = images_of(split, fold, seed, subset)
     test = images["test"]
     _, X_test = tfidf_rows(counts, images["train"].rows, test.rows)
@@ -102,17 +99,16 @@ def average_rankers(
         return rank_leave_one_out(model, X_test, test.labels, n_neighbours=0).mean_average_precision()
 
     start = score(model.W_)
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[str, int, float]] = []
     averages = [k for k in settings["averages"] if k <= len(matrices)]
     for step in [0, *_ranker_steps(settings)]:
         for ranker, kept in enumerate(matrices):
-            rows.append(("single", 1, ranker, step, score(kept[step]) if step else start))
+            rows.append((f"ranker {ranker}", step, score(kept[step]) if step else start))
         for k in averages:
             value = score(average_matrices([kept[step] for kept in matrices[:k]])) if step else start
-            rows.append((f"average of {k}", k, -1, step, value))
-    table = pd.DataFrame(rows, columns=["series", "n_rankers", "ranker", "step", "map"])
-    table = table.assign(subset=subset, fold=int(fold), aggressiveness=float(settings["aggressiveness"]))
-    return table[list(RANKER_COLUMNS)]
+            rows.append((f"average of {k}", step, value))
+    names = {"subset": subset, "fold": int(fold), "metric": "ranker_map"}
+    return metrics_frame([{**names, "method": method, "x": step, "value": value} for method, step, value in rows])
 
 
 def _ranker_steps(settings: Mapping[str, Any]) -> list[int]:

@@ -12,6 +12,7 @@ from lookalike.core.files import write_json, write_table
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.protocol import FoldResult
 from lookalike.studies.fits import write_model
+from lookalike.studies.metrics import metrics_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,20 +44,11 @@ def write_fold(
         The names that go into every table, so that tables of many runs can be put together.
     """
     folder = Path(folder)
-    names: dict[str, Any] = {
-        "dataset": dataset,
-        "representation": representation,
-        "subset": subset,
-        "method": method,
-        "fold": int(fold),
-    }
-    write_model(result.model, result.fit, folder / "model.npz", names)
-    write_json({**result.fit, **names}, folder / "fit.json")
-    for name, table in (("selection", result.selection), ("metrics", metrics_of(result))):
-        named = table.copy()
-        for position, (column, value) in enumerate(names.items()):
-            named.insert(position, column, value)
-        write_table(named, folder / f"{name}.parquet")
+    names: dict[str, Any] = {"representation": representation, "subset": subset, "method": method, "fold": int(fold)}
+    write_model(result.model, result.fit, folder / "model.npz", {"dataset": dataset, **names})
+    write_json({**result.fit, "dataset": dataset, **names}, folder / "fit.json")
+    write_table(result.selection.assign(**names), folder / "selection.parquet")
+    write_table(metrics_frame(metrics_of(result).assign(**names)), folder / "metrics.parquet")
     (result.rankings or _NO_RANKINGS).save(folder / "ranks.npz")
 
 
@@ -66,17 +58,21 @@ def metrics_of(result: FoldResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``metric`` ("map", "train_map" over the training images, "p@1", "p@2", ..., up to the size of the gallery) and
-        ``value`` (float64, 0..1); no rows where the fold has no result.
+        ``metric`` ("map", "train_map" over the training images, and "p@k" with ``x`` = k, up to the size of the
+        gallery) and ``value`` (float64, 0..1); no rows where the fold has no result.
     """
     import pandas as pd
 
     if result.rankings is None:
-        return pd.DataFrame({"metric": pd.Series(dtype=str), "value": pd.Series(dtype=np.float64)})
+        return pd.DataFrame({"metric": pd.Series(dtype=str), "x": [], "value": []})
     curve = result.rankings.mean_precision_curve()
-    names = ["map", "train_map", *(f"p@{k}" for k in range(1, len(curve) + 1))]
+    means = [result.rankings.mean_average_precision(), result.train_map]
     return pd.DataFrame(
-        {"metric": names, "value": [result.rankings.mean_average_precision(), result.train_map, *curve]}
+        {
+            "metric": ["map", "train_map", *["p@k"] * len(curve)],
+            "x": [np.nan, np.nan, *range(1, len(curve) + 1)],
+            "value": [*means, *curve],
+        }
     )
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from lookalike.exhibits.model import Figure, Table
-from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR
+from lookalike.core.files import read_table
+from lookalike.exhibits.model import Drawn, Figure
+from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR, plus_minus
 from lookalike.exhibits.study import Study
 from lookalike.exhibits.verdicts import OPEN, Claim, Finding, Rule, also_said
+from lookalike.ranking.statistics import summarise
+from lookalike.studies.metrics import select
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +37,7 @@ class Subset:
     title: str
     n_classes: int
     """Classes that were really used; 0 where that is not known."""
-    printed: Mapping[str, str] = field(default_factory=dict)
+    printed: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Paper id to the ``setting`` of its printed numbers (``{"oasis-jmlr-2010": "classes=10"}``)."""
     why_not_comparable: str = ""
     """Why its numbers may not be held against the printed ones (``synthetic images``); "" where they may."""
@@ -44,9 +48,10 @@ class CategoryStudy(Study):
 
     Its settings are those of ``plan.exhibit_settings``: of every study ``dataset, title, kind, synthetic, not_run,
     titles``, and ``representation``, ``representation_settings`` (``words``, ``hellinger``), ``splits``, the lists of
-    `ROLES`, ``subsets`` (id to ``title``, ``printed``, ``classes``, ``n_classes``, ``published_classes``), ``exhibits``
-    (id to the subsets that it shows), ``projection_intervals``, ``notes`` (method to a sentence) and
-    ``traced_aggressiveness``.
+    `ROLES`, ``traced`` (methods whose mAP is traced along training), ``subsets`` (id to ``title``, ``printed``,
+    ``classes``, ``n_classes``, ``published_classes``), ``exhibits`` (id to the subsets that it shows),
+    ``projection_intervals`` (way of projecting to steps, None at the end alone), ``notes`` (method to a sentence),
+    ``traced_aggressiveness``, ``ranker_aggressiveness`` and ``bounds_mistakes`` (whether mistakes are counted).
     """
 
     _only: tuple[str, ...] | None = None
@@ -102,9 +107,32 @@ class CategoryStudy(Study):
         return rows
 
     @property
+    def run(self) -> list[str]:
+        """Every method that the study runs, each once."""
+        return list(dict.fromkeys(method for role in ROLES for method in self.settings.get(role, ())))
+
+    @property
     def numbers(self) -> pd.DataFrame:
         """The study's numbers in its own representation (`lookalike.studies.metrics`)."""
-        return self.own(self.table("metrics"))
+        if "own metrics" not in self._tables:
+            self._tables["own metrics"] = self.own(self.table("metrics"))
+        numbers: pd.DataFrame = self._tables["own metrics"]
+        return numbers
+
+    def values(self, subset: Subset, method: str, metric: str = "map") -> pd.Series:
+        """One number of each fold, index ``fold``; empty where a fit did not converge: others are the easier folds."""
+        rows = select(self.numbers, subset=subset.id, method=method, metric=metric)
+        values: pd.Series = rows.set_index("fold")["value"]
+        return values.iloc[:0] if (subset.id, method) in self.not_converged else values
+
+    def curves(self, subset: Subset, method: str, metric: str = "traced_map") -> pd.DataFrame | None:
+        """A number along training, steps x folds; None where it was not traced."""
+        rows = select(self.numbers, subset=subset.id, method=method, metric=metric)
+        return rows.pivot(index="x", columns="fold", values="value").sort_index() if len(rows) else None
+
+    def stops(self, subset: Subset) -> pd.Series:
+        """Step of each fold at which validation stops OASIS at the aggressiveness whose curves are traced."""
+        return self.recorded(subset, "oasis", "stop_at_traced_aggressiveness")
 
     @property
     def fits(self) -> pd.DataFrame:
@@ -140,41 +168,91 @@ class CategoryStudy(Study):
 
     def judge(self, cell: Mapping[str, Any]) -> tuple[str, str] | None:
         """Status and reason of a printed number that gets no verdict; None where it gets one."""
-        if math.isnan(cell["value" if "value" in cell else "printed"]):
+        if math.isnan(cell["printed"]):
             return None
         if math.isnan(cell["ours"]):
             reason = self.not_converged.get((cell["subset"], cell["method"]))
             if reason:
                 return NO_RESULT, f"did not converge: {reason}"
-            run = {method for role in ROLES for method in self.settings.get(role, ())}
-            return (NO_RESULT, f"{self.title_of(cell['method'])} was not run") if cell["method"] not in run else None
+            absent = cell["method"] not in self.run
+            return (NO_RESULT, f"{self.title_of(cell['method'])} was not run") if absent else None
         why = next(subset.why_not_comparable for subset in self.all_subsets if subset.id == cell["subset"])
         return (NOT_COMPARABLE, why) if why else None
 
-    def data_sentence(self, drawn: Any) -> str:
-        """Which data, and what ± or error bars are."""
-        made = ", synthetic images" if self.synthetic else ""
-        words = self.settings["representation_settings"]["words"]
-        spread = "± is the standard deviation" if isinstance(drawn, Table) else "error bars are standard errors"
-        what = f"{self.title}{made}, {words:,} visterms"
-        return f"{what}; means over {self.n_folds} folds, {spread}." if drawn is not None else f"{what}."
+    def data_sentence(self, drawn: Drawn | None) -> str:
+        """Which data, over how many folds, and what ± or error bars are."""
+        several = drawn is not None and "representation" in drawn.frame
+        words = "" if several else f", {self.settings['representation_settings']['words']:,} visterms"
+        what = f"{self.title}{', synthetic images' if self.synthetic else ''}{words}"
+        spread = self._spread(drawn)
+        return f"{what}; means over {self._folds_in(drawn)}, {spread}." if spread and drawn is not None else f"{what}."
 
-    def notes(self, drawn: Any) -> list[str]:
+    def _spread(self, drawn: Drawn | None) -> str:
+        """What ± or error bars of an exhibit are; "" where it shows no means over folds."""
+        columns = set() if drawn is None else set(drawn.frame)
+        if isinstance(drawn, Figure):
+            bars = bool(columns & {"sem", "error"})
+            return "error bars are standard errors" if bars else "bands go from the least to the largest fold"
+        return "± is the standard deviation" if any(str(column).endswith("_std") for column in columns) else ""
+
+    def _folds_in(self, drawn: Drawn) -> str:
+        """``5 folds``, or ``2 to 5 folds``, by the frame of an exhibit."""
+        shown = drawn.frame.get("n_folds", [self.n_folds])
+        counts = sorted({int(n) for n in shown if n > 0}) or [self.n_folds]
+        return f"{counts[0]} to {counts[-1]} folds" if counts[0] < counts[-1] else f"{counts[0]} folds"
+
+    def headline(self) -> str:
+        """Return mean average precision of every method, a line a subset, and which classes were left out."""
+        if self.not_run:
+            return f"{self.title}: {self.not_run}\n"
+        summary = summarise(select(self.numbers, metric="map"), by=("subset", "method")).set_index(["subset", "method"])
+        width = max(len(subset.id) for subset in self.all_subsets)
+        lines = []
+        for subset in self.all_subsets:
+            cells = [f"{self.title_of(method)} {self._percent(summary, subset, method)}" for method in self.methods]
+            lines.append(f"{subset.id.ljust(width)}  mAP  " + "  ".join(cells))
+        images = ", synthetic images" if self.synthetic else ""
+        star = f"; {STAR}: did not end within its time limit" if any(STAR in line for line in lines) else ""
+        lines.append(f"(mean ± standard deviation over {self.n_folds} folds{images}{star})")
+        return "\n".join([*lines, *self._left_out()]) + "\n"
+
+    def _percent(self, summary: pd.DataFrame, subset: Subset, method: str) -> str:
+        """``40.9 ± 1.6 %``, or what stands in its place."""
+        key = (subset.id, method)
+        if key in self.not_converged or key not in summary.index:
+            return self.without_number(*key)
+        return f"{plus_minus(100 * summary['mean'][key], 100 * summary['std'][key], '.1f')} %"
+
+    def _left_out(self) -> list[str]:
+        """A line for each subset of which classes were left out: ``classes left out of var10: ...``."""
+        lines = []
+        for path in self.files.get("dropped", ()):
+            dropped = read_table(path)
+            # a reason may start with the number that stands beside the label anyway
+            told = [f"{row.label} ({row.usable} usable: {row.reason.removeprefix(f'{row.usable} usable images, ')})"
+                    for row in dropped.itertuples()]  # fmt: skip
+            if told:
+                lines.append(f"classes left out of {Path(path).name.removesuffix('-dropped.csv')}: {', '.join(told)}")
+        return lines
+
+    def notes(self, drawn: Drawn | None) -> list[str]:
         """Limits that ended a fit, ends of grids, and why numbers may not be held against print."""
         if self.not_run or drawn is None:
             return []
         methods = self._methods_in(drawn)
         told = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in self.settings["notes"].items()
                 if method in methods]  # fmt: skip
-        told += self._not_converged_notes(methods) + self._selection_notes(methods) + self._stopped_notes(methods)
-        return told + self._comparable_notes()
+        told += self._not_converged_notes(methods) + self._stopped_notes(methods)
+        # curves along training are of one aggressiveness, which no selection chose
+        told += self._selection_notes(methods) if "step" not in drawn.frame else []
+        beside_print = "status" in drawn.frame or getattr(drawn, "cells", None) is not None
+        return told + (self._comparable_notes() if beside_print else [])
 
-    def _methods_in(self, drawn: Table | Figure) -> list[str]:
+    def _methods_in(self, drawn: Drawn) -> list[str]:
         """Methods that a table or figure shows, by its frame."""
         column = next((name for name in ("method", "series") if name in drawn.frame), None)
         shown = set() if column is None else set(drawn.frame[column].astype(str))
-        run = dict.fromkeys(method for role in ROLES for method in self.settings.get(role, ()))
-        return [method for method in run if method in shown]
+        return [method for method in self.run if method in shown]
 
     def _comparable_notes(self) -> list[str]:
         """The distinct reasons of the subsets, each with their titles unless it holds for all."""
@@ -223,6 +301,9 @@ class CategoryStudy(Study):
         if not any(subset.printed for subset in self.all_subsets):
             return rule(self, **claim.parameters)
         of = [subset for subset in self.all_subsets if subset.printed.get(claim.paper) in claim.settings]
+        if not of and (traced := self._traced_elsewhere(claim)):
+            finding = rule(self.about(traced), **claim.parameters)
+            return replace(finding, evidence=f"other classes than the claim's: {finding.evidence}")
         if not of:
             return Finding(OPEN, "none of the subsets that it is about was run")
         run = {subset.printed.get(claim.paper) for subset in self.all_subsets}
@@ -230,11 +311,16 @@ class CategoryStudy(Study):
         finding = rule(self.about(of), **claim.parameters)
         return also_said(finding, f"; subsets not run: {', '.join(lacking)}") if lacking else finding
 
+    def _traced_elsewhere(self, claim: Claim) -> list[Subset]:
+        """Subsets with curves of ways of projecting, for a claim that depends on these: JMLR Figure 9 is of one."""
+        needed = [method for method in self.settings["projected"] if method in claim.depends]
+        return [one for one in self.all_subsets if any(self.curves(one, method) is not None for method in needed)]
+
     def _subset(self, id: str, described: Mapping[str, Any]) -> Subset:
         n_classes = int(described.get("n_classes", 0))
         if self.has("fits"):
             # a class may have been dropped
-            used = self.table("fits").loc[lambda fits: fits["subset"] == id, "n_classes"]
+            used = self.table("fits").loc[lambda fits: fits["subset"] == id, "n_classes"].dropna()
             n_classes = int(used.max()) if len(used) else n_classes
         why = why_not_comparable(self.settings, described, n_classes)
         return Subset(id, described.get("title", id), n_classes, described.get("printed", {}), why)

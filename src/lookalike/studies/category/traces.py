@@ -15,24 +15,15 @@ from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category.protocol import symmetry_index
 from lookalike.studies.fits import warm_up
 from lookalike.studies.folds import images_of, learner_maker, ranking_order, tfidf_rows
+from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.selection import as_stopped, log_spaced_steps
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CURVE_COLUMNS = (
-    "subset",
-    "method",
-    "fold",
-    "aggressiveness",
-    "step",
-    "images",
-    "map",
-    "loss_rate",
-    "objective",
-    "symmetry_index",
-)
+TRACED = ("loss_rate", "objective", "symmetry_index")
+"""What is traced besides mAP; a learner without one has no rows of it."""
 
 
 def trace_fold(
@@ -57,18 +48,17 @@ def trace_fold(
     Returns
     -------
     DataFrame
-        `CURVE_COLUMNS`: ``images`` is train or test; ``map`` (0..1) is that of the model which a fit that stops here
-        would give; ``loss_rate`` is the share of steps since the last point that had a loss (NaN at step 0);
-        ``objective`` and ``symmetry_index`` (draft equation 17) are NaN for learners without. A learner that stops by
-        itself goes on to the last step. No rows where it does not get there within the method's ``time_limit``.
+        A number a row, as of `lookalike.studies.metrics` (``x`` is the step): ``traced_map`` on the test images and
+        ``traced_train_map`` (0..1) of the model which a fit that stops here would give; ``loss_rate``, the share of
+        steps since the last point that had a loss; ``objective`` and ``symmetry_index`` (draft equation 17) of learners
+        that have one. A learner that stops by itself goes on to the last step. No rows where it does not get there
+        within the method's ``time_limit``.
 
     Raises
     ------
     LookalikeError
         When the fold is not in the split table or the learner is unknown.
     """
-    import pandas as pd
-
     images = images_of(split, fold, seed, subset)
     train, test = images["train"], images["test"]
     X_train, X_test = tfidf_rows(counts, train.rows, test.rows)
@@ -98,13 +88,13 @@ def trace_fold(
         with cpu_time_limit(method_spec.get("time_limit"), "the trace"):
             traced = learner.fit(X_train, train.labels, trace=score, trace_steps=steps).curve_
     except TimeLimitReachedError:
-        return pd.DataFrame({column: pd.Series(dtype=np.float64) for column in CURVE_COLUMNS})
-    curves = []
-    for which in ("train", "test"):
-        curve = pd.DataFrame({"step": traced["step"], "map": traced[which], "images": which})
-        for column in ("loss_rate", "objective", "symmetry_index"):
-            curve[column] = traced.get(column, np.nan)
-        curves.append(curve)
-    table = pd.concat(curves, ignore_index=True)
-    table = table.assign(subset=subset, method=method, fold=int(fold), aggressiveness=aggressiveness)
-    return table[list(CURVE_COLUMNS)].astype({"step": np.int64, "fold": np.int64})
+        return metrics_frame([])
+    numbers = {"traced_map": traced["test"], "traced_train_map": traced["train"]}
+    numbers |= {name: traced[name] for name in TRACED if name in traced}
+    found = [
+        {"subset": subset, "method": method, "fold": int(fold), "metric": metric, "x": step, "value": value}
+        for metric, values in numbers.items()
+        for step, value in zip(traced["step"], values, strict=True)
+        if not np.isnan(value)
+    ]
+    return metrics_frame(found)

@@ -13,6 +13,7 @@ from lookalike.learners import load
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.protocol import run_fold
 from lookalike.studies.category.run_files import metrics_of, write_fold
+from lookalike.studies.metrics import COLUMNS
 
 OASIS_SPEC = {
     "learner": "OASIS",
@@ -29,7 +30,8 @@ def oasis_fold(study, **changes):
 def test_metrics_are_map_and_precision_at_every_k(study):
     result = run_fold(*study, 0, EUCLIDEAN_SPEC, seed=5, subset="toy", method="euclidean")
     metrics = metrics_of(result)
-    assert metrics["metric"].tolist() == ["map", "train_map", *(f"p@{k}" for k in range(1, 20))]
+    assert metrics["metric"].tolist() == ["map", "train_map", *["p@k"] * 19]
+    assert metrics["x"].tolist()[2:] == list(range(1, 20))
     assert metrics["value"].iloc[0] == result.rankings.mean_average_precision()
     assert metrics["value"].iloc[1] == result.train_map
     np.testing.assert_allclose(metrics["value"].iloc[2:], result.rankings.precision_at(range(1, 20)).mean(axis=0))
@@ -43,7 +45,7 @@ def test_a_fold_is_written_as_the_contract_says(study, tmp_path):
         write_fold(oasis_fold(study), folder, **names)
     result = oasis_fold(study)
     metrics = pd.read_parquet(first / "metrics.parquet")
-    assert list(metrics.columns) == ["dataset", "representation", "subset", "method", "fold", "metric", "value"]
+    assert tuple(metrics.columns) == COLUMNS
     assert metrics["fold"].dtype == np.int64
     assert metrics["value"].iloc[0] == result.rankings.mean_average_precision()
     fit = json.loads((first / "fit.json").read_text())
@@ -70,7 +72,7 @@ def test_a_fold_without_a_result_leaves_every_file_and_no_number(study, tmp_path
     assert {path.name for path in tmp_path.iterdir()} == names
     metrics = pd.read_parquet(tmp_path / "metrics.parquet")
     assert metrics.empty
-    assert list(metrics.columns) == ["dataset", "representation", "subset", "method", "fold", "metric", "value"]
+    assert tuple(metrics.columns) == COLUMNS
     assert Rankings.load(tmp_path / "ranks.npz").n_queries == 0
     assert "took more than 0.2 s" in json.loads((tmp_path / "fit.json").read_text())["not_converged"]
     with pytest.raises(LookalikeError, match=r"holds no model: the final fit took more than 0.2 s"):

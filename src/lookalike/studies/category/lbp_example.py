@@ -1,6 +1,6 @@
 """How one pixel gets its local binary pattern: Figure 2 of the OASIS paper (JMLR 2010), drawn by code.
 
-One of the pictures that explain the image representation; `lookalike.exhibits.representation` has the others.
+One of the pictures that explain the image representation; `lookalike.studies.category.pictures` has the others.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.exhibits.style import BLUE, GREY, new_figure, paper_style
+from lookalike.exhibits.style import BLUE, GREY
 from lookalike.features import lbp
 
 if TYPE_CHECKING:
@@ -57,29 +57,33 @@ def circle_values(patch: Image) -> npt.NDArray[np.float64]:
     return values
 
 
-def draw_lbp_example(patch: Image) -> Figure:
+def paint_lbp_example(canvas: Figure, patch: Image) -> None:
     """Draw how one pixel gets its local binary pattern (JMLR 2010, Figure 2).
 
     Parameters
     ----------
+    canvas : matplotlib Figure
+        Left, it gets the pixels with the circle of radius 2 and its eight points; right, each point's value and bit.
     patch : ndarray of shape (5, 5), uint8
         Luma of a pixel (in the middle) and its neighbours.
 
-    Returns
-    -------
-    matplotlib Figure
-        Left, the pixels with the circle of radius 2 and its eight points; right, each point's value and bit.
+    Raises
+    ------
+    ValueError
+        When the patch has another shape or type.
     """
+    pattern, bits = pattern_of(patch)
+    left, right = canvas.subplots(1, 2, width_ratios=(1, 1.05))
+    _draw_neighbourhood(left, patch, bits)
+    _draw_bits(right, patch, bits, pattern)
+
+
+def pattern_of(patch: Image) -> tuple[int, list[int]]:
+    """Return the pattern of the middle of a 5x5 patch, and its eight bits."""
     if patch.shape != (_SIDE, _SIDE) or patch.dtype != np.uint8:
         raise ValueError(f"LBP(8, 2) is drawn on a uint8 patch of 5x5 pixels, not {patch.dtype} {patch.shape}")
     pattern = int(lbp.lbp_patterns(patch)[lbp.RADIUS, lbp.RADIUS])
-    bits = [pattern >> i & 1 for i in range(lbp.N_POINTS)]
-    with paper_style():
-        figure = new_figure(6.4, 3.1)
-        left, right = figure.subplots(1, 2, width_ratios=(1, 1.05))
-        _draw_neighbourhood(left, patch, bits)
-        _draw_bits(right, patch, bits, pattern)
-    return figure
+    return pattern, [pattern >> i & 1 for i in range(lbp.N_POINTS)]
 
 
 def _draw_neighbourhood(axis: Axes, patch: Image, bits: list[int]) -> None:

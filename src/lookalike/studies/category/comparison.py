@@ -1,0 +1,131 @@
+"""Is OASIS better than a method? The differences of mean average precision with their intervals, as a table.
+
+It stands below JMLR Table 4 and draft Table 1 for their columns, and is an exhibit of its own for every method that was
+run. The statistics are those of `lookalike.ranking.comparison`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lookalike.exhibits.model import Table
+from lookalike.exhibits.printed import MISSING, p_value
+from lookalike.exhibits.registry import exhibit
+from lookalike.studies.category.study import CategoryStudy, Subset
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HEADING = "Methods compared: OASIS minus method, in points of mAP (1 point = 0.01)"
+RULE = (
+    "OASIS is better (worse) where two 95% intervals of the difference lie above (below) 0, that of the corrected "
+    "resampled t-test (Nadeau and Bengio 2003) over partitions and that of a bootstrap clustered by image, and the "
+    "test's p-value, adjusted by Holm's method, is below 0.05; else it is not decidable."
+)
+FAMILIES = {"compared": "compared methods", "variants": "symmetric variants"}
+"""Families of p-values that Holm's method adjusts over, one a question, with their titles."""
+VERDICTS = {"better": "OASIS better", "worse": "OASIS worse", "not decidable": "not decidable"}
+POINTS = ("difference", "t_low", "t_high", "bootstrap_low", "bootstrap_high")
+SHOWN = {
+    "method": "",
+    "difference_cell": "difference",
+    "t_cell": "95% interval, t",
+    "bootstrap_cell": "95% interval, bootstrap",
+    "p_cell": "p (Holm)",
+    "verdict": "verdict",
+}
+"""Columns of text of the frame to their headings."""
+
+
+def can_compare(settings: Mapping[str, Any]) -> bool:
+    """Whether a study runs OASIS and something to hold it against."""
+    return "oasis" in settings["methods"] and len([*settings["methods"], *settings["variants"]]) > 1
+
+
+@exhibit("learning/comparison", title="Methods compared", needs=("comparison", "fits"), when=can_compare)
+def comparison(study: CategoryStudy) -> Table:
+    """Methods compared: OASIS minus method, in points of mAP (1 point = 0.01), of every method that was run."""
+    families = {"compared": [method for method in study.methods if method != "oasis"],
+                "variants": study.settings["variants"]}  # fmt: skip
+    return _table(study, families)
+
+
+def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:
+    """Return the comparison of a table's own columns, which stands below it."""
+    return _table(study, {"compared": methods}, heading=HEADING)
+
+
+def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading: str = "") -> Table:
+    """A block for each subset and family, which have titles where there are several."""
+    import pandas as pd
+
+    several = len([methods for methods in families.values() if methods]) > 1
+    records = [
+        _record(study, subset, family, method) | {"block": _block(study, subset, family if several else "")}
+        for subset in study.subsets
+        for family, methods in families.items()
+        for method in methods
+    ]
+    frame = pd.DataFrame(records)
+    titles = {"method": {method: study.title_of(method) for methods in families.values() for method in methods}}
+    numbers = frozenset(("difference_cell", "t_cell", "bootstrap_cell", "p_cell"))
+    notes = (RULE, *_family_notes(study, frame))
+    return Table(frame, shown=SHOWN, blocks="block", titles=titles, numbers=numbers, heading=heading, notes=notes)
+
+
+def _block(study: CategoryStudy, subset: Subset, family: str) -> str:
+    return ", ".join(filter(None, (study.block_title(subset), FAMILIES.get(family, ""))))
+
+
+def _family_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
+    """Over how many methods the p-values of each family are adjusted, on each subset."""
+    titles = {subset.id: subset.title for subset in study.subsets}
+    told = [
+        f"{FAMILIES[str(family)]} {int(rows['n_adjusted'].max())} ({titles[str(subset)]})"
+        for (family, subset), rows in frame.groupby(["family", "subset"], sort=False)
+        if rows["n_adjusted"].max() > 0
+    ]
+    return [f"Number of methods that p is adjusted over: {'; '.join(told)}."] if told else []
+
+
+def _record(study: CategoryStudy, subset: Subset, family: str, method: str) -> dict[str, Any]:
+    """One row; where there is no difference its cell is ``*`` or ``-``."""
+    row = compared_with(study, subset, method)
+    names = {"subset": subset.id, "n_classes": subset.n_classes, "family": family, "method": method, "unit": "points"}
+    if row is None:
+        failed = next((of for of in (method, "oasis") if (subset.id, of) in study.not_converged), method)
+        nothing = dict.fromkeys((*POINTS, "p_holm"), math.nan) | dict.fromkeys(("n_adjusted", "n_folds", "n_images"), 0)
+        cell = study.without_number(subset.id, failed)
+        return names | nothing | dict.fromkeys(SHOWN, "") | {"method": method, "difference_cell": cell, "verdict": cell}
+    points = {column: 100 * float(row[column]) for column in POINTS}
+    others = study.table("comparison")
+    same = others[(others["subset"] == subset.id) & (others["family"] == row["family"]) & others["p"].notna()]
+    counts = {"p_holm": float(row["p_holm"]), "n_adjusted": len(same), "n_folds": int(row["n_folds"]),
+              "n_images": int(row["n_images"])}  # fmt: skip
+    return names | points | counts | _cells(points, row["p_holm"]) | {"verdict": VERDICTS[str(row["verdict"])]}
+
+
+def _cells(points: Mapping[str, float], p: float) -> dict[str, str]:
+    intervals = {
+        f"{name}_cell": _interval(points[f"{name}_low"], points[f"{name}_high"]) for name in ("t", "bootstrap")
+    }
+    return {"difference_cell": f"{points['difference']:+.1f}", **intervals, "p_cell": p_value(p)}
+
+
+def _interval(low: float, high: float) -> str:
+    return MISSING if math.isnan(low) else f"{low:+.1f} to {high:+.1f}"
+
+
+def compared_with(study: CategoryStudy, subset: Subset, method: str) -> dict[str, Any] | None:
+    """Row of the comparison of OASIS with a method; None without one, or where a fit of either did not converge.
+
+    A mean over the folds that happened to end would be of the easier ones.
+    """
+    if not study.has("comparison") or {(subset.id, method), (subset.id, "oasis")} & set(study.not_converged):
+        return None
+    table = study.table("comparison")
+    rows = table[(table["subset"] == subset.id) & (table["method"] == method) & (table["reference"] == "oasis")]
+    found: Any = rows[rows["difference"].notna()].to_dict("records")
+    return found[0] if found else None

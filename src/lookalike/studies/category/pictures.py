@@ -1,0 +1,297 @@
+"""Pictures that explain the image representation: what a code, a block, a palette and a visterm are.
+
+None of them holds a result. Figure 2 of the OASIS paper (JMLR 2010) is drawn by the code that describes images; the
+others show what that code did with a user's own images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json
+from lookalike.exhibits.model import Gallery, Picture, Tile
+from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.style import BLUE, GREY, VERMILLION
+from lookalike.studies.category.study import CategoryStudy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+Image = npt.NDArray[np.uint8]
+
+MAX_LEVELS = 6
+"""Levels of the pyramid that are drawn; the notes count all."""
+N_WORDS, N_SAMPLES, N_IMAGES = 12, 8, 400
+"""Visterms and blocks of each that are shown, and images among which they are the commonest."""
+
+
+@exhibit("oasis-jmlr-2010/fig2", title="A local binary pattern", needs=("images", "manifest", "pool"))
+def local_binary_pattern(study: CategoryStudy) -> Picture:
+    """How a pixel's local binary pattern LBP(8,2) is read off its neighbours, by the code that describes images."""
+    import pandas as pd
+
+    from lookalike.features import lbp
+    from lookalike.studies.category.lbp_example import circle_values, example_patch, paint_lbp_example, pattern_of
+
+    patch = example_patch(lbp.luma(example_image(study)))
+    _, bits = pattern_of(patch)
+    frame = pd.DataFrame({"point": range(lbp.N_POINTS), "value": circle_values(patch), "bit": bits})
+    return Picture(frame, lambda canvas: paint_lbp_example(canvas, patch), (6.4, 3.1))
+
+
+@exhibit("representation/block_grid", title="Blocks of an image", needs=("images", "manifest", "pool"))
+def block_grid(study: CategoryStudy) -> Picture:
+    """The blocks of 64×64 pixels that are described at each scale; two neighbours, which share a half, are outlined."""
+    return picture_of_blocks(example_image(study))
+
+
+@exhibit("representation/palette", title="The colour palette", needs=("palette", "blocks"))
+def colour_palette(study: CategoryStudy) -> Picture:
+    """The colours that pixels are counted by, learned by k-means, with the share of the pixels of all blocks."""
+    from lookalike.features import lbp
+    from lookalike.features.descriptors import read_blocks
+
+    palette = np.load(study.path("palette"))
+    counts = np.zeros(len(palette), np.int64)
+    for path in study.files["blocks"]:
+        counts += read_blocks(path).counts[:, lbp.N_BINS :].sum(axis=0, dtype=np.int64)
+    return picture_of_palette(palette, counts)
+
+
+@exhibit("representation/visterms", title="The commonest visterms", needs=("images", "manifest", "codebook", "blocks"))
+def common_visterms(study: CategoryStudy) -> Gallery:
+    """The commonest visterms: each row shows blocks of different images, enlarged from their own scale."""
+    codebook = np.load(study.path("codebook"))
+    hellinger = bool(study.settings["representation_settings"]["hellinger"])
+    return gallery_of_visterms(study, list(study.files["blocks"]), codebook, hellinger=hellinger)
+
+
+def load_image(study: CategoryStudy, path: str) -> Image:
+    """Return the pixels of one image of the manifest."""
+    from lookalike.core.images import load_rgb
+
+    return load_rgb(Path(read_json(study.path("images"))["root"]) / path)
+
+
+def example_image(study: CategoryStudy) -> Image:
+    """Return the image of the codebook pool that is nearest to 400x300 in its number of blocks."""
+    from lookalike.features import pyramid
+
+    manifest = study.table("manifest")
+    rows = manifest[manifest["image_id"].isin(study.table("pool")["image_id"])]
+    n_blocks = [pyramid.count_blocks(w, h) for w, h in zip(rows["width"], rows["height"], strict=True)]
+    nearest = int(np.argmin(np.abs(np.array(n_blocks) - pyramid.count_blocks(400, 300))))
+    return load_image(study, str(rows["path"].iloc[nearest]))
+
+
+def picture_of_blocks(image: Image) -> Picture:
+    """Blocks of an image at each pyramid level, all levels to one scale.
+
+    Parameters
+    ----------
+    image : ndarray of shape (height, width, 3), uint8
+
+    Raises
+    ------
+    LookalikeError
+        When the image is too small to have a level.
+    """
+    import pandas as pd
+
+    from lookalike.features import pyramid
+
+    height, width = image.shape[:2]
+    levels = list(pyramid.levels(image))
+    if not levels:
+        raise LookalikeError(
+            f"an image of {width}x{height} pixels has fewer than 10 blocks of 64x64: choose a larger one to draw"
+        )
+    sizes = [(level.shape[1], level.shape[0], *reversed(pyramid.grid_shape(level.shape[1], level.shape[0])))
+             for level in levels]  # fmt: skip
+    frame = pd.DataFrame(sizes, columns=["width", "height", "columns", "rows"]).rename_axis("level").reset_index()
+    frame["blocks"] = frame["rows"] * frame["columns"]
+    drawn = levels[:MAX_LEVELS]
+    widths = [level.shape[1] for level in drawn]
+    inches = min(9.6 / sum(widths), 3.6 / height)
+
+    def paint(canvas: Canvas) -> None:
+        panels = canvas.subplots(1, len(drawn), squeeze=False, width_ratios=widths)[0]
+        for number, (axis, level) in enumerate(zip(panels, drawn, strict=True)):
+            _draw_level(axis, level, number, height)
+
+    told = f"{frame['blocks'].sum():,} blocks of 64×64 pixels, 32 apart, in {len(levels)} levels"
+    more = "." if len(drawn) == len(levels) else f"; the first {len(drawn)} are drawn."
+    size = (inches * sum(widths) + 0.25 * len(drawn), inches * height + 0.9)
+    return Picture(frame, paint, size, notes=(told + more,))
+
+
+def _draw_level(axis: Axes, level: Image, number: int, full_height: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    from lookalike.features import pyramid
+
+    height, width = level.shape[:2]
+    rows, columns = pyramid.grid_shape(width, height)
+    axis.imshow(level, extent=(0, width, height, 0), interpolation="antialiased")
+    axis.set(xlim=(0, width), ylim=(full_height, 0), aspect="equal", anchor="NW", xticks=[], yticks=[])
+    axis.spines[:].set_visible(False)
+    x = np.arange(columns + 2) * pyramid.STRIDE
+    y = np.arange(rows + 2) * pyramid.STRIDE
+    thin = min(1.0, 20 / max(rows, columns))  # large images have many lines
+    for colour, thickness in (("white", 1.2 * thin), (GREY, 0.5 * thin)):  # seen on dark and on light ground
+        axis.vlines(x, 0, y[-1], color=colour, linewidth=thickness)
+        axis.hlines(y, 0, x[-1], color=colour, linewidth=thickness)
+    outline: dict[str, Any] = {"fill": False, "clip_on": False}
+    axis.add_patch(Rectangle((0, 0), width, height, edgecolor=GREY, linewidth=0.8, **outline))
+    left, top = x[(columns - 1) // 2], y[(rows - 1) // 2]
+    for corner, colour, dashes in ((left, VERMILLION, "-"), (left + pyramid.STRIDE, BLUE, (0, (2, 2)))):
+        look: dict[str, Any] = {"edgecolor": colour, "linestyle": dashes, "linewidth": 2.2, "zorder": 3}
+        axis.add_patch(Rectangle((corner, top), pyramid.BLOCK, pyramid.BLOCK, **outline, **look))
+    label = f"level {number}\n{width}×{height}\n{columns}×{rows} = {rows * columns:,}"
+    axis.set_title(label, fontsize=7, loc="left")
+
+
+def picture_of_palette(palette: npt.NDArray[np.float32], counts: npt.NDArray[np.int64]) -> Picture:
+    """Colours of a palette, with the share of pixels that each takes.
+
+    Parameters
+    ----------
+    palette : ndarray of shape (n_colours, 3), float32
+        RGB in 0..255.
+    counts : ndarray of shape (n_colours,), int64
+        Pixels per colour.
+
+    Raises
+    ------
+    ValueError
+        When there is not a count for each colour, or none is above 0.
+    """
+    import pandas as pd
+
+    n = len(palette)
+    if counts.shape != (n,) or counts.sum() <= 0:
+        raise ValueError(f"counts must hold a number for each of the {n} colours, not shape {counts.shape}")
+    frame = pd.DataFrame({"colour": [_hex(colour) for colour in palette], "share": counts / counts.sum()})
+
+    def paint(canvas: Canvas) -> None:
+        axis = canvas.subplots()
+        shares, longest = frame["share"], float(frame["share"].max())
+        axis.barh(range(n), shares, color=palette / 255, edgecolor=GREY, linewidth=0.5, height=0.8)
+        for row, share in enumerate(shares):
+            axis.text(share + 0.01 * longest, row, f"{share:.1%}", va="center", fontsize=6.5)
+        axis.set_yticks(range(n), [f"{row}   {colour}" for row, colour in enumerate(frame["colour"])],
+                        family="DejaVu Sans Mono")  # fmt: skip
+        axis.set(ylim=(n - 0.4, -0.6), xlim=(0, 1.12 * longest), xlabel="share of pixels")
+        axis.tick_params(left=False)
+        axis.grid(visible=False)
+        axis.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+
+    return Picture(frame, paint, (4.6, 0.19 * n + 0.75), notes=(f"Palette of {n} colours, dark to light.",))
+
+
+def _hex(colour: npt.NDArray[np.float32]) -> str:
+    return "#" + "".join(f"{int(channel):02x}" for channel in np.rint(colour))
+
+
+class Occurrences(NamedTuple):
+    """Which word each block of some images is: arrays in parallel over blocks, and the number of images."""
+
+    image_id: npt.NDArray[np.int32]
+    block: npt.NDArray[np.int64]
+    word: npt.NDArray[np.int32]
+    n_images: int
+
+
+def gallery_of_visterms(
+    study: CategoryStudy, block_files: Sequence[str], codebook: npt.NDArray[np.float32], *, hellinger: bool
+) -> Gallery:
+    """Blocks of the commonest visterms, a row of samples each.
+
+    The commonest are those that the most images hold; among equals, those with the most blocks. The blocks of a row are
+    of different images, spread evenly over those that hold the visterm.
+
+    Parameters
+    ----------
+    study : CategoryStudy
+        Its manifest says where images are.
+    block_files : sequence of str
+        What `features.descriptors.write_blocks` wrote.
+    codebook : ndarray of shape (n_words, n_features), float32
+    hellinger : bool
+        Whether the codebook was learned from square roots.
+
+    Raises
+    ------
+    LookalikeError
+        When no image is described.
+    """
+    import pandas as pd
+
+    found = find_words(block_files, codebook, hellinger)
+    if found.n_images == 0:
+        raise LookalikeError(
+            "there are no described images to draw visterms from: describe the data set's images first"
+        )
+    manifest = study.table("manifest")
+    paths = dict(zip(manifest["image_id"], manifest["path"], strict=True))
+    words = commonest_words(found, len(codebook))[:N_WORDS]
+    rows, titles, records = [], [], []
+    for word in words:
+        here = np.flatnonzero(found.word == word)
+        _, first = np.unique(found.image_id[here], return_index=True)
+        places = here[first][np.linspace(0, len(first) - 1, min(N_SAMPLES, len(first))).astype(int)]
+        shares = {"of_images": len(first) / found.n_images, "of_blocks": len(here) / len(found.word)}
+        shown = [(int(found.image_id[place]), int(found.block[place])) for place in places]
+        rows.append(tuple(Tile(_crop(load_image(study, str(paths[image])), block)) for image, block in shown))
+        titles.append(f"visterm {word}\n{shares['of_images']:.0%} of images\n{shares['of_blocks']:.1%} of blocks")
+        records += [{"word": int(word), "image_id": image, "block": block, **shares} for image, block in shown]
+    told = f"The {len(words)} commonest of {len(codebook):,} visterms among {found.n_images:,} images."
+    return Gallery(pd.DataFrame(records), tuple(rows), tuple(titles), notes=(told,), tile=0.62)
+
+
+def commonest_words(found: Occurrences, n_words: int) -> npt.NDArray[np.int64]:
+    """Return the words that occur, those that the most images hold first, then those with the most blocks."""
+    n_blocks = np.bincount(found.word, minlength=n_words)
+    pairs = np.unique(found.image_id.astype(np.int64) * n_words + found.word)
+    held_by = np.bincount(pairs % n_words, minlength=n_words)
+    order = np.lexsort((-n_blocks, -held_by))
+    return order[: np.count_nonzero(n_blocks)]
+
+
+def find_words(block_files: Sequence[str], codebook: npt.NDArray[np.float32], hellinger: bool) -> Occurrences:
+    """Assign the blocks of at most `N_IMAGES` images, spread evenly over all that have any."""
+    from lookalike.features.codebook import assign
+    from lookalike.features.descriptors import normalise, read_block_index, read_blocks
+
+    with_blocks = [np.flatnonzero(np.diff(read_block_index(path)[1])) for path in block_files]
+    total = sum(map(len, with_blocks))
+    wanted = np.unique(np.linspace(0, total - 1, min(N_IMAGES, total)).astype(np.int64))
+    ids, blocks, words = [np.empty(0, np.int32)], [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    start = 0
+    for path, entries in zip(block_files, with_blocks, strict=True):
+        chosen = entries[wanted[(wanted >= start) & (wanted < start + len(entries))] - start]
+        start += len(entries)
+        if not len(chosen):
+            continue
+        image_id, offsets, counts = read_blocks(path)
+        for entry in chosen:
+            part = counts[offsets[entry] : offsets[entry + 1]]
+            ids.append(np.full(len(part), image_id[entry], np.int32))
+            blocks.append(np.arange(len(part)))
+            words.append(assign(normalise(part, hellinger), codebook))
+    return Occurrences(np.concatenate(ids), np.concatenate(blocks), np.concatenate(words), len(wanted))
+
+
+def _crop(image: Image, block: int) -> Image:
+    """Return the pixels of one block, cut from the original image."""
+    from lookalike.features.descriptors import block_positions
+
+    x, y, size, _ = block_positions(image.shape[1], image.shape[0])[block]
+    return image[y : y + size, x : x + size]

@@ -1,0 +1,236 @@
+"""How precise the compared methods are: JMLR Table 4 and Figures 6 and 8, draft Table 1 and Figures 4 and 5."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookalike.exhibits.drawing import lettered
+from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
+from lookalike.exhibits.printed import STAR, beside_print, plus_minus
+from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.style import BLACK, Look, looks_of
+from lookalike.ranking.statistics import summarise
+from lookalike.studies.category.comparison import comparison_below
+from lookalike.studies.category.study import CategoryStudy, Subset
+from lookalike.studies.metrics import select
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
+PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
+"""The table that prints the numbers which the figures of the same paper show."""
+TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
+"""Columns of these tables, in their order."""
+TABLE_METRICS = {"map": "Mean avg. prec.", "p@1": "Top 1 prec.", "p@10": "Top 10 prec.", "p@50": "Top 50 prec."}
+"""Their rows."""
+K_MAX = 60
+"""Neighbours that precision curves show; the papers' text does not say how many they show."""
+
+
+@exhibit("oasis-jmlr-2010/table4", "oasis-2009-draft/table1", title="Precision of the compared methods",
+         needs=("metrics", "fits"), optional=("comparison",))  # fmt: skip
+def main_table(study: CategoryStudy) -> Table:
+    """Mean average precision (mAP) and precision at top 1, 10 and 50 of all compared methods."""
+    cells = main_cells(study, study.subsets)
+    titles = {"metric": TABLE_METRICS, "method": method_titles(study, cells), "subset": study.titles}
+    others = [method for method in dict.fromkeys(cells["method"]) if method != "oasis"]
+    below = comparison_below(study, others) if study.has("comparison") else None
+    notes = () if below is None else below.notes
+    return Table(cells, rows=("metric",), columns="method", blocks="subset", titles=titles, notes=notes, below=below)
+
+
+@exhibit("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", title="Precision at top k", needs=("metrics", "fits"))
+def precision_at_k(study: CategoryStudy) -> Figure:
+    """Precision at top k of all compared methods; the dashed line is chance."""
+    return precision_figure(study, study.methods, printed=True)
+
+
+@exhibit("oasis-jmlr-2010/fig8", "oasis-2009-draft/fig5", title="Symmetric variants of OASIS",
+         needs=("metrics", "fits"), when=lambda settings: bool(settings["variants"]))  # fmt: skip
+def variants_at_k(study: CategoryStudy) -> Figure:
+    """Precision at top k of OASIS and of its symmetric variants; the dashed line is chance."""
+    return precision_figure(study, ["oasis", *study.settings["variants"]], printed=False)
+
+
+@exhibit("representation/ablations", title="Representations compared", needs=("metrics", "fits"))
+def ablations(study: CategoryStudy) -> Table:
+    """Mean average precision of every method in every representation that was run, in percent.
+
+    The first row of each block is the representation of all other exhibits.
+    """
+    import pandas as pd
+
+    metrics, own = study.table("metrics"), study.settings["representation"]
+    summary = summarise(select(metrics, metric="map"), by=("subset", "representation", "method"))
+    found = {(row.subset, row.representation, row.method): row for row in rows_in(summary)}
+    representations = [own, *sorted(set(metrics["representation"]) - {own})]
+    records = []
+    for subset, representation, method in product(study.subsets, representations, study.methods):
+        row = found.get((subset.id, representation, method))
+        mean, std = (math.nan, math.nan) if row is None else (100 * row.mean, 100 * row.std)
+        records.append({"subset": subset.id, "n_classes": subset.n_classes, "representation": representation,
+                        "method": method, "map": mean, "map_std": std, "n_folds": 0 if row is None else row.n_folds,
+                        "ours_cell": plus_minus(mean, std, ".1f"), "unit": "percent"})  # fmt: skip
+    titles = {"method": {method: study.title_of(method) for method in study.methods}, "subset": study.titles}
+    return Table(pd.DataFrame(records), rows=("representation",), columns="method", blocks="subset", titles=titles)
+
+
+def main_cells(study: CategoryStudy, subsets: Sequence[Subset]) -> pd.DataFrame:
+    """Every cell of JMLR Table 4 or draft Table 1, ours beside the paper's, in percent."""
+    import pandas as pd
+
+    summary = summary_of(study)
+    further = [method for method in study.methods if method not in TABLE_METHODS]
+    nothing = (math.nan, math.nan)
+    keys = [(*key, *summary.get((key[0].id, key[2], key[1]), nothing))
+            for key in product(subsets, TABLE_METRICS, (*TABLE_METHODS, *further))]  # fmt: skip
+    rows = [
+        {"subset": subset.id, "n_classes": subset.n_classes, "setting": study.setting_of(subset), "metric": metric,
+         "method": method, "ours": ours, "ours_std": ours_std}
+        for subset, metric, method, ours, ours_std in keys
+    ]  # fmt: skip
+    cells = beside_print(pd.DataFrame(rows), study.printed_in(PRINTED_TABLE[study.paper]), judge=study.judge)
+    cells["unit"] = "percent"
+    fraction = study.paper == DRAFT
+    cells["ours_cell"] = [_own_cell(study, row, fraction) for row in rows_in(cells)]
+    cells["printed_cell"] = [_printed_cell(row, fraction) for row in rows_in(cells)]
+    return cells
+
+
+def rows_in(frame: pd.DataFrame) -> Any:
+    """Rows of a frame as named tuples."""
+    return frame.itertuples(index=False)
+
+
+def percent_cell(mean: float, std: float, fraction: bool) -> str:
+    """A percentage as the papers print it: ``33 ± 1.6`` (JMLR), or ``0.33 ± 0.016`` as a fraction (draft).
+
+    Parameters
+    ----------
+    mean, std : float
+        In percent; a NaN `std` is left out, a NaN `mean` is ``-``.
+    fraction : bool
+        Whether it is printed as a fraction.
+    """
+    scale, digits = (100, 2) if fraction else (1, 0)
+    return plus_minus(mean / scale, std / scale, f".{digits}f", f".{digits + 1}f")
+
+
+def _own_cell(study: CategoryStudy, row: Any, fraction: bool) -> str:
+    if math.isnan(row.ours):
+        return study.without_number(row.subset, row.method)
+    return percent_cell(row.ours, row.ours_std, fraction)
+
+
+def _printed_cell(row: Any, fraction: bool) -> str:
+    """As printed; ``*`` where the learner did not converge, "" where the paper has no such cell."""
+    if not row.status:
+        return ""
+    return STAR if math.isnan(row.printed) else percent_cell(row.printed, row.printed_std, fraction)
+
+
+def summary_of(study: CategoryStudy) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Mean and standard deviation over folds, in percent, by (subset, method, metric) with ``p@k`` of `TABLE_METRICS`.
+
+    A method that did not converge in some fold of a subset has none: the folds that did end are the easier ones.
+    """
+    numbers = study.numbers
+    found = {}
+    for metric in TABLE_METRICS:
+        name, _, k = metric.partition("@")
+        rows = select(numbers, metric="p@k", x=float(k)) if k else select(numbers, metric=name)
+        for row in rows_in(summarise(rows, by=("subset", "method"))):
+            if (row.subset, row.method) not in study.not_converged:
+                found[str(row.subset), str(row.method), metric] = (100 * row.mean, 100 * row.std)
+    return found
+
+
+def method_titles(study: CategoryStudy, frame: pd.DataFrame) -> dict[str, str]:
+    """Titles of the methods that a frame has."""
+    return {str(method): study.title_of(str(method)) for method in frame["method"].unique()}
+
+
+def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: bool) -> Figure:
+    """Precision at top k against k with standard errors, and chance: (n_test - 1) / (n_classes n_test - 1)."""
+    import pandas as pd
+
+    parts = [_precision_rows(study, subset, methods) for subset in study.subsets]
+    cells = main_cells(study, study.subsets) if printed else None
+    if cells is not None:
+        cells = cells[(cells["status"] != "") & cells["method"].isin(TABLE_METHODS) & (cells["metric"] != "map")]
+        parts.append(_printed_precision(study, cells))
+    frame = pd.concat(parts, ignore_index=True)
+    looks, titles = looks_of(methods), lettered([study.block_title(subset) for subset in study.subsets])
+    panels = [
+        _precision_panel(study, subset, title, looks, frame)
+        for subset, title in zip(study.subsets, titles, strict=True)
+    ]
+    return Figure(frame, tuple(panels), cells)
+
+
+def _precision_rows(study: CategoryStudy, subset: Subset, methods: Sequence[str]) -> pd.DataFrame:
+    """Mean precision of each method at every k that is shown, and the level of chance."""
+    import pandas as pd
+
+    n_test = int(study.settings["splits"]["test"])
+    n_gallery = subset.n_classes * n_test - 1
+    k_max = max(2, min(K_MAX, n_gallery)) if subset.n_classes else K_MAX
+    shown = [method for method in methods if (subset.id, method) not in study.not_converged]
+    rows = select(study.numbers, metric="p@k", subset=subset.id, method=shown)
+    summary = summarise(rows[rows["x"] <= k_max], by=("method", "x"))
+    curves = pd.DataFrame(
+        {"subset": subset.id, "series": summary["method"], "k": summary["x"], "precision": summary["mean"],
+         "low": summary["mean"] - summary["sem"], "high": summary["mean"] + summary["sem"],
+         "error": summary["sem"], "error_is": "s.e.m.", "n_folds": summary["n_folds"]}
+    )  # fmt: skip
+    if not subset.n_classes:
+        return curves
+    chance = {"subset": subset.id, "series": "chance", "precision": (n_test - 1) / n_gallery, "error_is": ""}
+    return pd.concat([curves, pd.DataFrame([chance | {"n_folds": 0}])], ignore_index=True)
+
+
+def _printed_precision(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFrame:
+    """Printed precision at 1, 10 and 50 of the subsets that may be held against print, as fractions."""
+    import pandas as pd
+
+    comparable = [subset.id for subset in study.subsets if not subset.why_not_comparable]
+    rows = cells[cells["subset"].isin(comparable) & cells["method"].isin(study.methods) & cells["printed"].notna()]
+    value, std = rows["printed"] / 100, rows["printed_std"] / 100
+    return pd.DataFrame(
+        {"subset": rows["subset"], "series": rows["method"] + ", printed",
+         "k": rows["metric"].str.removeprefix("p@").astype(np.float64), "precision": value, "low": value - std,
+         "high": value + std, "error": std, "error_is": "standard deviation", "n_folds": 0}
+    )  # fmt: skip
+
+
+def _precision_panel(
+    study: CategoryStudy, subset: Subset, title: str, looks: dict[str, Look], frame: pd.DataFrame
+) -> Panel:
+    """Curves of one subset, hollow markers of the paper where it is comparable, and chance."""
+    own = frame[frame["subset"] == subset.id]
+    names, series = set(own["series"]), []
+    for method, look in looks.items():
+        where = {"subset": subset.id, "series": method}
+        if method in names:
+            series.append(Series(study.title_of(method), where, "k", "precision", look, "low", "high"))
+        if f"{method}, printed" in names:
+            where = where | {"series": f"{method}, printed"}
+            name = f"{study.title_of(method)}, printed"
+            series.append(Series(name, where, "k", "precision", look, "low", "high", kind="points", hollow=True))
+    chance = own.loc[own["series"] == "chance", "precision"]
+    lines = [Line("chance", float(level), Look(BLACK, "", "--")) for level in chance]
+    top = min(1.0, 1.08 * float(own["high"].max())) if series else 1.0
+    return Panel(
+        title,
+        Axis("Number of neighbours k", low=-2, high=(own["k"].max() if series else K_MAX) + 1, told="k = {:.0f}"),
+        Axis("Precision at top k", low=0, high=top, told="{:.3f}"),
+        tuple(series),
+        tuple(lines),
+        empty="" if series else "not run here",
+    )

@@ -1,0 +1,186 @@
+"""Training times in the papers' form: JMLR Table 5 and draft Table 2, ours beside the paper's, and both over OASIS.
+
+Times of other machines and implementations cannot be judged, so no row has a verdict. What the papers claim are ratios
+between methods, which stand below the times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from lookalike.exhibits.model import Table
+from lookalike.exhibits.printed import (
+    MISSING,
+    NO_RESULT,
+    NOT_COMPARABLE,
+    STAR,
+    beside_print,
+    plus_minus,
+    significant,
+    times_over,
+)
+from lookalike.exhibits.registry import exhibit
+from lookalike.ranking.statistics import summarise
+from lookalike.studies.category.study import CategoryStudy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OTHER_MACHINE = "other machine and implementation"
+METHOD_OF = {
+    "oasis-matlab": "oasis",
+    "oasis-matlab+c": "oasis",
+    "mcml": "mcml",
+    "lego": "lego",
+    "lmnn-naive": "lmnn-naive",
+    "fast-lmnn": "lmnn",
+    "dissim-oasis-matlab": "oasis-dissim",
+}
+"""Printed column to our method."""
+TITLES = {
+    "oasis-matlab": "OASIS (Matlab)",
+    "oasis-matlab+c": "OASIS (Matlab+C)",
+    "dissim-oasis-matlab": "Dissim-OASIS (Matlab)",
+    "lmnn-naive": "LMNN (naive)",
+    "fast-lmnn": "LMNN (active set)",
+}
+"""Titles of the printed columns, which say the implementation."""
+COLUMNS = {
+    "oasis-jmlr-2010": ("oasis-matlab", "oasis-matlab+c", "mcml", "lego", "lmnn-naive", "fast-lmnn"),
+    "oasis-2009-draft": ("oasis-matlab", "mcml", "lego", "lmnn-naive", "fast-lmnn", "dissim-oasis-matlab"),
+}
+"""Columns by paper; the draft does not print the active-set implementation of LMNN."""
+MACHINES = {
+    "oasis-jmlr-2010": "on a 1.8 GHz Intel Xeon, with a limit of five days",
+    "oasis-2009-draft": "on a processor that it does not name",
+}
+RATIOS = {
+    "printed_over_ours": "Paper / ours",
+    "ours_over_oasis": "Over OASIS, ours",
+    "printed_over_oasis_matlab": "Over OASIS, paper (Matlab)",
+    "printed_over_oasis_matlab_c": "Over OASIS, paper (Matlab+C)",
+}
+"""Column of a ratio to the title of its row."""
+
+
+@exhibit("oasis-jmlr-2010/table5", "oasis-2009-draft/table2", title="Training times", needs=("fits",))
+def training_times(study: CategoryStudy) -> Table:
+    """Training time of the compared methods in minutes of CPU time, ours beside the paper's."""
+    cells = _with_ratios(study, _cells(study))
+    cells = cells.assign(row="Minutes")
+    titles = {"column": {column: TITLES.get(column, study.title_of(column)) for column in cells["column"].unique()},
+              "subset": study.titles}  # fmt: skip
+    below = _ratios(cells, titles)
+    return Table(cells, ("row",), "column", "subset", titles=titles, notes=_notes(study, cells), below=below)
+
+
+def _cells(study: CategoryStudy) -> pd.DataFrame:
+    """Our minutes of every column beside the paper's."""
+    import pandas as pd
+
+    minutes = minutes_of(study)
+    known = {*METHOD_OF.values(), "euclidean"}
+    columns = (*COLUMNS[study.paper], *(method for method in study.methods if method not in known))
+    rows = [
+        {"subset": subset.id, "n_classes": subset.n_classes, "setting": study.setting_of(subset), "column": column,
+         "method": METHOD_OF.get(column, column), "metric": "train_time"}
+        for subset in study.subsets
+        for column in columns
+    ]  # fmt: skip
+    nothing = (math.nan, math.nan)
+    ours = [minutes.get((str(row["subset"]), str(row["method"])), nothing) for row in rows]
+    frame = pd.DataFrame(rows).assign(ours=[mean for mean, _ in ours], ours_std=[std for _, std in ours])
+    printed = study.printed_in().rename(columns={"method": "column"})
+    cells = beside_print(frame, printed, on=("setting", "column", "metric"), judge=lambda cell: _judged(study, cell))
+    cells["unit"] = "minutes"
+    records = cells.to_dict("records")
+    return cells.assign(
+        ours_cell=[_own_cell(study, row) for row in records], printed_cell=[_printed_cell(row) for row in records]
+    )
+
+
+def minutes_of(study: CategoryStudy) -> dict[tuple[str, str], tuple[float, float]]:
+    """Mean and standard deviation over folds of the final fit's CPU time, by (subset, method), in minutes.
+
+    A method that did not converge in some fold of a subset has no time there.
+    """
+    rows = summarise(study.fits, by=("subset", "method"), value="cpu_seconds_fit").to_dict("records")
+    return {
+        (row["subset"], row["method"]): (row["mean"] / 60, row["std"] / 60)
+        for row in rows
+        if row["n_folds"] and (row["subset"], row["method"]) not in study.not_converged
+    }
+
+
+def _judged(study: CategoryStudy, cell: Mapping[str, Any]) -> tuple[str, str] | None:
+    """No time gets a verdict."""
+    if math.isnan(cell["printed"]):
+        return None
+    if math.isnan(cell["ours"]):
+        return study.judge(cell) or (NO_RESULT, "this run has no train_time")
+    why = next(subset.why_not_comparable for subset in study.all_subsets if subset.id == cell["subset"])
+    return NOT_COMPARABLE, "; ".join(filter(None, (why, OTHER_MACHINE)))
+
+
+def _own_cell(study: CategoryStudy, row: Mapping[Any, Any]) -> str:
+    if math.isnan(row["ours"]):
+        return study.without_number(row["subset"], row["method"])
+    return significant(row["ours"], row["ours_std"])
+
+
+def _printed_cell(row: Mapping[Any, Any]) -> str:
+    """As printed: ``*`` where the learner did not converge, ``-`` where the time is left out for other reasons."""
+    if not row["status"]:
+        return ""
+    if math.isnan(row["printed"]):
+        return STAR if "converge" in row["note"] else MISSING
+    return plus_minus(row["printed"], row["printed_std"], ",g")
+
+
+def _with_ratios(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFrame:
+    """Add the paper's time over ours, and what each time of a subset is over that of OASIS; ratios are of means."""
+    # times of problems of another size say nothing about machines
+    comparable = cells["subset"].isin([subset.id for subset in study.subsets if not subset.why_not_comparable])
+    others = cells["method"] != "oasis"
+    return cells.assign(
+        printed_over_ours=(cells["printed"] / cells["ours"]).where(comparable),
+        ours_over_oasis=(cells["ours"] / _of_column(cells, "oasis-matlab", "ours")).where(others),
+        printed_over_oasis_matlab=(cells["printed"] / _of_column(cells, "oasis-matlab", "printed")).where(others),
+        printed_over_oasis_matlab_c=(cells["printed"] / _of_column(cells, "oasis-matlab+c", "printed")).where(others),
+    )
+
+
+def _of_column(cells: pd.DataFrame, column: str, value: str) -> pd.Series:
+    """What stands in one column, for every cell of the same subset; NaN where that is not above 0."""
+    of = cells[cells["column"] == column].set_index("subset")[value]
+    found: pd.Series = cells["subset"].map(of[of > 0])
+    return found
+
+
+def _ratios(cells: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]]) -> Table:
+    """The ratios as cells, without rows that have none."""
+    import pandas as pd
+
+    parts = [cells.assign(row=title, ours_cell=cells[ratio].map(times_over)) for ratio, title in RATIOS.items()]
+    told = pd.concat(parts, ignore_index=True)[["subset", "row", "column", "ours_cell"]]
+    told = told[(told["ours_cell"] != "").groupby([told["subset"], told["row"]]).transform("any")]
+    return Table(told, ("row",), "column", "subset", titles=titles, heading="Ratios of these times")
+
+
+def _notes(study: CategoryStudy, cells: pd.DataFrame) -> tuple[str, ...]:
+    """What is in the times, whose machines they are of, and why printed cells have no number."""
+    processors = sorted(set(study.table("fits").get("processor", ())))
+    told = [
+        f"Ours: one thread of {' and '.join(processors) or 'an unrecorded processor'}, on all training images "
+        "of a fold, OASIS and LEGO from the untrained start to the stopping point that validation chose, MCML and LMNN "
+        "to their own end; fits may have run beside other jobs.",
+        "Not in the time: images, visterms and tf-idf, the ranking of test images, and the choice of hyper-parameters "
+        "and stopping point, whose time timing.parquet has as cpu_seconds_selection.",
+        "Ours is one compiled implementation of OASIS, which stands beside each printed one.",
+        f"The paper's times: {MACHINES[study.paper]}.",
+    ]
+    told += ["The draft does not print LMNN (active set)."] if study.paper == "oasis-2009-draft" else []
+    dashes = sorted(set(cells.loc[cells["printed_cell"] == MISSING, "reason"]))
+    return (*told, *(f"{MISSING} in the paper's row: {reason}." for reason in dashes))

@@ -1,0 +1,109 @@
+"""A small category study, made by hand: its numbers are given as tables, nothing is on the disk."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lookalike.exhibits.registry import Exhibit
+from lookalike.studies.category.study import CategoryStudy
+from lookalike.studies.metrics import metrics_frame
+
+RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
+NOISE = (-0.002, -0.001, 0.0, 0.001, 0.002)
+"""What folds add to a level; alike for all methods unless turned round."""
+CLASSES = [f"{n:03d}.class" for n in range(10)]
+JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
+VAR10 = {"title": "Var10", "classes": CLASSES, "published_classes": CLASSES, "n_classes": 10,
+         "printed": {JMLR: "classes=10", DRAFT: "var10"}}  # fmt: skip
+VAR20 = {"title": "Var20", "classes": "all", "published_classes": [], "n_classes": 20,
+         "printed": {JMLR: "classes=20", DRAFT: "var20"}}  # fmt: skip
+PSD = {"psd-end": None, "psd-1000": 1000, "psd-100": 100}
+"""Ways of projecting; neither names nor order tell how often they do."""
+SETTINGS = {
+    "dataset": "toys", "title": "toys", "kind": "caltech256", "synthetic": False, "not_run": "",
+    "representation": "words1000", "representation_settings": {"words": 1000, "hellinger": False},
+    "splits": {"folds": 5, "train": 40, "test": 25, "validation": 8},
+    "subsets": {"var10": VAR10}, "exhibits": {},
+    "methods": ["oasis", "mcml", "lego", "lmnn", "euclidean", "rca", "mmc"],
+    "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim"], "timed": ["lmnn-naive"],
+    "projected": list(PSD), "projection_intervals": PSD, "traced": ["oasis", "mcml", *PSD], "titles": {}, "notes": {},
+    "traced_aggressiveness": 0.1, "ranker_aggressiveness": 0.1, "bounds_mistakes": True,
+}  # fmt: skip
+NO_FITS = pd.DataFrame(
+    {name: pd.Series(dtype=kind) for name, kind in {
+        "representation": str, "subset": str, "method": str, "fold": int, "not_converged": str, "n_classes": float,
+        "cpu_seconds_fit": float, "symmetry_index": float}.items()}
+)  # fmt: skip
+
+
+def resource(name, **wanted):
+    """Rows of a file of workflow/resources as text, those with these values."""
+    with (RESOURCES / name).open(newline="", encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if all(row[key] == value for key, value in wanted.items())]
+
+
+def study(metrics=(), exhibit="", drawn="figure", claims=(), fits=NO_FITS, tables=None, **settings):
+    """The study with rows of numbers (`scores`, `curve`), tables by name, and settings that differ from the usual."""
+    fits = NO_FITS if fits is None else pd.concat([NO_FITS, fits.assign(representation="words1000")])
+    given = {"metrics": metrics_frame(list(metrics)), "fits": fits, **(tables or {})}
+    of = Exhibit(exhibit, "category", "", drawn, study) if exhibit else None
+    names = {name: f"{name}.parquet" for name in given}
+    made = CategoryStudy({**SETTINGS, **settings}, names, resource("reference-values.csv"), list(claims), of)
+    made._tables.update(given)
+    return made
+
+
+def row(method, metric, fold, value, x=np.nan, subset="var10"):
+    """One number."""
+    names = {"representation": "words1000", "subset": subset, "method": method.replace("_", "-")}
+    return {**names, "metric": metric, "fold": fold, "x": x, "value": value}
+
+
+def scores(metric="map", turned=(), subset="var10", **levels):
+    """A number of five folds at a level a method; `turned` methods have the folds' noise the other way round."""
+    return [
+        row(method, metric, fold, level + (-10 * noise if method in turned else noise), subset=subset)
+        for method, level in levels.items()
+        for fold, noise in enumerate(NOISE)
+    ]
+
+
+def curve(method, values, metric="traced_map", subset="var10", steps=None, noisy=True):
+    """A traced number of five folds at the steps 0, 1000, 2000, ..."""
+    return [
+        row(method, metric, fold, value + noise * noisy, x, subset)
+        for x, value in zip(steps or range(0, 1000 * len(values), 1000), values, strict=True)
+        for fold, noise in enumerate(NOISE)
+    ]
+
+
+def fits(subset="var10", **columns):
+    """What five fits of OASIS recorded, or, with a mapping of methods, of these."""
+    rows = []
+    for column, values in columns.items():
+        for method, value in (values if isinstance(values, dict) else {"oasis": values}).items():
+            keys = {"subset": subset, "method": method.replace("_", "-")}
+            rows += [{**keys, "fold": fold, column: value} for fold in range(5)]
+    return pd.DataFrame(rows).groupby(["subset", "method", "fold"], as_index=False).first()
+
+
+def seconds(**means):
+    """Fits that took so long."""
+    return fits(cpu_seconds_fit=means)
+
+
+def against(reach=0.004, **differences):
+    """Comparison of OASIS with methods; both intervals of a difference reach so far to either side."""
+    rows = []
+    for method, difference in differences.items():
+        low, high = difference - reach, difference + reach
+        verdict = "better" if low > 0 else "worse" if high < 0 else "not decidable"
+        rows.append({"subset": "var10", "family": "compared", "reference": "oasis", "method": method.replace("_", "-"),
+                     "difference": difference, "t_low": low, "t_high": high, "p": 0.01, "p_holm": 0.02,
+                     "bootstrap_low": low, "bootstrap_high": high, "n_folds": 5, "n_images": 250,
+                     "verdict": verdict})  # fmt: skip
+    return {"comparison": pd.DataFrame(rows)}

@@ -1,0 +1,315 @@
+"""The papers' claims about Caltech-256: each rule comes out both ways, by the parameters that claims.csv gives it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_category import NOISE, PSD, VAR10, VAR20, against, curve, fits, resource, row, scores, seconds, study
+
+from lookalike.exhibits.verdicts import FAILS, HOLDS, OPEN, claims_of, claims_table, decide, rules_of
+from lookalike.studies.category import claims
+
+RULES = rules_of(claims)
+ROWS = resource("claims.csv", study="category")
+CLAIMS = {claim.id: claim for claim in claims_of(ROWS)}
+UNFINISHED = "the final fit took more than 600 s"
+
+
+def finding(claim, made):
+    return decide(CLAIMS[claim], made, RULES)
+
+
+def both(**more):
+    return {"subsets": {"var10": VAR10, "var20": VAR20}, **more}
+
+
+def overfit(train, on_test=0.24):
+    return {"metrics": scores(lmnn=on_test, euclidean=0.23) + scores("train_map", lmnn=train, euclidean=0.24)}
+
+
+def top_k(lower_at=(), last=30):
+    rows = []
+    for k in range(1, last + 1):
+        for method, height in (("oasis", 0.3 - 0.2 * (k in lower_at)), ("mcml", 0.25), ("lego", 0.24)):
+            rows += curve(method, [height * np.exp(-k / 40)], "p@k", steps=[k])
+    return {"metrics": rows, "fits": fits(not_converged={"lmnn": UNFINISHED, "euclidean": UNFINISHED})}
+
+
+def oasis(*values, **more):
+    return {"metrics": curve("oasis", values) + more.pop("and_", []), **more}
+
+
+def psd(**peaks):
+    """Curves that rise to a peak and lose a tenth of it, or what a pair says; OASIS stops at step 1,000."""
+    rows = []
+    for method, peak in peaks.items():
+        top, end = peak if isinstance(peak, tuple) else (peak, 0.9 * peak)
+        rows += curve(method, (0.2, top, end))
+    named = {"subsets": {"var20": VAR20}}
+    rows = [{**one, "subset": "var20"} for one in rows]
+    return {"metrics": rows, "fits": fits("var20", stop_at_traced_aggressiveness=1000.0), **named}
+
+
+def ranked(average, single, spread=0.001):
+    rows = []
+    for place, step in enumerate((100, 1000, 10_000)):
+        for ranker in range(4):
+            rows += curve(f"ranker {ranker}", [single[place] + ranker * spread], "ranker_map", steps=[step])
+        rows += curve("average of 5", [average[place]], "ranker_map", steps=[step])
+    return {"metrics": rows}
+
+
+def bounded(mistakes):
+    steps = (100, 1000)
+    counted = curve("oasis", [mistakes * x // 100 for x in steps], "mistakes", steps=steps, noisy=False)
+    return {"metrics": counted + curve("I", [0.6 * x for x in steps], "bound", steps=steps, noisy=False)}
+
+
+def candidates(by_candidate, by_fold):
+    rows = [
+        ("words1000", "var10", "lego", fold, eta, 100, 0.2 + by_candidate * place + by_fold * fold)
+        for fold in range(5)
+        for place, eta in enumerate((0.02, 0.08, 0.32))
+    ]
+    columns = ["representation", "subset", "method", "fold", "eta", "step", "map"]
+    return {"tables": {"selections": pd.DataFrame(rows, columns=columns)}}
+
+
+def chosen(few, many):
+    return both(fits=pd.concat([fits(aggressiveness=few), fits("var20", aggressiveness=many)]))
+
+
+def two(first, second):
+    return both(metrics=curve("oasis", first) + curve("oasis", second, subset="var20"))
+
+
+def compared(**differences):
+    return {"tables": against(**differences)}
+
+
+FOUR = {"mcml": 0.04, "lego": 0.06, "lmnn": 0.09, "euclidean": 0.1}
+THREE = {"oasis_proj": 0.0, "oasis_online_proj": 0.005, "oasis_dissim": 0.02}
+FIVE = {"oasis": 0.33, "mcml": 0.29, "lego": 0.27, "lmnn": 0.24, "euclidean": 0.23}
+EARLY, LATE = (0.2, 0.3, 0.31, 0.31, 0.3), (0.2, 0.22, 0.24, 0.26, 0.3)
+NEVER = (*[0.2] * 80, 0.3)
+
+
+def with_map(**levels):
+    return {"metrics": scores(**levels)}
+
+
+def took(**means):
+    return {"fits": seconds(**means)}
+
+
+def unfinished(method):
+    return {"fits": fits(not_converged={method: UNFINISHED})}
+
+
+def of(setting, title, numbers):
+    """The same numbers on a subset with another printed setting."""
+    return numbers | {"subsets": {"var10": VAR10 | {"title": title, "printed": {"oasis-jmlr-2010": setting}}}}
+
+
+CASES = {
+    "jmlr-better-map": (compared(**FOUR), compared(**FOUR | {"mcml": -0.02})),
+    "jmlr-every-k": (top_k(), top_k(lower_at=(5,))),
+    "jmlr-never-worse": (compared(**FOUR | {"mcml": -0.003}), compared(**FOUR | {"mcml": -0.02})),
+    "jmlr-mcml-second": (with_map(**FIVE), with_map(**FIVE | {"lego": 0.31})),
+    "jmlr-lego-above-lmnn": (with_map(**FIVE), with_map(**FIVE | {"lego": 0.23})),
+    "jmlr-lmnn-near-euclidean": (with_map(**FIVE), with_map(**FIVE | {"lmnn": 0.29})),
+    "jmlr-lego-below-euclidean": (
+        of("classes=249", "249 classes", with_map(**FIVE | {"lego": 0.2})),
+        of("classes=249", "249 classes", with_map(**FIVE)),
+    ),
+    "jmlr-rca": (with_map(**FIVE, rca=0.2), with_map(**FIVE, rca=0.26)),
+    "jmlr-xing": (unfinished("mmc"), took(mmc=1.0)),
+    "jmlr-lmnn-overfits": (overfit(0.6), overfit(0.25)),
+    "jmlr-saturates": (oasis(*EARLY), oasis(*NEVER)),
+    "jmlr-few-triplets": (oasis(*EARLY), oasis(*NEVER)),
+    "draft-var20-saturates": (two(EARLY, LATE), two(LATE, EARLY)),
+    "jmlr-declines": (oasis(0.2, 0.3, 0.29), oasis(0.2, 0.3, 0.2)),
+    "jmlr-mcml-time": (took(oasis=1, mcml=100), took(oasis=1, mcml=20)),
+    "jmlr-lmnn-time": (took(oasis=1, lmnn=10, lmnn_naive=5), took(oasis=1, lmnn=10, lmnn_naive=2)),
+    "jmlr-dissim-time": (took(oasis=1, oasis_dissim=1.38), took(oasis=1, oasis_dissim=1.3)),
+    "jmlr-active-set-small": (took(lmnn=1, lmnn_naive=2), took(lmnn=2, lmnn_naive=1)),
+    "jmlr-active-set-large": (
+        of("classes=50", "50 classes", took(lmnn=2, lmnn_naive=1)),
+        of("classes=50", "50 classes", took(lmnn=1, lmnn_naive=2)),
+    ),
+    "jmlr-lego-eta": (candidates(0.001, 0.01), candidates(0.01, 0.001)),
+    "jmlr-averages": (ranked((0.3, 0.31, 0.32), (0.27,) * 3), ranked((0.25,) * 3, (0.27,) * 3)),
+    "jmlr-averages-steps": (
+        ranked((0.3, 0.31, 0.32), (0.2, 0.25, 0.27)),
+        ranked((0.2, 0.2, 0.3), (0.2, 0.27, 0.25)),
+    ),
+    "jmlr-runs-agree": (ranked((0.3,) * 3, (0.3,) * 3), ranked((0.3,) * 3, (0.3,) * 3, spread=0.02)),
+    "jmlr-theorem-1": (bounded(50), bounded(61)),
+    "jmlr-almost-symmetric": ({"fits": fits(symmetry_index=0.91)}, {"fits": fits(symmetry_index=0.85)}),
+    "jmlr-index": ({"fits": fits(symmetry_index=0.93)}, {"fits": fits(symmetry_index=0.98)}),
+    "draft-index-decreases": (
+        {"metrics": curve("oasis", (1.0, 0.97, 0.972, 0.94), "symmetry_index", noisy=False)},
+        # it falls, and creeps up again by small steps
+        {"metrics": curve("oasis", (1.0, 0.9, 0.903, 0.906, 0.909, 0.912), "symmetry_index", noisy=False)},
+    ),
+    "jmlr-variants": (compared(**THREE), compared(**THREE | {"oasis_dissim": 0.06})),
+    "jmlr-constraints": (compared(**THREE | {"oasis_dissim": 0.06}), compared(**THREE | {"oasis_proj": -0.03})),
+    "jmlr-proj": (compared(oasis_proj=0.003), compared(oasis_proj=0.03)),
+    "jmlr-psd-decline": (
+        psd(oasis=(0.3, 0.25), psd_100=(0.3, 0.29)),
+        psd(oasis=(0.3, 0.29), psd_100=(0.3, 0.25)),
+    ),
+    "jmlr-psd-rarely": (psd(psd_100=0.3, psd_1000=0.33), psd(psd_100=0.3, psd_1000=0.3)),
+    "jmlr-psd-end": (
+        psd(psd_100=0.3, psd_1000=0.31, psd_end=0.33),
+        psd(psd_100=0.3, psd_1000=0.34, psd_end=0.33),
+    ),
+    "draft-var20-aggressiveness": (chosen(0.1, 0.03), chosen(0.1, 0.1)),
+    "jmlr-early-stop": (oasis(*EARLY, and_=scores(oasis=0.3)), oasis(*EARLY, and_=scores(oasis=0.25))),
+    "jmlr-identity": (oasis(0.23, 0.3, and_=scores(euclidean=0.23)), oasis(0.23, 0.3, and_=scores(euclidean=0.24))),
+}
+"""Claim to numbers by which it holds and numbers by which it fails."""
+
+
+def test_every_rule_decides_a_claim_and_is_tried():
+    used = {claim.rule for claim in CLAIMS.values() if claim.rule}
+    assert used == set(RULES) == {CLAIMS[id].rule for id in CASES}
+
+
+@pytest.mark.parametrize("claim", CASES)
+def test_every_rule_comes_out_both_ways(claim):
+    holds, fails = (finding(claim, study(**numbers)) for numbers in CASES[claim])
+    assert (holds.verdict, fails.verdict) == (HOLDS, FAILS), (holds, fails)
+    assert holds.evidence != fails.evidence
+    assert any(character.isdigit() for character in holds.evidence)
+
+
+@pytest.mark.parametrize("claim", CASES)
+def test_every_rule_is_open_without_numbers_and_says_why(claim):
+    for more in ({}, {"methods": ["oasis"], "variants": [], "timed": [], "projected": []}):
+        found = RULES[CLAIMS[claim].rule](study(**more), **CLAIMS[claim].parameters)
+        assert found.verdict == OPEN
+        assert found.evidence.split(": ")[-1]
+
+
+def test_a_difference_that_may_be_both_is_open_and_its_numbers_are_told():
+    assert finding("jmlr-proj", study(tables=against(reach=0.03, oasis_proj=0.005))).verdict == OPEN
+    noisy = scores(turned=("mcml",), oasis=0.33, mcml=0.275, lego=0.27, lmnn=0.24, euclidean=0.23)
+    found = finding("jmlr-mcml-second", study(noisy))
+    assert found.verdict == OPEN
+    assert "MCML minus LEGO +0.5 [" in found.evidence
+    assert found.numbers["MCML minus LEGO, mean (Var10)"] == pytest.approx(0.005)
+
+
+def test_the_p_value_that_a_verdict_needs_is_told():
+    table = against(**FOUR)["comparison"].assign(p_holm=0.051, verdict="not decidable")
+    found = finding("jmlr-better-map", study(tables={"comparison": table}))
+    assert found.verdict == OPEN
+    assert "OASIS minus MCML +4.0 [+3.6, +4.4], p 0.051" in found.evidence
+    equal = study(tables=against(**FOUR | {"mcml": 0.001}))
+    assert (finding("jmlr-better-map", equal).verdict, finding("jmlr-never-worse", equal).verdict) == (FAILS, HOLDS)
+
+
+def test_a_claim_holds_only_if_it_does_on_all_subsets():
+    fast, slow = took(oasis=1, mcml=100)["fits"], took(oasis=1, mcml=10)["fits"].assign(subset="var20")
+    found = finding("jmlr-mcml-time", study(**both(fits=pd.concat([fast, slow]))))
+    assert found.verdict == FAILS
+    told, not_run = found.evidence.split("; subsets not run: ")
+    assert told == "Var10: MCML 100x the time of OASIS; Var20: MCML 10x the time of OASIS"
+    assert not_run == "50 classes, 249 classes"
+    assert finding("jmlr-mcml-time", study(**both(fits=fast))).verdict == OPEN
+    late = fits("var20", not_converged={"mcml": UNFINISHED})
+    left_out = finding("jmlr-mcml-time", study(**both(fits=pd.concat([fast, late]))))
+    assert left_out.verdict == HOLDS
+    assert "Var20: MCML did not converge" in left_out.evidence
+
+
+@pytest.mark.parametrize("claim", ["jmlr-saturates", "jmlr-few-triplets", "jmlr-declines"])
+def test_a_curve_that_still_rises_decides_nothing(claim):
+    found = finding(claim, study(curve("oasis", LATE)))
+    assert found.verdict == OPEN
+    assert "still rising at the last traced step, 4,000" in found.evidence
+
+
+def test_the_share_of_triplets_is_counted_as_in_print():
+    # 400 queries, 39 of the same class, 360 of others, halved
+    found = finding("jmlr-few-triplets", study(curve("oasis", EARLY)))
+    assert "of 2,808,000 triplets" in found.evidence
+    assert "1.25% in print" in found.evidence
+
+
+def test_schemes_are_scored_at_the_validation_stop_and_not_at_their_peaks():
+    made = study(**psd(psd_100=(0.3, 0.31), psd_1000=(0.3, 0.31), psd_end=(0.28, 0.4)))
+    found = finding("jmlr-psd-end", made)
+    assert found.verdict == FAILS
+    assert "at step 1,000 (validation stop of OASIS: 1,000)" in found.evidence
+
+
+def test_curves_are_read_on_their_own_steps_up_to_their_common_end():
+    rows = [
+        row(method, "traced_map", fold, value + noise, step, "var20")
+        for method, steps in (
+            ("psd-100", {0: 0.2, 400: 0.35, 1000: 0.3, 9000: 0.9}),
+            ("psd-1000", {0: 0.2, 1000: 0.3, 2000: 0.34}),
+        )
+        for step, value in steps.items()
+        for fold, noise in enumerate(NOISE)
+    ]
+    # the peak at step 400 counts, which the other has not, and the one at 9,000 does not
+    found = finding("jmlr-psd-rarely", study(rows, subsets={"var20": VAR20}))
+    assert "-1.0 [-1.0, -1.0] (t)" in found.evidence
+
+
+def test_ways_of_projecting_are_constraints_too():
+    curves = psd(oasis=(0.3, 0.3), psd_100=(0.35, 0.35))
+    table = against(**THREE)["comparison"].assign(subset="var20")
+    found = finding("jmlr-constraints", study(**curves, tables={"comparison": table}))
+    assert found.verdict == FAILS
+    assert "OASIS minus psd-100 -5.0" in found.evidence
+
+
+def test_the_ratio_of_times_is_averaged_over_subsets():
+    low, high = (took(oasis=1, oasis_dissim=ratio)["fits"] for ratio in (1.2, 3))
+    found = finding("jmlr-dissim-time", study(**both(fits=pd.concat([low, high.assign(subset="var20")]))))
+    assert found.verdict == HOLDS
+    assert "; geometric mean 1.9x" in found.evidence
+
+
+def test_precision_at_the_size_of_the_gallery_does_not_count():
+    made = study(**top_k(last=30))
+    assert "at 29 of 29 k" in finding("jmlr-every-k", made).evidence
+
+
+def test_where_nothing_declines_a_slower_decline_is_open():
+    assert finding("jmlr-psd-decline", study(**psd(oasis=(0.25, 0.3), psd_100=(0.25, 0.29)))).verdict == OPEN
+
+
+def test_the_table_has_a_row_for_every_claim():
+    frame = claims_table(study(**oasis(*EARLY), claims=ROWS), RULES).frame.set_index("id")
+    assert list(frame.index) == list(CLAIMS)
+    assert (frame["evidence"] != "").all()
+    assert frame.loc["jmlr-saturates", "verdict"] == HOLDS
+    assert frame.loc["jmlr-compiled", "evidence"] == "OASIS has one implementation here"
+    assert frame.loc["jmlr-active-set-large", "evidence"] == "none of the subsets that it is about was run"
+
+
+def test_claims_about_figure_9_fall_back_on_what_was_traced():
+    numbers = psd(psd_100=0.3, psd_1000=0.33)
+    ids = dict(zip(PSD, ("oasis-psd-end", "oasis-psd-20000", "oasis-psd-2000"), strict=True))
+    rows = [{**one, "method": ids[one["method"]], "subset": "var10"} for one in numbers["metrics"]]
+    intervals = {ids[method]: steps for method, steps in PSD.items()}
+    made = study(rows, projected=list(intervals), projection_intervals=intervals)
+    found = finding("jmlr-psd-rarely", made)
+    assert found.verdict == HOLDS
+    assert found.evidence.startswith("other classes than the claim's: Var10: peak of test mAP")
+
+
+def test_claims_are_sentences_of_printed_subsets():
+    printed = {(one["paper"], one["setting"]) for one in resource("reference-values.csv")}
+    for claim in CLAIMS.values():
+        assert claim.text.endswith(".")
+        # without a rule there is a reason, and with a rule there are subsets and what it depends on
+        assert bool(claim.rule) != bool(claim.note)
+        assert bool(claim.rule) == bool(claim.settings) == bool(claim.depends)
+        assert {(claim.paper, setting) for setting in claim.settings} <= printed

@@ -1,0 +1,83 @@
+"""What the settings of a category study ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lookalike.core.errors import LookalikeError
+from lookalike.studies.category import plan
+from lookalike.studies.settings import checked
+
+SETTINGS = Path(__file__).resolve().parents[4] / "config.yaml"
+
+
+@pytest.fixture
+def config():
+    """The project's settings; a test may change them."""
+    return checked(yaml.safe_load(SETTINGS.read_text()))
+
+
+def test_every_run_of_every_fold_is_asked_for(config):
+    runs = plan.all_runs(config, "caltech256", "fit.json")
+    # 9 methods on 5 subsets and 5 folds, and 2 of them in a further representation
+    assert len(set(runs)) == len(runs) == 9 * 25 + 2 * 25
+    assert "results/caltech256/runs/words1000-hellinger/var10/oasis/4/fit.json" in runs
+    untimed = plan.own_runs(config, "caltech256", "ranks.npz", timed=False)
+    assert len(untimed) == 8 * 25
+    assert not any("lmnn-naive" in file for file in untimed)
+
+
+def test_the_table_of_numbers_is_made_of_what_exhibits_show(config):
+    files = plan.number_files(config, "caltech256")
+    curves = {tuple(file.split("/")[4:6]) for file in files if file.endswith("curve.parquet")}
+    projected = {("var20", method) for method in config["category"]["caltech256"]["projected"]}
+    assert curves == {(subset, method) for subset in ("var10", "var20") for method in ("oasis", "mcml")} | projected
+    assert "results/caltech256/rankers/words1000/classes249/curves.parquet" in files
+    assert [file for file in files if "/bounds/" in file] == ["results/caltech256/bounds/words1000/var10.parquet"]
+
+
+def test_what_is_not_run_has_no_exhibit_and_no_numbers(config):
+    study = config["category"]["demo"]
+    study.update(variants=[], projected=[])
+    del study["rankers"], study["loss_bound"]
+    shown = {exhibit.id for exhibit in plan.exhibits(config, "demo")}
+    gone = {"oasis-jmlr-2010/fig7", "oasis-jmlr-2010/fig8", "oasis-jmlr-2010/fig9", "oasis-2009-draft/fig5",
+            "learning/loss_bound"}  # fmt: skip
+    assert not shown & gone
+    files = plan.number_files(config, "demo")
+    assert not any("rankers" in file or "bounds" in file or "psd" in file for file in files)
+
+
+def test_a_job_runs_one_fold_or_all_folds_of_a_subset(config):
+    demo = config["category"]["demo"]
+    fold, subset = (set(plan.methods_with_jobs(config, "demo", jobs)) for jobs in ("fold", "subset"))
+    assert not fold & subset
+    assert fold | subset == {*plan.run_methods(config, "demo"), *demo["projected"]}
+    folder = "results/{dataset}/runs/{representation}/{subset}/{method}"
+    assert plan.job_files(config, "demo", "fold", ["fit.json"]) == [folder + "/{fold}/fit.json"]
+    assert plan.job_files(config, "demo", "subset", ["fit.json"]) == [f"{folder}/{n}/fit.json" for n in range(5)]
+
+
+def test_rankers_may_take_fewer_folds(config):
+    assert plan.ranker_folds(config, "demo") == [0, 1, 2]
+    assert plan.ranker_folds(config, "caltech256") == [0, 1, 2, 3, 4]
+
+
+def test_settings_of_exhibits_are_plain_and_files_are_named(config):
+    told = plan.exhibit_settings(config, "caltech256", "")
+    assert yaml.safe_load(yaml.safe_dump(told)) == told
+    assert len(told["subsets"]["classes249"]["published_classes"]) == 249
+    assert told["traced"] == ["oasis", "mcml", "lego", *told["variants"], *told["projected"]]
+    files = plan.exhibit_files(config, "demo")
+    needs = {need for exhibit in plan.exhibits(config, "demo") for need in (*exhibit.needs, *exhibit.optional)}
+    assert needs <= set(files)
+    config["category"]["demo"].update(methods=["oasis"], variants=[])
+    assert "comparison" not in plan.exhibit_files(config, "demo")
+
+
+def test_a_subset_that_there_is_not_is_a_sentence(config):
+    with pytest.raises(LookalikeError, match=r"demo has no subset 'var10' in config\.yaml; there are: demo10, demo20"):
+        plan.subset_settings(config, "demo", "var10")
