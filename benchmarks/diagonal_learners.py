@@ -35,7 +35,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lookalike.core.settings.methods import qpao_blocks
-from lookalike.exhibits.reference import load
+from lookalike.exhibits.printed import load
 from lookalike.learners import SOMLDA, SOMLTG, TFIDF, DiagonalOASIS, TripletProducts, warm_up
 from lookalike.studies.landmark.dimensions import simulated_rows
 from lookalike.studies.landmark.protocol import landmark_triplets

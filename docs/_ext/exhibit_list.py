@@ -1,15 +1,14 @@
-"""The directive ``{exhibit-list}``: every exhibit that a study can make, from the catalogues that draw them."""
+"""The directive ``{exhibit-list}``: every exhibit that a study can make, from the registry."""
 
 from __future__ import annotations
-
-import tempfile
 
 from docutils import nodes
 from run_numbers import table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from lookalike.report.results import GROUPS, PAPERS, Results
+from lookalike.report.results import PAPERS, group_title
+from lookalike.studies.rooms import all_exhibits
 
 
 class ExhibitList(SphinxDirective):
@@ -17,14 +16,15 @@ class ExhibitList(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a section for each paper and each group of our own, with a table of its exhibits."""
-        with tempfile.TemporaryDirectory() as empty:
-            planned = Results(empty).planned()
-        titles = {paper: named.title for paper, named in PAPERS.items()} | dict(GROUPS)
+        exhibits = list(all_exhibits().values())
+        groups = dict.fromkeys(one.paper for one in exhibits if one.paper not in PAPERS)
+        titles = {paper: named.title for paper, named in PAPERS.items()} | {one: group_title(one) for one in groups}
         sections = []
         for paper, title in titles.items():
+            own = [one for one in exhibits if one.paper == paper]
             section = nodes.section("", nodes.title("", title), ids=[f"exhibits-{paper}"])
             self.state.document.note_explicit_target(section)
-            section += table(("exhibit", "file"), ((e.title, f"{paper}/{e.name}") for e in planned if e.paper == paper))
+            section += table(("exhibit", "file"), ((f"{one.label} {one.title}".strip(), one.id) for one in own))
             sections.append(section)
         return list(sections)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from made_report import made_report
 from rating_pages import RatingPage, Watched, make_page, watch
 
 if TYPE_CHECKING:
@@ -55,12 +56,11 @@ def tab(context: BrowserContext, rating_page: RatingPage) -> Iterator[Watched]:
 
 
 @pytest.fixture(scope="session")
-def report(chromium: Browser, request: pytest.FixtureRequest) -> Path:
-    """Folder of a finished report: that of `LOOKALIKE_REPORT`, else of the tiny run that all tests share."""
+def report(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a finished report: that of `LOOKALIKE_REPORT`, else of a few exhibits of every kind and state."""
     if "LOOKALIKE_REPORT" in os.environ:
         return Path(os.environ["LOOKALIKE_REPORT"]).resolve()
-    folder: Path = request.getfixturevalue("tiny_demo").folder
-    return folder / "results" / "report"
+    return made_report(tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """The report in a real headless browser: every page, by pointer, by keys, without JavaScript, in the dark and in print.
 
-The report is that of the tiny run that all tests share; `LOOKALIKE_REPORT` names the folder of another one, and
+The report is one of a few exhibits of every kind and state; `LOOKALIKE_REPORT` names the folder of another one, and
 `LOOKALIKE_SCREENSHOTS` a folder in which whole screenshots are wanted.
 """
 
@@ -111,28 +111,39 @@ def test_the_keyboard_skips_to_the_content(opened: Callable[[str], Page]) -> Non
 def test_tables_are_sorted_by_their_heads(opened: Callable[[str], Page], name: str) -> None:
     page = opened(name)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
-    keys = """([table, place]) => [...document.querySelectorAll("table.sortable")[table].tBodies[0].rows]
-      .map((row) => row.cells[place].dataset.key ?? row.cells[place].textContent.trim().toLowerCase())"""
-    heads = """() => [...document.querySelectorAll("table.sortable")].flatMap((table, number) =>
-      [...table.tHead.rows[0].cells].map((cell, place) => [number, place,
-        new Set([...table.tBodies[0].rows].map((row) => row.cells[place]?.dataset.key)).size]))"""
+    tables = "document.querySelectorAll('table.sortable, .sortable > table')"
+    column = f"([table, place]) => [...{tables}[table].tBodies[0].rows].map((row) => row.cells[place].innerText)"
+    heads = f"""() => [...{tables}].flatMap((table, number) =>
+      [...table.tHead.rows[0].cells].map((cell, place) => [number, place]))"""
+
+    def keys(at: list[int]) -> list[str]:
+        return [key_of(text) for text in page.evaluate(column, at)]
+
     # one column that is not the same all through and does not stand sorted already
-    for table, place, n_values in page.evaluate(heads):
-        before = page.evaluate(keys, [table, place]) if n_values > 2 else []
-        if before and before != ordered(before):
+    for at in page.evaluate(heads):
+        before = keys(at)
+        if len(set(before)) > 2 and before != ordered(before):
             break
     else:
         pytest.fail("no column of this page can be sorted")
-    head = page.locator("table.sortable").nth(table).locator("thead tr").first.locator("th,td").nth(place)
+    table = page.locator("table.sortable, .sortable > table").nth(at[0])
+    head = table.locator("thead tr").first.locator("th,td").nth(at[1])
     assert head.get_attribute("aria-sort") is None
     button = head.get_by_role("button")
     button.click()
     assert head.get_attribute("aria-sort") == "ascending"
-    assert page.evaluate(keys, [table, place]) == ordered(before)
+    assert keys(at) == ordered(before)
     button.press("Enter")
     assert head.get_attribute("aria-sort") == "descending"
-    assert page.evaluate(keys, [table, place]) == ordered(before, descending=True)
-    assert page.locator("table.sortable").nth(table).locator("[aria-sort]").count() == 1
+    assert keys(at) == ordered(before, descending=True)
+    assert table.locator("[aria-sort]").count() == 1
+
+
+def key_of(text: str) -> str:
+    """The number that a cell begins with, else its words; "" where it has nothing."""
+    words = text.strip().lower()
+    number = re.match(r"(?:< )?([+-]?[\d,]*\.?\d+(?:e[+-]?\d+)?)", words)
+    return "" if words in ("", "-", "–") else number.group(1).replace(",", "") if number else words
 
 
 def ordered(keys: list[str], *, descending: bool = False) -> list[str]:
@@ -182,7 +193,7 @@ def test_curves_are_read_with_the_pointer(opened: Callable[[str], Page], screens
     assert not curves.is_visible()
 
 
-@pytest.mark.parametrize("name", ["draft2009.html", "nips2009.html", "cvpr2014.html", "beyond.html"])
+@pytest.mark.parametrize("name", [PAPER, "draft2009.html", "cvpr2014.html"])
 def test_all_curves_of_a_page_are_drawn(opened: Callable[[str], Page], name: str) -> None:
     page = opened(name)
     page.set_viewport_size({"width": 360, "height": 800})
@@ -257,12 +268,12 @@ def test_nothing_is_missing_without_javascript(chromium: Browser, report: Path, 
             )
             assert hidden == []
         if name in ("jmlr2010.html", "beyond.html"):
-            assert articles.locator(".caption").count() > 10
+            assert articles.locator(".caption").count() > 4
         assert page.locator(".figure-switch, .gallery-tools:visible, .curves:visible").count() == 0
         queries = page.locator(".gallery-query")
         assert queries.evaluate_all("all => all.every((one) => one.checkVisibility())")
         assert (queries.count() > 0) == (name == "gallery.html")
-        assert len(page.locator("main").inner_text()) > 300
+        assert len(page.locator("main").inner_text()) > 100
     finally:
         context.close()
 

@@ -33,6 +33,7 @@ from lookalike.datasets.synthetic import SyntheticCategories
 from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
 from lookalike.datasets.synthetic_triplets import SyntheticTriplets
 from lookalike.learners.registry import learner_module
+from lookalike.report import PAGES
 from lookalike.studies import settings
 from lookalike.studies.landmark import plan as landmark
 
@@ -61,6 +62,8 @@ DESCRIPTOR = f"{RESULTS}/descriptors/{{descriptor}}"
 FEATURES = f"{RESULTS}/features/{{representation}}"
 RUN = f"{RESULTS}/runs/{{representation}}/{{subset}}/{{method}}"
 LOGS = "logs/{dataset}"
+REPORT = "results/report"
+REPORT_FILES = SOURCE / "lookalike" / "report"
 
 
 wildcard_constraints:
@@ -150,3 +153,29 @@ def learner_code(*methods):
 def code_of(*modules):
     """Function of a parameter: the fingerprint of a rule's script, or of modules that it finds by a name."""
     return lambda wildcards: fingerprint(*modules)
+
+
+def asked_for():
+    """Data sets that this start of Snakemake was asked for, whose exhibits the report waits for."""
+    targets = set(workflow.dag_settings.targets)
+    wanted = [dataset for dataset in studied() if target_of(dataset) in targets]
+    if not targets or "all" in targets:
+        wanted += studied(synthetic=False)
+    if "demo" in targets:
+        wanted += studied(synthetic=True)
+    return list(dict.fromkeys(wanted))
+
+
+def shown_files(datasets):
+    """Of the exhibits of some data sets, the files that the report reads."""
+    return [file for file in exhibits_of(datasets) if file.endswith((".json", ".csv", ".png", "headline.txt"))]
+
+
+def other_exhibits(wildcards):
+    """Data sets that were not asked for and have exhibits, with the time of those: a change of them makes a new report."""
+    lists = {dataset: Path(f"results/{dataset}/exhibits/index.md") for dataset in studied()}
+    return {
+        dataset: path.stat().st_mtime_ns
+        for dataset, path in lists.items()
+        if path.exists() and dataset not in asked_for()
+    }

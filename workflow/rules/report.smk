@@ -2,16 +2,21 @@
 
 Needs: exhibits of the studies that were asked for beside it (with `demo`, `all` or a data set's target), and shows besides whatever other
 studies have finished in results/; alone (`snakemake report_html`) it shows what is there and runs nothing. Makes: results/report/*.html,
-of which index.html is the first page.
+of which index.html is the first page, and results/report/complete.txt, unless an exhibit has failed.
 """
+
+
+localrules:
+    report_complete,
 
 
 rule report_html:
     input:
-        exhibits=lambda wildcards: exhibits_of(asked_for()),
+        exhibits=lambda wildcards: shown_files(asked_for()),
         files=sorted(str(path) for path in [*REPORT_FILES.glob("templates/*"), *REPORT_FILES.glob("static/*")]),
     output:
-        expand(f"{REPORT}/{{page}}.html", page=PAGES),
+        pages=expand(f"{REPORT}/{{page}}.html", page=PAGES),
+        failed=f"{REPORT}/failed.txt",
     log:
         "logs/report.log",
     conda:
@@ -24,9 +29,23 @@ rule report_html:
         "../scripts/write_report.py"
 
 
+# a rule of its own: Snakemake removes what a failed job has made, and the pages say why an exhibit has failed
+rule report_complete:
+    input:
+        f"{REPORT}/failed.txt",
+    output:
+        touch(f"{REPORT}/complete.txt"),
+    log:
+        "logs/report_complete.log",
+    conda:
+        "../../envs/report.yaml"
+    shell:
+        "tee {log} < {input} >&2; test ! -s {input}"
+
+
 rule readme_parts:
     input:
-        exhibits=lambda wildcards: exhibits_of(studied(synthetic=True)),
+        exhibits=lambda wildcards: shown_files(studied(synthetic=True)),
     output:
         numbers="results/readme/numbers.md",
         picture="results/readme/picture.webp",
@@ -36,7 +55,5 @@ rule readme_parts:
         "../../envs/report.yaml"
     params:
         datasets=studied(synthetic=True),
-        configuration=config,
-        seed=SEED,
     script:
         "../scripts/make_readme_parts.py"

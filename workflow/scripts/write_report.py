@@ -1,23 +1,26 @@
-"""Write the HTML report of whatever results/ holds."""
+"""Write the HTML report of whatever results/ holds, and which exhibits have failed."""
 
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
+    from lookalike.core.files import replacing
     from lookalike.core.job_log import progress_lines
     from lookalike.report.provenance import read_jobs
     from lookalike.report.results import Results
-    from lookalike.report.site import write_report
+    from lookalike.report.site import failures, write_report
 
     told = progress_lines("pages")
-    folder = Path(snakemake.output[0]).parent
-    written = write_report(
-        Results(folder.parent),
+    folder = Path(snakemake.output.failed).parent
+    results = Results(folder.parent)
+    write_report(
+        results,
         read_jobs("logs"),
         folder,
         configuration=snakemake.params.configuration,
         seed=snakemake.params.seed,
         progress=lambda done, total, page: told(done, total),
     )
-    assert {str(path) for path in written} == set(snakemake.output)
+    with replacing(snakemake.output.failed) as part:
+        part.write_text(failures(results), encoding="utf-8")

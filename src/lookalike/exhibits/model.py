@@ -267,6 +267,25 @@ class Picture:
 Drawn = Table | Figure | Gallery | Picture
 
 
+def entry_of(told: Mapping[str, Any]) -> Entry:
+    """Return the entry of a gallery that a sidecar describes.
+
+    Raises
+    ------
+    KeyError, TypeError
+        When it describes none.
+    """
+    rankings = tuple(
+        Ranking(**{**ranking, "found": tuple(_found(one) for one in ranking["found"])}) for ranking in told["rankings"]
+    )
+    box = None if told["box"] is None else tuple(told["box"])
+    return Entry(**{**told, "rankings": rankings, "box": box})
+
+
+def _found(told: Mapping[str, Any]) -> Found:
+    return Found(**{**told, "mark": None if told["mark"] is None else Mark(**told["mark"])})
+
+
 def figure_of(panels: Sequence[Mapping[str, Any]], frame: pd.DataFrame) -> Figure:
     """Return the figure that a sidecar's panels and its CSV describe.
 

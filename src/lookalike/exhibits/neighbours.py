@@ -160,7 +160,7 @@ def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
         for ranking in entry.rankings
         for rank, found in enumerate(ranking.found, start=1)
     ]  # fmt: skip
-    heads: list[str] = ["query"]
+    heads: list[str] = [""]
     for ranking in entries[0].rankings if entries else ():
         # a title is wider than an image: it stands in the middle of its own
         heads += ["" if place != N_TILES // 2 else ranking.title for place in range(N_TILES)]

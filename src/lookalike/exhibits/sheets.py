@@ -149,7 +149,11 @@ def html(sheets: Sequence[Sheet], uuid: str) -> str:
     for place, sheet in enumerate(sheets):
         if sheet.heading:
             parts.append(f"<h4>{escape(sheet.heading)}</h4>")
-        styler = _styler(sheet, [escape(head) for head in sheet.heads]).format(escape="html")
+        heads = [
+            f'<span class="number">{escape(head)}</span>' if is_number else escape(head)
+            for head, is_number in zip(sheet.heads, sheet.numbers, strict=True)
+        ]
+        styler = _styler(sheet, heads).format(escape="html")
         styler = styler.set_td_classes(_classes(sheet)).set_uuid(f"{uuid}-{place}")
         text = styler.to_html(table_attributes='class="sheet"')
         # pages have their styles in one place

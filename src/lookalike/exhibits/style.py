@@ -82,6 +82,11 @@ LOOKS = {
 OTHERS = (Look(SKY, "v", "--"), Look(ORANGE, "P", "--"), Look(GREY, "*", "--"), Look(BLUE, "<", "--"))
 """Looks of all other methods; yellow is too pale for lines on white."""
 
+SIGNS = dict(zip("os^vDdXP*<>h", "●■▲▼◆◆✖✚★◀▶⬢", strict=True))
+"""Markers as signs of writing."""
+HOLLOW_SIGNS = dict(zip("os^vDd*<>h", "○□△▽◇◇☆◁▷⬡", strict=True))
+LINE_SIGNS = {"-": "━", "--": "╍", ":": "┈", "-.": "╌"}
+
 RC: dict[str, Any] = {
     "figure.dpi": 100,
     "savefig.dpi": 200,
@@ -129,6 +134,13 @@ def looks_of(methods: Sequence[str]) -> dict[str, Look]:
             look = next((other for other in free if other not in looks.values()), look)
         looks[method] = look
     return looks
+
+
+def sign_of(look: Look, *, hollow: bool = False) -> str:
+    """Return the sign of writing that stands for a look: its marker, or its line where it has none."""
+    if look.marker:
+        return (HOLLOW_SIGNS if hollow else SIGNS).get(look.marker, "●")
+    return LINE_SIGNS.get(look.line, "━")
 
 
 def title_of(method: str, titles: Mapping[str, str] | None = None) -> str:

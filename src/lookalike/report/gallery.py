@@ -1,150 +1,138 @@
-"""The gallery of the report: a query and its nearest neighbours before and after learning, for every data set.
+"""The gallery of the report: queries and their nearest neighbours before and after learning, for every study.
 
-It stands for what the papers show as pictures (JMLR Tables 2 and 3, Figure 7 of Deep Ranking), of more queries than fit
-on paper. What is shown is read by a module for each study; thumbnails are embedded once in the page and used by
-reference, so that it reads, prints and works from a file without a network and without scripts.
+It shows the entries of galleries' sidecars (`lookalike.exhibits.model.Entry`); thumbnails are made of the images that
+they name, embedded once in the page and used by reference, so that it works from a file without a network.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from importlib.resources import files
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
-from zipfile import BadZipFile
+from statistics import median
 
-from lookalike.core.errors import LookalikeError
-from lookalike.report._gallery_files import StudyFolder
-from lookalike.report._gallery_model import RANDOM, DatasetGallery, GallerySettings
+from lookalike.exhibits.model import Entry, Mark, entry_of
+from lookalike.report.pictures import Picture, encode_thumbnail
+from lookalike.report.results import Exhibit, Results
 
-__all__ = ["DatasetGallery", "GalleryMaterial", "GalleryParts", "GallerySettings", "gallery_material", "gallery_parts"]
-
-
-class GalleryParts(NamedTuple):
-    """What the page of the gallery adds to the frame of the report."""
-
-    html: str
-    """Content of ``<main>``, with the only ``<h1>``; everything in it is escaped."""
-    css: str
-    """Goes after the style of the report, whose colours it uses."""
-    script: str
-    """Goes to the end of ``<body>``; the page reads without it."""
+SIDE, QUALITY = 112, 58
+"""Longer side of a thumbnail in pixels, and its quality as WebP."""
+CLASSES = {"-": "same", "--": "other", ":": "junk"}
+"""Line of a mark to the word that the style sheet knows it by."""
 
 
 @dataclass(frozen=True)
-class GalleryMaterial:
-    """What the page shows."""
+class Thumbnail:
+    """One picture, embedded once in the page."""
 
-    galleries: tuple[DatasetGallery, ...]
-    """One for each data set, in the order of studies, then by name."""
-    left_out: tuple[str, ...] = ()
-    """A sentence for each data set that has rankings and no gallery."""
-
-    def __bool__(self) -> bool:
-        """Whether there is anything to show."""
-        return bool(self.galleries)
+    id: str
+    picture: Picture
 
 
-def gallery_material(
-    results_folder: str | os.PathLike[str],
-    *,
-    configuration: Mapping[str, Any] | None = None,
-    seed: int | None = None,
-    settings: GallerySettings | None = None,
-) -> GalleryMaterial:
-    """Read the rankings and thumbnails of every data set below a folder of results.
+@dataclass
+class Album:
+    """Thumbnails of one gallery, each made once."""
+
+    results: Path
+    """Folder of results; images that lie below it are found wherever it has been moved to."""
+    id: str
+    """Name of the gallery."""
+    _made: dict[str, Thumbnail | None] = field(default_factory=dict)
+
+    @property
+    def thumbnails(self) -> list[Thumbnail]:
+        """Those that were asked for."""
+        return [one for one in self._made.values() if one is not None]
+
+    def of(self, image: str) -> Thumbnail | None:
+        """Return the thumbnail of an image; None where its file is missing or damaged."""
+        if image not in self._made:
+            first, _, rest = image.partition("/")
+            path = self.results / rest if first == "results" else self.results.parent / image
+            picture = encode_thumbnail(path, SIDE, QUALITY)
+            id = f"picture-{self.id}-{len(self._made)}"
+            self._made[image] = Thumbnail(id, picture) if picture is not None else None
+        return self._made[image]
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query whose image can be read."""
+
+    id: str
+    entry: Entry
+    thumbnail: Thumbnail
+    box: tuple[float, ...] = ()
+    """The part that asks: left, top, width and height in pixels of the thumbnail."""
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """The queries of one exhibit."""
+
+    id: str
+    exhibit: Exhibit
+    queries: tuple[Query, ...]
+    album: Album
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the queries, each once, in their order."""
+        return list(dict.fromkeys(query.entry.words for query in self.queries))
+
+    @property
+    def marks(self) -> list[Mark]:
+        """Marks that the legend explains."""
+        rankings = [ranking for query in self.queries for ranking in query.entry.rankings]
+        return list(dict.fromkeys(one.mark for ranking in rankings for one in ranking.found if one.mark is not None))
+
+    @property
+    def square(self) -> bool:
+        """Whether its pictures are about square; else their panels are as wide as photographs."""
+        return median(query.thumbnail.picture.width / query.thumbnail.picture.height for query in self.queries) < 1.15
+
+
+def galleries_of(results: Results) -> tuple[list[Gallery], list[str]]:
+    """Return the galleries of all sidecars with entries, and a sentence for each that cannot be shown.
 
     Parameters
     ----------
-    results_folder : path-like
-        ``results/``. Paths of images are relative to the folder it lies in, as in the workflow.
-    configuration : mapping, optional
-        The merged configuration: titles and kinds of data sets, where rated triplets have their images, and the seed.
-    seed : int, optional
-        Root seed of the choice of queries; by default that of `configuration`, else 0.
-    settings : GallerySettings, optional
-        How many queries and images, and how large.
+    results : Results
 
     Returns
     -------
-    GalleryMaterial
-        A data set whose runs or images are not there is left out, with a sentence; that is no error.
+    tuple of (list of Gallery, list of str)
+        In the order of `Results.exhibits`.
     """
-    root_seed = int((configuration or {}).get("seed") or 0) if seed is None else seed
-    made = list(_galleries(Path(results_folder).resolve(), configuration, root_seed, settings or GallerySettings()))
-    return GalleryMaterial(
-        tuple(one for one in made if isinstance(one, DatasetGallery)),
-        tuple(one for one in made if isinstance(one, str)),
-    )
+    galleries, left_out = [], []
+    for exhibit in results.exhibits():
+        if not exhibit.entries:
+            continue
+        id = f"{exhibit.dataset}-{exhibit.paper}-{exhibit.name}"
+        album = Album(results.folder.resolve(), id)
+        try:
+            entries = [entry_of(told) for told in exhibit.entries]
+        except (KeyError, TypeError) as error:
+            left_out.append(f"{exhibit.dataset_title}: its gallery cannot be read ({error!r}); draw it again.")
+            continue
+        queries = tuple(_queries(sorted(entries, key=lambda entry: entry.words), album))
+        if queries:
+            galleries.append(Gallery(id, exhibit, queries, album))
+        else:
+            left_out.append(f"{exhibit.dataset_title}: its images are not in place any more; put them back.")
+    return galleries, left_out
 
 
-def gallery_parts(material: GalleryMaterial) -> GalleryParts:
-    """Return the content, the style and the script of the page of the gallery.
-
-    Parameters
-    ----------
-    material : GalleryMaterial
-        From `gallery_material`; with nothing to show the page says why.
-
-    Returns
-    -------
-    GalleryParts
-    """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("lookalike.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    content = environment.get_template("gallery.html").render(
-        galleries=material.galleries, left_out=material.left_out, drawn_at_random=RANDOM
-    )
-    style, script = (
-        files("lookalike.report").joinpath("static", name).read_text(encoding="utf-8")
-        for name in ("gallery.css", "gallery.js")
-    )
-    return GalleryParts(content, style, script)
+def _queries(entries: list[Entry], album: Album) -> Iterator[Query]:
+    for place, entry in enumerate(entries, start=1):
+        thumbnail = album.of(entry.image)
+        if thumbnail is not None:
+            box = _box(entry.box, thumbnail.picture) if entry.box else ()
+            yield Query(f"query-{album.id}-{place}", entry, thumbnail, box)
 
 
-def _galleries(
-    results: Path, configuration: Mapping[str, Any] | None, seed: int, settings: GallerySettings
-) -> Iterator[DatasetGallery | str]:
-    """A gallery or a sentence for each data set that has rankings of any kind, study after study."""
-    from lookalike.report._gallery_category import category_gallery
-    from lookalike.report._gallery_finegrained import finegrained_gallery
-    from lookalike.report._gallery_landmark import landmark_gallery
-
-    makers = {"category": category_gallery, "landmark": landmark_gallery, "finegrained": finegrained_gallery}
-    found = [(_study_by_files(folder), StudyFolder(folder, configuration)) for folder in sorted(results.glob("*/"))]
-    for name, make in makers.items():
-        for study in (study for kind, study in found if kind == name):
-            try:
-                yield make(study, settings, seed=seed)
-            except _UNREADABLE as error:
-                # results of another version, or cut short: the report shows what it can
-                yield f"{study.title}: its rankings cannot be read ({_brief(error)}); run its workflow again."
-
-
-_UNREADABLE = (LookalikeError, OSError, ValueError, KeyError, IndexError, EOFError, BadZipFile)
-
-
-def _brief(error: BaseException) -> str:
-    """First line of an error, with its kind where it is but a name."""
-    text = (str(error).splitlines() or [""])[0]
-    return f"no {text}" if isinstance(error, KeyError) else text or type(error).__name__
-
-
-def _study_by_files(folder: Path) -> str:
-    """Which study a folder of results is of, by the files that it alone has; "" for any other folder."""
-    if not (folder / "manifest.parquet").is_file():
-        return ""
-    if (folder / "pairs.parquet").is_file():
-        return "finegrained"
-    if not any(folder.glob("runs/*/*/*/*/ranks.npz")):
-        return ""
-    return "landmark" if (folder / "queries.parquet").is_file() else "category"
+def _box(shares: tuple[float, float, float, float], picture: Picture) -> tuple[float, ...]:
+    left, top, right, bottom = shares
+    corners = (picture.width * left, picture.height * top)
+    sides = (picture.width * (right - left), picture.height * (bottom - top))
+    return tuple(round(number, 1) for number in (*corners, *sides))

@@ -6,22 +6,24 @@ them breaks where a study was not run.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
-from lookalike.report.papers import PAPERS
-from lookalike.report.results import Results
+from lookalike.exhibits.sheets import html
+from lookalike.exhibits.writing import status_line
+from lookalike.report.pages import SIGNS, UNREADABLE, sentence
+from lookalike.report.results import PAPERS, Results
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lookalike.report.results import Dataset, Exhibit
 
-METRIC_COLUMNS = ("dataset", "representation", "subset", "method", "fold", "metric", "value")
-VERDICT_SIGNS = {"holds": "✓", "does not hold": "✗", "not decidable here": "?"}
+METRIC_COLUMNS = ("dataset", "study", "representation", "subset", "fold", "method", "metric", "x", "value")
 
 
 @dataclass(frozen=True)
@@ -87,26 +89,25 @@ class PaperReader:
         return [exhibit for dataset in self.datasets for exhibit in dataset.exhibits if _is(exhibit, self.paper, name)]
 
     def titles(self) -> dict[str, str]:
-        """Name and title of every exhibit that can be made of this paper, in the paper's order."""
-        from lookalike.report.papers import planned_exhibits
-
-        return {one.name: one.title for one in planned_exhibits() if one.paper == self.paper}
+        """Name and heading of every exhibit of this paper that any data set has, in their order."""
+        found = self.results.exhibits(self.paper) if self.results is not None else []
+        return {exhibit.name: exhibit.heading for exhibit in found}
 
     def overview(self) -> Shown:
         """Every exhibit of the paper with its state in every data set that has it."""
         citation = PAPERS[self.paper].citation
-        rows = []
-        for name, title in self.titles().items():
-            states = [
-                f"{_source(exhibit.dataset_title, exhibit.synthetic)}: {exhibit.state}"
-                for exhibit in self.exhibits(name)
-            ] or ["not run"]
-            rows.append((title, "; ".join(states)))
+        rows = [
+            (
+                heading,
+                "; ".join(f"{_source(one.dataset_title, one.synthetic)}: {one.state}" for one in self.exhibits(name)),
+            )
+            for name, heading in self.titles().items()
+        ]
         sources = ", ".join(_source(dataset.title, dataset.synthetic) for dataset in self.datasets)
         note = self.why_none or f"Results: {sources or 'none yet'}."
         return Shown(
             f"<p><b>{escape(citation)}</b><br>{escape(note)}</p>{_table(('exhibit', 'state'), rows)}",
-            "\n".join([citation, note, *(f"{title}: {states}" for title, states in rows)]),
+            "\n".join([citation, note, *(f"{heading}: {states}" for heading, states in rows)]),
         )
 
     def show(self, name: str) -> Shown:
@@ -121,22 +122,15 @@ class PaperReader:
         -------
         Shown
             Picture or table, caption and status.
-
-        Raises
-        ------
-        LookalikeError
-            When no study can make an exhibit of this name.
         """
-        titles = self.titles()
-        if name not in titles:
-            raise LookalikeError(f"{self.paper} has no exhibit {name!r}; there are: {', '.join(titles)}")
         found = self.exhibits(name)
         if not found:
-            return self._missing(f"{titles[name]} is not among the results")
+            there = ", ".join(self.titles())
+            return self._missing(f"{name} is not among the results" + (f" (there are: {there})" if there else ""))
         return Shown(
-            "<hr>".join(exhibit._repr_html_() for exhibit in found),
+            "<hr>".join(exhibit_html(exhibit) for exhibit in found),
             "\n\n".join(
-                f"{exhibit.title}, {_source(exhibit.dataset_title, exhibit.synthetic)}: {exhibit.caption}"
+                f"{exhibit.heading}, {_source(exhibit.dataset_title, exhibit.synthetic)}: {exhibit.caption}"
                 for exhibit in found
             ),
         )
@@ -151,7 +145,7 @@ class PaperReader:
         told = [{str(key): str(value) for key, value in row.items()} for row in frame.to_dict("records")]
         rows = [
             (
-                f"{VERDICT_SIGNS.get(one['verdict'], '')} {one['verdict']}".strip(),
+                f"{SIGNS.get(one['verdict'], '')} {one['verdict']}".strip(),
                 f"{one['claim']} ({one['place']})",
                 f"{_decided_on(one, titles)}: {one['evidence']}",
             )
@@ -168,25 +162,27 @@ class PaperReader:
         Returns
         -------
         DataFrame
-            Columns ``dataset, representation, subset, method, fold, metric, value``, and ``source``, which names the
-            data set and says where it is synthetic. Without rows where nothing was run.
+            Columns ``dataset, study``, those of `lookalike.studies.metrics`, and ``source``, which names the data set
+            and says where it is synthetic. Without rows where nothing was run.
         """
         import pandas as pd
 
-        tables = [table for dataset in self.datasets if (table := self._metrics_of(dataset)) is not None]
+        tables = [table for dataset in self.datasets for table in self._metrics_of(dataset)]
         if not tables:
             return pd.DataFrame(columns=[*METRIC_COLUMNS, "source"])
         return pd.concat(tables, ignore_index=True)
 
-    def _metrics_of(self, dataset: Dataset) -> pd.DataFrame | None:
+    def _metrics_of(self, dataset: Dataset) -> list[pd.DataFrame]:
+        """The tables of numbers of the studies of a data set that have exhibits of this paper."""
         import pandas as pd
 
         assert self.results is not None
-        folder = self.results.folder / dataset.id
-        paths = sorted(folder.glob("*/metrics.parquet"))
-        table = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True) if paths else pd.DataFrame()
-        source = _source(dataset.title, dataset.synthetic)
-        return None if table.empty else table.assign(dataset=dataset.id, source=source)
+        source, tables = _source(dataset.title, dataset.synthetic), []
+        for study in dict.fromkeys(one.study for one in dataset.exhibits if one.paper == self.paper):
+            path = self.results.folder / dataset.id / study / "metrics.parquet"
+            if path.is_file():
+                tables.append(pd.read_parquet(path).assign(dataset=dataset.id, study=study, source=source))
+        return [table for table in tables if len(table)]
 
     def _claims(self) -> pd.DataFrame | None:
         if self.results is None:
@@ -203,6 +199,44 @@ class PaperReader:
         )
         sentence = f"{what}: {how}."
         return Shown(f"<p><i>{escape(sentence)}</i></p>", sentence)
+
+
+def exhibit_html(exhibit: Exhibit) -> str:
+    """Show an exhibit: heading, picture or table, state, caption and notes.
+
+    Parameters
+    ----------
+    exhibit : Exhibit
+
+    Returns
+    -------
+    str
+        One ``<figure>``; the picture is inside it as a data URI. What cannot be read is told in its place.
+    """
+    try:
+        body = _body(exhibit) if exhibit.was_drawn else f"<p>{escape(sentence(exhibit.problem))}</p>"
+    except (OSError, *UNREADABLE) as error:
+        body = f"<p>{escape(sentence(str(error)))}</p>"
+    told = ": ".join(filter(None, (exhibit.state, status_line(exhibit.statuses))))
+    notes = "".join(f"<li>{escape(note)}</li>" for note in exhibit.notes)
+    return (
+        f'<figure style="margin: 1em 0">\n<p><strong>{escape(exhibit.heading)}</strong>, '
+        f"{escape(_source(exhibit.dataset_title, exhibit.synthetic))}</p>\n{body}\n"
+        f"<p>{SIGNS[exhibit.state]} {escape(told)}</p>\n<figcaption>{escape(exhibit.caption)}</figcaption>\n"
+        + (f"<details><summary>Notes</summary><ul>{notes}</ul></details>\n" if notes else "")
+        + "</figure>"
+    )
+
+
+def _body(exhibit: Exhibit) -> str:
+    """The picture or the table itself."""
+    picture = exhibit.picture()
+    if picture is None:
+        return html(exhibit.blocks(), f"{exhibit.dataset}-{exhibit.key.replace('/', '-')}")
+    data = base64.b64encode(picture.read_bytes()).decode("ascii")
+    # the caption beneath describes it; here is what it is
+    alternative = escape(f"{exhibit.heading}, {exhibit.kind} of {exhibit.dataset_title}", quote=True)
+    return f'<img style="max-width: 100%; background: #fff" alt="{alternative}" src="data:image/png;base64,{data}">'
 
 
 def _found() -> tuple[Results | None, str]:

@@ -43,16 +43,13 @@ class Job:
     started: datetime | None
     """When it began, UTC; None where its record does not tell."""
     seconds: float
-    """By the clock."""
     cpu_seconds: float
-    """Of the process and its children."""
     peak_megabytes: float
-    """Most memory that it held; 0 where the system does not tell."""
+    """0 where the system does not tell."""
     threads: int
     processor: str
     python: str
     versions: Mapping[str, str]
-    """Of lookalike and of the libraries that it had loaded."""
     commit: str
     """Of the code; "" outside a git work tree."""
     modified: bool
@@ -66,11 +63,9 @@ class Work:
     """What several jobs took together, and all that they ran on."""
 
     jobs: int
-    """How many."""
     cpu_seconds: float
-    """Processor seconds, summed."""
     seconds: float
-    """Seconds by the clock, summed: as if one job had run after the other."""
+    """By the clock, summed: as if one job had run after the other."""
     started: datetime | None
     """When the first began."""
     commits: tuple[str, ...]
@@ -80,7 +75,6 @@ class Work:
     versions: Mapping[str, tuple[str, ...]]
     """Library to its distinct versions, by name; ``python`` among them."""
     processors: tuple[str, ...]
-    """Distinct processors."""
     rules: Mapping[str, int]
     """Rule to its number of jobs, in the order in which they ran."""
     unrecorded: tuple[str, ...]
@@ -129,32 +123,9 @@ class Jobs:
         """How many records there are."""
         return len(self.records)
 
-    @property
-    def commits(self) -> tuple[str, ...]:
-        """Distinct commits of all jobs."""
-        return self._everything.commits
-
-    @property
-    def modified(self) -> bool:
-        """Whether files of the package differed from the commit in any job."""
-        return self._everything.modified
-
-    @property
-    def versions(self) -> Mapping[str, tuple[str, ...]]:
-        """Library to its distinct versions in all jobs."""
-        return self._everything.versions
-
-    @property
-    def processors(self) -> tuple[str, ...]:
-        """Distinct processors of all jobs."""
-        return self._everything.processors
-
+    @cached_property
     def whole(self) -> Work:
         """What all jobs took together."""
-        return self._everything
-
-    @cached_property
-    def _everything(self) -> Work:
         return self._work(range(len(self.records)))
 
     def of(self, paths: Iterable[str | os.PathLike[str]]) -> Made | None:

@@ -1,8 +1,7 @@
 """What lies in ``results/``, for the report and the notebooks: data sets, exhibits and claims, read on demand.
 
-Exhibits are found by their sidecars (`lookalike.exhibits.sidecar`), so that whatever a study has made shows up and
-nothing that it has not is missed. Other folders of ``results/`` are passed over. Which exhibits there could be, and
-their order, is in `lookalike.report.papers`.
+Everything is read from the sidecars of exhibits (`lookalike.exhibits.writing`) and their CSVs, so that whatever a study
+has made shows up, in the order of papers, studies and exhibits.
 
 A notebook starts with ``Results.find()``; every exhibit displays itself.
 """
@@ -10,31 +9,203 @@ A notebook starts with ``Results.find()``; every exhibit displays itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
-from lookalike.report.exhibit import NOT_RUN, STATES, Exhibit, read_csv, read_exhibit, read_text, state_of
-from lookalike.report.papers import GROUPS, PAPERS, Paper, Planned, place_of, planned_exhibits
+from lookalike.core.files import read_json
+from lookalike.exhibits.model import Figure, figure_of
+from lookalike.exhibits.printed import (
+    AGREES,
+    FAILED,
+    HIGHER,
+    LOWER,
+    MIXED,
+    NO_PRINTED_NUMBER,
+    NO_PRINTED_VALUE,
+    NOT_COMPARABLE,
+    NOT_RUN,
+)
+from lookalike.exhibits.registry import PAPERS as CITATIONS
+from lookalike.exhibits.registry import ROOMS
+from lookalike.exhibits.sheets import Sheet
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GROUPS", "PAPERS", "STATES", "Dataset", "Exhibit", "Paper", "Planned", "Results", "state_of"]
-
 ENVIRONMENT = "LOOKALIKE_RESULTS"
 """Environment variable that names the folder of results."""
-STUDIES = {"category": "", "landmark": "landmark_", "web": "web_", "finegrained": "triplet_"}
-"""Study to how the names of the modules begin that draw its exhibits, in the order in which data sets are listed."""
-
+STATES = (AGREES, HIGHER, LOWER, MIXED, NOT_COMPARABLE, NOT_RUN, FAILED, NO_PRINTED_NUMBER)
+CLAIMS = "claims"
+"""Name of the tables of claims, which are shown on a page of their own."""
 CLAIM_COLUMNS = ("id", "paper", "place", "claim", "verdict", "evidence", "rule", "decided_by")
-"""Columns of a study's claims.csv."""
+"""What every table of claims has."""
+FORM: Mapping[str, type] = {
+    **dict.fromkeys(("label", "title", "kind", "study", "dataset_title", "caption", "state"), str),
+    **dict.fromkeys(("problem", "made_by"), str),
+    **dict.fromkeys(("notes", "files", "sources", "sheets", "panels", "entries"), list),
+    "order": int,
+    "synthetic": bool,
+    "statuses": dict,
+}
+"""What a sidecar tells, and of which type."""
 
-PAPER_OF_GROUP = {"landmark": "soml-aaai-2014", "finegrained": "deep-ranking-cvpr-2014"}
-"""Group of our own whose claims are those of one paper, to it."""
+
+class Paper(NamedTuple):
+    """One paper, as the report names it."""
+
+    page: str
+    """Name of its page, and of its target in the workflow."""
+    title: str
+    """Short title: the method and where it was printed."""
+    citation: str
+    """Authors, place and year."""
+
+
+_PAGES = {
+    "oasis-jmlr-2010": ("jmlr2010", "OASIS, JMLR 2010"),
+    "oasis-2009-draft": ("draft2009", "OASIS, draft of 2009"),
+    "oasis-nips-2009": ("nips2009", "OASIS, NIPS 2009"),
+    "soml-aaai-2014": ("aaai2014", "SOML, AAAI 2014"),
+    "deep-ranking-cvpr-2014": ("cvpr2014", "Deep Ranking, CVPR 2014"),
+}
+PAPERS: Mapping[str, Paper] = {paper: Paper(*_PAGES[paper], citation) for paper, citation in CITATIONS.items()}
+"""Paper id to how the report names it, in the order of its pages."""
+GROUPS: Mapping[str, str] = {
+    "learning": "How OASIS and its competitors learn",
+    "human": "Human ratings",
+    "representation": "How an image is represented",
+    "landmark": "SOML beyond its paper",
+    "web": "The simulated web",
+    "finegrained": "Fine-grained similarity beyond its paper",
+}
+"""Titles of groups of exhibits that no paper prints; any other group has its name."""
+
+
+def group_title(group: str) -> str:
+    """Title of a group of our own."""
+    return GROUPS.get(group, group.replace("-", " ").capitalize())
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One table, figure, gallery or picture of one data set, as its sidecar tells it."""
+
+    dataset: str
+    paper: str
+    """Id of the paper, or of a group of our own."""
+    name: str
+    """Name of its files: ``table4``."""
+    folder: Path = field(repr=False)
+    """Where its files lie."""
+    label: str
+    """What the paper calls it; "" for an exhibit of our own."""
+    title: str
+    kind: str
+    """``table``, ``figure``, ``gallery`` or ``picture``."""
+    study: str
+    order: int
+    """Its place in its study."""
+    dataset_title: str
+    synthetic: bool
+    """Whether the images are made by code."""
+    caption: str
+    """Two sentences."""
+    notes: tuple[str, ...]
+    """What has to be known besides."""
+    state: str
+    """One of `STATES`."""
+    statuses: Mapping[str, int]
+    """Status to how many printed numbers have it; empty where none stands beside ours."""
+    problem: str
+    """``not run: put X at Y``, or the error of one that failed; else ""."""
+    sources: tuple[str, ...]
+    """Files that it is drawn from."""
+    made_by: str
+    """The function that draws it, dotted."""
+    sheets: tuple[Any, ...] = field(repr=False)
+    panels: tuple[Any, ...] = field(repr=False)
+    entries: tuple[Any, ...] = field(repr=False)
+
+    @property
+    def key(self) -> str:
+        """``paper/name``."""
+        return f"{self.paper}/{self.name}"
+
+    @property
+    def heading(self) -> str:
+        """What it is called: ``Table 4: ...``."""
+        return f"{self.label}: {self.title}" if self.label else self.title
+
+    @property
+    def was_drawn(self) -> bool:
+        """Whether it was run and did not fail."""
+        return self.state not in (NOT_RUN, FAILED)
+
+    @property
+    def n_printed(self) -> int:
+        """How many printed numbers stand beside ours, decided or not."""
+        return sum(count for status, count in self.statuses.items() if status != NO_PRINTED_VALUE)
+
+    @property
+    def n_decided(self) -> int:
+        """How many of them agree, are higher or are lower."""
+        return sum(self.statuses.get(status, 0) for status in (AGREES, HIGHER, LOWER))
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Its files that exist, by name; the sidecar among them."""
+        ours = (*self.folder.glob(f"{self.name}.*"), *self.folder.glob(f"{self.name}_compare.*"))
+        return tuple(sorted(path for path in ours if path.is_file()))
+
+    def picture(self, suffix: str = "png") -> Path | None:
+        """Path of the picture in a format (``png``, ``svg`` or ``pdf``); None where there is none."""
+        path = self.folder / f"{self.name}.{suffix.removeprefix('.')}"
+        return path if path.is_file() else None
+
+    def table(self) -> pd.DataFrame:
+        """Read the numbers that it shows; a `LookalikeError` where there is no CSV or it cannot be read."""
+        return read_csv(self.folder / f"{self.name}.csv")
+
+    def compare(self) -> pd.DataFrame | None:
+        """Read ours beside the printed numbers: the rows of its CSV, or of a figure's ``_compare.csv``, with a status.
+
+        None where there is none; a `LookalikeError` where the file cannot be read.
+        """
+        beside = self.folder / f"{self.name}_compare.csv"
+        path = self.folder / f"{self.name}.csv" if self.kind == "table" else beside
+        if not self.statuses or not path.is_file():
+            return None
+        cells = read_csv(path)
+        decided = cells[cells["status"].notna()] if "status" in cells else cells.iloc[:0]
+        return None if decided.empty else decided
+
+    def blocks(self) -> tuple[Sheet, ...]:
+        """The blocks of a table as its files show them; none for what is no table."""
+        tuples = ("heads", "numbers", "printed")
+        return tuple(
+            Sheet(
+                **{**sheet, **{name: tuple(sheet[name]) for name in tuples}, "rows": tuple(map(tuple, sheet["rows"]))}
+            )
+            for sheet in self.sheets
+        )
+
+    def figure(self) -> Figure | None:
+        """The figure as data, None for what is none; a `LookalikeError` where its CSV cannot be read."""
+        if not self.panels:
+            return None
+        wanted = [series["where"] for panel in self.panels for series in panel["series"]]
+        # a name such as "10" stays a name
+        texts = {column: str for where in wanted for column, value in where.items() if isinstance(value, str)}
+        return figure_of(self.panels, read_csv(self.folder / f"{self.name}.csv", dtype=texts))
+
+    def _repr_html_(self) -> str:
+        from lookalike.report.notebooks import exhibit_html
+
+        return exhibit_html(self)
 
 
 @dataclass(frozen=True)
@@ -47,31 +218,16 @@ class Dataset:
     """Whether its images are made by code."""
     headline: str
     """Its main numbers in a few lines; "" where the study has written none."""
-    not_run: str | None
-    """What to do to run it, where no exhibit of it was run."""
-    study: str
-    """Which of `STUDIES` its exhibits are of; "" where none tells."""
+    not_run: str
+    """What to do to run it, where no exhibit of it was run; else ""."""
     exhibits: tuple[Exhibit, ...] = field(repr=False)
     """In the papers' order."""
 
-    def exhibit(self, paper: str, name: str) -> Exhibit:
-        """Return one exhibit.
-
-        Raises
-        ------
-        LookalikeError
-            When there is none of this name, with those that there are.
-        """
-        for exhibit in self.exhibits:
-            if (exhibit.paper, exhibit.name) == (paper, name):
-                return exhibit
-        known = ", ".join(exhibit.key for exhibit in self.exhibits)
-        raise LookalikeError(f"{self.id} has no exhibit {paper}/{name}: choose one of {known}")
-
-    def _repr_html_(self) -> str:
-        from lookalike.report.rich import dataset_html
-
-        return dataset_html(self)
+    @property
+    def studies(self) -> list[str]:
+        """Studies that its exhibits are of."""
+        found = {exhibit.study for exhibit in self.exhibits}
+        return [room for room in ROOMS if room in found]
 
 
 class Results:
@@ -122,8 +278,8 @@ class Results:
         for path in _sidecars(self.folder):
             by_dataset.setdefault(path.parents[2].name, []).append(read_exhibit(path))
         found = [_dataset(self.folder / name, exhibits) for name, exhibits in by_dataset.items()]
-        studies = [*STUDIES, ""]
-        return sorted(found, key=lambda dataset: (studies.index(dataset.study), dataset.synthetic, dataset.id))
+        rooms = [*ROOMS, ""]
+        return sorted(found, key=lambda one: (rooms.index((one.studies or [""])[0]), one.synthetic, one.id))
 
     def __getitem__(self, dataset: str) -> Dataset:
         """Return a data set by its id; `LookalikeError` with those that there are where it is none of them."""
@@ -134,8 +290,13 @@ class Results:
         there = f"choose one of {known}" if known else "there is none; run `make demo` first"
         raise LookalikeError(f"{self.folder} has no exhibits of a data set {dataset!r}: {there}")
 
+    @cached_property
+    def groups(self) -> list[str]:
+        """Groups of our own that have an exhibit, in the order of studies."""
+        return list(dict.fromkeys(one.paper for one in self.exhibits() if one.paper not in PAPERS))
+
     def exhibits(self, paper: str | None = None, dataset: str | None = None) -> list[Exhibit]:
-        """Exhibits in the order of `lookalike.report.papers.ORDER`, one of several data sets in their order.
+        """Exhibits by paper, study and place; one of several data sets in their order.
 
         Parameters
         ----------
@@ -151,10 +312,7 @@ class Results:
         """
         every = [exhibit for one in self.datasets if dataset in (None, one.id) for exhibit in one.exhibits]
         # sorting is stable: data sets keep their order within an exhibit
-        return sorted(
-            (exhibit for exhibit in every if paper in (None, exhibit.paper)),
-            key=lambda exhibit: place_of(exhibit.paper, exhibit.name),
-        )
+        return sorted((exhibit for exhibit in every if paper in (None, exhibit.paper)), key=_place)
 
     def exhibit(self, dataset: str, paper: str, name: str) -> Exhibit:
         """Return one exhibit.
@@ -164,7 +322,10 @@ class Results:
         LookalikeError
             When there is none of this name, with those that there are.
         """
-        return self[dataset].exhibit(paper, name)
+        found = {one.key: one for one in self[dataset].exhibits}
+        if f"{paper}/{name}" not in found:
+            raise LookalikeError(f"{dataset} has no exhibit {paper}/{name}: choose one of {', '.join(found)}")
+        return found[f"{paper}/{name}"]
 
     def claims(self) -> pd.DataFrame:
         """Read the verdicts on the papers' claims, of all data sets.
@@ -172,9 +333,8 @@ class Results:
         Returns
         -------
         DataFrame
-            Column ``dataset``, then those of `lookalike.exhibits.claims.COLUMNS`, then what single studies add (such as
-            ``representation``, or ``printed_verdict`` by the printed numbers), all str ("" where empty). No row
-            where no study has decided any.
+            Column ``dataset``, then `CLAIM_COLUMNS`, then what single studies add (such as ``representation``), all str
+            ("" where empty). No row where no study has decided any.
 
         Raises
         ------
@@ -183,32 +343,20 @@ class Results:
         """
         import pandas as pd
 
-        tables = [_claims_of(exhibit) for exhibit in self.exhibits() if exhibit.name == "claims" and exhibit.has_table]
+        tables = [
+            read_csv(one.folder / f"{CLAIMS}.csv", dtype=str, keep_default_na=False).assign(dataset=one.dataset)
+            for one in self.exhibits()
+            if one.name == CLAIMS and one.was_drawn
+        ]
         # the empty table gives the first columns their order
         first = pd.DataFrame(columns=["dataset", *CLAIM_COLUMNS], dtype=str)
         return pd.concat([first, *tables], ignore_index=True).fillna("").astype(str)
 
-    def planned(self) -> list[Planned]:
-        """Every exhibit that any study can make, whether it is here or not, in order."""
-        return planned_exhibits()
-
-    def missing(self) -> list[Planned]:
-        """Those of them that no data set has here."""
-        here = {(exhibit.paper, exhibit.name) for one in self.datasets for exhibit in one.exhibits}
-        return [one for one in self.planned() if (one.paper, one.name) not in here]
-
-    def states(self) -> dict[str, int]:
-        """How many exhibits have each of `STATES`; one that is missing everywhere counts as not run."""
-        counts = dict.fromkeys(STATES, 0)
-        for exhibit in self.exhibits():
-            counts[exhibit.state] += 1
-        counts[NOT_RUN] += len(self.missing())
-        return counts
-
-    def _repr_html_(self) -> str:
-        from lookalike.report.rich import results_html
-
-        return results_html(self)
+    def states(self, papers: Iterable[str] | None = None) -> dict[str, int]:
+        """How many exhibits, or those of some papers, have each of `STATES`."""
+        wanted = None if papers is None else set(papers)
+        found = [one.state for one in self.exhibits() if wanted is None or one.paper in wanted]
+        return {state: found.count(state) for state in STATES}
 
 
 def _sidecars(folder: Path) -> Iterable[Path]:
@@ -216,37 +364,71 @@ def _sidecars(folder: Path) -> Iterable[Path]:
     return (path for path in sorted(folder.glob("*/exhibits/*/*.json")) if not path.name.startswith("."))
 
 
-def _claims_of(exhibit: Exhibit) -> pd.DataFrame:
-    """Read a table of claims; where it is about one paper alone, that is told in each row too."""
-    needed = [column for column in CLAIM_COLUMNS if column != "paper"]
-    table = read_csv(exhibit.folder / "claims.csv", needed=needed, dtype=str, keep_default_na=False)
-    columns = {} if "paper" in table else {"paper": PAPER_OF_GROUP.get(exhibit.paper, "")}
-    return table.assign(dataset=exhibit.dataset, **columns)
-
-
-def _study_by_module(drawn_by: str) -> str:
-    """Study that a module draws for; "" for none."""
-    module = drawn_by.rpartition(".")[2]
-    # every name begins with the empty beginning of the first study's, which therefore comes last
-    return (
-        next((study for study, begins in reversed(STUDIES.items()) if module.startswith(begins)), "") if module else ""
-    )
+def _place(exhibit: Exhibit) -> tuple[int, int, int, str]:
+    """A key to sort exhibits by: paper, study and place; what is unknown comes last."""
+    papers, rooms = list(PAPERS), list(ROOMS)
+    paper = papers.index(exhibit.paper) if exhibit.paper in papers else len(papers)
+    room = rooms.index(exhibit.study) if exhibit.study in rooms else len(rooms)
+    return paper, room, exhibit.order, exhibit.key
 
 
 def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:
     """Sum up the exhibits of one data set."""
-    exhibits = sorted(exhibits, key=lambda exhibit: place_of(exhibit.paper, exhibit.name))
+    exhibits = sorted(exhibits, key=_place)
     # a broken sidecar tells neither title nor kind of images
-    telling = next((exhibit for exhibit in exhibits if exhibit.problem is None), exhibits[0])
+    telling = next((exhibit for exhibit in exhibits if exhibit.study), exhibits[0])
     headline = folder / "exhibits" / "headline.txt"
-    lines = read_text(headline).splitlines() if headline.is_file() else []
+    lines = headline.read_text(encoding="utf-8").splitlines() if headline.is_file() else []
     return Dataset(
         id=folder.name,
         title=telling.dataset_title,
         synthetic=telling.synthetic,
         # its last line names the index of exhibits, for a terminal
         headline="\n".join(line for line in lines if not line.startswith("Exhibits: ")).strip("\n"),
-        not_run=telling.not_run if all(exhibit.not_run for exhibit in exhibits) else None,
-        study=_study_by_module(telling.drawn_by),
+        not_run=telling.problem if all(exhibit.state == NOT_RUN for exhibit in exhibits) else "",
         exhibits=tuple(exhibits),
     )
+
+
+def read_exhibit(sidecar: Path) -> Exhibit:
+    """Read one exhibit; its sidecar's place, not its content, says which. A broken one has failed and says so."""
+    dataset, name = sidecar.parents[2].name, sidecar.stem
+    try:
+        told = _checked(read_json(sidecar))
+    except (OSError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        told = {key: kind() for key, kind in FORM.items()}
+        problem = f"{sidecar} cannot be read ({reason}): delete it and run the same command again"
+        told |= {"title": name, "dataset_title": dataset, "state": FAILED, "problem": problem}
+    told = {key: tuple(value) if isinstance(value, list) else value for key, value in told.items() if key != "files"}
+    return Exhibit(dataset=dataset, paper=sidecar.parent.name, name=name, folder=sidecar.parent, **told)
+
+
+def _checked(told: Any) -> dict[str, Any]:
+    """Return what a sidecar tells; ValueError where it does not tell it."""
+    if not isinstance(told, dict):
+        raise ValueError("it does not describe an exhibit")
+    for key, kind in FORM.items():
+        if not isinstance(told.get(key), kind):
+            raise ValueError(f"its {key!r} is no {kind.__name__}")
+    if told["state"] not in STATES:
+        raise ValueError(f"there is no state {told['state']!r}")
+    if not all(isinstance(count, int) for count in told["statuses"].values()):
+        raise ValueError("its statuses are no counts")
+    if not all(isinstance(text, str) for key in ("notes", "sources") for text in told[key]):
+        raise ValueError("its notes and sources are no sentences and files")
+    return {key: told[key] for key in FORM}
+
+
+def read_csv(path: Path, **options: Any) -> pd.DataFrame:
+    """Read a CSV file, which may have no column; a `LookalikeError` where it cannot be read."""
+    import pandas as pd
+
+    try:
+        table: pd.DataFrame = pd.read_csv(path, **options)
+    except pd.errors.EmptyDataError:  # a table without a column is written as an empty line
+        table = pd.DataFrame()
+    except (OSError, ValueError) as error:  # of which the errors of parsing and of decoding are kinds
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise LookalikeError(f"cannot read {path} ({reason}): delete it and run the same command again") from error
+    return table

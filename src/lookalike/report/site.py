@@ -1,33 +1,37 @@
 """The report: `results/` as pages that a browser opens from the disk, without a network and without a server.
 
 Every page is one file: style, script and pictures are inside it, and links lead to the pages beside it only. What a
-page shows is worked out in `lookalike.report._pages` and written by the Jinja2 templates beside this file; the gallery
-and the curves that can be read off come from `lookalike.report.gallery` and `lookalike.report.curves`.
+page shows is worked out in `lookalike.report.pages` and written by the Jinja2 templates beside this file.
 """
 
 from __future__ import annotations
 
+import base64
+import gzip
 import os
-from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property, partial
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lookalike
 from lookalike.core.files import replacing
-from lookalike.report import _claims, _made, _pages
-from lookalike.report._pictures import Pictures
-from lookalike.report._tables import frame_grid
-from lookalike.report.results import GROUPS, PAPERS, Results
+from lookalike.exhibits.neighbours import RANDOM
+from lookalike.exhibits.printed import FAILED
+from lookalike.report import claims, made, pages
+from lookalike.report.gallery import CLASSES, galleries_of
+from lookalike.report.pictures import Pictures
+from lookalike.report.results import PAPERS, Results
+from lookalike.report.tables import frame_grid
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-    from lookalike.report.curves import Curves
+    from lookalike.report.claims import Claim
     from lookalike.report.provenance import Jobs
-    from lookalike.report.results import Exhibit
 
 Progress = Callable[[int, int, str], None]
 """Called after every page: how many are written, of how many, and the name of the last."""
@@ -50,7 +54,7 @@ def _short(title: str) -> str:
 NAVIGATION = (
     Link("index.html", "Overview", "Overview"),
     *(Link(f"{paper.page}.html", _short(paper.title), f"{paper.title}: {paper.citation}") for paper in PAPERS.values()),
-    Link(_pages.BEYOND, "Beyond", "Exhibits that no paper prints"),
+    Link(pages.BEYOND, "Beyond", "Exhibits that no paper prints"),
     Link("claims.html", "Claims", "Claims and verdicts"),
     Link("gallery.html", "Gallery", "Neighbours before and after learning"),
     Link("made.html", "How it was made", "Jobs, versions and configuration"),
@@ -99,8 +103,8 @@ def write_report(
     site = _Site(results, jobs, configuration, seed)
     makers: dict[str, Callable[[], str]] = {
         "index.html": site.front,
-        **{_pages.page_of(paper): partial(site.paper, paper) for paper in PAPERS},
-        _pages.BEYOND: site.beyond,
+        **{pages.page_of(paper): partial(site.paper, paper) for paper in PAPERS},
+        pages.BEYOND: site.beyond,
         "claims.html": site.claims,
         "gallery.html": site.gallery,
         "made.html": site.made,
@@ -118,6 +122,14 @@ def write_report(
     return written[::-1]
 
 
+def failures(results: Results) -> str:
+    """Which exhibits have failed, as a sentence that ends the run; "" where none has."""
+    failed = [f"{one.dataset}: {one.key}" for one in results.exhibits() if one.state == FAILED]
+    if not failed:
+        return ""
+    return f"{len(failed)} exhibits failed: {', '.join(failed)}; results/report/index.html says why\n"
+
+
 class _Site:
     """Everything that pages share, and a method for each page that returns its text."""
 
@@ -125,134 +137,115 @@ class _Site:
         self, results: Results, jobs: Jobs | None, configuration: Mapping[str, Any] | None, seed: int | None
     ) -> None:
         self.results = results
-        self.jobs = jobs if jobs is not None and (len(jobs) or jobs.unreadable) else None
+        self.unreadable = len(jobs.unreadable) if jobs is not None else 0
+        self.jobs = jobs if jobs is not None and len(jobs) else None
         self.configuration = configuration
         self.seed = seed
-        self.pictures = Pictures()
-        self.provenance = _made.Provenance(
-            results, self.jobs if self.jobs and len(self.jobs) else None, configuration, seed
-        )
+        self.writer = pages.Writer(results, Pictures(), self.jobs, seed)
 
     def front(self) -> str:
         """The state of every exhibit in one glance."""
-        results = self.results
-        states = results.states()
-        claims = self.all_claims
+        results, found = self.results, self.all_claims
+        datasets = results.datasets
         return self.render(
             "index.html",
-            page="index.html",
             heading="Learning image similarity, reproduced",
-            states=states,
-            summary=_summary(results, states),
-            meanings=_pages.MEANINGS,
-            only_synthetic=bool(results.datasets) and all(one.synthetic or one.not_run for one in results.datasets),
-            matrices=[_pages.matrix(results, paper) for paper in PAPERS],
-            beyond=[_pages.matrix(results, group) for group in GROUPS],
-            claims=_claims.counts_grid(claims) if claims else None,
-            n_claims=len(claims),
-            datasets=[
-                _DatasetCard(one.id, one.title, one.synthetic, one.headline, one.not_run) for one in results.datasets
-            ],
+            states=results.states(),
+            summary=_summary(results),
+            meanings=pages.MEANINGS,
+            only_synthetic=bool(datasets) and all(one.synthetic or one.not_run for one in datasets),
+            matrices=[pages.matrix(results, paper) for paper in PAPERS],
+            beyond=[pages.matrix(results, group) for group in results.groups],
+            claims=claims.counts_grid(found) if found else None,
+            n_claims=len(found),
+            datasets=datasets,
             work=self._work_sentence(),
         )
 
     def paper(self, paper: str) -> str:
         """Every exhibit of one paper, in its order."""
-        return self._exhibits([paper], _pages.page_of(paper), PAPERS[paper].title, PAPERS[paper].citation + ".")
+        about = PAPERS[paper]
+        commands = (f"snakemake --cores 2 {about.page}", "make demo")
+        return self._exhibits([paper], pages.page_of(paper), about.title, f"{about.citation}.", commands)
 
     def beyond(self) -> str:
         """Exhibits that no paper prints, by group."""
         lead = (
             "What no paper prints and a reader asks next: how the methods learn, what they rest on, where they break."
         )
-        return self._exhibits(list(GROUPS), _pages.BEYOND, "Beyond the papers", lead)
+        return self._exhibits(self.results.groups, pages.BEYOND, "Beyond the papers", lead, ("make demo",))
 
     def claims(self) -> str:
         """Claims and their verdicts."""
-        claims = self.all_claims
+        found = self.all_claims
         titles = {key: paper.title for key, paper in PAPERS.items()}
         return self.render(
             "claims.html",
-            page="claims.html",
             heading="Claims and verdicts",
-            claims=claims,
-            verdicts=_claims.verdict_choices(claims),
-            papers=_claims.choices((claim.paper_id for claim in claims), titles),
-            notes=_claims.notes(self.results),
+            claims=found,
+            verdicts=claims.verdict_choices(found),
+            papers=claims.choices((claim.paper_id for claim in found), titles),
+            notes=claims.notes(self.results),
         )
 
     def gallery(self) -> str:
         """Queries with their neighbours before and after learning."""
-        from markupsafe import Markup
-
-        from lookalike.report.gallery import gallery_material, gallery_parts
-
-        material = gallery_material(self.results.folder, configuration=self.configuration, seed=self.seed or 0)
-        parts = gallery_parts(material)
+        galleries, left_out = galleries_of(self.results)
         return self.render(
-            "parts_page.html",
-            page="gallery.html",
+            "gallery.html",
             heading="Gallery",
-            part_html=Markup(parts.html),
-            part_css=Markup(parts.css),
-            part_script=Markup(parts.script),
+            galleries=galleries,
+            left_out=left_out,
+            classes=CLASSES,
+            drawn_at_random=RANDOM,
+            gallery_css=_static("gallery.css"),
+            gallery_script=_static("gallery.js"),
         )
 
     def made(self) -> str:
         """Jobs by rule, versions and configuration."""
-        jobs = self.jobs if self.jobs is not None and len(self.jobs) else None
-        unreadable = len(self.jobs.unreadable) if self.jobs is not None else 0
+        jobs = self.jobs
+        told = f"{self.unreadable} records of jobs could not be read; their jobs are not counted."
         return self.render(
             "made.html",
-            page="made.html",
             heading="How it was made",
-            facts=_made.whole_run(jobs) if jobs else (),
-            rules=frame_grid(jobs.by_rule(), "Jobs by rule, with their times in seconds") if jobs else None,
-            versions=_made.library_versions(jobs.versions) if jobs else (),
-            unreadable=f"{unreadable} records of jobs could not be read; their jobs are not counted."
-            if unreadable
-            else "",
-            configurations=_made.configuration_parts(self.configuration, self.results.datasets),
+            facts=made.whole_run(jobs) if jobs else (),
+            rules=frame_grid(jobs.by_rule(), "Jobs by rule, with their times in seconds", "rules") if jobs else None,
+            versions=made.library_versions(jobs.whole.versions) if jobs else (),
+            unreadable=told if self.unreadable else "",
+            configurations=made.configuration_parts(self.configuration, self.results.datasets),
             seed=self.seed,
         )
 
-    def render(self, template: str, **variables: Any) -> str:
+    def render(self, template: str, *, page: str = "", **variables: Any) -> str:
         """Write one page."""
-        return self._environment.get_template(template).render(**variables)
+        return self._environment.get_template(template).render(page=page or template, **variables)
 
     @cached_property
-    def all_claims(self) -> list[_claims.Claim]:
+    def all_claims(self) -> list[Claim]:
         """Claims of all data sets."""
-        return _claims.claims_of(self.results.claims(), self.results)
+        return claims.claims_of(self.results.claims(), self.results)
 
-    def _exhibits(self, papers: list[str], page: str, heading: str, lead: str) -> str:
-        drawn: list[Curves] = []
-
-        def curves(exhibit: Exhibit) -> Curves | None:
-            made = _curves(exhibit, self.configuration)
-            if made is not None:
-                drawn.append(made)
-            return made
-
-        groups = _pages.groups_of(
-            self.results, papers, pictures=self.pictures, provenance=self.provenance, curves=curves
-        )
+    def _exhibits(self, papers: list[str], page: str, heading: str, lead: str, commands: Sequence[str]) -> str:
+        groups = [group for group in self.writer.groups(papers) if group.sections]
+        views = [view for group in groups for section in group.sections for view in section.views]
         return self.render(
             "exhibits.html",
             page=page,
             heading=heading,
             lead=lead,
+            commands=commands,
             groups=groups,
-            states=_pages.states_of(self.results, papers),
-            curves_script=_curves_script() if drawn else "",
+            states=self.results.states(papers),
+            curves_script=bokeh_script() if any(view.curves for view in views) else "",
         )
 
     def _work_sentence(self) -> str:
-        if self.jobs is None or not len(self.jobs):
+        if self.jobs is None:
             return ""
-        work = self.jobs.whole()
+        work = self.jobs.whole
         return (
-            f"{work.jobs:,} jobs of {len(work.rules)} rules took {_made.duration(work.cpu_seconds)} of processor time "
+            f"{work.jobs:,} jobs of {len(work.rules)} rules took {made.duration(work.cpu_seconds)} of processor time "
             f"on {' and '.join(work.processors)}."
         )
 
@@ -267,42 +260,47 @@ class _Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        environment.filters["sentence"] = pages.sentence
         environment.globals.update(
             navigation=NAVIGATION,
             css=_static("report.css"),
             script=_static("report.js"),
-            signs=_pages.SIGNS,
+            signs=pages.SIGNS,
             version=lookalike.__version__,
         )
         return environment
 
 
-class _DatasetCard(NamedTuple):
-    """A data set on the front page."""
-
-    id: str
-    title: str
-    synthetic: bool
-    headline: str
-    not_run: str | None
-
-    @property
-    def sentence(self) -> str:
-        """What to do to run it."""
-        return _pages.sentence(self.not_run)
-
-
-def _summary(results: Results, states: Mapping[str, int]) -> str:
+def _summary(results: Results) -> str:
     """One sentence: how many exhibits there are, and of how many numbers a verdict was possible."""
-    exhibits = results.exhibits()
+    exhibits, states = results.exhibits(), results.states()
     printed = sum(one.n_printed for one in exhibits)
     decided = sum(one.n_decided for one in exhibits)
-    made = sum(states.values()) - states["not run"]
+    failed = f" and {states['failed']} failed" if states["failed"] else ""
+    n_made = sum(one.was_drawn for one in exhibits)
     verdicts = f"{decided:,} of them can be compared" if decided else "none can be compared, so there is no verdict"
     return (
-        f"{made} exhibits were made and {states['not run']} were not. Beside ours stand {printed:,} printed numbers; "
-        f"{verdicts}."
+        f"{n_made} exhibits were made, {states['not run']} were not{failed}. Beside ours stand {printed:,} printed "
+        f"numbers; {verdicts}."
     )
+
+
+@cache
+def bokeh_script() -> Markup:
+    """The script that is run once on a page before its curves; "" where Bokeh is not installed.
+
+    It holds Bokeh's main library alone, gzipped in base64, which the browser unpacks. The same bytes come from the same
+    version of Bokeh.
+    """
+    from markupsafe import Markup
+
+    if find_spec("bokeh") is None:
+        return Markup("")
+    import bokeh
+
+    library = Path(bokeh.__file__).parent / "server" / "static" / "js" / "bokeh.min.js"
+    packed = base64.b64encode(gzip.compress(library.read_bytes(), 9, mtime=0)).decode("ascii")
+    return Markup(_static("curves.js").replace("@packed@", packed))
 
 
 def _static(name: str) -> Markup:
@@ -310,17 +308,3 @@ def _static(name: str) -> Markup:
     from markupsafe import Markup
 
     return Markup(resources.files("lookalike.report").joinpath("static", name).read_text(encoding="utf-8").strip())
-
-
-def _curves(exhibit: Exhibit, configuration: Mapping[str, Any] | None) -> Curves | None:
-    from lookalike.report.curves import interactive, titles_of
-
-    return interactive(exhibit, titles_of(configuration, exhibit.dataset))
-
-
-def _curves_script() -> Markup:
-    from markupsafe import Markup
-
-    from lookalike.report.curves import bokeh_script
-
-    return Markup(bokeh_script())

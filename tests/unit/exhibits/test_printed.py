@@ -44,6 +44,31 @@ def test_the_projects_printed_numbers_are_read():
     assert row.set_index("method").loc["oasis", ["value", "spread"]].tolist() == [33, 1.6]
 
 
+@pytest.mark.parametrize(
+    ("paper", "exhibit", "digit"),
+    [
+        ("oasis-jmlr-2010", "table4", 1),  # 33 ± 1.6 percent
+        ("oasis-2009-draft", "table1", 1),  # 0.33 ± 0.016, kept as 33.0 percent
+        ("soml-aaai-2014", "table1", 0.01),  # 40.6 stands in a column with 57.42, and was printed 40.60
+    ],
+)
+def test_whole_tables_are_printed_equally_far(paper, exhibit, digit):
+    table = load(ROOT / "workflow" / "resources" / "reference-values.csv")
+    rows = table[(table["paper"] == paper) & (table["exhibit"] == exhibit)]
+    assert len(rows) > 30
+    assert rows["last_digit"].tolist() == pytest.approx([digit] * len(rows))
+
+
+def test_both_papers_print_the_same_numbers_for_the_same_subsets():
+    table = load(ROOT / "workflow" / "resources" / "reference-values.csv").set_index(["method", "metric"])
+    for setting, name in (("classes=10", "var10"), ("classes=20", "var20")):
+        jmlr = table[(table["exhibit"] == "table4") & (table["setting"] == setting)]
+        draft = table[(table["exhibit"] == "table1") & (table["setting"] == name)]
+        assert len(jmlr) == 20
+        for cell, row in jmlr.iterrows():
+            assert row[["value", "spread"]].tolist() == draft.loc[cell, ["value", "spread"]].tolist()
+
+
 @pytest.mark.parametrize("content", [None, "paper,exhibit\na,b\n"])
 def test_a_damaged_file_is_said_in_one_sentence(tmp_path, content):
     path = tmp_path / "reference-values.csv"

@@ -7,7 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from made_results import JMLR, add_exhibit, add_record
+from made_report import JMLR, add_record
+from made_results import add_exhibit
 
 from lookalike.core.job_record import write_record
 from lookalike.report.provenance import COLUMNS, Jobs, project_path, read_jobs
@@ -105,7 +106,7 @@ def test_commits_versions_and_processors_of_all_jobs(logs: Path) -> None:
 
 
 def test_alike_versions_need_no_note(logs: Path) -> None:
-    assert read_jobs(logs).whole().version_note == ""
+    assert read_jobs(logs).whole.version_note == ""
 
 
 def test_what_no_record_makes_is_told(tmp_path: Path) -> None:
@@ -123,7 +124,7 @@ def test_of_two_records_of_a_file_the_later_made_it(tmp_path: Path) -> None:
     made = jobs.of(["results/x"])
     assert made is not None
     assert made.rule == "a_new"
-    assert (len(jobs), jobs.whole().cpu_seconds) == (1, 1.0), "nothing lies there of the older one"
+    assert (len(jobs), jobs.whole.cpu_seconds) == (1, 1.0), "nothing lies there of the older one"
 
 
 def test_jobs_in_a_circle_end(tmp_path: Path) -> None:
@@ -136,7 +137,7 @@ def test_jobs_in_a_circle_end(tmp_path: Path) -> None:
 
 def test_a_job_that_makes_no_file_counts_in_the_whole(tmp_path: Path) -> None:
     add_record(tmp_path, "warm", [], [])
-    assert read_jobs(tmp_path).whole().jobs == 1
+    assert read_jobs(tmp_path).whole.jobs == 1
 
 
 def test_jobs_by_rule(logs: Path) -> None:
@@ -155,8 +156,8 @@ def test_jobs_by_rule(logs: Path) -> None:
 
 def test_the_whole_is_told_of_all_jobs_at_once(logs: Path) -> None:
     jobs = read_jobs(logs)
-    assert (len(jobs), jobs.whole().jobs, jobs.commits, jobs.modified) == (9, 9, ("aaaa",), False)
-    assert (jobs.versions["numpy"], jobs.processors) == (("2.9.0",), ("a processor",))
+    assert (len(jobs), jobs.whole.jobs, jobs.whole.commits, jobs.whole.modified) == (9, 9, ("aaaa",), False)
+    assert (jobs.whole.versions["numpy"], jobs.whole.processors) == (("2.9.0",), ("a processor",))
 
 
 def test_no_records_are_no_jobs(tmp_path: Path) -> None:
@@ -165,7 +166,7 @@ def test_no_records_are_no_jobs(tmp_path: Path) -> None:
         assert jobs.of(["results/a"]) is None
         assert jobs.by_rule().empty
         assert tuple(jobs.by_rule()) == COLUMNS
-        assert (jobs.whole().jobs, jobs.commits, jobs.whole().started) == (0, (), None)
+        assert (jobs.whole.jobs, jobs.whole.commits, jobs.whole.started) == (0, (), None)
 
 
 @pytest.mark.parametrize(

@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-import base64
-import io
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from made_results import add_exhibit
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.report._gallery_model import RANDOM, DatasetGallery, Found, Kind, Picture, Query, Side
+from lookalike.exhibits.model import Entry, Found, Mark, Ranking
+from lookalike.exhibits.neighbours import RANDOM
 from lookalike.report.readme import BEGIN, END, main, readme_numbers, replace_between_marks, write_readme_picture
+from lookalike.report.results import Exhibit, Results
 
 README = Path(__file__).resolve().parents[3] / "README.md"
 
 
-def picture(name: str) -> Picture:
-    stream = io.BytesIO()
-    Image.new("RGB", (40, 30), "teal").save(stream, "WEBP")
-    return Picture(name, 40, 30, "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode())
-
-
-def gallery(*chosen: str) -> DatasetGallery:
-    kinds = (Kind("same", "✓", "same class"), Kind("other", "✗", "other class"))
-    found = tuple(Found(rank, "dog", kinds[rank % 2], "1", picture(f"p{rank}")) for rank in range(1, 8))
-    side = Side("OASIS", found, 3, 7, "")
-    queries = tuple(Query(f"q{i}", "dog", how, picture(f"q{i}"), side, side, "") for i, how in enumerate(chosen))
-    return DatasetGallery("demo", "demo", True, "", "", "", "class", "", "", "", kinds, queries)
+def gallery(folder: Path, *chosen: str) -> Exhibit:
+    """A gallery's exhibit with a query for each reason."""
+    image = folder / "dog.png"
+    Image.new("RGB", (40, 30), "teal").save(image)
+    marks = (Mark("✓", "#009E73", "-", "same class"), Mark("✗", "#D55E00", "--", "other class"))
+    found = tuple(Found(str(image), "dog", marks[rank % 2]) for rank in range(7))
+    rankings = (Ranking("Before learning: Euclidean", found), Ranking("After learning: OASIS", found))
+    entries = [asdict(Entry(str(image), "dog", rankings, how)) for how in chosen]
+    add_exhibit(folder / "results", "demo", "learning", "neighbours", kind="gallery", entries=entries)
+    return Results(folder / "results").exhibit("demo", "learning", "neighbours")
 
 
 def test_the_picture_shows_only_queries_that_were_drawn_at_random(tmp_path: Path) -> None:
     sizes = []
     for chosen in ((RANDOM, "largest gain"), (RANDOM, RANDOM)):
-        write_readme_picture(gallery(*chosen), tmp_path / "picture.webp")
+        write_readme_picture(gallery(tmp_path, *chosen), tmp_path / "picture.webp")
         sizes.append(Image.open(tmp_path / "picture.webp").size)
     assert sizes[0][0] == sizes[1][0] > 400
     assert sizes[0][1] < sizes[1][1]  # one row, then two
     with pytest.raises(LookalikeError, match="make demo"):
-        write_readme_picture(gallery("largest gain"), tmp_path / "picture.webp")
+        write_readme_picture(gallery(tmp_path, "largest gain"), tmp_path / "picture.webp")
 
 
 def test_numbers_are_the_headlines_without_where_the_exhibits_are() -> None:

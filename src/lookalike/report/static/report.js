@@ -2,7 +2,15 @@
 "use strict";
 (() => {
   const collator = new Intl.Collator("en", { numeric: true });
-  const keyOf = (row, place) => row.cells[place].dataset.key ?? row.cells[place].textContent.trim().toLowerCase();
+
+  // a cell is sorted by its number where it begins with one (1,835 ± 210), else by its words; a dash is no value
+  function keyOf(row, place) {
+    const cell = row.cells[place];
+    const text = cell.dataset.key ?? cell.textContent.trim().toLowerCase().replace("−", "-");
+    if (/^[-–]?$/.test(text)) return "";
+    const number = /^(?:< )?([+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[+-]?\d+)?)/.exec(text);
+    return number ? number[1].replaceAll(",", "") : text;
+  }
 
   function compare(one, other) {
     const [a, b] = [Number(one), Number(other)];
@@ -33,7 +41,7 @@
       });
     });
   }
-  document.querySelectorAll("table.sortable").forEach(makeSortable);
+  document.querySelectorAll("table.sortable, .sortable > table").forEach(makeSortable);
 
   // figures whose curves can be read off: drawn on the first press, the library with the first of the page
   const run = (code) => new Function(code)();

@@ -15,6 +15,7 @@ from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.verdicts import claims_table, rules_of
 from lookalike.studies.category import claims as rules
 from lookalike.studies.category import comparison as comparison
+from lookalike.studies.category import neighbours as neighbours
 from lookalike.studies.category import pictures as pictures
 from lookalike.studies.category import precision as precision
 from lookalike.studies.category import times as times

@@ -19,6 +19,7 @@ from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
 from lookalike.datasets.subsets import read_published_subsets
 from lookalike.exhibits.registry import Exhibit, exhibits_of, planned
 from lookalike.studies.category.comparison import can_compare
+from lookalike.studies.category.neighbours import AFTER, BEFORE
 
 ROOM = "category"
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
@@ -231,7 +232,17 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
         "blocks": [f"{descriptor}/blocks-{shard:03d}.npz" for shard in range(data["shards"])],
         "dropped": [f"{results}/splits/{subset}-dropped.csv" for subset in study["subsets"]],
     }
+    if {BEFORE, AFTER} <= set(study["methods"]):
+        shown = shown_fold(study)
+        runs = f"{results}/runs/{study['representation']}/{shown['subset']}"
+        files["ranks"] = [f"{runs}/{method}/{shown['fold']}/ranks.npz" for method in (BEFORE, AFTER)]
     return files | ({"comparison": f"{results}/comparison.csv"} if can_compare(study) else {})
+
+
+def shown_fold(study: Config) -> dict[str, Any]:
+    """``subset`` and ``fold`` whose neighbours are shown: those that people rate, else the last subset's first."""
+    rated = study.get("ratings") or {}
+    return {"subset": rated.get("subset", list(study["subsets"])[-1]), "fold": rated.get("fold", 0)}
 
 
 def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:
@@ -273,6 +284,8 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
         "traced_aggressiveness": oasis[0]["trace"]["aggressiveness"] if oasis else 0.1,
         "ranker_aggressiveness": study["rankers"]["aggressiveness"] if "rankers" in study else None,
         "bounds_mistakes": "loss_bound" in study,
+        "neighbours": shown_fold(study),
+        "seed": config["seed"],
     }
 
 

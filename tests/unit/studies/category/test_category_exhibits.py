@@ -17,7 +17,11 @@ from lookalike.studies.category.study import why_not_comparable
 from lookalike.studies.rooms import room_exhibits
 
 UNFINISHED = "the final fit took more than 600 s of CPU time"
-PICTURES = ("oasis-jmlr-2010/fig2", "representation/block_grid", "representation/palette", "representation/visterms")
+PICTURES = (
+    *("oasis-jmlr-2010/fig2", "representation/block_grid", "representation/palette", "representation/visterms"),
+    "learning/neighbours",
+)
+"""Exhibits of images, which have tests of their own."""
 EXHIBITS = {id: one for id, one in room_exhibits("category").items() if id not in PICTURES}
 LEVELS = {"oasis": 0.33, "lego": 0.27, "euclidean": 0.23}
 

@@ -104,3 +104,28 @@ def encode(path: Path) -> Picture:
         encoded, kind = original, "png"
     address = f"data:image/{kind};base64,{base64.b64encode(encoded).decode('ascii')}"
     return Picture(address, picture.width, picture.height, is_plot)
+
+
+def encode_thumbnail(path: Path, side: int, quality: int) -> Picture | None:
+    """Encode the thumbnail of an image; None where its file is missing or damaged.
+
+    Parameters
+    ----------
+    path : Path
+    side : int
+        Its longer side, in pixels.
+    quality : int
+        Of WebP, from 0 to 100.
+    """
+    from PIL import Image
+
+    from lookalike.exhibits.image_grid import thumbnail_of
+
+    pixels = thumbnail_of(path, side)
+    if pixels is None:
+        return None
+    memory = io.BytesIO()
+    picture = Image.fromarray(pixels)
+    picture.save(memory, "WEBP", quality=quality, method=5)
+    address = f"data:image/webp;base64,{base64.b64encode(memory.getvalue()).decode('ascii')}"
+    return Picture(address, picture.width, picture.height, is_plot=False)

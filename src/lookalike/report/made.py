@@ -6,13 +6,15 @@ them and by which command they are made again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lookalike.report.provenance import project_path
+
 if TYPE_CHECKING:
     from lookalike.report.provenance import Jobs, Made
-    from lookalike.report.results import Dataset, Exhibit, Results
+    from lookalike.report.results import Dataset, Exhibit
 
 LIBRARIES = {
     "sklearn": "scikit-learn",
@@ -42,53 +44,39 @@ class Part:
     text: str
 
 
-@dataclass(frozen=True)
-class Provenance:
-    """Tells what made exhibits.
+def facts_of(exhibit: Exhibit, jobs: Jobs | None, seed: int | None) -> tuple[Fact, ...]:
+    """All that is known of how one exhibit came about.
 
-    Attributes
+    Parameters
     ----------
-    results : Results
+    exhibit : Exhibit
     jobs : Jobs or None
         Records of jobs; None where there are none.
-    configuration : mapping or None
-        Of the run.
     seed : int or None
-        Its root seed.
+        Root seed of the run.
     """
-
-    results: Results
-    jobs: Jobs | None
-    configuration: Mapping[str, Any] | None
-    seed: int | None
-
-    def facts(self, exhibit: Exhibit) -> tuple[Fact, ...]:
-        """All that is known of how one exhibit came about."""
-        made = self.jobs.of_exhibit(exhibit) if self.jobs is not None and not exhibit.problem else None
-        files = [path.name for path in exhibit.files]
-        where = "/".join(("results", exhibit.dataset, "exhibits", exhibit.paper))
-        facts = [
-            Fact(
-                "Command", f"snakemake --cores 2 --force {where}/{files[0] if files else exhibit.name + '.json'}", True
-            ),
-            Fact("Rule", made.rule if made else ""),
-            Fact("Drawn by", exhibit.drawn_by, True),
-            Fact("Data set", _dataset(exhibit)),
-            Fact("Configuration", ", ".join(configuration_keys(self._study(exhibit), exhibit.dataset)), True),
-            Fact("Root seed", "" if self.seed is None else str(self.seed)),
-            *(_of_job(made) if made else (Fact("Record", "no job has left a record of making it"),)),
-            Fact("Made from", ", ".join(exhibit.sources), True),
-            Fact("Files", f"{where}/: {', '.join(files)}" if files else "", True),
-        ]
-        return tuple(fact for fact in facts if fact.text)
-
-    def _study(self, exhibit: Exhibit) -> str:
-        return next((one.study for one in self.results.datasets if one.id == exhibit.dataset), "")
+    made = jobs.of_exhibit(exhibit) if jobs is not None else None
+    files = [path.name for path in exhibit.files]
+    where = "/".join(("results", exhibit.dataset, "exhibits", exhibit.paper))
+    settings = configuration_keys([exhibit.study] if exhibit.study else [], exhibit.dataset)
+    kind = "made by code" if exhibit.synthetic else "real data"
+    facts = [
+        Fact("Command", f"snakemake --cores 2 --force {where}/{files[0] if files else exhibit.name + '.json'}", True),
+        Fact("Rule", made.rule if made else ""),
+        Fact("Drawn by", exhibit.made_by, True),
+        Fact("Data set", f"{exhibit.dataset_title} ({exhibit.dataset}), {kind}"),
+        Fact("Configuration", ", ".join(settings), True),
+        Fact("Root seed", "" if seed is None else str(seed)),
+        *(_of_job(made) if made else (Fact("Record", "no job has left a record of making it"),)),
+        Fact("Made from", ", ".join(map(project_path, exhibit.sources)), True),
+        Fact("Files", f"{where}/: {', '.join(files)}" if files else "", True),
+    ]
+    return tuple(fact for fact in facts if fact.text)
 
 
-def configuration_keys(study: str, dataset: str) -> list[str]:
+def configuration_keys(studies: Sequence[str], dataset: str) -> list[str]:
     """Keys of config.yaml that say how a data set is made and studied."""
-    return [f"datasets.{dataset}", *([f"{study}.{dataset}"] if study else [])]
+    return [f"datasets.{dataset}", *(f"{study}.{dataset}" for study in studies)]
 
 
 def duration(seconds: float) -> str:
@@ -109,7 +97,7 @@ def duration(seconds: float) -> str:
 
 def whole_run(jobs: Jobs) -> tuple[Fact, ...]:
     """What all jobs took and ran on."""
-    work = jobs.whole()
+    work = jobs.whole
     facts = (
         Fact("Jobs", f"{work.jobs:,} with a record, of {len(work.rules)} rules"),
         Fact("Processor time", duration(work.cpu_seconds)),
@@ -143,7 +131,7 @@ def configuration_parts(configuration: Mapping[str, Any] | None, datasets: list[
     parts = []
     for dataset in datasets:
         own: dict[str, Any] = {}
-        for key in configuration_keys(dataset.study, dataset.id):
+        for key in configuration_keys(dataset.studies, dataset.id):
             first, _, second = key.partition(".")
             value = configuration.get(first, {}).get(second)
             if value is not None:
@@ -171,11 +159,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     return value if value is None or isinstance(value, bool | int | float) else str(value)
-
-
-def _dataset(exhibit: Exhibit) -> str:
-    kind = "made by code" if exhibit.synthetic else "real data"
-    return f"{exhibit.dataset_title} ({exhibit.dataset}), {kind}"
 
 
 def _of_job(made: Made) -> tuple[Fact, ...]:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from lookalike.report._made import as_yaml, commits, configuration_parts, duration
+from lookalike.report.made import as_yaml, commits, configuration_parts, duration
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_settings_are_written_by_data_set_and_whole() -> None:
         "datasets": {"demo": {"kind": "synthetic"}, "other": {}},
         "category": {"demo": {"a": shared, "b": shared, "rate": 1e-05}},
     }
-    dataset = SimpleNamespace(id="demo", title="Demo", study="category")
+    dataset = SimpleNamespace(id="demo", title="Demo", studies=["category"])
     own, whole = configuration_parts(configuration, [dataset])  # type: ignore[list-item]
     assert own.title == "Demo"
     assert yaml.safe_load(own.text) == {

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lookalike.report._pages import page_of, split_caption
-from lookalike.report._tables import Cell, Column, Grid, Row
-from lookalike.report.results import PAPERS, Results
+from lookalike.report.results import CLAIMS, PAPERS, Results
+from lookalike.report.tables import Grid, frame_grid
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,24 +85,24 @@ def verdict_choices(claims: Iterable[Claim]) -> list[Choice]:
 
 def counts_grid(claims: Iterable[Claim]) -> Grid:
     """How many claims of a paper have each verdict, by data set: the front page's table."""
+    import pandas as pd
+
     claims = list(claims)
     verdicts = [one.title for one in verdict_choices(claims)]
-    pairs = dict.fromkeys((claim.paper, claim.dataset_title) for claim in claims)
     rows = []
-    for paper, dataset in pairs:
+    for paper, dataset in dict.fromkeys((claim.paper, claim.dataset_title) for claim in claims):
         own = [claim.verdict for claim in claims if (claim.paper, claim.dataset_title) == (paper, dataset)]
-        counts = [str(own.count(verdict)) for verdict in verdicts]
-        rows.append(
-            Row((Cell(paper, paper.lower()), Cell(dataset, dataset.lower()), *(Cell(one, one) for one in counts)))
-        )
-    columns = (Column("Paper"), Column("Data set"), *(Column(verdict, is_number=True) for verdict in verdicts))
-    return Grid("Claims by paper, data set and verdict", columns, tuple(rows), sortable=True)
+        rows.append({"Paper": paper, "Data set": dataset, **{verdict: own.count(verdict) for verdict in verdicts}})
+    return frame_grid(pd.DataFrame(rows), "Claims by paper, data set and verdict", "claims-counted")
 
 
 def notes(results: Results) -> list[str]:
-    """Captions of the tables of claims: the data they are decided on, and what a verdict means."""
-    exhibits = [one for one in results.exhibits() if one.name == "claims"]
-    return [f"{one.dataset_title}: {' '.join(split_caption(one.caption)).strip()}" for one in exhibits]
+    """What is said of the tables of claims: the data they are decided on, and what has to be known besides."""
+    return [
+        f"{one.dataset_title}: {' '.join((one.caption, *one.notes)).strip()}"
+        for one in results.exhibits()
+        if one.name == CLAIMS
+    ]
 
 
 def slug(text: str) -> str:
@@ -120,7 +119,7 @@ def _claim(row: Any, titles: dict[str, str]) -> Claim:
         verdict_id=slug(row.verdict),
         paper=paper.title if paper else row.paper,
         paper_id=slug(row.paper),
-        page=page_of(row.paper) if paper else "",
+        page=f"{paper.page}.html" if paper else "",
         place=row.place,
         dataset_title=titles.get(row.dataset, row.dataset),
         representation=getattr(row, "representation", ""),

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from lookalike.core.errors import LookalikeError
-from lookalike.report import _pictures
-from lookalike.report._pictures import LONGEST_SIDE, Picture, Pictures
+from lookalike.report import pictures as module
+from lookalike.report.pictures import LONGEST_SIDE, Picture, Pictures
 
 
 def decoded(picture: Picture) -> Image.Image:
@@ -49,8 +49,8 @@ def test_a_montage_is_made_no_larger_than_a_page_shows_it(tmp_path: Path) -> Non
 def test_a_file_is_encoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Image.new("RGB", (4, 3)).save(tmp_path / "a.png")
     encoded: list[Path] = []
-    encode = _pictures.encode
-    monkeypatch.setattr(_pictures, "encode", lambda path: encoded.append(path) or encode(path))
+    encode = module.encode
+    monkeypatch.setattr(module, "encode", lambda path: encoded.append(path) or encode(path))
     pictures = Pictures()
     assert pictures.of(tmp_path / "a.png") is pictures.of(str(tmp_path / "a.png"))
     assert len(encoded) == 1

@@ -1,0 +1,202 @@
+"""A small folder of results with an exhibit of every kind and state, written as studies write theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from lookalike.core.files import write_json
+from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Mark, Panel, Ranking, Series, Table
+from lookalike.exhibits.neighbours import GAIN, RANDOM, gallery_of
+from lookalike.exhibits.registry import Exhibit
+from lookalike.exhibits.study import Study
+from lookalike.exhibits.style import LOOKS, Look
+from lookalike.exhibits.writing import write_exhibits
+from lookalike.report.provenance import read_jobs
+from lookalike.report.results import Results
+from lookalike.report.site import write_report
+
+JMLR, DRAFT, SOML, DEEP = "oasis-jmlr-2010", "oasis-2009-draft", "soml-aaai-2014", "deep-ranking-cvpr-2014"
+NOT_RUN = "not run: put archive.tar at data/caltech256"
+RIGHT, WRONG = Mark("✓", "#009E73", "-", "same class"), Mark("✗", "#D55E00", "--", "other class")
+METHODS = ("oasis", "mcml", "lego")
+
+
+def table(study: Study) -> Table:
+    """Precision of all methods on ten classes."""
+    cells = pd.DataFrame(
+        {"subset": "ten", "metric": np.repeat(["mAP", "top 1"], 3), "method": METHODS * 2,
+         "ours": [41.0, 39, 36, 56, 50, 44], "ours_std": 1.6, "printed": [33.0, 39, np.nan, 43, 39, 39],
+         "ours_cell": ["41 ± 1.6", "39 ± 1.6", "36 ± 1.6", "56", "50", "-"],
+         "printed_cell": ["33 ± 1.6", "39 ± 1.7", "*", "43", "39", "39"],
+         "status": ["higher", "agrees", "no printed value", "higher", "higher", "no result"],
+         "reason": ["", "", "did not converge", "", "", "LEGO <i>was</i> not run"]}
+    )  # fmt: skip
+    titles = {"method": {"oasis": "OASIS", "mcml": "MCML", "lego": "LEGO"}, "subset": {"ten": "10 classes"}}
+    return Table(cells, ("metric",), "method", "subset", titles=titles, notes=("LMNN: at most 20 iterations.",))
+
+
+def curves(study: Study) -> Figure:
+    """Precision at top k of all methods."""
+    k = np.arange(1.0, 41.0)
+    parts = [
+        pd.DataFrame({"series": method, "k": k, "p": (0.9 - 0.2 * place) / np.sqrt(k), "error": 0.01})
+        for place, method in enumerate(METHODS)
+    ]
+    frame = pd.concat(parts, ignore_index=True)
+    frame["low"], frame["high"] = frame["p"] - frame["error"], frame["p"] + frame["error"]
+    series = tuple(
+        Series(name.upper(), {"series": name}, "k", "p", LOOKS[name], "low", "high") for name in METHODS
+    )  # fmt: skip
+    panel = Panel(
+        "10 classes", Axis("Number of neighbours k", told="k = {:.0f}"),
+        Axis("Precision at top k", low=0, told="{:.3f}"), series, (Line("chance", 0.1, Look("#000000", "", "--")),),
+    )  # fmt: skip
+    return Figure(frame, (panel,))
+
+
+def forest(study: Study) -> Figure:
+    """Differences of systems with their intervals."""
+    frame = pd.DataFrame({"row": [0, 1, 2], "difference": [3.0, -1.0, 0.5], "note": ["p < 0.001", "", ""]})
+    frame["low"], frame["high"] = frame["difference"] - 1, frame["difference"] + 2
+    series = Series("difference", {}, "difference", "row", LOOKS["oasis"], "low", "high", kind="points",
+                    sideways=True, note="note")  # fmt: skip
+    rows = Axis("", ticks=((0, "OASIS <b>"), (1, "MCML"), (2, "LEGO")), low=-0.6, high=2.6, reversed=True)
+    zero = Line("", 0, Look("#000000", ""), upright=True)
+    return Figure(frame, (Panel("", Axis("Difference (points)", told="{:+.1f}"), rows, (series,), (zero,)),))
+
+
+def times(study: Study) -> Figure:
+    """Training time by size."""
+    frame = pd.DataFrame({"n": [100.0, 1000, 10_000], "seconds": [0.5, 90.0, 7200.0]})
+    series = Series("OASIS", {}, "n", "seconds", LOOKS["oasis"])
+    axes = Axis("Images", "log", tick_form="short"), Axis("Time", "log", tick_form="time", told="time")
+    return Figure(frame, (Panel("", *axes, (series,)),))
+
+
+def claims(study: Study) -> Table:
+    """What the papers say, and whether it holds here."""
+    rows = [
+        (
+            "best",
+            JMLR,
+            "section 5",
+            "OASIS is best.",
+            "holds",
+            "+5.5 points",
+            "difference",
+            "Above 0.",
+        ),
+        ("fast", JMLR, "abstract", "OASIS is fast.", "does not hold", "; ".join(["0.5 h slower"] * 30), "faster", ""),
+        ("sparse", SOML, "Table 1", "It is sparse.", "not decidable here", "", "sparse", ""),
+    ]
+    columns = ["id", "paper", "place", "claim", "verdict", "evidence", "rule", "decided_by"]
+    return Table(pd.DataFrame(rows, columns=columns), shown={"claim": "claim", "verdict": "verdict"})
+
+
+def neighbours(study: Study) -> Gallery:
+    """Queries with their nearest images before and after learning."""
+    images = [f"results/{study.dataset}/images/{number}.png" for number in range(4)]
+    found = [
+        Found(image, f"class {place % 2}", (RIGHT, WRONG)[place % 2], "0.500") for place, image in enumerate(images)
+    ]
+    entries = []
+    for place, image in enumerate(images):
+        before = Ranking("Before learning: Euclidean", tuple(found[:3]), "2 of 3 of its class (67 %)")
+        after = Ranking("After learning: OASIS", tuple(found[::-1]), "2 of 4 of its class (50 %)")
+        chosen, box = (GAIN, (0.25, 0.25, 0.75, 0.75)) if place == 3 else (RANDOM, None)
+        entries.append(Entry(image, f"class {place % 2}", (before, after), chosen, "= as many of its class", box))
+    return gallery_of(entries, ("Queries by rule, none picked by hand.",))
+
+
+def broken(study: Study) -> Table:
+    """What cannot be drawn."""
+    raise KeyError("map")
+
+
+EXHIBITS = {
+    "category": [
+        (f"{JMLR}/table4", "Precision of the compared methods", table),
+        (f"{JMLR}/fig6", "Precision at top k", curves),
+        (f"{DRAFT}/fig4", "Precision at top k", curves),
+        ("learning/claims", "Claims", claims),
+        ("learning/neighbours", "Neighbours before and after learning", neighbours),
+        ("learning/broken", "What fails", broken),
+    ],
+    "finegrained": [(f"{DEEP}/fig5", "Differences", forest)],
+    "web": [(f"{JMLR}/fig4", "Training time", times)],
+}
+
+
+class ToyStudy(Study):
+    """A study of no numbers."""
+
+    def data_sentence(self, drawn: object) -> str:
+        return f"{self.title}, means over 5 folds; error bars are standard errors."
+
+
+def made_results(folder: Path) -> Path:
+    """Write ``results`` and ``logs`` below a folder, as studies and their jobs do; returns the results."""
+    results = folder / "results"
+    for number, colour in enumerate(("teal", "navy", "olive", "maroon")):
+        path = results / "demo" / "images" / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (160, 120), colour).save(path)
+    for dataset, room, synthetic, why in (
+        ("demo", "category", True, ""),
+        ("caltech256", "category", False, NOT_RUN),
+        ("demo_triplets", "finegrained", True, ""),
+        ("websim_demo", "web", True, ""),
+    ):
+        write_study(results, dataset, room, synthetic=synthetic, not_run=why)
+    (results / "demo" / "exhibits" / "headline.txt").write_text("mAP 41 %\nExhibits: results/demo/exhibits/index.md\n")
+    add_record(folder / "logs", "draw_category", ["results/demo/category/metrics.parquet"],
+               [f"results/demo/exhibits/{JMLR}/table4.json"])  # fmt: skip
+    for number, learner in enumerate(("oasis", "lego")):
+        add_record(folder / "logs", f"learn_{learner}", [], [f"results/demo/runs/{learner}"], cpu_seconds=5.0 + number)
+    add_record(folder / "logs", "gather", ["results/demo/images"], ["results/demo/category/metrics.parquet"])
+    return results
+
+
+def write_study(results: Path, dataset: str, room: str, *, synthetic: bool = True, not_run: str = "") -> None:
+    """Write all exhibits of one toy study; images are found from the folder that holds the results."""
+    needs = ("metrics",) if not_run else ()
+    exhibits = [
+        Exhibit(id, room, title, str(draw.__annotations__["return"]).lower(), draw, needs, order=order)
+        for order, (id, title, draw) in enumerate(EXHIBITS[room])
+    ]
+    settings = {"dataset": dataset, "title": f"{dataset} title", "synthetic": synthetic, "not_run": not_run}
+    write_exhibits(exhibits, ToyStudy(settings), results / dataset / "exhibits")
+
+
+def add_record(logs: Path, name: str, inputs: list[str], outputs: list[str], **told: object) -> Path:
+    """Write one job's record."""
+    path = logs / f"{name}.job.json"
+    record = {
+        "rule": name.partition("/")[0],
+        "inputs": inputs,
+        "outputs": outputs,
+        "started": "2026-01-01T00:00:00+00:00",
+        "seconds": 2.0,
+        "cpu_seconds": 1.0,
+        "peak_megabytes": 100,
+        "threads": 1,
+        "processor": "a processor",
+        "python": "3.12.1",
+        "versions": {"lookalike": "0.1", "numpy": "2.9.0"},
+        "commit": "aaaa",
+        "modified": False,
+    }
+    write_json(record | told, path)
+    return path
+
+
+def made_report(folder: Path) -> Path:
+    """Write the report of `made_results` beside them; returns its folder."""
+    results = Results(made_results(folder))
+    configuration = {"seed": 7, "datasets": {"demo": {"kind": "synthetic"}}, "category": {"demo": {"folds": 5}}}
+    write_report(results, read_jobs(folder / "logs"), results.folder / "report", configuration=configuration)
+    return results.folder / "report"
