@@ -53,7 +53,7 @@ for studied_dataset in CATEGORY:
             params:
                 spec=method_spec,
                 learner=lambda wildcards: learner_code(wildcards.method),
-                folds=lambda wildcards: category.job_folds(config, wildcards),
+                folds=lambda wildcards: category.job_folds(config, wildcards.dataset, wildcards.get("fold")),
                 seed=SEED,
             script:
                 "../scripts/run_folds.py"
@@ -78,7 +78,7 @@ for studied_dataset in CATEGORY:
             params:
                 spec=method_spec,
                 learner=lambda wildcards: learner_code(wildcards.method),
-                folds=lambda wildcards: category.job_folds(config, wildcards),
+                folds=lambda wildcards: category.job_folds(config, wildcards.dataset, wildcards.get("fold")),
                 seed=SEED,
             script:
                 "../scripts/trace_folds.py"

@@ -132,9 +132,9 @@ def job_log(what: str, jobs: str) -> str:
     return f"logs/{{dataset}}/{what}/{{representation}}/{{subset}}/{{method}}/{part}.log"
 
 
-def job_folds(config: Config, wildcards: Any) -> list[int]:
-    """The folds that a job with these wildcards runs."""
-    return [int(wildcards.fold)] if "fold" in wildcards else folds(config, wildcards.dataset)
+def job_folds(config: Config, dataset: str, fold: str | None) -> list[int]:
+    """The folds that a job runs: the one that its wildcards name, else all."""
+    return folds(config, dataset) if fold is None else [int(fold)]
 
 
 def own_runs(config: Config, dataset: str, file: str, *, timed: bool = True) -> list[str]:

@@ -59,6 +59,7 @@ def test_a_job_runs_one_fold_or_all_folds_of_a_subset(config):
     folder = "results/{dataset}/runs/{representation}/{subset}/{method}"
     assert plan.job_files(config, "demo", "fold", ["fit.json"]) == [folder + "/{fold}/fit.json"]
     assert plan.job_files(config, "demo", "subset", ["fit.json"]) == [f"{folder}/{n}/fit.json" for n in range(5)]
+    assert (plan.job_folds(config, "demo", "3"), plan.job_folds(config, "demo", None)) == ([3], [0, 1, 2, 3, 4])
 
 
 def test_rankers_may_take_fewer_folds(config):
