@@ -6,7 +6,7 @@ cannot be read its sentence is shown in place of what it held, so that one broke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from lookalike.exhibits.writing import status_line
 from lookalike.report.made import Fact, facts_of
 from lookalike.report.pictures import Picture, Pictures
 from lookalike.report.provenance import Jobs
-from lookalike.report.results import CLAIMS, PAPERS, Exhibit, Results, group_title
+from lookalike.report.results import CLAIMS, PAPERS, Dataset, Exhibit, Results, group_title
 from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of
 
 SIGNS = {
@@ -116,24 +116,6 @@ class Group:
 
 
 @dataclass(frozen=True)
-class MatrixCell:
-    """State of an exhibit of one data set."""
-
-    state: str
-    address: str
-    detail: str
-
-
-@dataclass(frozen=True)
-class MatrixRow:
-    """States of an exhibit, by data set; None where a data set has no such exhibit."""
-
-    title: str
-    address: str
-    cells: tuple[MatrixCell | None, ...]
-
-
-@dataclass(frozen=True)
 class Matrix:
     """States of all exhibits of a paper: rows in its order, a column for every data set."""
 
@@ -141,8 +123,9 @@ class Matrix:
     title: str
     address: str
     """Where they are shown."""
-    columns: tuple[str, ...]
-    rows: tuple[MatrixRow, ...]
+    datasets: tuple[Dataset, ...]
+    rows: Mapping[str, Mapping[str, Exhibit]]
+    """Address of each section to its exhibits by data set."""
 
 
 def page_of(paper: str) -> str:
@@ -162,18 +145,11 @@ def view_id(exhibit: Exhibit) -> str:
 
 def matrix(results: Results, paper: str) -> Matrix:
     """States of all exhibits of a paper, or of a group of our own."""
-    found = _by_name(results, paper)
-    there = {exhibit.dataset for exhibits in found.values() for exhibit in exhibits}
-    datasets = [one for one in results.datasets if one.id in there]
-    page = page_of(paper)
-    rows = []
-    for name, exhibits in found.items():
-        own = {exhibit.dataset: _matrix_cell(exhibit) for exhibit in exhibits}
-        cells = tuple(own.get(dataset.id) for dataset in datasets)
-        rows.append(MatrixRow(exhibits[0].heading, f"{page}#{section_id(paper, name)}", cells))
+    page, found = page_of(paper), _by_name(results, paper)
+    rows = {f"{page}#{section_id(paper, name)}": {one.dataset: one for one in own} for name, own in found.items()}
+    datasets = tuple(one for one in results.datasets if any(one.id in row for row in rows.values()))
     title = PAPERS[paper].title if paper in PAPERS else group_title(paper)
-    address = page if paper in PAPERS else f"{page}#group-{paper}"
-    return Matrix(paper, title, address, tuple(one.title for one in datasets), tuple(rows))
+    return Matrix(paper, title, page if paper in PAPERS else f"{page}#group-{paper}", datasets, rows)
 
 
 def _by_name(results: Results, paper: str) -> dict[str, list[Exhibit]]:
@@ -184,10 +160,9 @@ def _by_name(results: Results, paper: str) -> dict[str, list[Exhibit]]:
     return found
 
 
-def _matrix_cell(exhibit: Exhibit) -> MatrixCell:
-    # one word stands for several statuses: they are counted beneath it
-    detail = status_line(exhibit.statuses) if exhibit.state in SEVERAL and len(exhibit.statuses) > 1 else ""
-    return MatrixCell(exhibit.state, f"{page_of(exhibit.paper)}#{view_id(exhibit)}", detail)
+def detail_of(exhibit: Exhibit) -> str:
+    """What is counted beneath its state, where one word stands for several statuses."""
+    return status_line(exhibit.statuses) if exhibit.state in SEVERAL and len(exhibit.statuses) > 1 else ""
 
 
 @dataclass

@@ -24,22 +24,14 @@ MOST_BITS_OF_A_PLOT = 2.0
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture inside a page.
-
-    Attributes
-    ----------
-    address : str
-        ``data:`` address with the encoded pixels.
-    width, height : int
-        In pixels, of what is encoded.
-    is_plot : bool
-        Whether it is exact, as a plot is.
-    """
+    """A picture inside a page."""
 
     address: str
+    """``data:`` address with the encoded pixels."""
     width: int
     height: int
     is_plot: bool
+    """Whether it is exact, as a plot is."""
 
 
 class Pictures:
@@ -49,18 +41,7 @@ class Pictures:
         self._made: dict[Path, Picture] = {}
 
     def of(self, path: str | os.PathLike[str]) -> Picture:
-        """Return a picture for a page.
-
-        Parameters
-        ----------
-        path : path-like
-            A PNG file.
-
-        Raises
-        ------
-        LookalikeError
-            When it cannot be read.
-        """
+        """Return the picture of a PNG file; a `LookalikeError` where it cannot be read."""
         key = Path(path).resolve()
         if key not in self._made:
             self._made[key] = encode(key)
@@ -68,22 +49,7 @@ class Pictures:
 
 
 def encode(path: Path) -> Picture:
-    """Encode one picture file as WebP; the file as it is where that is smaller.
-
-    Parameters
-    ----------
-    path : Path
-        A PNG file; what is transparent becomes white.
-
-    Returns
-    -------
-    Picture
-
-    Raises
-    ------
-    LookalikeError
-        When it cannot be read.
-    """
+    """Encode a PNG file as WebP; the file as it is where that is smaller. What is transparent becomes white."""
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -107,16 +73,7 @@ def encode(path: Path) -> Picture:
 
 
 def encode_thumbnail(path: Path, side: int, quality: int) -> Picture | None:
-    """Encode the thumbnail of an image; None where its file is missing or damaged.
-
-    Parameters
-    ----------
-    path : Path
-    side : int
-        Its longer side, in pixels.
-    quality : int
-        Of WebP, from 0 to 100.
-    """
+    """Encode the thumbnail of an image, `side` pixels at its longer side; None where it is missing or damaged."""
     from PIL import Image
 
     from lookalike.exhibits.image_grid import thumbnail_of

@@ -9,26 +9,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
-from lookalike.exhibits.image_grid import thumbnail_of
-from lookalike.exhibits.neighbours import RANDOM
+from lookalike.exhibits.image_grid import draw_gallery
+from lookalike.exhibits.model import entry_of
+from lookalike.exhibits.neighbours import RANDOM, gallery_of
+from lookalike.exhibits.style import paper_style
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from matplotlib.axes import Axes
-
     from lookalike.report.results import Dataset, Exhibit
 
 BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme`: end -->"
-N_QUERIES, N_SHOWN = 3, 5
-_PANEL = 0.92  # inches
-_GREEN, _VERMILLION = "#00704f", "#b34700"  # Okabe and Ito's, darkened until they read on white
+N_QUERIES = 3
 
 
 def readme_numbers(datasets: Sequence[Dataset], made_with: str) -> str:
@@ -46,25 +42,14 @@ def write_readme_picture(gallery: Exhibit, path: str | os.PathLike[str]) -> None
 
     The picture is a WebP file; a gallery without such a query is a `LookalikeError`.
     """
-    from matplotlib.figure import Figure
-
-    queries = [entry for entry in gallery.entries if entry["chosen"] == RANDOM][:N_QUERIES]
+    drawn = [entry_of(told) for told in gallery.entries if told["chosen"] == RANDOM]
+    # without names, which are wider than a picture of this size
+    queries = [replace(entry, words="") for entry in drawn[:N_QUERIES]]
     if not queries:
         raise LookalikeError(f"the gallery of {gallery.dataset} has no query: run `make demo`, then `make readme`")
-    n_columns = 2 * N_SHOWN + 3  # the query, a gap, one ranking, a gap, the other
-    widths = [1.0, 0.25, *[1.0] * N_SHOWN, 0.25, *[1.0] * N_SHOWN]
-    height = _PANEL * 3 / 4
-    figure = Figure(figsize=(_PANEL * sum(widths), height * len(queries) + 0.35), dpi=110, facecolor="white")
-    panels = figure.subplots(len(queries), n_columns, squeeze=False, gridspec_kw={"width_ratios": widths})
-    figure.subplots_adjust(left=0.005, right=0.995, top=1 - 0.28 / figure.get_figheight(), bottom=0.01, wspace=0.06)
-    figure.subplots_adjust(hspace=0.08)
-    for row, query in zip(panels, queries, strict=True):
-        _draw_row(row, query)
-    before, after = (ranking["title"] for ranking in queries[0]["rankings"])
-    for column, title in ((0, "query"), (2, before), (3 + N_SHOWN, after)):
-        panels[0, column].set_title(title, loc="left", fontsize=10)
-    with replacing(path) as part:
-        figure.savefig(part, format="webp", pil_kwargs={"quality": 82, "method": 6})
+    with paper_style(), replacing(path) as part:
+        canvas = draw_gallery(gallery_of(queries))
+        canvas.savefig(part, format="webp", dpi=130, facecolor="white", pil_kwargs={"quality": 82, "method": 6})
 
 
 def replace_between_marks(text: str, content: str) -> str:
@@ -79,28 +64,6 @@ def replace_between_marks(text: str, content: str) -> str:
     if text.count(BEGIN) != 1 or text.count(END) != 1 or not re.search(pattern, text, flags=re.DOTALL):
         raise LookalikeError(f"README.md has no place for the numbers: put the lines {BEGIN} and {END} into it")
     return re.sub(pattern, lambda _: f"{BEGIN}\n{content.strip()}\n{END}", text, flags=re.DOTALL)
-
-
-def _draw_row(row: Sequence[Axes], query: Mapping[str, Any]) -> None:
-    """Draw one query with its two rankings; what is found is framed and marked as right or wrong."""
-    for axis in row:
-        axis.set_axis_off()
-    _draw(row[0], query["image"])
-    for first, ranking in zip((2, 3 + N_SHOWN), query["rankings"], strict=True):
-        for axis, found in zip(row[first : first + N_SHOWN], ranking["found"], strict=False):
-            _draw(axis, found["image"], found["mark"])
-
-
-def _draw(axis: Axes, image: str, mark: Mapping[str, str] | None = None) -> None:
-    """Draw a thumbnail, and a sign in its corner that says whether it is right."""
-    pixels = thumbnail_of(Path(image))
-    if pixels is None:
-        return
-    axis.imshow(pixels)
-    if mark is not None:
-        colour = _GREEN if mark["line"] == "-" else _VERMILLION
-        box = {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": colour, "linewidth": 1}
-        axis.text(0.06, 0.9, mark["sign"], transform=axis.transAxes, color=colour, fontsize=8, va="top", bbox=box)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -266,6 +266,8 @@ class _Site:
             css=_static("report.css"),
             script=_static("report.js"),
             signs=pages.SIGNS,
+            view_id=pages.view_id,
+            detail_of=pages.detail_of,
             version=lookalike.__version__,
         )
         return environment
