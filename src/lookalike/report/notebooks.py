@@ -6,16 +6,13 @@ them breaks where a study was not run.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.sheets import html
-from lookalike.exhibits.writing import status_line
-from lookalike.report.pages import SIGNS, UNREADABLE, sentence
+from lookalike.report.display import SIGNS, exhibit_html, source_of
 from lookalike.report.results import PAPERS, Results
 
 if TYPE_CHECKING:
@@ -99,11 +96,11 @@ class PaperReader:
         rows = [
             (
                 heading,
-                "; ".join(f"{_source(one.dataset_title, one.synthetic)}: {one.state}" for one in self.exhibits(name)),
+                "; ".join(f"{source_of(one.dataset_title, one.synthetic)}: {one.state}" for one in self.exhibits(name)),
             )
             for name, heading in self.titles().items()
         ]
-        sources = ", ".join(_source(dataset.title, dataset.synthetic) for dataset in self.datasets)
+        sources = ", ".join(source_of(dataset.title, dataset.synthetic) for dataset in self.datasets)
         note = self.why_none or f"Results: {sources or 'none yet'}."
         return Shown(
             f"<p><b>{escape(citation)}</b><br>{escape(note)}</p>{_table(('exhibit', 'state'), rows)}",
@@ -130,7 +127,7 @@ class PaperReader:
         return Shown(
             "<hr>".join(exhibit_html(exhibit) for exhibit in found),
             "\n\n".join(
-                f"{exhibit.heading}, {_source(exhibit.dataset_title, exhibit.synthetic)}: {exhibit.caption}"
+                f"{exhibit.heading}, {source_of(exhibit.dataset_title, exhibit.synthetic)}: {exhibit.caption}"
                 for exhibit in found
             ),
         )
@@ -141,7 +138,7 @@ class PaperReader:
         if frame is None or frame.empty:
             return self._missing("No verdict on a claim of this paper is among the results")
         counts = ", ".join(f"{len(rows)} {verdict}" for verdict, rows in frame.groupby("verdict", sort=False))
-        titles = {dataset.id: _source(dataset.title, dataset.synthetic) for dataset in self.datasets}
+        titles = {dataset.id: source_of(dataset.title, dataset.synthetic) for dataset in self.datasets}
         told = [{str(key): str(value) for key, value in row.items()} for row in frame.to_dict("records")]
         rows = [
             (
@@ -177,7 +174,7 @@ class PaperReader:
         import pandas as pd
 
         assert self.results is not None
-        source, tables = _source(dataset.title, dataset.synthetic), []
+        source, tables = source_of(dataset.title, dataset.synthetic), []
         for study in dict.fromkeys(one.study for one in dataset.exhibits if one.paper == self.paper):
             path = self.results.folder / dataset.id / study / "metrics.parquet"
             if path.is_file():
@@ -201,44 +198,6 @@ class PaperReader:
         return Shown(f"<p><i>{escape(sentence)}</i></p>", sentence)
 
 
-def exhibit_html(exhibit: Exhibit) -> str:
-    """Show an exhibit: heading, picture or table, state, caption and notes.
-
-    Parameters
-    ----------
-    exhibit : Exhibit
-
-    Returns
-    -------
-    str
-        One ``<figure>``; the picture is inside it as a data URI. What cannot be read is told in its place.
-    """
-    try:
-        body = _body(exhibit) if exhibit.was_drawn else f"<p>{escape(sentence(exhibit.problem))}</p>"
-    except (OSError, *UNREADABLE) as error:
-        body = f"<p>{escape(sentence(str(error)))}</p>"
-    told = ": ".join(filter(None, (exhibit.state, status_line(exhibit.statuses))))
-    notes = "".join(f"<li>{escape(note)}</li>" for note in exhibit.notes)
-    return (
-        f'<figure style="margin: 1em 0">\n<p><strong>{escape(exhibit.heading)}</strong>, '
-        f"{escape(_source(exhibit.dataset_title, exhibit.synthetic))}</p>\n{body}\n"
-        f"<p>{SIGNS[exhibit.state]} {escape(told)}</p>\n<figcaption>{escape(exhibit.caption)}</figcaption>\n"
-        + (f"<details><summary>Notes</summary><ul>{notes}</ul></details>\n" if notes else "")
-        + "</figure>"
-    )
-
-
-def _body(exhibit: Exhibit) -> str:
-    """The picture or the table itself."""
-    picture = exhibit.picture()
-    if picture is None:
-        return html(exhibit.blocks(), f"{exhibit.dataset}-{exhibit.key.replace('/', '-')}")
-    data = base64.b64encode(picture.read_bytes()).decode("ascii")
-    # the caption beneath describes it; here is what it is
-    alternative = escape(f"{exhibit.heading}, {exhibit.kind} of {exhibit.dataset_title}", quote=True)
-    return f'<img style="max-width: 100%; background: #fff" alt="{alternative}" src="data:image/png;base64,{data}">'
-
-
 def _found() -> tuple[Results | None, str]:
     """The results of this machine, or None and the reason."""
     try:
@@ -255,11 +214,6 @@ def _decided_on(claim: dict[str, str], titles: dict[str, str]) -> str:
     """The data set, and the representation where each has a verdict of its own."""
     title = titles.get(claim["dataset"], claim["dataset"])
     return f"{title}, {claim['representation']}" if claim.get("representation") else title
-
-
-def _source(title: str, is_synthetic: bool) -> str:
-    """How a data set is named wherever something made from it is shown."""
-    return f"{title} (synthetic)" if is_synthetic else title
 
 
 def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -14,28 +14,13 @@ from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.interactive import Curves, curves_of
 from lookalike.exhibits.printed import AGREES, HIGHER, LOWER, MIXED, RULE
 from lookalike.exhibits.writing import status_line
+from lookalike.report.display import UNREADABLE, sentence
 from lookalike.report.made import Fact, facts_of
 from lookalike.report.pictures import Picture, Pictures
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import CLAIMS, PAPERS, Dataset, Exhibit, Results, group_title
 from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of
 
-SIGNS = {
-    "agrees": "=",
-    "higher": "▲",
-    "lower": "▼",
-    "mixed": "◆",
-    "not comparable": "○",
-    "not run": "–",
-    "failed": "!",
-    "no printed number": "·",
-    "no printed value": "·",
-    "no result": "–",
-    "holds": "✓",
-    "does not hold": "✗",
-    "not decidable here": "?",
-}
-"""A sign for every state, status and verdict, so that none is told by its colour alone."""
 MEANINGS = {
     "agrees": "every number that can be compared agrees with the printed one, within the tolerance beneath it",
     "higher": "some do not agree, and of those all of ours are higher; higher than the paper is a difference too",
@@ -51,8 +36,6 @@ MEANINGS = {
 SEVERAL = (AGREES, HIGHER, LOWER, MIXED)
 """States that numbers with other statuses may stand behind."""
 BEYOND = "beyond.html"
-UNREADABLE = (LookalikeError, AttributeError, KeyError, TypeError, ValueError)
-"""What a sidecar or a CSV of another form ends in."""
 
 
 @dataclass(frozen=True)
@@ -238,9 +221,3 @@ def _tried(read: Callable[[], Any], problems: list[str]) -> Any:
         if sentence(said) not in problems:
             problems.append(sentence(said))
         return None
-
-
-def sentence(text: str) -> str:
-    """Text as a sentence: capital first, full stop last; "" for ""."""
-    text = text.strip()
-    return f"{text[0].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""

@@ -32,6 +32,7 @@ from lookalike.exhibits.printed import (
 from lookalike.exhibits.registry import PAPERS as CITATIONS
 from lookalike.exhibits.registry import ROOMS
 from lookalike.exhibits.sheets import Sheet
+from lookalike.report.display import exhibit_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,8 +204,6 @@ class Exhibit:
         return figure_of(self.panels, read_csv(self.folder / f"{self.name}.csv", dtype=texts))
 
     def _repr_html_(self) -> str:
-        from lookalike.report.notebooks import exhibit_html
-
         return exhibit_html(self)
 
 

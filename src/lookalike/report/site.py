@@ -20,7 +20,7 @@ import lookalike
 from lookalike.core.files import replacing
 from lookalike.exhibits.neighbours import RANDOM
 from lookalike.exhibits.printed import FAILED
-from lookalike.report import claims, made, pages
+from lookalike.report import claims, display, made, pages
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.pictures import Pictures
 from lookalike.report.results import PAPERS, Results
@@ -260,12 +260,12 @@ class _Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters["sentence"] = pages.sentence
+        environment.filters["sentence"] = display.sentence
         environment.globals.update(
             navigation=NAVIGATION,
             css=_static("report.css"),
             script=_static("report.js"),
-            signs=pages.SIGNS,
+            signs=display.SIGNS,
             view_id=pages.view_id,
             detail_of=pages.detail_of,
             version=lookalike.__version__,

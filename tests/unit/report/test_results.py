@@ -9,7 +9,8 @@ import pytest
 from made_results import DRAFT, JMLR, add_claims, add_exhibit, edit_sidecar
 
 from lookalike.core.errors import LookalikeError
-from lookalike.report.pages import MEANINGS, SIGNS
+from lookalike.report.display import SIGNS
+from lookalike.report.pages import MEANINGS
 from lookalike.report.results import STATES, Results
 
 NOT_RUN = "not run: put archive.tar at data/caltech256"

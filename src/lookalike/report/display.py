@@ -1,0 +1,82 @@
+"""How one exhibit displays itself: signs of states, sentences, and the HTML of a notebook's cell."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+from typing import TYPE_CHECKING
+
+from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.sheets import html
+from lookalike.exhibits.writing import status_line
+
+if TYPE_CHECKING:
+    from lookalike.report.results import Exhibit
+
+SIGNS = {
+    "agrees": "=",
+    "higher": "▲",
+    "lower": "▼",
+    "mixed": "◆",
+    "not comparable": "○",
+    "not run": "–",
+    "failed": "!",
+    "no printed number": "·",
+    "no printed value": "·",
+    "no result": "–",
+    "holds": "✓",
+    "does not hold": "✗",
+    "not decidable here": "?",
+}
+"""A sign for every state, status and verdict, so that none is told by its colour alone."""
+UNREADABLE = (LookalikeError, AttributeError, KeyError, TypeError, ValueError)
+"""What a sidecar or a CSV of another form ends in."""
+
+
+def sentence(text: str) -> str:
+    """Text as a sentence: capital first, full stop last; "" for ""."""
+    text = text.strip()
+    return f"{text[0].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
+
+
+def source_of(title: str, is_synthetic: bool) -> str:
+    """How a data set is named wherever something made from it is shown."""
+    return f"{title} (synthetic)" if is_synthetic else title
+
+
+def exhibit_html(exhibit: Exhibit) -> str:
+    """Show an exhibit: heading, picture or table, state, caption and notes.
+
+    Parameters
+    ----------
+    exhibit : Exhibit
+
+    Returns
+    -------
+    str
+        One ``<figure>``; the picture is inside it as a data URI. What cannot be read is told in its place.
+    """
+    try:
+        body = _body(exhibit) if exhibit.was_drawn else f"<p>{escape(sentence(exhibit.problem))}</p>"
+    except (OSError, *UNREADABLE) as error:
+        body = f"<p>{escape(sentence(str(error)))}</p>"
+    told = ": ".join(filter(None, (exhibit.state, status_line(exhibit.statuses))))
+    notes = "".join(f"<li>{escape(note)}</li>" for note in exhibit.notes)
+    return (
+        f'<figure style="margin: 1em 0">\n<p><strong>{escape(exhibit.heading)}</strong>, '
+        f"{escape(source_of(exhibit.dataset_title, exhibit.synthetic))}</p>\n{body}\n"
+        f"<p>{SIGNS[exhibit.state]} {escape(told)}</p>\n<figcaption>{escape(exhibit.caption)}</figcaption>\n"
+        + (f"<details><summary>Notes</summary><ul>{notes}</ul></details>\n" if notes else "")
+        + "</figure>"
+    )
+
+
+def _body(exhibit: Exhibit) -> str:
+    """The picture or the table itself."""
+    picture = exhibit.picture()
+    if picture is None:
+        return html(exhibit.blocks(), f"{exhibit.dataset}-{exhibit.key.replace('/', '-')}")
+    data = base64.b64encode(picture.read_bytes()).decode("ascii")
+    # the caption beneath describes it; here is what it is
+    alternative = escape(f"{exhibit.heading}, {exhibit.kind} of {exhibit.dataset_title}", quote=True)
+    return f'<img style="max-width: 100%; background: #fff" alt="{alternative}" src="data:image/png;base64,{data}">'

@@ -1,0 +1,85 @@
+"""Which way imports run: a room imports from rooms below it, no module in a circle, no study another study."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from project import ROOT
+
+PACKAGE = ROOT / "src" / "lookalike"
+ROOMS = (
+    *("app", "report", "studies", "deep", "exhibits", "learners", "ranking", "datasets", "features", "core"),
+)  # fmt: skip
+"""From top to bottom."""
+APP = ("cli", "__main__", "__init__", "commands", "own_images")
+"""What the app consists of as long as it has no folder of its own."""
+
+
+def modules() -> dict[str, Path]:
+    """Dotted name, without the package's, to file."""
+    files = {path.relative_to(PACKAGE).with_suffix(""): path for path in PACKAGE.rglob("*.py")}
+    return {".".join(name.parts).removesuffix(".__init__"): path for name, path in files.items()}
+
+
+def room_of(module: str) -> str:
+    """Room of a module."""
+    first = module.split(".")[0]
+    return "app" if first in APP else first
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Modules of the package that a file imports, in functions too, but not for types alone."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lookalike"):
+            parent = (node.module or "").removeprefix("lookalike").removeprefix(".")
+            yield from (f"{parent}.{name.name}".removeprefix(".") for name in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (n.name.removeprefix("lookalike.") for n in node.names if n.name.startswith("lookalike."))
+        yield from imported(node)
+
+
+@cache
+def arrows() -> dict[str, frozenset[str]]:
+    """Module to the modules that it imports."""
+    known = modules()
+    found = {}
+    for name, path in known.items():
+        named = {
+            target if target in known else target.rpartition(".")[0]
+            for target in imported(ast.parse(path.read_text(encoding="utf-8")))
+        }
+        found[name] = frozenset(named & set(known)) - {name}
+    return found
+
+
+def test_imports_run_downward():
+    upward = [
+        f"{source} imports {target}"
+        for source, targets in arrows().items()
+        for target in targets
+        if ROOMS.index(room_of(target)) < ROOMS.index(room_of(source))
+    ]
+    assert sorted(upward) == []
+
+
+def test_no_study_imports_another():
+    rooms = [(source.split("."), target.split(".")) for source, targets in arrows().items() for target in targets]
+    across = [
+        (".".join(source), ".".join(target))
+        for source, target in rooms
+        if source[0] == target[0] == "studies" and len(source) > 2 and len(target) > 2 and source[1] != target[1]
+    ]
+    assert across == []
+
+
+def test_no_module_imports_itself_through_others():
+    remaining = {source: set(targets) for source, targets in arrows().items()}
+    while free := [source for source, targets in remaining.items() if not targets & set(remaining)]:
+        for source in free:
+            del remaining[source]
+    assert sorted(remaining) == []
