@@ -20,7 +20,7 @@ RESOURCES = ROOT / "workflow" / "resources"
 SOURCE = ROOT / "src"
 
 # jobs in a conda environment find the package here
-os.environ["PYTHONPATH"] = os.pathsep.join([str(SOURCE.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])])
+os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [str(SOURCE.resolve()), os.environ.get("PYTHONPATH")])))
 sys.path.insert(0, str(SOURCE.resolve()))
 
 from lookalike.core.errors import LookalikeError
@@ -40,12 +40,12 @@ from lookalike.studies.landmark import plan as landmark
 # compiled kernels are kept in the work folder, by their code: numba alone does not notice that a kernel of another module,
 # which it has put into one, was edited
 kernels = [file.resolve() for file in SOURCE.rglob("*.py") if "core.kernels import" in file.read_text(encoding="utf-8")]
-os.environ["NUMBA_CACHE_DIR"] = str(Path(".snakemake", "numba", fingerprint(*kernels)).resolve())
+os.environ.update(NUMBA_CACHE_DIR=str(Path(".snakemake", "numba", fingerprint(*kernels)).resolve()))
 
 try:
     config = settings.checked(config)
     for studied_dataset in config["landmark"]:
-        # read once, before any rule asks: a user's ground truth may have a line that cannot be read
+        # read once, before planning asks: a user's ground truth may have a line that cannot be read
         landmark.landmarks_of(config, studied_dataset)
 except LookalikeError as error:
     raise WorkflowError(str(error))

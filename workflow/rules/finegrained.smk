@@ -19,21 +19,6 @@ deployed = {str(method).rpartition(".")[2].lower() for method in workflow.deploy
 config["conda"] = "conda" in deployed
 
 
-def of_study(function, *more):
-    """Input or parameter function of what the study's plan says of a data set."""
-    return lambda wildcards: function(config, wildcards.dataset, *more)
-
-
-def of_system(function):
-    """Input or parameter function of what the study's plan says of a system of a data set."""
-    return lambda wildcards: function(config, wildcards.dataset, wildcards.get("system"))
-
-
-def of_section(*names):
-    """Parameter function of a part of the study's settings."""
-    return lambda wildcards: reduce(getitem, names, FINEGRAINED[wildcards.dataset])
-
-
 rule draw_triplet_images:
     output:
         f"{RESULTS}/drawn/{{shard}}.json",

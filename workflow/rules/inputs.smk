@@ -66,3 +66,45 @@ def own_target(dataset):
 def paper_exhibits(paper):
     """Every exhibit of a paper, for each data set that is not of the demo."""
     return [file for dataset in studied(synthetic=False) for file in exhibit_files(dataset, f"{paper}/")]
+
+
+def planned_web(function, *more):
+    """What a function of the study's plan says of the data set at hand, as an input or parameter function."""
+    return lambda wildcards: function(config, wildcards.dataset, *more)
+
+
+def of_study(function, *more):
+    """Input or parameter function of what the study's plan says of a data set."""
+    return lambda wildcards: function(config, wildcards.dataset, *more)
+
+
+def of_system(function):
+    """Input or parameter function of what the study's plan says of a system of a data set."""
+    return lambda wildcards: function(config, wildcards.dataset, wildcards.get("system"))
+
+
+def of_section(*names):
+    """Parameter function of a part of the study's settings."""
+    return lambda wildcards: reduce(getitem, names, FINEGRAINED[wildcards.dataset])
+
+
+def in_report(file, dataset, exhibit):
+    """A file that Snakemake's own report shows."""
+    names = {"category": DATASETS[dataset].get("title", dataset), "subcategory": exhibit.paper}
+    return report(file, labels={"exhibit": exhibit.label or exhibit.title}, **names)
+
+
+def files_of(dataset, exhibit):
+    """Files of an exhibit; the one to look at, a picture or a table, goes into Snakemake's own report."""
+    files = rooms.exhibit_paths(dataset, [exhibit])
+    return [in_report(file, dataset, exhibit) if file.endswith((".png", ".md")) else file for file in files]
+
+
+def drawing_inputs(room, dataset):
+    """Input function of the tables and files that a study's exhibits are drawn from."""
+    return lambda wildcards: {} if not_run(dataset) else rooms.plan_of(room).exhibit_files(config, dataset)
+
+
+def drawing_settings(room, dataset):
+    """Parameter function of what a study's exhibits have to know besides numbers."""
+    return lambda wildcards: rooms.plan_of(room).exhibit_settings(config, dataset, not_run(dataset))

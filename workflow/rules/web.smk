@@ -11,11 +11,6 @@ from lookalike.studies.web import plan as web_plan
 WEB_TABLES = f"{RESULTS}/web"
 
 
-def planned_web(function, *more):
-    """What a function of the study's plan says of the data set at hand, as an input or parameter function."""
-    return lambda wildcards: function(config, wildcards.dataset, *more)
-
-
 rule simulate_log:
     output:
         log=f"{RESULTS}/log.npz",

@@ -11,7 +11,7 @@ with logged(snakemake):
 
     given, known = snakemake.params, room_exhibits(snakemake.params.room)
     study = study_of(given.room, given.settings, dict(snakemake.input.items()), given.printed, given.claims)
-    failed = write_exhibits([known[id] for id in given.exhibits], study, Path(given.folder))
+    failed = write_exhibits([known[id] for id in given.exhibits], study, Path(snakemake.output[0]).parents[1])
     if snakemake.output.get("headline"):
         with replacing(snakemake.output.headline) as part:
             part.write_text(study.headline(), encoding="utf-8")

@@ -14,9 +14,6 @@ from typing import Any
 from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
 from lookalike.exhibits.study import Study
 
-PORTED: tuple[str, ...] = ("category", "landmark", "web", "finegrained", "human")
-"""Rooms whose exhibits are functions of the registry."""
-
 Config = Mapping[str, Any]
 
 
@@ -64,7 +61,7 @@ def study_of(
 
 def drawn_exhibits(config: Config, dataset: str, paper: str = "") -> dict[str, list[Exhibit]]:
     """Study to its exhibits that a data set has, or to those of one paper."""
-    found = {room: plan_of(room).exhibits(config, dataset) for room in PORTED if dataset in datasets_of(config, room)}
+    found = {room: plan_of(room).exhibits(config, dataset) for room in ROOMS if dataset in datasets_of(config, room)}
     return {room: [one for one in exhibits if not paper or one.paper == paper] for room, exhibits in found.items()}
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import registry
-from lookalike.exhibits.registry import Exhibit, check_names, exhibit, exhibits_of, planned
-from lookalike.studies.rooms import PORTED
+from lookalike.exhibits.registry import ROOMS, Exhibit, check_names, exhibit, exhibits_of, planned
 
 HEAVY = ("matplotlib", "bokeh", "sklearn", "numba", "torch", "pandas")
 
@@ -66,7 +65,7 @@ def test_settings_say_which_a_study_has_and_names_are_checked(toy_room):
 def test_importing_all_exhibits_loads_nothing_heavy():
     code = (
         "import sys\nfrom lookalike.studies.rooms import room_exhibits\n"
-        f"for room in {PORTED!r}: room_exhibits(room)\n"
+        f"for room in {ROOMS!r}: room_exhibits(room)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
