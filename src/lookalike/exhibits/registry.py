@@ -7,6 +7,7 @@ is cheap to import, because every plan imports it.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -71,14 +72,25 @@ class Exhibit:
 
     @property
     def label(self) -> str:
-        """What the paper calls it, such as ``Table 4``; "" for an exhibit of our own."""
-        if self.paper not in PAPERS:
-            return ""
-        for word, name in (("table", "Table"), ("fig", "Figure")):
-            if self.name.startswith(word):
-                number = self.name.removeprefix(word)
-                return f"{name} {number[:-1]}{number[-1].upper()}" if number[-1:].isalpha() else f"{name} {number}"
-        return ""
+        """What the paper calls it, such as ``Table 4``; "" for an exhibit of our own, and for numbers in the text."""
+        kind, number, letter = self._numbered
+        return f"{kind} {number}{letter.upper()}" if kind else ""
+
+    @property
+    def place(self) -> int:
+        """Its place among the exhibits of its paper: tables, then figures, by number; then others as in their file."""
+        kind, number, letter = self._numbered
+        if not kind:
+            return 100_000 + self.order
+        return 50_000 * (kind == "Figure") + 100 * number + (ord(letter) - ord("a") + 1 if letter else 0)
+
+    @property
+    def _numbered(self) -> tuple[str, int, str]:
+        """``Table`` or ``Figure``, its number and letter; "" and 0 for what the paper does not number."""
+        found = re.fullmatch(r"(table|fig)(\d+)([a-z]?)", self.name) if self.paper in PAPERS else None
+        if found is None:
+            return "", 0, ""
+        return {"table": "Table", "fig": "Figure"}[found[1]], int(found[2]), found[3]
 
     @property
     def caption(self) -> str:

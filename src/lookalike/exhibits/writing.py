@@ -161,7 +161,7 @@ def _sidecar(
         "title": exhibit.title,
         "kind": exhibit.kind,
         "study": exhibit.study,
-        "order": exhibit.order,
+        "order": exhibit.place,
         "dataset": study.dataset,
         "dataset_title": study.title,
         "synthetic": study.synthetic,

@@ -1,7 +1,7 @@
 """What lies in ``results/``, for the report and the notebooks: data sets, exhibits and claims, read on demand.
 
 Everything is read from the sidecars of exhibits (`lookalike.exhibits.writing`) and their CSVs, so that whatever a study
-has made shows up, in the order of papers, studies and exhibits.
+has made shows up, in the order of papers and of their numbering.
 
 A notebook starts with ``Results.find()``; every exhibit displays itself.
 """
@@ -295,7 +295,7 @@ class Results:
         return list(dict.fromkeys(one.paper for one in self.exhibits() if one.paper not in PAPERS))
 
     def exhibits(self, paper: str | None = None, dataset: str | None = None) -> list[Exhibit]:
-        """Exhibits by paper, study and place; one of several data sets in their order.
+        """Exhibits by paper, its numbering and study; one of several data sets in their order.
 
         Parameters
         ----------
@@ -364,11 +364,11 @@ def _sidecars(folder: Path) -> Iterable[Path]:
 
 
 def _place(exhibit: Exhibit) -> tuple[int, int, int, str]:
-    """A key to sort exhibits by: paper, study and place; what is unknown comes last."""
+    """A key to sort exhibits by: paper, then its numbering, then study; what is unknown comes last."""
     papers, rooms = list(PAPERS), list(ROOMS)
     paper = papers.index(exhibit.paper) if exhibit.paper in papers else len(papers)
     room = rooms.index(exhibit.study) if exhibit.study in rooms else len(rooms)
-    return paper, room, exhibit.order, exhibit.key
+    return paper, exhibit.order, room, exhibit.key
 
 
 def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:

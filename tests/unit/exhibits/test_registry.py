@@ -46,6 +46,13 @@ def test_labels_are_the_papers(id, label):
     assert Exhibit(id, "toy", "", "table", lambda study: None).label == label
 
 
+def test_exhibits_stand_in_the_papers_order_with_tables_first():
+    names = ["fig10", "table2", "fig3b", "text", "fig3a", "table10"]
+    found = [Exhibit(f"oasis-jmlr-2010/{name}", "toy", "", "table", lambda study: None) for name in names]
+    placed = [exhibit.name for exhibit in sorted(found, key=lambda one: one.place)]
+    assert placed == ["table2", "table10", "fig3a", "fig3b", "fig10", "text"]
+
+
 def test_what_returns_no_exhibit_or_takes_a_name_twice_is_refused(toy_room):
     with pytest.raises(ValueError, match="exhibit is one of"):
         toy_room("learning/none", returns="int")

@@ -20,11 +20,11 @@ NOT_RUN = "not run: put archive.tar at data/caltech256"
 def folder(tmp_path: Path) -> Path:
     """Results of two data sets of one study, one of them not run, and of two others."""
     results = tmp_path / "results"
-    for order, name in enumerate(("table4", "table5", "fig6")):
+    for order, name in ((4, "table4"), (5, "table5"), (50, "fig6")):
         add_exhibit(results, "demo", JMLR, name, order=order, state="agrees", statuses={"agrees": 1})
     add_exhibit(results, "demo", DRAFT, "fig3", kind="figure")
-    add_exhibit(results, "photographs", JMLR, "table4", state="not run", problem=NOT_RUN)
-    add_exhibit(results, "demo_web", JMLR, "table1", study="web")
+    add_exhibit(results, "photographs", JMLR, "table4", order=4, state="not run", problem=NOT_RUN)
+    add_exhibit(results, "demo_web", JMLR, "table1", order=1, study="web")
     add_exhibit(results, "demo_triplets", "finegrained", "kinds", study="finegrained")
     (results / "demo" / "exhibits" / "headline.txt").write_text("mAP 40 %\nExhibits: results/demo/exhibits/index.md\n")
     (results / "kernels" / "learners").mkdir(parents=True)
@@ -53,13 +53,13 @@ def test_data_sets_come_by_study_real_ones_first_and_other_folders_are_passed_ov
     assert found[1].headline == "mAP 40 %", "the line for the terminal is left out"
 
 
-def test_exhibits_come_by_paper_study_and_place(folder: Path) -> None:
+def test_exhibits_come_by_paper_and_its_numbering_whichever_study_they_are_of(folder: Path) -> None:
     assert names(Results(folder)) == [
+        f"demo_web:{JMLR}/table1",
         f"photographs:{JMLR}/table4",
         f"demo:{JMLR}/table4",
         f"demo:{JMLR}/table5",
         f"demo:{JMLR}/fig6",
-        f"demo_web:{JMLR}/table1",
         f"demo:{DRAFT}/fig3",
         "demo_triplets:finegrained/kinds",
     ]
