@@ -83,9 +83,9 @@ def test_the_papers_data_plan_well_under_a_thousand_jobs(project: Project) -> No
         stream.truncate(1_183_006_720)  # of the right size, and nothing but a hole
     planned = project.planned("caltech256")
     assert planned["run_fold_caltech256"] == 5 * 5 * (8 + 1), "five subsets, five folds, eight methods and an ablation"
-    assert planned["run_subset_caltech256"] == 5 * (1 + 1), "Euclidean, and its ablation"
+    assert planned["run_method_caltech256"] == 5 * (1 + 1), "Euclidean, and its ablation"
     assert planned["trace_fold_caltech256"] == 5 * (2 + 2 + 3), "only what the learning curves show"
-    assert planned["train_ranker"] == 10
+    assert planned["train_rankers_caltech256"] == 10
     assert planned["describe_blocks"] == 16
     assert sum(planned.values()) < 450
     archive.unlink()

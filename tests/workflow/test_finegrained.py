@@ -121,8 +121,8 @@ def test_every_exhibit_says_that_it_is_synthetic(studied: Project) -> None:
 def test_a_finished_study_does_nothing_again_and_an_edit_reruns_what_it_changes(studied: Project) -> None:
     assert studied.planned(FINEGRAINED) == {}
     edited = {
-        "features/hog.py": ({"describe_images": 1, "train_network_demo_triplets": 0}),
-        "deep/ranking.py": {"train_network_demo_triplets": 2, "describe_images": 0, "read_triplets": 0},
+        "features/hog.py": {"describe_images_demo_triplets": 1, "train_networks_demo_triplets": 0},
+        "deep/ranking.py": {"train_networks_demo_triplets": 1, "describe_images_demo_triplets": 0, "read_triplets": 0},
     }
     for module, expected in edited.items():
         file = studied.folder / "src/lookalike" / module
@@ -157,14 +157,14 @@ def release(project: Project) -> Path:
 def test_what_a_release_holds_decides_what_is_learned_from_it(new_project: Callable[[str], Project]) -> None:
     project = new_project("release")
     folder = release(project)
-    trained = {"train_network_triplets", "pretrain_network", "learn_golden", "train_linear_embedding"}
-    assert project.planned("triplets")["train_network_triplets"] == 2 + 6, "two of the tables, six of Figure 6"
+    trained = {"train_networks_triplets", "pretrain_network", "learn_golden", "train_linear_embedding"}
+    assert project.planned("triplets")["train_networks_triplets"] == 2 + 6, "two of the tables, six of Figure 6"
     (folder / "training/relevance.csv").unlink()
-    assert project.planned("triplets")["train_network_triplets"] == 2, "no shares to vary where nothing is graded"
+    assert project.planned("triplets")["train_networks_triplets"] == 2, "no shares to vary where nothing is graded"
     for image in folder.glob("training/*/*.jpg"):
         image.unlink()
     planned = project.planned("triplets")
-    assert planned["describe_images"] == 6
+    assert planned["describe_images_triplets"] == 6
     assert not trained & set(planned)
 
 

@@ -118,9 +118,29 @@ def test_an_edited_learner_reruns_what_it_changes(studied: Project) -> None:
         planned = studied.planned(LANDMARK)
     finally:
         learner.write_bytes(original)
-    assert planned["run_landmarks_demo_landmarks"] == len(CODEBOOKS) * 2, "soml-da and its variant as printed"
+    assert planned["run_subset_demo_landmarks"] == len(CODEBOOKS), "soml-da and its variant as printed are in it"
     assert planned["sweep_lambdas"] == planned["time_dimensions"] == 1
-    assert not {"extract_keypoints", "train_words", "run_landmark_demo_landmarks"} & set(planned)
+    assert not {"extract_keypoints", "train_words", "run_fold_demo_landmarks", "run_method_demo_landmarks"} & set(
+        planned
+    )
+
+
+def test_batches_of_other_sizes_write_the_same_bytes(changeable: Callable[[str], Project]) -> None:
+    project = changeable("landmark-batches")
+    sizes = {"soml-da": "method", "tfidf": "fold", "soml-tg": "subset"}  # in the tiny run: subset, subset and method
+    settings = yaml.safe_load((ROOT / "tests/workflow/tiny.yaml").read_text())
+    study = settings["landmark"]["demo_landmarks"] | {"batch": "method", "methods": list(sizes), "variants": []}
+    study["overrides"] = {method: {"batch": size} for method, size in sizes.items()}
+    settings["landmark"]["demo_landmarks"] = study
+    (project.folder / "batches.yaml").write_text(yaml.safe_dump(settings))
+    runs = project.folder / "results/demo_landmarks/runs/sift-demo-1k"
+    before = {file.relative_to(runs): file.read_bytes() for file in runs.rglob("*.*") if file.name != "fit.json"}
+    before = {file: content for file, content in before.items() if file.parts[1] in sizes}
+    shutil.rmtree(runs)
+    project.snakemake(*(f"{(runs / file).relative_to(project.folder)}" for file in before), config="batches.yaml")
+    assert len(before) == len(sizes) * 2 * 2 * 4
+    for file, content in before.items():
+        assert (runs / file).read_bytes() == content, file
 
 
 def test_a_users_own_images_run_through_the_same_rules(studied: Project) -> None:
@@ -135,7 +155,7 @@ def test_a_users_own_images_run_through_the_same_rules(studied: Project) -> None
     base["landmark"]["own"] = {
         "codebooks": ["sift-demo-1k"],
         "methods": ["tfidf", "qpao", "soml-da"],
-        "overrides": {"qpao": {"jobs": "subset", "parameters": {"n_blocks": 2}}},
+        "overrides": {"qpao": {"batch": "method", "parameters": {"n_blocks": 2}}},
         "learning": {"positives": 4, "negatives": 12, "draws": 2},
     }
     (studied.folder / "own.yaml").write_text(yaml.safe_dump(base))
@@ -163,6 +183,6 @@ def test_the_papers_study_plans_well_under_a_thousand_jobs(studied: Project) -> 
     planned = studied.planned("oxford5k")
     assert planned["extract_keypoints"] == 32, "the codebooks share their keypoints"
     assert planned["assign_words"] == 3 * 32
-    assert planned["run_landmark_oxford5k"] == 3 * 7, "QPAO, by landmark"
-    assert planned["run_landmarks_oxford5k"] == 3 * 7, "seven fast methods, all landmarks at once"
+    assert planned["run_fold_oxford5k"] == 3 * 7, "QPAO, by landmark"
+    assert planned["run_method_oxford5k"] == 3 * 7, "seven fast methods, all landmarks at once"
     assert sum(planned.values()) < 250

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from project import CATEGORY, Project
+import yaml
+from project import CATEGORY, ROOT, Project
 
 from lookalike.core.files import read_json
 from lookalike.core.seeds import integer_seed
@@ -143,27 +144,45 @@ def test_a_deleted_figure_redraws_its_study(finished: Project) -> None:
 
 
 def test_an_edited_kernel_reruns_what_it_changes(finished: Project) -> None:
-    kernel = finished.folder / "src/lookalike/learners/_oasis_kernels.py"
-    original = kernel.read_bytes()
-    times = kernel.stat()
-    try:
-        kernel.write_bytes(original + b"\nEDITED = True\n")
-        planned = finished.planned(CATEGORY)
-    finally:
-        kernel.write_bytes(original)
-        os.utime(kernel, ns=(times.st_atime_ns, times.st_mtime_ns))
+    planned = planned_after_an_edit(finished, "_oasis_kernels.py")
     assert planned["run_fold_demo"] == 4
     assert planned["trace_fold_demo"] == 4
-    assert planned["run_subset_demo"] == 2 * 4, "on two subsets the variants, and LEGO, which merges rows as they do"
-    assert planned["train_ranker"] == 2
+    for subset in ("demo10", "demo20"):
+        assert planned[f"run_subset_words500_{subset}_demo"] == 1, "the variants are in it"
+    assert not {"run_method_demo", "trace_method_demo"} & set(planned), "MCML has a batch of its own"
+    assert planned["train_rankers_demo"] == 1
     assert planned["bound_mistakes"] == 1
     assert not {"describe_blocks", "learn_codebook", "scan_images", "draw_splits"} & set(planned)
+    planned = planned_after_an_edit(finished, "_lego_kernels.py")
+    assert planned["run_subset_words500_demo10_demo"] == 1, "LEGO is in it"
+    assert not {"run_fold_demo", "trace_fold_demo", "run_method_demo", "train_rankers_demo"} & set(planned)
 
 
-def test_killed_runs_and_one_core_end_in_the_same_bytes(
+def planned_after_an_edit(project: Project, kernels: str) -> dict[str, int]:
+    """What would run if a learner's kernels were edited."""
+    file = project.folder / "src/lookalike/learners" / kernels
+    original, times = file.read_bytes(), file.stat()
+    try:
+        file.write_bytes(original + b"\nEDITED = True\n")
+        return project.planned(CATEGORY)
+    finally:
+        file.write_bytes(original)
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+OTHER_BATCHES = {"oasis": "subset", "euclidean": "method", "lego": "method", "mcml": "fold", "lmnn": "fold"}
+
+
+def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(
     finished: Project, new_project: Callable[[str], Project]
 ) -> None:
+    """Every method is in a batch of another size than in the tiny run; together they are in those of all three."""
     project = new_project("killed")
+    settings = yaml.safe_load((ROOT / "tests/workflow/tiny.yaml").read_text())
+    settings["category"]["demo"]["batch"] = "fold"
+    for method, size in OTHER_BATCHES.items():
+        settings["category"]["demo"]["overrides"].setdefault(method, {})["batch"] = size
+    (project.folder / "batches.yaml").write_text(yaml.safe_dump(settings))
     every = [f"runs/words500/{subset}" for subset in ("demo10", "demo20")]
     names = (
         *(
@@ -180,7 +199,7 @@ def test_killed_runs_and_one_core_end_in_the_same_bytes(
     numbers = [f"results/demo/{name}" for name in names]
     for n_started in (3, 12):
         running = subprocess.Popen(
-            project.command(*numbers, cores=1),
+            project.command(*numbers, cores=1, config="batches.yaml"),
             cwd=project.folder,
             env=project.environment(),
             stdout=subprocess.DEVNULL,
@@ -190,8 +209,8 @@ def test_killed_runs_and_one_core_end_in_the_same_bytes(
         wait_for_jobs(project.folder, running, n_started)
         kill_group(running)
         assert not all((project.folder / number).exists() for number in numbers)
-        project.snakemake("--unlock")
-    project.snakemake(*numbers, cores=1)
+        project.snakemake("--unlock", config="batches.yaml")
+    project.snakemake(*numbers, cores=1, config="batches.yaml")
     for file in ("manifest.parquet", "features/words500/counts.npz", *names):
         assert (project.folder / "results/demo" / file).read_bytes() == (
             finished.folder / "results/demo" / file

@@ -28,67 +28,46 @@ rule draw_splits:
         "../scripts/draw_splits.py"
 
 
-# a slow method runs a job for every fold, a fast one all folds in one; nothing else differs. Fits are timed for a table:
-# with --resources exclusive=1 one job that learns runs at a time
+# nothing but the setting `batch` says how many fits a job makes. Fits are timed for a table: with --resources exclusive=1
+# one job that learns runs at a time
 for studied_dataset in CATEGORY:
-    for job_size in ("fold", "subset"):
+    for batch in category.batches(config, studied_dataset):
 
         rule:
             name:
-                f"run_{job_size}_{studied_dataset}"
+                f"{batch.name}_{studied_dataset}"
             input:
                 counts=f"{FEATURES}/counts.npz",
                 splits=f"{RESULTS}/splits/{{subset}}.parquet",
             output:
-                category.job_files(config, studied_dataset, job_size, category.RUN_FILES),
+                batch.files,
             log:
-                category.job_log("run", job_size),
+                batch.log,
             wildcard_constraints:
-                dataset=studied_dataset,
-                method=one_of(category.methods_with_jobs(config, studied_dataset, job_size)),
+                **constraints_of(batch),
             conda:
                 "../../envs/learning.yaml"
             resources:
                 exclusive=1,
             params:
-                spec=method_spec,
-                learner=lambda wildcards: learner_code(wildcards.method),
-                folds=lambda wildcards: category.job_folds(config, wildcards.dataset, wildcards.get("fold")),
+                specs=specs_of(batch),
+                learners=learners_of(batch),
+                makers=category.makers(batch),
+                made_by=code_of(*(f"studies/category/{maker}.py" for maker in category.makers(batch).values())),
                 seed=SEED,
             script:
                 "../scripts/run_folds.py"
 
-        rule:
-            name:
-                f"trace_{job_size}_{studied_dataset}"
-            input:
-                counts=f"{FEATURES}/counts.npz",
-                splits=f"{RESULTS}/splits/{{subset}}.parquet",
-            output:
-                category.job_files(config, studied_dataset, job_size, ["curve.parquet"]),
-            log:
-                category.job_log("trace", job_size),
-            wildcard_constraints:
-                dataset=studied_dataset,
-                method=one_of(category.methods_with_jobs(config, studied_dataset, job_size)),
-            conda:
-                "../../envs/learning.yaml"
-            resources:
-                exclusive=1,
-            params:
-                spec=method_spec,
-                learner=lambda wildcards: learner_code(wildcards.method),
-                folds=lambda wildcards: category.job_folds(config, wildcards.dataset, wildcards.get("fold")),
-                seed=SEED,
-            script:
-                "../scripts/trace_folds.py"
-
 
 rule gather_category_numbers:
     input:
-        lambda wildcards: category.number_files(config, wildcards.dataset),
+        metrics=lambda wildcards: category.number_files(config, wildcards.dataset),
+        fits=lambda wildcards: category.all_runs(config, wildcards.dataset, "fit.json"),
+        selections=lambda wildcards: category.own_runs(config, wildcards.dataset, "selection.parquet"),
     output:
-        f"{RESULTS}/category/metrics.parquet",
+        metrics=f"{RESULTS}/category/metrics.parquet",
+        fits=f"{RESULTS}/timing.parquet",
+        selections=f"{RESULTS}/selections.parquet",
     log:
         f"{LOGS}/category/gather_numbers.log",
     wildcard_constraints:
@@ -97,34 +76,6 @@ rule gather_category_numbers:
         "../../envs/learning.yaml"
     script:
         "../scripts/gather_numbers.py"
-
-
-rule gather_selections:
-    input:
-        lambda wildcards: category.own_runs(config, wildcards.dataset, "selection.parquet"),
-    output:
-        f"{RESULTS}/selections.parquet",
-    log:
-        f"{LOGS}/gather_selections.log",
-    conda:
-        "../../envs/learning.yaml"
-    script:
-        "../scripts/gather_runs.py"
-
-
-rule gather_fits:
-    input:
-        lambda wildcards: category.all_runs(config, wildcards.dataset, "fit.json"),
-    output:
-        f"{RESULTS}/timing.parquet",
-    log:
-        f"{LOGS}/gather_fits.log",
-    wildcard_constraints:
-        dataset=one_of(CATEGORY),
-    conda:
-        "../../envs/learning.yaml"
-    script:
-        "../scripts/gather_fits.py"
 
 
 rule compare_methods:
@@ -144,24 +95,31 @@ rule compare_methods:
         "../scripts/compare_methods.py"
 
 
-rule train_ranker:
-    input:
-        counts=f"{FEATURES}/counts.npz",
-        splits=f"{RESULTS}/splits/{{subset}}.parquet",
-    output:
-        temp(f"{RESULTS}/rankers/{{representation}}/{{subset}}/{{ranker}}.npz"),
-    log:
-        f"{LOGS}/train_ranker/{{representation}}/{{subset}}/{{ranker}}.log",
-    conda:
-        "../../envs/learning.yaml"
-    resources:
-        exclusive=1,
-    params:
-        settings=lambda wildcards: CATEGORY[wildcards.dataset]["rankers"],
-        folds=lambda wildcards: category.ranker_folds(config, wildcards.dataset),
-        seed=SEED,
-    script:
-        "../scripts/train_ranker.py"
+for studied_dataset in [dataset for dataset in CATEGORY if "rankers" in CATEGORY[dataset]]:
+    batch = category.ranker_batch(config, studied_dataset)
+
+    rule:
+        name:
+            f"train_rankers_{studied_dataset}"
+        input:
+            counts=f"{FEATURES}/counts.npz",
+            splits=f"{RESULTS}/splits/{{subset}}.parquet",
+        output:
+            temp(batch.files),
+        log:
+            batch.log,
+        wildcard_constraints:
+            **constraints_of(batch),
+        conda:
+            "../../envs/learning.yaml"
+        resources:
+            exclusive=1,
+        params:
+            settings=lambda wildcards: CATEGORY[wildcards.dataset]["rankers"],
+            folds=lambda wildcards: category.ranker_folds(config, wildcards.dataset),
+            seed=SEED,
+        script:
+            "../scripts/train_rankers.py"
 
 
 rule average_rankers:

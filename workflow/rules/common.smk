@@ -35,6 +35,7 @@ from lookalike.datasets.synthetic_triplets import SyntheticTriplets
 from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES
 from lookalike.studies import settings
+from lookalike.studies.batches import fit_specs
 from lookalike.studies.landmark import plan as landmark
 
 # compiled kernels are kept in the work folder, by their code: numba alone does not notice that a kernel of another module,
@@ -135,19 +136,26 @@ def shards(dataset):
     return [f"{shard:03d}" for shard in range(DATASETS[dataset]["shards"])]
 
 
-def folds(dataset):
-    """Fold numbers of a data set's category study."""
-    return range(CATEGORY[dataset]["splits"]["folds"])
-
-
-def method_spec(wildcards):
-    """Settings of a method on a data set."""
-    return settings.method_spec(config, wildcards.dataset, wildcards.method, wildcards.get("representation"))
-
-
 def learner_code(*methods):
     """Fingerprint of the modules of some methods' learners, which a script finds by their names."""
     return fingerprint(*(learner_module(config["methods"][method]["learner"]) for method in methods))
+
+
+def specs_of(batch):
+    """Parameter function of what decides the fits of a job of a batch, by method."""
+    return lambda wildcards: fit_specs(
+        config, wildcards.dataset, batch.fitted_by(wildcards), wildcards.get("representation")
+    )
+
+
+def learners_of(batch):
+    """Parameter function of the code of the learners that a job of a batch fits."""
+    return lambda wildcards: learner_code(*batch.fitted_by(wildcards))
+
+
+def constraints_of(batch):
+    """What the wildcards of a batch's files may be."""
+    return {name: one_of(values) for name, values in batch.allowed.items()}
 
 
 def code_of(*modules):

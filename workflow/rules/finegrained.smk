@@ -64,27 +64,31 @@ rule read_triplets:
         "../scripts/read_triplets.py"
 
 
-rule describe_images:
-    input:
-        manifest=f"{RESULTS}/manifest.parquet",
-        pairs=f"{RESULTS}/pairs.parquet",
-        listing=f"{RESULTS}/listing.txt",
-    output:
-        [f"{SYSTEM}/{file}" for file in ("vectors.npy", "distances.npy", "fit.json")],
-    log:
-        f"{LOGS}/describe_images/{{system}}.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-        system=one_of(HAND_CRAFTED),
-    conda:
-        "../../envs/images.yaml"
-    params:
-        settings=lambda wildcards: FINEGRAINED[wildcards.dataset]["features"].get(wildcards.system, {}),
-        describer=lambda wildcards: fingerprint(finegrained.describer_module(wildcards.system)),
-        folder=of_study(finegrained.images_folder),
-        seed=SEED,
-    script:
-        "../scripts/describe_images.py"
+for studied_dataset in FINEGRAINED:
+    batch = finegrained.feature_batch(config, studied_dataset)
+
+    rule:
+        name:
+            f"describe_images_{studied_dataset}"
+        input:
+            manifest=f"{RESULTS}/manifest.parquet",
+            pairs=f"{RESULTS}/pairs.parquet",
+            listing=f"{RESULTS}/listing.txt",
+        output:
+            batch.files,
+        log:
+            batch.log,
+        wildcard_constraints:
+            **constraints_of(batch),
+        conda:
+            "../../envs/images.yaml"
+        params:
+            settings=of_batch(batch, finegrained.feature_settings),
+            describers=describers_of(batch),
+            folder=of_study(finegrained.images_folder),
+            seed=SEED,
+        script:
+            "../scripts/describe_images.py"
 
 
 rule learn_golden:
@@ -200,34 +204,33 @@ rule pretrain_network:
 
 # a network that was killed goes on from its checkpoint, which stands beside its files until they are there
 for studied_dataset in FINEGRAINED:
-    for job_size in finegrained.jobs_of_networks(config, studied_dataset):
+    batch = finegrained.network_batch(config, studied_dataset)
 
-        rule:
-            name:
-                f"train_{job_size}_{studied_dataset}"
-            input:
-                pixels=f"{RESULTS}/pixels.npy",
-                pretrained=f"{RESULTS}/systems/convnet/model.npz",
-                relevance=f"{RESULTS}/relevance.npz",
-                pairs=f"{RESULTS}/pairs.parquet",
-            output:
-                finegrained.network_files(config, studied_dataset, job_size),
-            log:
-                f"{LOGS}/networks/{{system}}.log" if job_size == "network" else f"{LOGS}/networks/sampling_study.log",
-            wildcard_constraints:
-                dataset=studied_dataset,
-                system=one_of(finegrained.networks_of_job(config, studied_dataset, job_size)),
-            priority: 1
-            conda:
-                "../../envs/deep.yaml"
-            threads: of_section("network", "threads")
-            params:
-                settings=of_study(finegrained.network_settings, ["ranking", "gap"]),
-                samplings=of_system(finegrained.samplings_of_job),
-                checkpoint_seconds=of_section("network", "checkpoint_seconds"),
-                seed=SEED,
-            script:
-                "../scripts/train_networks.py"
+    rule:
+        name:
+            f"train_networks_{studied_dataset}"
+        input:
+            pixels=f"{RESULTS}/pixels.npy",
+            pretrained=f"{RESULTS}/systems/convnet/model.npz",
+            relevance=f"{RESULTS}/relevance.npz",
+            pairs=f"{RESULTS}/pairs.parquet",
+        output:
+            batch.files,
+        log:
+            batch.log,
+        wildcard_constraints:
+            **constraints_of(batch),
+        priority: 1
+        conda:
+            "../../envs/deep.yaml"
+        threads: of_section("network", "threads")
+        params:
+            settings=of_study(finegrained.network_settings, ["ranking", "gap"]),
+            samplings=of_batch(batch, finegrained.samplings),
+            checkpoint_seconds=of_section("network", "checkpoint_seconds"),
+            seed=SEED,
+        script:
+            "../scripts/train_networks.py"
 
 
 rule train_linear_embedding:

@@ -88,6 +88,16 @@ def of_section(*names):
     return lambda wildcards: reduce(getitem, names, FINEGRAINED[wildcards.dataset])
 
 
+def of_batch(batch, function):
+    """Parameter function of what the study's plan says of the systems that a job of a batch measures."""
+    return lambda wildcards: function(config, wildcards.dataset, batch.fitted_by(wildcards))
+
+
+def describers_of(batch):
+    """Parameter function of the code that describes images for the systems of a job of a batch."""
+    return lambda wildcards: fingerprint(*map(finegrained.describer_module, batch.fitted_by(wildcards)))
+
+
 def in_report(file, dataset, exhibit):
     """A file that Snakemake's own report shows."""
     names = {"category": DATASETS[dataset].get("title", dataset), "subcategory": exhibit.paper}

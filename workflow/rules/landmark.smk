@@ -203,14 +203,14 @@ rule draw_learning_images:
         "../scripts/draw_learning_images.py"
 
 
-# a slow method runs a job for every landmark, a fast one all landmarks in one; the draws are always together. Fits are
-# timed for a table: with --resources exclusive=1 one job that learns runs at a time
+# a job for every landmark of a slow method, or for more fits, as the setting `batch` says. Fits are timed for a table: with
+# --resources exclusive=1 one job that learns runs at a time
 for studied_dataset in LANDMARK:
-    for job_size in ("fold", "subset"):
+    for batch in landmark.batches(config, studied_dataset):
 
         rule:
             name:
-                f"run_landmark{'' if job_size == 'fold' else 's'}_{studied_dataset}"
+                f"run_{batch.name}_{studied_dataset}"
             input:
                 counts=f"{FEATURES}/counts.npz",
                 query_counts=f"{FEATURES}/query_counts.npz",
@@ -219,22 +219,18 @@ for studied_dataset in LANDMARK:
                 manifest=f"{RESULTS}/manifest.parquet",
                 learning_images=f"{RESULTS}/learning_images.parquet",
             output:
-                landmark.run_patterns(config, studied_dataset, job_size),
+                batch.files,
             log:
-                f"{LOGS}/run/{{representation}}/{{subset}}/{{method}}.log"
-                if job_size == "fold"
-                else f"{LOGS}/run/{{representation}}/{{method}}.log",
+                batch.log,
             wildcard_constraints:
-                dataset=studied_dataset,
-                method=one_of(landmark.methods_with_jobs(config, studied_dataset, job_size)),
+                **constraints_of(batch),
             conda:
                 "../../envs/learning.yaml"
             resources:
                 exclusive=1,
             params:
-                spec=method_spec,
-                landmarks=lambda wildcards: landmark.landmarks_of_job(config, **wildcards),
-                learner=lambda wildcards: learner_code(wildcards.method),
+                specs=specs_of(batch),
+                learners=learners_of(batch),
                 seed=SEED,
             script:
                 "../scripts/run_landmarks.py"
@@ -296,4 +292,4 @@ rule gather_landmark_numbers:
     conda:
         "../../envs/learning.yaml"
     script:
-        "../scripts/gather_landmark_numbers.py"
+        "../scripts/gather_numbers.py"

@@ -181,25 +181,30 @@ rule compare_indices:
         "../scripts/compare_indices.py"
 
 
-rule time_size:
-    output:
-        f"{RESULTS}/runtime/{{learner}}-{{size}}.parquet",
-    log:
-        f"{LOGS}/time_size/{{learner}}-{{size}}.log",
-    wildcard_constraints:
-        dataset=one_of(WEB),
-        learner="oasis|lmnn",
-        size="[0-9]+",
-    conda:
-        "../../envs/learning.yaml"
-    resources:
-        exclusive=1,
-    params:
-        simulation=planned_web(web_plan.simulation),
-        settings=lambda wildcards: web_plan.timed_settings(config, wildcards.dataset, wildcards.learner),
-        seed=SEED,
-    script:
-        "../scripts/time_size.py"
+for studied_dataset in [dataset for dataset in WEB if "runtime" in WEB[dataset]]:
+    batch = web_plan.runtime_batch(config, studied_dataset)
+
+    rule:
+        name:
+            f"time_size_{studied_dataset}"
+        output:
+            batch.files,
+        log:
+            batch.log,
+        wildcard_constraints:
+            **constraints_of(batch),
+            learner="oasis|lmnn",
+            size="[0-9]+",
+        conda:
+            "../../envs/learning.yaml"
+        resources:
+            exclusive=1,
+        params:
+            simulation=planned_web(web_plan.simulation),
+            settings=lambda wildcards: web_plan.timed_settings(config, wildcards.dataset, wildcards.get("learner")),
+            seed=SEED,
+        script:
+            "../scripts/time_sizes.py"
 
 
 rule gather_web:

@@ -1,25 +1,21 @@
-"""Describe all images by one hand-crafted feature, and measure every pair that is asked for."""
+"""Describe all images by hand-crafted features, one after the other, and measure every pair that is asked for."""
 
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from pathlib import Path
+
     from lookalike.core.files import read_table
     from lookalike.datasets.rated_triplets import codebook_images
     from lookalike.datasets.scan import image_paths
     from lookalike.studies.finegrained.description import describe_system
     from lookalike.studies.finegrained.files import write_system
 
-    manifest = read_table(snakemake.input.manifest)
+    manifest, pairs = read_table(snakemake.input.manifest), read_table(snakemake.input.pairs)
     rows, told = codebook_images(manifest)
-    result = describe_system(
-        snakemake.wildcards.system,
-        snakemake.params.settings,
-        image_paths(manifest, snakemake.params.folder),
-        rows,
-        read_table(snakemake.input.pairs),
-        seed=snakemake.params.seed,
-        codebook_from=told,
-        n_threads=snakemake.threads,
-        report=print,
-    )
-    write_system(result, snakemake.output)
+    paths = image_paths(manifest, snakemake.params.folder)
+    chosen = {"seed": snakemake.params.seed, "codebook_from": told, "n_threads": snakemake.threads, "report": print}
+    for system, settings in snakemake.params.settings.items():
+        print(f"{system}:", flush=True)
+        result = describe_system(system, settings, paths, rows, pairs, **chosen)
+        write_system(result, [file for file in snakemake.output if Path(file).parent.name == system])

@@ -1,27 +1,20 @@
-"""Choose, fit and score one method on one subset: one fold, or all folds of a fast method."""
+"""Choose, fit and score methods on folds of a subset, or trace them along training, one after the other."""
 
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from importlib import import_module
     from pathlib import Path
 
     from lookalike.core.files import read_csr, read_table
-    from lookalike.studies.category.protocol import run_fold
-    from lookalike.studies.category.run_files import write_fold
 
+    params = snakemake.params
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
-    folders = {int(Path(file).parent.name): Path(file).parent for file in snakemake.output}
-    for fold in snakemake.params.folds:
-        result = run_fold(
-            counts,
-            splits,
-            fold,
-            snakemake.params.spec,
-            seed=snakemake.params.seed,
-            subset=snakemake.wildcards.subset,
-            method=snakemake.wildcards.method,
-        )
-        names = {key: snakemake.wildcards[key] for key in ("dataset", "representation", "subset", "method")}
-        write_fold(result, folders[fold], **names, fold=fold)
-        done = f"mAP {result.rankings.mean_average_precision():.4f}" if result.rankings else result.fit["not_converged"]
-        print(f"fold {fold}: {done}, {result.fit['seconds']}")
+    names = {name: snakemake.wildcards[name] for name in ("dataset", "representation", "subset")}
+    # what runs and what traces are found by name: an edit of the one does not run the other again
+    makers = {file: import_module(f"lookalike.studies.category.{maker}") for file, maker in params.makers.items()}
+    for folder, file in ((Path(file).parent, Path(file).name) for file in snakemake.output):
+        if file in makers:
+            run = names | {"method": folder.parts[-2], "fold": int(folder.name)}
+            line = makers[file].make(counts, splits, params.specs[run["method"]], folder, seed=params.seed, **run)
+            print(f"{run['method']}, fold {run['fold']}: {line}", flush=True)

@@ -1,4 +1,4 @@
-"""Learn and rank one method on one landmark, or on all landmarks of a fast method, for every draw of images."""
+"""Learn and rank methods on landmarks, one after the other, for every draw of images."""
 
 from lookalike.core.job_log import logged
 
@@ -9,22 +9,17 @@ with logged(snakemake):
     from lookalike.studies.landmark.files import write_landmark
     from lookalike.studies.landmark.protocol import run_landmarks
 
-    names, manifest = snakemake.wildcards, read_table(snakemake.input.manifest)
+    given, names = snakemake.input, snakemake.wildcards
+    counts, query_counts = read_csr(given.counts), read_csr(given.query_counts)
+    tables = [read_table(given[name]) for name in ("queries", "relevance", "learning_images")]
+    manifest = read_table(given.manifest)
+    image_ids = manifest.loc[manifest["status"] == "ok", "image_id"].to_numpy()
     folders = {tuple(Path(file).parts[-4:-1]): Path(file).parent for file in snakemake.output}
-    results = run_landmarks(
-        read_csr(snakemake.input.counts),
-        read_csr(snakemake.input.query_counts),
-        read_table(snakemake.input.queries),
-        read_table(snakemake.input.relevance),
-        read_table(snakemake.input.learning_images),
-        snakemake.params.landmarks,
-        snakemake.params.spec,
-        seed=snakemake.params.seed,
-        method=names.method,
-        image_ids=manifest.loc[manifest["status"] == "ok", "image_id"].to_numpy(),
-    )
-    for result in results:
-        folder = folders[result.landmark, names.method, str(result.draw)]
-        write_landmark(result, folder, dataset=names.dataset, representation=names.representation)
-        done = result.metrics.set_index("metric")["value"].get("map", result.fit["not_converged"])
-        print(f"{result.landmark}, draw {result.draw}: mAP {done}, {result.fit['seconds']}")
+    landmarks = list(dict.fromkeys(landmark for landmark, _, _ in folders))
+    for method, spec in snakemake.params.specs.items():
+        chosen = {"seed": snakemake.params.seed, "method": method, "image_ids": image_ids}
+        for result in run_landmarks(counts, query_counts, *tables, landmarks, spec, **chosen):
+            folder = folders[result.landmark, method, str(result.draw)]
+            write_landmark(result, folder, dataset=names.dataset, representation=names.representation)
+            done = result.metrics.set_index("metric")["value"].get("map", result.fit["not_converged"])
+            print(f"{method}, {result.landmark}, draw {result.draw}: mAP {done}, {result.fit['seconds']}", flush=True)

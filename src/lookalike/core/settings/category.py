@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from lookalike.core.settings.methods import Changes
+from lookalike.core.settings.methods import Batch, Changes, batch_of_study
 from lookalike.core.settings.model import ABSENT, Distinct, Id, Number, Section, left_out
 
 
@@ -77,7 +77,7 @@ class Ratings(Section):
 
 
 class Rankers(Section):
-    """Rankers trained in parallel, each in a job of its own, and averaged (JMLR Figure 7); none if left out."""
+    """Rankers, each trained without the others, and their averages (JMLR Figure 7); none if left out."""
 
     count: int = Field(10, ge=2, le=100, description="Number of rankers.")
     averages: Distinct[Annotated[int, Field(ge=2)]] = Field(
@@ -109,6 +109,7 @@ class Splits(Section):
 class CategoryStudy(Section):
     """The category study on one data set."""
 
+    batch: Batch = batch_of_study()
     ratings: Ratings = ABSENT
     representation: str = Field(description="Id of the representation that the exhibits show.")
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")

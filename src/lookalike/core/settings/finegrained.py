@@ -154,14 +154,18 @@ class SamplingStudy(Section):
         min_length=2,
         description="Shares of out-of-class negatives; that of `sampler` is drawn from DeepRanking itself.",
     )
-    jobs: Literal["network", "study"] = Field(
-        "network", description="`network`: a job for each; `study`: all in one, which saves starting torch so often."
-    )
 
 
 class FinegrainedStudy(Section):
     """The fine-grained study (Deep Ranking, CVPR 2014) on one data set."""
 
+    batch: Literal["method", "subset"] = Field(
+        "method",
+        description=(
+            "`method`: a job for every hand-crafted feature and every network; `subset`: one for all features, and one "
+            "for all networks trained by the ranking loss."
+        ),
+    )
     features: Features = Features()
     score: Score = Score()
     sampler: Sampler = Sampler()

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from lookalike.core.settings.methods import Changes
+from lookalike.core.settings.methods import Batch, Changes, batch_of_study
 from lookalike.core.settings.model import ABSENT, Distinct, Number, Section
 
 
@@ -55,6 +55,7 @@ Landmarks = Annotated[str | list[str], BeforeValidator(check_landmarks)]
 class LandmarkStudy(Section):
     """The landmark study (SOML, AAAI 2014) on one data set."""
 
+    batch: Batch = batch_of_study()
     codebooks: Distinct[str] = Field(
         min_length=1,
         max_length=3,

@@ -11,6 +11,19 @@ from pydantic import Field, WrapValidator
 from lookalike.core.settings.data_sets import study_of
 from lookalike.core.settings.model import ABSENT, Number, Section, as_written, completed, left_out
 
+Batch = Literal["fold", "method", "subset"]
+"""Which fits share a job."""
+
+
+def batch_of_study() -> Any:
+    """The key of a study that says it for its methods."""
+    return left_out(
+        description=(
+            "`batch` of all methods of the study but those whose `overrides` have one; that of each method if left "
+            "out. With `subset`, traces along training are in the same job, and all rankers in one."
+        )
+    )
+
 
 class Trace(Section):
     """For learners that take steps; how far and how densely mAP is traced along training, which is what early stopping
@@ -38,11 +51,12 @@ class Method(Section):
     note: str = left_out(
         description="What the captions of exhibits that show it say of it, such as a limit that the papers have not."
     )
-    jobs: Literal["fold", "subset"] = Field(
+    batch: Batch = Field(
         "fold",
         description=(
-            "`fold`: a job for every fold; `subset`: one job runs all folds of a subset. In the landmark study `fold`"
-            " is a job for every landmark, `subset` one job for all of them."
+            "Which fits share a job; no number depends on it. `fold`: a job for every fold of a subset; `method`: one "
+            "job for all its folds; `subset`: one job for all folds of all methods that say so. In the landmark study "
+            "a fold is a landmark, and a subset all landmarks with a codebook."
         ),
     )
     parameters: dict[str, Any] = Field(

@@ -133,6 +133,9 @@ class Runtime(Section):
 class WebStudy(Section):
     """The web-scale study (OASIS, JMLR section 5.2) on one data set."""
 
+    batch: Literal["method", "subset"] = Field(
+        "method", description="`method`: a job for every size of `runtime`; `subset`: one for all of them."
+    )
     training: LogTraining = LogTraining()
     validation: HeldOutLog = HeldOutLog()
     test: LogTest = LogTest()

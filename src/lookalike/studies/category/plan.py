@@ -18,6 +18,7 @@ from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
 from lookalike.datasets.subsets import read_published_subsets
 from lookalike.exhibits.registry import Exhibit, exhibits_of, planned
+from lookalike.studies.batches import SIZES, Batch, methods_in
 from lookalike.studies.category.comparison import can_compare
 from lookalike.studies.category.neighbours import AFTER, BEFORE
 
@@ -27,9 +28,13 @@ PRINTED = {"oasis-jmlr-2010": ("table4", "table5", "text"), "oasis-2009-draft": 
 """Paper to those of its exhibits whose printed numbers stand beside ours."""
 TRACES = {"oasis_traces": ("oasis",), "mcml_traces": ("mcml",)}
 """What an exhibit needs of the table of numbers to the methods that are traced for it."""
-RUN = "results/{dataset}/runs/{representation}/{subset}/{method}/{fold}"
+RUN_OF_METHOD = "results/{dataset}/runs/{representation}/{subset}/{method}"
+RUN = RUN_OF_METHOD + "/{fold}"
 RUN_FILES = ("model.npz", "model.json", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
 """Files of each run."""
+RANKERS = "results/{dataset}/rankers/{representation}/{subset}"
+MAKERS = {"run_files": RUN_FILES, "traces": ("curve.parquet",)}
+"""Module of this study to what it makes of a run."""
 
 Config = Mapping[str, Any]
 
@@ -109,32 +114,79 @@ def subset_settings(config: Config, dataset: str, subset: str) -> dict[str, Any]
     return found
 
 
-def methods_with_jobs(config: Config, dataset: str, jobs: str) -> list[str]:
-    """Methods that run a job per ``fold``, or all folds of a subset in one (``subset``)."""
-    methods = [*run_methods(config, dataset), *config[ROOM][dataset]["projected"]]
-    return [method for method in methods if method_spec(config, dataset, method)["jobs"] == jobs]
-
-
 def folds(config: Config, dataset: str) -> list[int]:
     """Numbers of the partitions."""
     return list(range(config[ROOM][dataset]["splits"]["folds"]))
 
 
-def job_files(config: Config, dataset: str, jobs: str, files: Iterable[str]) -> list[str]:
-    """Outputs, as a rule's patterns, of a job that runs one fold, or all folds of a subset."""
-    numbers = ["{fold}"] if jobs == "fold" else folds(config, dataset)
-    return [f"{RUN.removesuffix('{fold}')}{fold}/{file}" for fold in numbers for file in files]
+def batches(config: Config, dataset: str) -> list[Batch]:
+    """Every batch of runs and traces, one rule each; of a fold and of a method, runs and traces are apart."""
+    methods = [*run_methods(config, dataset), *config[ROOM][dataset]["projected"]]
+    sizes = {size: methods_in(config, dataset, size, methods) for size in SIZES}
+    small = [
+        batch_of_methods(config, dataset, size, sizes[size], maker)
+        for size in SIZES[:2]
+        for maker in MAKERS
+        if sizes[size]
+    ]
+    return [*small, *batches_of_subsets(config, dataset, sizes["subset"])]
 
 
-def job_log(what: str, jobs: str) -> str:
-    """Log, as a rule's pattern, of such a job."""
-    part = "{fold}" if jobs == "fold" else "all"
-    return f"logs/{{dataset}}/{what}/{{representation}}/{{subset}}/{{method}}/{part}.log"
+def batch_of_methods(config: Config, dataset: str, size: str, methods: list[str], maker: str) -> Batch:
+    """Jobs that run, or trace, one fold or all folds of a method on a subset."""
+    numbers = ["{fold}"] if size == "fold" else folds(config, dataset)
+    what = "run" if maker == "run_files" else "trace"
+    part = "{fold}" if size == "fold" else "all"
+    return Batch(
+        name=f"{what}_{size}",
+        log=f"logs/{{dataset}}/{what}/{{representation}}/{{subset}}/{{method}}/{part}.log",
+        files=[f"{RUN_OF_METHOD}/{fold}/{file}" for fold in numbers for file in MAKERS[maker]],
+        allowed={"dataset": [dataset], "method": methods},
+        fitted=methods,
+    )
 
 
-def job_folds(config: Config, dataset: str, fold: str | None) -> list[int]:
-    """The folds that a job runs: the one that its wildcards name, else all."""
-    return folds(config, dataset) if fold is None else [int(fold)]
+def batches_of_subsets(config: Config, dataset: str, methods: list[str]) -> list[Batch]:
+    """One job for each subset in each representation, which runs and traces all of some methods."""
+    found = []
+    run, traces = methods_by_representation(config, dataset), shown_traces(config, dataset)
+    for representation, subset in product(run, config[ROOM][dataset]["subsets"]):
+        traced_here = [method for *key, method in traces if key == [representation, subset]]
+        made = {"run_files": run[representation], "traces": traced_here}
+        wanted = [(maker, method) for maker in MAKERS for method in made[maker] if method in methods]
+        batch = Batch(
+            name=f"run_subset_{representation}_{subset}",
+            log="logs/{dataset}/run/{representation}/{subset}.log",
+            files=[
+                f"{RUN_OF_METHOD.replace('{method}', method)}/{fold}/{file}"
+                for maker, method in wanted
+                for fold in folds(config, dataset)
+                for file in MAKERS[maker]
+            ],
+            allowed={"dataset": [dataset], "representation": [representation], "subset": [subset]},
+            fitted=list(dict.fromkeys(method for _, method in wanted)),
+        )
+        found += [batch] if wanted else []
+    return found
+
+
+def makers(batch: Batch) -> dict[str, str]:
+    """Of a batch's files, the one by which a job knows what to run, to the module of this study that runs it."""
+    names = {file.rpartition("/")[2] for file in batch.files}
+    return {files[0]: module for module, files in MAKERS.items() if files[0] in names}
+
+
+def ranker_batch(config: Config, dataset: str) -> Batch:
+    """Jobs that train one ranker each; where batches are subsets, one job for all of them."""
+    study = config[ROOM][dataset]
+    numbers = range(study["rankers"]["count"]) if study.get("batch") == "subset" else ["{ranker}"]
+    return Batch(
+        name="train_rankers",
+        log=f"logs/{{dataset}}/rankers/{{representation}}/{{subset}}/{'all' if len(numbers) > 1 else '{ranker}'}.log",
+        files=[f"{RANKERS}/{number}.npz" for number in numbers],
+        allowed={"dataset": [dataset]},
+        fitted=["oasis"],
+    )
 
 
 def own_runs(config: Config, dataset: str, file: str, *, timed: bool = True) -> list[str]:
@@ -144,12 +196,19 @@ def own_runs(config: Config, dataset: str, file: str, *, timed: bool = True) -> 
     return _files(config, dataset, file, [study["representation"]], study["subsets"], methods)
 
 
+def methods_by_representation(config: Config, dataset: str) -> dict[str, list[str]]:
+    """Representation to the methods that are run in it, the study's own first."""
+    study = config[ROOM][dataset]
+    others = dict.fromkeys(study["ablations"], study.get("ablation_methods", study["methods"]))
+    return {study["representation"]: run_methods(config, dataset)} | others
+
+
 def all_runs(config: Config, dataset: str, file: str) -> list[str]:
     """One file of every run, in further representations too."""
-    study = config[ROOM][dataset]
-    methods = study.get("ablation_methods", study["methods"])
-    others = _files(config, dataset, file, study["ablations"], study["subsets"], methods)
-    return [*own_runs(config, dataset, file), *others]
+    subsets = config[ROOM][dataset]["subsets"]
+    by_representation = methods_by_representation(config, dataset).items()
+    return [path for representation, methods in by_representation
+            for path in _files(config, dataset, file, [representation], subsets, methods)]  # fmt: skip
 
 
 def _files(
@@ -180,15 +239,20 @@ def subsets_needing(config: Config, dataset: str, need: str) -> list[str]:
     return [subset for subset in study["subsets"] if any(subset in subsets for subsets in shown)]
 
 
-def number_files(config: Config, dataset: str) -> list[str]:
-    """Every table of numbers that is put into the study's one: of runs, traces, rankers and bounds on mistakes."""
+def shown_traces(config: Config, dataset: str) -> list[tuple[str, str, str]]:
+    """Representation, subset and method of every trace along training that an exhibit shows."""
     study = config[ROOM][dataset]
-    representation = study["representation"]
     needs = TRACES | {"projected_traces": study["projected"]}
     shown = {(subset, method) for need, methods in needs.items() for subset in subsets_needing(config, dataset, need)
              for method in traced(config, dataset, methods)}  # fmt: skip
-    curves = [file for subset, method in sorted(shown)
-              for file in _files(config, dataset, "curve.parquet", [representation], [subset], [method])]  # fmt: skip
+    return [(study["representation"], *names) for names in sorted(shown)]
+
+
+def number_files(config: Config, dataset: str) -> list[str]:
+    """Every table of numbers that is put into the study's one: of runs, traces, rankers and bounds on mistakes."""
+    representation = config[ROOM][dataset]["representation"]
+    curves = [file for own, subset, method in shown_traces(config, dataset)
+              for file in _files(config, dataset, "curve.parquet", [own], [subset], [method])]  # fmt: skip
     others = {"rankers": "rankers/{}/{}/curves.parquet", "mistakes": "bounds/{}/{}.parquet"}
     parts = [f"results/{dataset}/{pattern.format(representation, subset)}" for need, pattern in others.items()
              for subset in subsets_needing(config, dataset, need)]  # fmt: skip

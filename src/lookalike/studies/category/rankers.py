@@ -1,7 +1,7 @@
 """Rankers trained in parallel and averaged (JMLR section 5.4): the jobs behind Figure 7.
 
-Each ranker is an `lookalike.learners.OASIS` with one of `ranker_seeds`, in a job of its own; the average of the first k
-is what `lookalike.learners.AveragedOASIS` of k rankers with the same seed learns.
+Each ranker is an `lookalike.learners.OASIS` with one of `ranker_seeds`, whatever others there are; the average of the
+first k is what `lookalike.learners.AveragedOASIS` of k rankers with the same seed learns.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,24 @@ import numpy as np
 
 from lookalike.core.files import write_json, write_table
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.category.protocol import FoldResult
+from lookalike.studies.category.protocol import FoldResult, run_fold
 from lookalike.studies.fits import write_model
 from lookalike.studies.metrics import metrics_frame
 
 if TYPE_CHECKING:
     import pandas as pd
+    import scipy.sparse as sp
+
+
+def make(
+    counts: sp.csr_array, splits: pd.DataFrame, spec: Mapping[str, Any], folder: Path, *, seed: int, **names: Any
+) -> str:
+    """Run a fold, write its files, and return a line about it; `names` as of `write_fold`."""
+    chosen = {name: names[name] for name in ("subset", "method")}
+    result = run_fold(counts, splits, names["fold"], spec, seed=seed, **chosen)
+    write_fold(result, folder, **names)
+    done = f"mAP {result.rankings.mean_average_precision():.4f}" if result.rankings else result.fit["not_converged"]
+    return f"{done}, {result.fit['seconds']}"
 
 
 def write_fold(

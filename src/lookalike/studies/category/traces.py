@@ -6,11 +6,13 @@ JMLR Figures 5 and 9 and draft Figure 3. The learner sees the stream of its fold
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from lookalike.core.files import write_table
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category.protocol import symmetry_index
 from lookalike.studies.fits import warm_up
@@ -24,6 +26,16 @@ if TYPE_CHECKING:
 
 TRACED = ("loss_rate", "objective", "symmetry_index")
 """What is traced besides mAP; a learner without one has no rows of it."""
+
+
+def make(
+    counts: sp.csr_array, splits: pd.DataFrame, spec: Mapping[str, Any], folder: Path, *, seed: int, **names: Any
+) -> str:
+    """Trace a fold, write ``curve.parquet``, and return a line about it; `names` as of a run."""
+    chosen = {name: names[name] for name in ("subset", "method")}
+    curve = trace_fold(counts, splits, names["fold"], spec, seed=seed, **chosen)
+    write_table(curve.assign(representation=names["representation"]), folder / "curve.parquet")
+    return f"traced, {len(curve)} numbers"
 
 
 def trace_fold(

@@ -13,6 +13,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import TRIPLET_KINDS
 from lookalike.exhibits.registry import Exhibit, planned
+from lookalike.studies.batches import Batch
 from lookalike.studies.finegrained import exhibits as room
 from lookalike.studies.finegrained.pictures import COMPARED
 from lookalike.studies.finegrained.systems import (
@@ -37,6 +38,8 @@ Config = Mapping[str, Any]
 
 PRINTED = {PAPER: ("table1", "table2")}
 """Exhibits of the paper whose printed numbers ours stand beside."""
+FEATURE_FILES = ("vectors.npy", "distances.npy", "fit.json")
+"""What a hand-crafted feature leaves."""
 NETWORK_FILES = ("model.npz", "filters.npz", "vectors.npy", "distances.npy", "curve.parquet", "fit.json")
 """What a network leaves."""
 NOT_THE_NETWORK = {"pretraining", "ranking", "gap", "linear_embedding", "checkpoint_seconds", "threads"}
@@ -139,22 +142,27 @@ def ranking_networks(config: Config, dataset: str) -> list[str]:
     return [SINGLE, DEEP, *sampled_networks(config, dataset)]
 
 
-def networks_of_job(config: Config, dataset: str, jobs: str) -> list[str]:
-    """Networks trained by the ranking loss that have a job each (``network``), or share the one of the ``study``."""
-    shared = (config["finegrained"][dataset].get("sampling_study") or {}).get("jobs") == "study"
-    sampled = list(sampled_networks(config, dataset)) if shared else []
-    return sampled if jobs == "study" else [one for one in ranking_networks(config, dataset) if one not in sampled]
+def batch_of_systems(config: Config, dataset: str, name: str, systems: Sequence[str], files: Sequence[str]) -> Batch:
+    """Jobs that measure one system each, or one job for all of them."""
+    one_by_one = config["finegrained"][dataset]["batch"] == "method"
+    folder = "results/{dataset}/systems"
+    return Batch(
+        name=name,
+        log=f"logs/{{dataset}}/{name}/{'{system}' if one_by_one else 'all'}.log",
+        files=[f"{folder}/{one}/{file}" for one, file in product(["{system}"] if one_by_one else systems, files)],
+        allowed={"dataset": [dataset], **({"system": list(systems)} if one_by_one else {})},
+        fitted=list(systems),
+    )
 
 
-def jobs_of_networks(config: Config, dataset: str) -> list[str]:
-    """Sizes of jobs that there are networks for."""
-    return [jobs for jobs in ("network", "study") if networks_of_job(config, dataset, jobs)]
+def feature_batch(config: Config, dataset: str) -> Batch:
+    """Jobs that describe the images by hand-crafted features."""
+    return batch_of_systems(config, dataset, "describe_images", FEATURES, FEATURE_FILES)
 
 
-def network_files(config: Config, dataset: str, jobs: str) -> list[str]:
-    """Outputs of a job that trains one network, or all of the sampling study."""
-    systems = ["{system}"] if jobs == "network" else networks_of_job(config, dataset, "study")
-    return [f"results/{{dataset}}/systems/{system}/{file}" for system, file in product(systems, NETWORK_FILES)]
+def network_batch(config: Config, dataset: str) -> Batch:
+    """Jobs that train networks by the ranking loss."""
+    return batch_of_systems(config, dataset, "train_networks", ranking_networks(config, dataset), NETWORK_FILES)
 
 
 def systems_of(config: Config, dataset: str) -> list[str]:
@@ -243,10 +251,14 @@ def sampling(config: Config, dataset: str, system: str | None = None) -> dict[st
     return {**sampler, "out_of_class": share if is_graded(config, dataset) else 1.0, "weighted": weighted}
 
 
-def samplings_of_job(config: Config, dataset: str, system: str | None = None) -> dict[str, dict[str, Any]]:
-    """Settings of the sampler for every network of a job, by system."""
-    systems = [system] if system else networks_of_job(config, dataset, "study")
-    return {one: sampling(config, dataset, one) for one in systems}
+def samplings(config: Config, dataset: str, systems: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Settings of the sampler for some networks, by system."""
+    return {system: sampling(config, dataset, system) for system in systems}
+
+
+def feature_settings(config: Config, dataset: str, systems: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Settings of hand-crafted features that differ from their defaults, by system."""
+    return {system: config["finegrained"][dataset]["features"].get(system, {}) for system in systems}
 
 
 def chosen_percent(config: Config, dataset: str) -> int:

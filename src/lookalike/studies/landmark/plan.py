@@ -20,6 +20,7 @@ from lookalike.datasets.locate import listing_fingerprint
 from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.learners.registry import MODULES
+from lookalike.studies.batches import SIZES, Batch, fit_spec, methods_in
 from lookalike.studies.landmark.montage import compared
 from lookalike.studies.landmark.study import PAPER
 from lookalike.studies.synthetic_names import synthetic_names
@@ -103,9 +104,9 @@ def check_methods(settings: Mapping[str, Any], dataset: str) -> None:
         refer(f"{place}.codebook_overrides", codebook, settings["codebooks"])
         for method, changes in overrides.items():
             refer(f"{place}.codebook_overrides.{codebook}", method, settings["methods"])
-            if "jobs" in changes:
+            if "batch" in changes:
                 raise LookalikeError(
-                    f"config: {place}.codebook_overrides.{codebook}.{method} sets `jobs`, which is the same for all "
+                    f"config: {place}.codebook_overrides.{codebook}.{method} sets `batch`, which is the same for all "
                     f"codebooks: set it under {place}.overrides"
                 )
     everywhere = [study["methods"], study["variants"], *parts.values()]
@@ -248,18 +249,28 @@ def methods_of(config: Config, dataset: str) -> list[str]:
     return [*study["methods"], *study["variants"]]
 
 
-def methods_with_jobs(config: Config, dataset: str, jobs: str) -> list[str]:
-    """Methods that run a job for every landmark (``fold``), or one for all landmarks (``subset``)."""
-    methods = methods_of(config, dataset)
-    return [method for method in methods if method_spec(config, dataset, method)["jobs"] == jobs]
+def batches(config: Config, dataset: str) -> list[Batch]:
+    """Every batch of runs, one rule each; a job makes all draws of what it learns."""
+    sizes = {size: methods_in(config, dataset, size, methods_of(config, dataset)) for size in SIZES}
+    return [batch_of_methods(config, dataset, size, methods) for size, methods in sizes.items() if methods]
 
 
-def run_patterns(config: Config, dataset: str, jobs: str) -> list[str]:
-    """Outputs of a job that learns one landmark (``fold``) or all of them (``subset``), each in all its draws."""
-    landmarks = ["{subset}"] if jobs == "fold" else landmarks_of(config, dataset)
+def batch_of_methods(config: Config, dataset: str, size: str, methods: list[str]) -> Batch:
+    """Jobs that learn one landmark (``fold``), all landmarks by one method (``method``) or by all (``subset``)."""
+    landmarks = ["{subset}"] if size == "fold" else landmarks_of(config, dataset)
     draws = range(config["landmark"][dataset]["learning"]["draws"])
-    run = "results/{{dataset}}/runs/{{representation}}/{}/{{method}}/{}/{}"
-    return [run.format(*key) for key in product(landmarks, draws, RUN_FILES)]
+    keys = product(methods if size == "subset" else ["{method}"], landmarks, draws, RUN_FILES)
+    parts = {"fold": "{subset}/{method}", "method": "{method}", "subset": "all"}
+    return Batch(
+        name=size,
+        log=f"logs/{{dataset}}/run/{{representation}}/{parts[size]}.log",
+        files=[
+            f"results/{{dataset}}/runs/{{representation}}/{landmark}/{method}/{draw}/{file}"
+            for method, landmark, draw, file in keys
+        ],
+        allowed={"dataset": [dataset], **({} if size == "subset" else {"method": methods})},
+        fitted=methods,
+    )
 
 
 def run_files(config: Config, dataset: str, file: str, codebooks: Iterable[str], methods: Iterable[str]) -> list[str]:
@@ -274,15 +285,10 @@ def runs(config: Config, dataset: str, file: str) -> list[str]:
     return run_files(config, dataset, file, config["landmark"][dataset]["codebooks"], methods_of(config, dataset))
 
 
-def landmarks_of_job(config: Config, dataset: str, subset: str = "", **wildcards: str) -> list[str]:
-    """Landmarks that a job learns, by its wildcards: one, or all of a fast method."""
-    return [subset] if subset else landmarks_of(config, dataset)
-
-
 def sweep_specs(config: Config, dataset: str) -> dict[str, dict[str, Any]]:
     """Settings of the methods whose regularisation is varied."""
     methods = config["landmark"][dataset]["sweep"]["methods"]
-    return {method: method_spec(config, dataset, method) for method in methods}
+    return {method: fit_spec(config, dataset, method) for method in methods}
 
 
 def timed_specs(config: Config, dataset: str) -> dict[int, dict[str, dict[str, Any]]]:
@@ -291,7 +297,7 @@ def timed_specs(config: Config, dataset: str) -> dict[int, dict[str, dict[str, A
     of_words = {config["codebooks"][codebook]["words"]: codebook for codebook in study["codebooks"]}
     methods, sizes = study["dimensions"]["methods"], study["dimensions"]["words"]
     return {
-        words: {method: method_spec(config, dataset, method, of_words.get(words), words) for method in methods}
+        words: {method: fit_spec(config, dataset, method, of_words.get(words), words) for method in methods}
         for words in sizes
     }
 

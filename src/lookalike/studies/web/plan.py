@@ -10,6 +10,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import WEB_KINDS
 from lookalike.exhibits.registry import Exhibit, planned
+from lookalike.studies.batches import Batch
 
 Config = Mapping[str, Any]
 
@@ -83,23 +84,39 @@ def triplet_settings(config: Config, dataset: str) -> dict[str, Any]:
     return {key: value for key, value in training.items() if key not in ("threads", "rankers", "checkpoint_seconds")}
 
 
+def timed_fits(config: Config, dataset: str) -> list[str]:
+    """Learner and size of every fit of the runtime study, as its file is called."""
+    runtime = config["web"][dataset].get("runtime") or {}
+    return [f"{learner}-{size}" for learner, sizes in LEARNERS.items() for size in runtime.get(sizes, ())]
+
+
 def timed_runs(config: Config, dataset: str) -> list[str]:
     """One row of the runtime study for every learner and size."""
-    runtime = config["web"][dataset].get("runtime") or {}
-    return [
-        f"results/{dataset}/runtime/{learner}-{size}.parquet"
-        for learner, sizes in LEARNERS.items()
-        for size in runtime.get(sizes, ())
-    ]
+    return [f"results/{dataset}/runtime/{fit}.parquet" for fit in timed_fits(config, dataset)]
 
 
-def timed_settings(config: Config, dataset: str, learner: str) -> dict[str, Any]:
-    """What decides a fit of the runtime study; which other sizes there are does not."""
+def runtime_batch(config: Config, dataset: str) -> Batch:
+    """Jobs that time one learner at one size each, or one job for all of them."""
+    one_by_one = config["web"][dataset]["batch"] == "method"
+    fits = ["{learner}-{size}"] if one_by_one else timed_fits(config, dataset)
+    return Batch(
+        name="time_size",
+        log=f"logs/{{dataset}}/time_size/{fits[0] if one_by_one else 'all'}.log",
+        files=[f"results/{{dataset}}/runtime/{fit}.parquet" for fit in fits],
+        allowed={"dataset": [dataset]},
+        fitted=list(LEARNERS),
+    )
+
+
+def timed_settings(config: Config, dataset: str, learner: str | None = None) -> dict[str, dict[str, Any]]:
+    """Learner to what decides its fits of the runtime study; which sizes there are does not. Of one learner or all."""
     study = config["web"][dataset]
-    if learner == "lmnn":
-        return {key: study["runtime"][key] for key in ("max_iter", "time_limit")}
-    of_runtime = {key: study["runtime"][key] for key in ("aggressiveness", "patience", "tolerance", "steps_per_image")}
-    return of_runtime | {f"validation_{key}": value for key, value in study["validation"].items()}
+    oasis = {key: study["runtime"][key] for key in ("aggressiveness", "patience", "tolerance", "steps_per_image")}
+    found = {
+        "oasis": oasis | {f"validation_{key}": value for key, value in study["validation"].items()},
+        "lmnn": {key: study["runtime"][key] for key in ("max_iter", "time_limit")},
+    }
+    return {learner: found[learner]} if learner else found
 
 
 def searched(config: Config, dataset: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -51,15 +52,46 @@ def test_what_is_not_run_has_no_exhibit_and_no_numbers(config):
     assert not any("rankers" in file or "bounds" in file or "psd" in file for file in files)
 
 
-def test_a_job_runs_one_fold_or_all_folds_of_a_subset(config):
-    demo = config["category"]["demo"]
-    fold, subset = (set(plan.methods_with_jobs(config, "demo", jobs)) for jobs in ("fold", "subset"))
-    assert not fold & subset
-    assert fold | subset == {*plan.run_methods(config, "demo"), *demo["projected"]}
-    folder = "results/{dataset}/runs/{representation}/{subset}/{method}"
-    assert plan.job_files(config, "demo", "fold", ["fit.json"]) == [folder + "/{fold}/fit.json"]
-    assert plan.job_files(config, "demo", "subset", ["fit.json"]) == [f"{folder}/{n}/fit.json" for n in range(5)]
-    assert (plan.job_folds(config, "demo", "3"), plan.job_folds(config, "demo", None)) == ([3], [0, 1, 2, 3, 4])
+def filled(config, batch):
+    """Every file that the jobs of a batch could make for a study."""
+    study = config["category"]["demo"]
+    values = {"dataset": ["demo"], "representation": [study["representation"]], "subset": study["subsets"]}
+    values |= {"method": [""], "fold": range(study["splits"]["folds"])} | batch.allowed
+    keys = [dict(zip(values, key, strict=True)) for key in product(*values.values())]
+    return {file.format(**key) for key in keys for file in batch.files}
+
+
+@pytest.mark.parametrize("size", ["fold", "method", "subset"])
+def test_batches_of_every_size_make_every_run(config, size):
+    config["category"]["demo"]["batch"] = size
+    made = [filled(config, batch) for batch in plan.batches(config, "demo")]
+    wanted = {file for name in plan.RUN_FILES for file in plan.all_runs(config, "demo", name)}
+    wanted |= {file for file in plan.number_files(config, "demo") if file.endswith("curve.parquet")}
+    assert wanted <= set().union(*made)
+    assert sum(map(len, made)) == len(set().union(*made)), "no file is made by two rules"
+    if size == "subset":
+        assert set().union(*made) == wanted, "a job of a subset traces what exhibits show, and nothing else"
+
+
+def test_a_batch_of_a_subset_takes_the_methods_that_do_not_say_otherwise(config):
+    study = config["category"]["demo"]
+    study["overrides"]["oasis"] = study["overrides"]["oasis"] | {"batch": "fold"}
+    batches = {batch.name: batch for batch in plan.batches(config, "demo")}
+    assert set(batches) == {"run_fold", "trace_fold", "run_subset_words500_demo10", "run_subset_words500_demo20"}
+    assert batches["run_fold"].fitted_by({"method": "oasis", "fold": "3"}) == ["oasis"]
+    assert plan.makers(batches["trace_fold"]) == {"curve.parquet": "traces"}
+    together = batches["run_subset_words500_demo20"]
+    assert set(together.fitted) == {*plan.run_methods(config, "demo"), *study["projected"]} - {"oasis"}
+    assert plan.makers(together) == {"model.npz": "run_files", "curve.parquet": "traces"}
+    assert not set(study["projected"]) & set(batches["run_subset_words500_demo10"].fitted)
+    slow, fast = (batch.fitted for batch in plan.batches(config, "caltech256") if batch.name.startswith("run_"))
+    assert fast == ["euclidean"]
+    assert {"oasis", "lego"} <= set(slow)
+
+
+def test_rankers_have_a_job_each_or_share_one(config):
+    assert len(plan.ranker_batch(config, "demo").files) == 10
+    assert plan.ranker_batch(config, "caltech256").files == [f"{plan.RANKERS}/{{ranker}}.npz"]
 
 
 def test_rankers_may_take_fewer_folds(config):

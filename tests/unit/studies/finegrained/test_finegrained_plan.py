@@ -43,11 +43,19 @@ def elsewhere(tmp_path, monkeypatch):
 def test_the_systems_are_those_of_both_tables_and_of_figure_6(config):
     found = plan.systems_of(config, DEMO)
     assert set(found) == {*TABLE1, *TABLE2, *SHARES, "multiscale-uniform-000"}
-    assert plan.networks_of_job(config, DEMO, "network") == ["single-scale-ranking", "deep-ranking"]
-    assert plan.networks_of_job(config, DEMO, "study") == [*SHARES, "multiscale-uniform-000"]
-    assert plan.jobs_of_networks(config, RATED) == ["network"]
-    assert len(plan.network_files(config, DEMO, "study")) == 6 * len(plan.NETWORK_FILES)
+    ranked = ["single-scale-ranking", "deep-ranking", *SHARES, "multiscale-uniform-000"]
+    assert plan.ranking_networks(config, DEMO) == ranked
     assert ["deep-ranking", "convnet"] in plan.contrasts(config, DEMO)
+
+
+@pytest.mark.parametrize("batch", ["feature_batch", "network_batch"])
+def test_systems_have_a_job_each_or_share_one(config, batch):
+    alone, together = (getattr(plan, batch)(config, dataset) for dataset in (RATED, DEMO))
+    assert alone.fitted_by({"system": "hog"}) == ["hog"]
+    assert together.fitted_by({}) == together.fitted
+    each = [file.replace("{system}", system) for system in together.fitted for file in alone.files]
+    assert each == together.files
+    assert set(alone.allowed) - set(together.allowed) == {"system"}
 
 
 def test_without_torch_there_are_no_networks(config, monkeypatch):
@@ -77,10 +85,10 @@ def test_relevance_without_grades_has_out_of_class_negatives_alone(config):
 
 
 def test_each_network_of_figure_6_has_its_own_sampling(config):
-    found = plan.samplings_of_job(config, DEMO)
+    found = plan.samplings(config, DEMO, plan.ranking_networks(config, DEMO))
     assert found["multiscale-weighted-060"] == plan.sampling(config, DEMO) | {"out_of_class": 0.6}
     assert found["multiscale-uniform-000"]["weighted"] is False
-    assert plan.samplings_of_job(config, DEMO, "deep-ranking") == {"deep-ranking": plan.sampling(config, DEMO)}
+    assert found["deep-ranking"] == plan.sampling(config, DEMO)
     assert plan.chosen_percent(config, DEMO) == 20
 
 

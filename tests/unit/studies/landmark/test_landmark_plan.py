@@ -36,14 +36,28 @@ def test_runs_are_every_codebook_landmark_method_and_draw_once(config):
 
 
 def test_slow_methods_run_by_landmark_and_fast_ones_all_at_once(config):
-    assert plan.methods_with_jobs(config, OXFORD, "fold") == ["qpao"]
-    assert plan.methods_with_jobs(config, DEMO, "fold") == []
-    one, all_of = (plan.run_patterns(config, DEMO, jobs) for jobs in ("fold", "subset"))
-    assert len(one) == 2 * len(plan.RUN_FILES)
-    assert len(all_of) == 7 * len(one)
-    assert one[0] == "results/{dataset}/runs/{representation}/{subset}/{method}/0/model.npz"
-    assert plan.landmarks_of_job(config, DEMO, subset="king_hall", method="qpao") == ["king_hall"]
-    assert len(plan.landmarks_of_job(config, DEMO, method="qpao")) == 7
+    fold, method = plan.batches(config, OXFORD)
+    (subset,) = plan.batches(config, DEMO)
+    assert [batch.name for batch in (fold, method, subset)] == ["fold", "method", "subset"]
+    assert fold.fitted == ["qpao"]
+    assert len(fold.files) == 5 * len(plan.RUN_FILES)
+    assert fold.files[0] == "results/{dataset}/runs/{representation}/{subset}/{method}/0/model.npz"
+    assert len(method.files) == 7 * len(fold.files)
+    assert (method.fitted_by({"method": "tfidf"}), subset.fitted_by({})) == (["tfidf"], plan.methods_of(config, DEMO))
+
+
+@pytest.mark.parametrize("size", ["fold", "method", "subset"])
+def test_batches_of_every_size_make_every_run_once(config, size):
+    settings = changed(config, DEMO, batch=size, overrides={})
+    made = [
+        file.format(dataset=DEMO, representation=codebook, subset=landmark, method=method)
+        for batch in plan.batches(settings, DEMO)
+        for file in batch.files
+        for codebook in settings["landmark"][DEMO]["codebooks"]
+        for method in ([""] if size == "subset" else batch.fitted)
+        for landmark in (plan.landmarks_of(settings, DEMO) if size == "fold" else [""])
+    ]
+    assert sorted(made) == sorted(path for file in plan.RUN_FILES for path in plan.runs(settings, DEMO, file))
 
 
 def test_a_simulated_size_has_the_settings_of_the_codebook_of_that_size(config):

@@ -27,10 +27,20 @@ def test_every_ranker_size_and_shard_is_planned():
     assert plan.searched(without("approximate"), "made") == []
 
 
+def test_sizes_are_timed_one_by_one_or_in_one_job():
+    config = copy.deepcopy(CONFIG)
+    config["web"]["made"]["batch"] = "method"
+    assert plan.runtime_batch(config, "made").files == ["results/{dataset}/runtime/{learner}-{size}.parquet"]
+    config["web"]["made"]["batch"] = "subset"
+    together = [file.format(dataset="made") for file in plan.runtime_batch(config, "made").files]
+    assert together == plan.timed_runs(config, "made")
+
+
 def test_jobs_read_only_what_decides_their_results():
     assert plan.triplet_settings(CONFIG, "made") == {"aggressiveness": 0.1, "steps": 100}
-    assert plan.timed_settings(CONFIG, "made", "lmnn") == {"max_iter": 5, "time_limit": 7}
-    oasis = plan.timed_settings(CONFIG, "made", "oasis")
+    assert plan.timed_settings(CONFIG, "made", "lmnn") == {"lmnn": {"max_iter": 5, "time_limit": 7}}
+    assert set(plan.timed_settings(CONFIG, "made")) == {"lmnn", "oasis"}
+    oasis = plan.timed_settings(CONFIG, "made", "oasis")["oasis"]
     assert "images" not in oasis
     assert (oasis["validation_images"], oasis["validation_queries"], oasis["steps_per_image"]) == (50, 10, 9)
 

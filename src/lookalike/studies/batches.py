@@ -1,0 +1,62 @@
+"""Batches: which fits of a study share a job, as the setting `batch` says; the workflow has a rule for each of them.
+
+No number depends on it: the files of a run are the same bytes in a batch of any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from lookalike.core.settings.data_sets import study_of
+from lookalike.core.settings.methods import method_spec
+
+Config = Mapping[str, Any]
+
+SIZES = ("fold", "method", "subset")
+"""A job for every fold of a method, for every method of a subset, or for a subset."""
+NOT_OF_A_FIT = ("title", "note", "batch")
+"""Settings of a method that change nothing of what it learns."""
+
+
+class Batch(NamedTuple):
+    """What one rule runs; it has a job for all values of the wildcards in its files."""
+
+    name: str
+    """What tells its rule from others of the data set."""
+    log: str
+    files: list[str]
+    """What a job writes, with wildcards."""
+    allowed: dict[str, list[str]]
+    """Wildcard to the values that it may have."""
+    fitted: list[str]
+    """Methods, or systems of the fine-grained study, of all jobs together."""
+
+    def fitted_by(self, wildcards: Mapping[str, str]) -> list[str]:
+        """Those of one job: the one that a wildcard names, or all."""
+        named = wildcards.get("method") or wildcards.get("system")
+        return [named] if named else self.fitted
+
+
+def batch_of(config: Config, dataset: str, method: str) -> str:
+    """Size of the batches of a method: of the study's change to it, else of the study, else of the method."""
+    study = config[study_of(config, dataset)][dataset]
+    own = study["overrides"].get(method, {}).get("batch")
+    size: str = own or study.get("batch") or config["methods"][method]["batch"]
+    return size
+
+
+def methods_in(config: Config, dataset: str, size: str, methods: Iterable[str]) -> list[str]:
+    """Those of some methods that run in batches of a size."""
+    return [method for method in methods if batch_of(config, dataset, method) == size]
+
+
+def fit_spec(config: Config, dataset: str, method: str, *of_codebook: Any) -> dict[str, Any]:
+    """What decides a fit of a method; arguments are those of `lookalike.core.settings.methods.method_spec`."""
+    spec = method_spec(config, dataset, method, *of_codebook)
+    return {key: value for key, value in spec.items() if key not in NOT_OF_A_FIT}
+
+
+def fit_specs(config: Config, dataset: str, methods: Iterable[str], codebook: str) -> dict[str, dict[str, Any]]:
+    """Method to what decides its fits, with a codebook or another representation."""
+    return {method: fit_spec(config, dataset, method, codebook) for method in methods}
