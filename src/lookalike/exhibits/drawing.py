@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Label, Line, Panel, Series, Table
 from lookalike.exhibits.style import GREY, VERMILLION, new_figure, paper_style, save_figure
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 

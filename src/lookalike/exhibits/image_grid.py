@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.model import Gallery, Mark, Picture, Tile
@@ -188,7 +189,6 @@ def _empty(gallery: Gallery) -> Canvas:
 
 def empty_picture(why: str) -> Picture:
     """Return a picture that says why there is nothing to show."""
-    import pandas as pd
 
     def paint(canvas: Canvas) -> None:
         canvas.text(0.5, 0.5, why, ha="center", va="center", fontsize=8, color=VERMILLION, wrap=True)

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+import pandas as pd
+
 from lookalike.exhibits.style import Look
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pandas as pd
     from matplotlib.figure import Figure as Canvas
 
 Scale = Literal["linear", "log", "start and log"]

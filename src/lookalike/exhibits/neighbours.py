@@ -10,6 +10,8 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
+
 from lookalike.core.seeds import generator
 from lookalike.exhibits.model import Entry, Gallery, Ranking, Tile
 
@@ -150,8 +152,6 @@ def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
     Gallery
         Its frame has a row an image: ``query, label, ranking, rank, image, words, meaning, score``.
     """
-    import pandas as pd
-
     columns = ["query", "label", "ranking", "rank", "image", "words", "meaning", "score"]
     records = [
         (Path(entry.image).name, entry.words, ranking.title, rank, Path(found.image).name, found.words,

@@ -11,14 +11,12 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("paper", "exhibit", "dataset", "setting", "method", "metric", "value", "spread", "unit", "note")
 """Columns of reference-values.csv."""
@@ -60,8 +58,6 @@ def load(path: str | os.PathLike[str]) -> pd.DataFrame:
     LookalikeError
         When the file is missing or lacks a column.
     """
-    import pandas as pd
-
     if not Path(path).is_file():
         raise LookalikeError(f"no printed numbers at {path}: the file is part of the project; restore it")
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -86,8 +82,6 @@ def printed_numbers(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
         Text columns as str; ``value`` and ``spread`` as float64 (NaN where the paper prints none, such as "did not
         converge"), and ``last_digit``: the worth of the last printed digit, in the unit of ``value``.
     """
-    import pandas as pd
-
     table = pd.DataFrame(list(rows), columns=list(COLUMNS), dtype=str)
     digits = table["value"].map(last_digit).astype(np.float64)
     # An exhibit prints all percentages of one metric equally far, so the number printed furthest tells for all of them.

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from lookalike.exhibits.printed import MISSING
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lookalike.exhibits.model import Table
 
 OURS, PAPER = "ours", "paper"
@@ -112,7 +112,6 @@ def markdown(sheets: Sequence[Sheet]) -> str:
 
 def _frame(sheet: Sheet, *, escaped: bool = True) -> pd.DataFrame:
     """A sheet as a frame of text; its heads may repeat, such as the empty ones."""
-    import pandas as pd
 
     def cell(text: str) -> str:
         return text.replace("|", "\\|").replace("\n", " ") if escaped else text
@@ -181,8 +180,6 @@ def _column_format(sheet: Sheet) -> str:
 
 def _classes(sheet: Sheet) -> pd.DataFrame:
     """Class of each cell of a sheet."""
-    import pandas as pd
-
     rows = [
         [
             f"{'printed ' if row in sheet.printed else ''}{'number' if is_number else ''}".strip()

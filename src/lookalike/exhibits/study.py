@@ -13,13 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import pandas as pd
+
 from lookalike.core.files import read_table
 from lookalike.exhibits.printed import printed_numbers
 from lookalike.exhibits.style import METHOD_TITLES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lookalike.exhibits.registry import Exhibit
     from lookalike.exhibits.verdicts import Claim, Finding, Rule
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.registry import PAPERS
@@ -158,8 +160,6 @@ def claims_table(study: Study, rules: Mapping[str, Rule]) -> Table:
     Table
         Records with the columns ``id, paper, place, claim, verdict, evidence, rule, decided_by``.
     """
-    import pandas as pd
-
     records = []
     for claim in claims_of(study.claim_rows):
         finding = decide(claim, study, rules)

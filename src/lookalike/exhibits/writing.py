@@ -12,6 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json, replacing, write_json, write_table
 from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Panel, Table
@@ -20,8 +22,6 @@ from lookalike.exhibits.registry import PAPERS, Exhibit
 from lookalike.exhibits.sheets import latex, markdown, sheets_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lookalike.exhibits.study import Study
 
 
@@ -91,8 +91,6 @@ def _why_not(exhibit: Exhibit, study: Study) -> str:
 
 def _nothing(exhibit: Exhibit) -> Drawn:
     """An exhibit without numbers."""
-    import pandas as pd
-
     frame = pd.DataFrame({"exhibit": pd.Series(dtype=str)})
     if exhibit.kind == "table":
         return Table(frame, shown={"exhibit": "exhibit"})
@@ -122,8 +120,6 @@ def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, notice: s
 
 def _cells(drawn: Drawn) -> pd.DataFrame:
     """Numbers beside print of a figure; no row where none is printed."""
-    import pandas as pd
-
     cells = getattr(drawn, "cells", None)
     return pd.DataFrame(columns=list(CELLS)) if cells is None else cells
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lookalike.report.results import CLAIMS, PAPERS, Results
 from lookalike.report.tables import Grid, frame_grid
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FURTHER = {
     "decided_by": "Rule",
@@ -85,8 +84,6 @@ def verdict_choices(claims: Iterable[Claim]) -> list[Choice]:
 
 def counts_grid(claims: Iterable[Claim]) -> Grid:
     """How many claims of a paper have each verdict, by data set: the front page's table."""
-    import pandas as pd
-
     claims = list(claims)
     verdicts = [one.title for one in verdict_choices(claims)]
     rows = []

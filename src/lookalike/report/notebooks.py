@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from lookalike.core.errors import LookalikeError
 from lookalike.report.display import SIGNS, exhibit_html, source_of
 from lookalike.report.results import PAPERS, Results
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lookalike.report.results import Dataset, Exhibit
 
 METRIC_COLUMNS = ("dataset", "study", "representation", "subset", "fold", "method", "metric", "x", "value")
@@ -162,8 +162,6 @@ class PaperReader:
             Columns ``dataset, study``, those of `lookalike.studies.metrics`, and ``source``, which names the data set
             and says where it is synthetic. Without rows where nothing was run.
         """
-        import pandas as pd
-
         tables = [table for dataset in self.datasets for table in self._metrics_of(dataset)]
         if not tables:
             return pd.DataFrame(columns=[*METRIC_COLUMNS, "source"])
@@ -171,8 +169,6 @@ class PaperReader:
 
     def _metrics_of(self, dataset: Dataset) -> list[pd.DataFrame]:
         """The tables of numbers of the studies of a data set that have exhibits of this paper."""
-        import pandas as pd
-
         assert self.results is not None
         source, tables = source_of(dataset.title, dataset.synthetic), []
         for study in dict.fromkeys(one.study for one in dataset.exhibits if one.paper == self.paper):

@@ -18,12 +18,12 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from lookalike.core.files import read_json
 from lookalike.core.job_record import SUFFIX
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lookalike.report.results import Exhibit
 
 RESULTS = "results"
@@ -163,8 +163,6 @@ class Jobs:
             Columns `COLUMNS`, times in seconds, memory the most that any job held; the rule that took most processor
             time first.
         """
-        import pandas as pd
-
         rows = [(job.rule, 1, job.cpu_seconds, job.seconds, job.seconds, job.peak_megabytes) for job in self.records]
         frame = pd.DataFrame(rows, columns=list(COLUMNS))
         how = dict.fromkeys(COLUMNS[1:4], "sum") | dict.fromkeys(COLUMNS[4:], "max")

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
@@ -33,9 +35,6 @@ from lookalike.exhibits.registry import PAPERS as CITATIONS
 from lookalike.exhibits.registry import ROOMS
 from lookalike.exhibits.sheets import Sheet
 from lookalike.report.display import exhibit_html
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ENVIRONMENT = "LOOKALIKE_RESULTS"
 """Environment variable that names the folder of results."""
@@ -340,8 +339,6 @@ class Results:
         LookalikeError
             When a table of claims cannot be read.
         """
-        import pandas as pd
-
         tables = [
             read_csv(one.folder / f"{CLAIMS}.csv", dtype=str, keep_default_na=False).assign(dataset=one.dataset)
             for one in self.exhibits()
@@ -421,8 +418,6 @@ def _checked(told: Any) -> dict[str, Any]:
 
 def read_csv(path: Path, **options: Any) -> pd.DataFrame:
     """Read a CSV file, which may have no column; a `LookalikeError` where it cannot be read."""
-    import pandas as pd
-
     try:
         table: pd.DataFrame = pd.read_csv(path, **options)
     except pd.errors.EmptyDataError:  # a table without a column is written as an empty line

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lookalike.exhibits.sheets import Sheet, html
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_ROWS = 1000
 """Rows of a data frame that a page shows; the file has all."""

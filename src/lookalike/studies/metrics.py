@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lookalike.core.files import read_table, write_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 KEYS = ("representation", "subset", "fold", "method", "metric", "x")
 """What names a number. ``subset`` is the landmark of the landmark study, ``fold`` its draw; ``x`` is what a curve runs
@@ -37,8 +35,6 @@ def metrics_frame(rows: Any) -> pd.DataFrame:
     DataFrame
         Columns `COLUMNS`: str, ``fold`` as int64, numbers as float64.
     """
-    import pandas as pd
-
     table = pd.DataFrame(rows)
     unknown = sorted(set(table.columns) - set(COLUMNS))
     if unknown:
@@ -52,8 +48,6 @@ def metrics_frame(rows: Any) -> pd.DataFrame:
 
 def gather(files: Iterable[str | Path], target: str | Path) -> None:
     """Put the tables of many runs into one file, in the order of the files."""
-    import pandas as pd
-
     write_table(metrics_frame(pd.concat([read_table(file) for file in files], ignore_index=True)), target)
 
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.learners._steps import log_spaced_steps as log_spaced_steps
 from lookalike.ranking.rankings import Similarity, rank_leave_one_out
 from lookalike.studies.time_limit import cpu_time_limit
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MEASURED = ("step", "map", "loss_rate")
 
@@ -70,7 +68,6 @@ def trace_candidates(
     TimeLimitReachedError
         When a candidate does not end within the time limit.
     """
-    import pandas as pd
 
     def validation_map(model: Similarity, step: int = 0) -> dict[str, float]:
         stopped = as_stopped(model)

@@ -11,7 +11,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import registry
 from lookalike.exhibits.registry import ROOMS, Exhibit, check_names, exhibit, exhibits_of, planned
 
-HEAVY = ("matplotlib", "bokeh", "sklearn", "numba", "torch", "pandas")
+HEAVY = ("matplotlib", "bokeh", "sklearn", "numba", "torch")
 
 
 @pytest.fixture

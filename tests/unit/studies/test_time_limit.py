@@ -19,11 +19,11 @@ def burn(seconds):
 
 def test_work_that_takes_too_long_is_broken_off():
     start = time.process_time()
-    message = r"^the fit took more than 0.1 s of processor time$"
-    with pytest.raises(TimeLimitReachedError, match=message), cpu_time_limit(0.1, "the fit"):
+    message = r"^the fit took more than 0.5 s of processor time$"
+    with pytest.raises(TimeLimitReachedError, match=message), cpu_time_limit(0.5, "the fit"):
         burn(5)
-    # the timer counts ticks of the kernel
-    assert 0.08 <= time.process_time() - start < 2
+    # the timer counts ticks of the kernel, of which some come early on a loaded machine
+    assert 0.4 <= time.process_time() - start < 3
 
 
 def test_waiting_is_not_work():

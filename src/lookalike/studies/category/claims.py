@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lookalike.exhibits.printed import p_value, significant, times_over
 from lookalike.exhibits.verdicts import (
@@ -59,9 +60,6 @@ from lookalike.studies.category.precision import K_MAX
 from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.category.times import minutes_of
 from lookalike.studies.metrics import select
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SAME = 0.001
 """Up to this two numbers of one fold are the same but for ties and rounding."""

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.printed import MISSING, p_value
 from lookalike.exhibits.registry import exhibit
 from lookalike.studies.category.study import CategoryStudy, Subset
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 HEADING = "Methods compared: OASIS minus method, in points of mAP (1 point = 0.01)"
 RULE = (
@@ -59,8 +58,6 @@ def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:
 
 def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading: str = "") -> Table:
     """A block for each subset and family, which have titles where there are several."""
-    import pandas as pd
-
     several = len([methods for methods in families.values() if methods]) > 1
     records = [
         _record(study, subset, family, method) | {"block": _block(study, subset, family if several else "")}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from lookalike.exhibits.verdicts import (
     LEFT_OUT,
@@ -22,9 +23,6 @@ from lookalike.exhibits.verdicts import (
 from lookalike.ranking.comparison import CorrectedT, corrected_t_test
 from lookalike.studies.category.precision import JMLR
 from lookalike.studies.category.study import CategoryStudy, Subset
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SATURATED = 0.95
 """A curve has saturated where it has made this share of its rise."""

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.printed import NOT_COMPARABLE, beside_print, plus_minus
@@ -21,9 +23,6 @@ from lookalike.studies.category import precision as precision
 from lookalike.studies.category import times as times
 from lookalike.studies.category import training as training
 from lookalike.studies.category.study import CategoryStudy, Subset
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TEXT_ROWS = {
     "images_kept": ("Images kept after dropping too small ones", ",.0f"),
@@ -42,8 +41,6 @@ Fact = tuple[float, float, int]
 @exhibit("oasis-jmlr-2010/text", title="Numbers in the running text", needs=("fits", "manifest"))
 def numbers_in_text(study: CategoryStudy) -> Table:
     """Images kept, how many different visterms an image has, and the share of W that is symmetric after training."""
-    import pandas as pd
-
     facts = facts_of(study)
     subset = subset_of_text(study)
     rows = [

@@ -7,9 +7,10 @@ well any fixed matrix U does on the same triplets, with the identity as the matr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -19,9 +20,6 @@ from lookalike.learners.triplets import TripletSampler, check_triplets
 from lookalike.studies.folds import fold_seed, images_of, tfidf_rows
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.selection import log_spaced_steps
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CHUNK = 16_384
 """Triplets at a time."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
@@ -35,8 +36,6 @@ N_WORDS, N_SAMPLES, N_IMAGES = 12, 8, 400
 @exhibit("oasis-jmlr-2010/fig2", title="A local binary pattern", needs=("images", "manifest", "pool"))
 def local_binary_pattern(study: CategoryStudy) -> Picture:
     """How a pixel's local binary pattern LBP(8,2) is read off its neighbours, by the code that describes images."""
-    import pandas as pd
-
     from lookalike.features import lbp
     from lookalike.studies.category.lbp_example import circle_values, example_patch, paint_lbp_example, pattern_of
 
@@ -103,8 +102,6 @@ def picture_of_blocks(image: Image) -> Picture:
     LookalikeError
         When the image is too small to have a level.
     """
-    import pandas as pd
-
     from lookalike.features import pyramid
 
     height, width = image.shape[:2]
@@ -173,8 +170,6 @@ def picture_of_palette(palette: npt.NDArray[np.float32], counts: npt.NDArray[np.
     ValueError
         When there is not a count for each colour, or none is above 0.
     """
-    import pandas as pd
-
     n = len(palette)
     if counts.shape != (n,) or counts.sum() <= 0:
         raise ValueError(f"counts must hold a number for each of the {n} colours, not shape {counts.shape}")
@@ -232,8 +227,6 @@ def gallery_of_visterms(
     LookalikeError
         When no image is described.
     """
-    import pandas as pd
-
     found = find_words(block_files, codebook, hellinger)
     if found.n_images == 0:
         raise LookalikeError(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
@@ -18,9 +19,6 @@ from lookalike.ranking.statistics import summarise
 from lookalike.studies.category.comparison import comparison_below
 from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.metrics import select
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
 PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
@@ -64,8 +62,6 @@ def ablations(study: CategoryStudy) -> Table:
 
     The first row of each block is the representation of all other exhibits.
     """
-    import pandas as pd
-
     metrics, own = study.table("metrics"), study.settings["representation"]
     summary = summarise(select(metrics, metric="map"), by=("subset", "representation", "method"))
     found = {(row.subset, row.representation, row.method): row for row in rows_in(summary)}
@@ -83,8 +79,6 @@ def ablations(study: CategoryStudy) -> Table:
 
 def main_cells(study: CategoryStudy, subsets: Sequence[Subset]) -> pd.DataFrame:
     """Every cell of JMLR Table 4 or draft Table 1, ours beside the paper's, in percent."""
-    import pandas as pd
-
     summary = summary_of(study)
     further = [method for method in study.methods if method not in TABLE_METHODS]
     nothing = (math.nan, math.nan)
@@ -158,8 +152,6 @@ def method_titles(study: CategoryStudy, frame: pd.DataFrame) -> dict[str, str]:
 
 def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: bool) -> Figure:
     """Precision at top k against k with standard errors, and chance: (n_test - 1) / (n_classes n_test - 1)."""
-    import pandas as pd
-
     parts = [_precision_rows(study, subset, methods) for subset in study.subsets]
     cells = main_cells(study, study.subsets) if printed else None
     if cells is not None:
@@ -176,8 +168,6 @@ def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: b
 
 def _precision_rows(study: CategoryStudy, subset: Subset, methods: Sequence[str]) -> pd.DataFrame:
     """Mean precision of each method at every k that is shown, and the level of chance."""
-    import pandas as pd
-
     n_test = int(study.settings["splits"]["test"])
     n_gallery = subset.n_classes * n_test - 1
     k_max = max(2, min(K_MAX, n_gallery)) if subset.n_classes else K_MAX
@@ -197,8 +187,6 @@ def _precision_rows(study: CategoryStudy, subset: Subset, methods: Sequence[str]
 
 def _printed_precision(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFrame:
     """Printed precision at 1, 10 and 50 of the subsets that may be held against print, as fractions."""
-    import pandas as pd
-
     comparable = [subset.id for subset in study.subsets if not subset.why_not_comparable]
     rows = cells[cells["subset"].isin(comparable) & cells["method"].isin(study.methods) & cells["printed"].notna()]
     value, std = rows["printed"] / 100, rows["printed_std"] / 100

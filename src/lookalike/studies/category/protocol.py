@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.machine import processor_name
@@ -20,9 +21,6 @@ from lookalike.studies.fits import Clock, plain_number, warm_up
 from lookalike.studies.folds import Images, fold_seed, images_of, learner_maker, ranking_order, tfidf_rows
 from lookalike.studies.selection import MEASURED, best_candidate, grid, log_spaced_steps, trace_candidates
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -86,8 +84,6 @@ def run_fold(
     LookalikeError
         When the fold is not in the split table or the learner is unknown.
     """
-    import pandas as pd
-
     images = images_of(split, fold, seed, subset)
     make = learner_maker(method_spec, seed, (subset, fold))
     warm_up(method_spec["learner"])

@@ -7,9 +7,10 @@ first k is what `lookalike.learners.AveragedOASIS` of k rankers with the same se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.learners.averaged_oasis import average_matrices, ranker_seeds
@@ -18,9 +19,6 @@ from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.folds import fold_seed, images_of, tfidf_rows
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.selection import log_spaced_steps
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def train_ranker(

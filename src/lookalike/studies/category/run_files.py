@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from lookalike.core.files import write_json, write_table
 from lookalike.ranking.rankings import Rankings
@@ -16,7 +17,6 @@ from lookalike.studies.fits import write_model
 from lookalike.studies.metrics import metrics_frame
 
 if TYPE_CHECKING:
-    import pandas as pd
     import scipy.sparse as sp
 
 
@@ -74,8 +74,6 @@ def metrics_of(result: FoldResult) -> pd.DataFrame:
         ``metric`` ("map", "train_map" over the training images, and "p@k" with ``x`` = k, up to the size of the
         gallery) and ``value`` (float64, 0..1); no rows where the fold has no result.
     """
-    import pandas as pd
-
     if result.rankings is None:
         return pd.DataFrame({"metric": pd.Series(dtype=str), "x": [], "value": []})
     curve = result.rankings.mean_precision_curve()

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+import pandas as pd
 
 from lookalike.core.files import read_table
 from lookalike.exhibits.model import Drawn, Figure
@@ -17,9 +19,6 @@ from lookalike.exhibits.study import Study
 from lookalike.exhibits.verdicts import OPEN, Claim, Finding, Rule, also_said
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.metrics import select
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PAPER_SPLITS = {"folds": 5, "train": 40, "test": 25, "validation": 8}
 """Partitions per subset and images per class of the papers (JMLR 5.3.2); 8 is the 20% that selection scores on."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.printed import (
@@ -24,9 +26,6 @@ from lookalike.exhibits.printed import (
 from lookalike.exhibits.registry import exhibit
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.category.study import CategoryStudy
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OTHER_MACHINE = "other machine and implementation"
 METHOD_OF = {
@@ -78,8 +77,6 @@ def training_times(study: CategoryStudy) -> Table:
 
 def _cells(study: CategoryStudy) -> pd.DataFrame:
     """Our minutes of every column beside the paper's."""
-    import pandas as pd
-
     minutes = minutes_of(study)
     known = {*METHOD_OF.values(), "euclidean"}
     columns = (*COLUMNS[study.paper], *(method for method in study.methods if method not in known))
@@ -161,8 +158,6 @@ def _of_column(cells: pd.DataFrame, column: str, value: str) -> pd.Series:
 
 def _ratios(cells: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]]) -> Table:
     """The ratios as cells, without rows that have none."""
-    import pandas as pd
-
     parts = [cells.assign(row=title, ours_cell=cells[ratio].map(times_over)) for ratio, title in RATIOS.items()]
     told = pd.concat(parts, ignore_index=True)[["subset", "row", "column", "ours_cell"]]
     told = told[(told["ours_cell"] != "").groupby([told["subset"], told["row"]]).transform("any")]

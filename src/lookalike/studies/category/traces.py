@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.files import write_table
@@ -20,9 +21,6 @@ from lookalike.studies.folds import images_of, learner_maker, ranking_order, tfi
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.selection import as_stopped, log_spaced_steps
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TRACED = ("loss_rate", "objective", "symmetry_index")
 """What is traced besides mAP; a learner without one has no rows of it."""

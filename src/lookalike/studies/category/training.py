@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
@@ -22,9 +23,6 @@ from lookalike.ranking.statistics import summarise
 from lookalike.studies.category.precision import JMLR, main_cells
 from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.metrics import select
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STEPS = Axis("Training steps", low=0, tick_form="thousands")
 MAP = Axis("Mean average precision", told="{:.4f}")
@@ -91,8 +89,6 @@ def _stop_cells(study: CategoryStudy) -> pd.DataFrame:
 
     The two are not the same quantity, so there is no verdict.
     """
-    import pandas as pd
-
     stops = {
         subset: study.stops(subset) for subset in study.subsets if study.setting_of(subset) in ("classes=10", "var10")
     }
@@ -354,16 +350,12 @@ def curve(
 
 def _rows(subset: Subset, series: str, **columns: Any) -> pd.DataFrame:
     """Rows of a figure's frame, with a number of steps that a reader can copy."""
-    import pandas as pd
-
     plain = {name: np.asarray(values) if np.ndim(values) else values for name, values in columns.items()}
     return pd.DataFrame({"subset": subset.id, "series": series, **plain})
 
 
 def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Parts below each other, without those that are empty; the columns of a curve where all are."""
-    import pandas as pd
-
     full = [part for part in parts if len(part)]
     columns = ["subset", "series", "step", "map", "low", "high", "sem", "n_folds"]
     return pd.concat(full, ignore_index=True) if full else pd.DataFrame(columns=columns)

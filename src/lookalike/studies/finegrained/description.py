@@ -9,18 +9,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.studies.finegrained.files import Report, SystemResult, plain, say
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FIT_IMAGES = 2_000
 """Images that a codebook is learned from at most; descriptors are subsampled beyond that anyway."""

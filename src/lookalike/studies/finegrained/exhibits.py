@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import cycle, islice, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
 from lookalike.exhibits.printed import MISSING, NO_RESULT, beside_print, human_time, plus_minus, significant
@@ -36,9 +37,6 @@ from lookalike.studies.finegrained.systems import (
     sampled_share,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 SPREAD_OF_INTERVAL = 2 * 1.959963985
 """Standard errors between the ends of a 95% interval."""
 FIT_COLUMNS = ("dimensions", "distance", "images_per_second", "n_images", "seconds", "codebook_from", "settings",
@@ -66,8 +64,6 @@ def architectures(study: FinegrainedStudy) -> Table:
 @exhibit(f"{PAPER}/fig6", title="Out-of-class negatives", needs=("metrics",), optional=("pool",))
 def sampling(study: FinegrainedStudy) -> Figure:
     """Similarity precision and score-at-top-30 over the percent of triplets with an out-of-class negative."""
-    import pandas as pd
-
     frame = pd.DataFrame(
         [*_sampled(study), *_printed_share(study)],
         columns=["series", "system", "percent", "metric", "value", "low", "high", "n_triplets", "n_queries"],
@@ -83,8 +79,6 @@ def sampling(study: FinegrainedStudy) -> Figure:
 @exhibit("finegrained/kinds", title="Precision by kind of negative", needs=("metrics",))
 def kinds(study: FinegrainedStudy) -> Table:
     """Similarity precision of every system by whether the negative is of the query's own category."""
-    import pandas as pd
-
     found = dict.fromkeys(subset for _, subset, metric in study.values if subset != ALL and metric == PRECISION)
     systems = ordered_systems(study.measured | set(study.settings["systems"]) | {*TABLE1, *TABLE2})
     rows = []
@@ -106,8 +100,6 @@ def kinds(study: FinegrainedStudy) -> Table:
 @exhibit("finegrained/features", title="Systems and what they cost", needs=("fits",), optional=("metrics",))
 def costs(study: FinegrainedStudy) -> Table:
     """Size, distance and speed of every system, and what it was learned from."""
-    import pandas as pd
-
     fits = {str(fit["system"]): fit for fit in study.table("fits").to_dict("records")}
     systems = ordered_systems({*fits, *study.settings["systems"], *TABLE1, *TABLE2})
     frame = pd.DataFrame([_cost(study, system, fits.get(system, {})) for system in systems])
@@ -130,8 +122,6 @@ def costs(study: FinegrainedStudy) -> Table:
 @exhibit("finegrained/contrasts", title="Differences of systems", needs=("metrics", "contrasts"), optional=("pool",))
 def contrasts(study: FinegrainedStudy) -> Figure:
     """Paired differences of the systems that the paper's claims are about, in both metrics."""
-    import pandas as pd
-
     there = study.measured | study.printed_study().measured
     found = [row for pair in contrast_pairs(there, study.chosen_percent) for row in _contrast_rows(study, *pair)]
     pairs = list(dict.fromkeys((row["system_a"], row["system_b"]) for row in found))
@@ -208,8 +198,6 @@ def claims(study: FinegrainedStudy) -> Table:
 
 def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
     """Both metrics of some systems, ours beside the paper's, and what scores are counted over."""
-    import pandas as pd
-
     k = study.k
     heads = {PRECISION: "Precision (%)", SCORE: f"Score-{k}", f"{SCORE}_per_triplet": f"Score-{k} a triplet (%)",
              "n_in_top": f"in top {k}", "median_pool": "pool"}  # fmt: skip

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.machine import processor_name
@@ -28,8 +29,6 @@ from lookalike.studies.finegrained.training import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.learners.golden_feature import Component, GoldenFeature
 

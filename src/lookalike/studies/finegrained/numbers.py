@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from lookalike.studies.metrics import metrics_frame
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 REPRESENTATION = "images"
 COUNTS = ("n_triplets", "n_queries", "n_ties", "median_pool", "n_in_top")
@@ -30,8 +28,6 @@ def metrics_of(intervals: pd.DataFrame, curves: Mapping[str, pd.DataFrame]) -> p
     ``subset`` is the triplets (all, or one kind), and of curves ``training`` or ``validation``; precision and accuracy
     are in percent. Of curves ``x`` is what was seen: triplets, or images of a network that is trained to classify.
     """
-    import pandas as pd
-
     scores = intervals.rename(columns={"system": "method"})
     keys = ["subset", "method"]
     counts = scores[[*keys, *COUNTS]].drop_duplicates(keys).melt(keys, var_name="metric", value_name="value")
@@ -41,8 +37,6 @@ def metrics_of(intervals: pd.DataFrame, curves: Mapping[str, pd.DataFrame]) -> p
 
 
 def _curve_rows(system: str, curve: pd.DataFrame) -> pd.DataFrame:
-    import pandas as pd
-
     parts = []
     for column, (metric, part, scale) in OF_CURVES.items():
         if column in curve:

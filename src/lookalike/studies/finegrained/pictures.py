@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, empty_picture, tile_of
@@ -43,7 +44,6 @@ from lookalike.studies.finegrained.systems import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure as Canvas
 
 Floats = npt.NDArray[np.float32]
@@ -76,8 +76,6 @@ FILTERS_IN_A_ROW, FILTER_CELL = 24, 54
 @exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("metrics",))
 def sample_triplets(study: FinegrainedStudy) -> Gallery:
     """Sample triplets, one a column: query, positive (solid frame) and negative (dashed frame)."""
-    import pandas as pd
-
     triplets = study.table("triplets")
     chosen = spread_triplets(triplets, N_TRIPLETS).to_dict("records")
     several_kinds = triplets["kind"].nunique() > 1
@@ -114,8 +112,6 @@ def sampler(study: FinegrainedStudy) -> Picture:
 @exhibit(f"{PAPER}/fig5", title="Filters of the first layers", needs=("metrics",), optional=("filters",))
 def first_filters(study: FinegrainedStudy) -> Picture:
     """Filters of the first convolution of each path of DeepRanking."""
-    import pandas as pd
-
     if not study.has("filters"):
         return empty_picture(study.why_not_run(DEEP) or f"{study.title_of(DEEP)} was not run here")
     filters = dict(np.load(study.path("filters")))
@@ -144,8 +140,6 @@ def first_filters(study: FinegrainedStudy) -> Picture:
          optional=("metrics",))  # fmt: skip
 def ranking_examples(study: FinegrainedStudy) -> Gallery:
     """Ranking examples of ConvNet, OASIS and DeepRanking: a query and the first images of its pool."""
-    import pandas as pd
-
     chosen = choose_queries(study.table("outcomes"), study.table("triplets"))
     distances = distances_of(study, COMPARED)
     ranked = rankings_of(study.table("pairs"), distances, chosen, N_RESULTS)
@@ -168,8 +162,6 @@ def ranking_examples(study: FinegrainedStudy) -> Gallery:
          needs=("manifest", "triplets", "pairs", "outcomes", "distances"))  # fmt: skip
 def before_and_after(study: FinegrainedStudy) -> Gallery:
     """Nearest images of some queries by a system that did not learn from triplets, and by one that did."""
-    import pandas as pd
-
     distances = distances_of(study)
     pair = [next((one for one in systems if one in distances), None) for systems in (BEFORE, AFTER)]
     before, after = pair
@@ -237,8 +229,6 @@ def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataF
     The colour share is the share of a filter's energy that is not on the grey axis: 0 if the three channels are alike,
     2/3 on average if they are independent. `start` are the same filters before training.
     """
-    import pandas as pd
-
     if filters.ndim != 4 or filters.shape[3] != 3 or not len(filters) or not np.isfinite(filters).all():
         raise ValueError(
             f"filters of the path {path} must be finite and of shape (n, height, width, 3), not {filters.shape}: give "
@@ -326,8 +316,6 @@ def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QU
     lower image id. No text query comes twice while there are others. Where a system was not measured, the queries
     with the most triplets are taken.
     """
-    import pandas as pd
-
     table = query_shares(outcomes, triplets, DEEP, CONVNET)
     measured = table.assign(gain=table["better"] - table["worse"]).dropna(subset=["gain"])
     if measured.empty:
@@ -346,8 +334,6 @@ def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QU
 
 def _first_of_each(table: pd.DataFrame, n: int) -> pd.DataFrame:
     """Return the first `n` rows of different text queries; where those are fewer, then the first other rows."""
-    import pandas as pd
-
     different = table.drop_duplicates("text_query")
     return pd.concat([different, table[~table.index.isin(different.index)]]).head(n)
 
@@ -364,8 +350,6 @@ def rankings_of(pairs: pd.DataFrame, distances: Mapping[str, Floats], chosen: pd
     Distances are aligned with the pairs, smaller being more similar; NaN is never ranked, and equally distant images
     stand in the order of their ids.
     """
-    import pandas as pd
-
     query, text_query = pairs["query"].to_numpy(), pairs["text_query"].to_numpy()
     candidate, in_pool = pairs["candidate"].to_numpy(), pairs["in_pool"].to_numpy(dtype=bool)
     rows = [pd.DataFrame(columns=["system", *KEYS, "rank", "image_id", "distance"])]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.machine import processor_name
@@ -31,8 +32,6 @@ from lookalike.studies.finegrained.training import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.learners.oasis import OASIS
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, empty_picture, thumbnail
 from lookalike.exhibits.model import Mark, Picture
@@ -19,7 +20,6 @@ from lookalike.studies.finegrained.study import FinegrainedStudy
 from lookalike.studies.finegrained.systems import DEEP
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
@@ -184,8 +184,6 @@ class _Drawing:
 
     def frame(self) -> pd.DataFrame:
         """Return a row for each thumbnail."""
-        import pandas as pd
-
         return pd.DataFrame(self.records, columns=list(COLUMNS))
 
     def paint(self, canvas: Canvas) -> None:

@@ -12,7 +12,9 @@ import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
+
+import pandas as pd
 
 from lookalike.exhibits.model import Figure, Table
 from lookalike.exhibits.printed import AGREES, HIGHER, LOWER, MISSING, NO_RESULT, NOT_COMPARABLE, NOT_RUN, plus_minus
@@ -38,9 +40,6 @@ from lookalike.studies.finegrained.systems import (
     ordered_systems,
     system_title,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMS = {PRECISION: ".1f", SCORE: ",.0f", PER_TRIPLET: ".1f"}
 """Metric to the format of its cells; the paper prints the first two."""

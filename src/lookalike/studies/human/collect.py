@@ -10,13 +10,12 @@ import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
+
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.human.questionnaire import plan_fingerprint
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FILE_COLUMNS = ("plan", "rater", "query", "position", "answer", "answered", "done")
 """Header of a rater's file: query and position say which image it is, by the plan; ``done`` is of the whole query."""
@@ -68,8 +67,6 @@ def read_ratings(paths: Iterable[str | os.PathLike[str]], plan: pd.DataFrame) ->
     UserWarning
         When a rater has not done all queries: those left are no ratings, as the rater may never have seen them.
     """
-    import pandas as pd
-
     shown: dict[_Place, _Shown] = {
         (int(query), int(position)): (int(query_image), int(image), str(role), int(rank))
         for query, position, query_image, image, role, rank in zip(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Table
@@ -16,8 +17,6 @@ from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PU
 from lookalike.studies.human.galleries import gallery
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lookalike.studies.human.study import HumanStudy
 
 JMLR, NIPS = "oasis-jmlr-2010", "oasis-nips-2009"
@@ -92,8 +91,6 @@ def both_curves(study: HumanStudy) -> Figure:
          needs=("metrics",))  # fmt: skip
 def query_precision(study: HumanStudy) -> Figure:
     """Precision of OASIS and of raters for each query, other raters being the truth."""
-    import pandas as pd
-
     rows = _query_rows(study)
     if study.paper == NIPS:
         rows = pd.concat([rows, _query_means(study, rows)], ignore_index=True)
@@ -118,8 +115,6 @@ def deviations(study: HumanStudy) -> Table:
 
 def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """Ours beside printed numbers, each named by paper and metric."""
-    import pandas as pd
-
     rows = []
     for paper, metric in printed:
         _, name, scale, form = QUANTITIES[metric]
@@ -135,8 +130,6 @@ def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFram
 
 def _curves(study: HumanStudy, shown: Sequence[str]) -> Figure:
     """Figure of curves by rank: of all queries (``mean``), and of selected ones."""
-    import pandas as pd
-
     parts = {"mean": _mean_rows, "selected": _selected_rows}
     frame = pd.concat([parts[part](study) for part in shown], ignore_index=True)
     frame = frame.astype({"k": "Int64", "query_image": "Int64"})
@@ -151,8 +144,6 @@ def _curves(study: HumanStudy, shown: Sequence[str]) -> Figure:
 
 def _mean_rows(study: HumanStudy) -> pd.DataFrame:
     """Mean curve with its errors, the share of random images called good, and the printed numbers."""
-    import pandas as pd
-
     curve, over_queries = study.curve("p@k"), study.curve("p@k by query")
     errors = {"error": curve["high"] - curve["value"], "error_over_queries": over_queries["high"] - curve["value"]}
     own = curve.rename(columns={"value": "precision"}).assign(series="oasis", query_image=None, **errors)
@@ -171,8 +162,6 @@ def _mean_rows(study: HumanStudy) -> pd.DataFrame:
 
 def _selected_rows(study: HumanStudy) -> pd.DataFrame:
     """Curves of the selected queries, the best first; bars of one k stand beside, not upon, each other."""
-    import pandas as pd
-
     maps = _falling(study.curve("query map")["value"])
     images, raters = study.curve("query image", "")["value"], study.curve("query raters")["value"]
     shown = [rank for rank in SELECTED if rank <= len(maps)]
@@ -231,8 +220,6 @@ def _selected_panel(study: HumanStudy, title: str, frame: pd.DataFrame) -> Panel
 
 def _query_rows(study: HumanStudy) -> pd.DataFrame:
     """Precision of OASIS and of raters on each query, by falling precision of OASIS."""
-    import pandas as pd
-
     oasis = _falling(study.curve("query precision")["value"])
     human, bounds = study.curve("query precision", "raters"), study.curve("query range", "raters")
     queries = pd.DataFrame(
@@ -249,8 +236,6 @@ def _query_rows(study: HumanStudy) -> pd.DataFrame:
 
 def _query_means(study: HumanStudy, rows: pd.DataFrame) -> pd.DataFrame:
     """Mean precision of OASIS over queries, ours and the printed one."""
-    import pandas as pd
-
     ours = rows.loc[rows["series"] == "oasis", "precision"].mean()
     means = [("oasis, mean", ours, int(study.number("n_raters")), study.simulated),
              ("oasis, printed mean", study.printed_share("human_p@10"), 0, False)]  # fmt: skip

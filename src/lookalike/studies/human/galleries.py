@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name, tile_of
@@ -63,8 +64,6 @@ def choose_queries(rankings: Rankings, label_of: Any, cases: Cases, n: int) -> t
 
 def gallery(study: HumanStudy, cases: Cases, n: int) -> Gallery:
     """Queries in rows, each with the first images that OASIS finds; without a query, the reason."""
-    import pandas as pd
-
     queries, n_candidates = choose_queries(study.rankings, study.images["label"], cases, n)
     records = [record for place, query in enumerate(queries, start=1) for record in _records(study, place, query)]
     frame = pd.DataFrame(records, columns=list(COLUMNS))

@@ -15,14 +15,13 @@ import os
 import re
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 from lookalike.studies.human.questionnaire import plan_fingerprint
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 JPEG_QUALITY = 85
 

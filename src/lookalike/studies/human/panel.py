@@ -6,16 +6,12 @@ from it must say so.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.seeds import generator
 from lookalike.studies.human.collect import COLUMNS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -64,8 +60,6 @@ def simulated_panel(
     ValueError
         When `agreement` does not fit the plan or there is no rater.
     """
-    import pandas as pd
-
     same = np.asarray(agreement, dtype=np.bool_)
     if same.shape != (len(plan),) or n_raters < 1:
         raise ValueError("agreement must have a value per row of the plan, and there must be at least one rater")

@@ -14,13 +14,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lookalike.ranking.rankings import Rankings
 
 COLUMNS = ("query", "query_image", "query_path", "position", "image", "path", "role", "rank")
@@ -81,8 +80,6 @@ def draw_plan(
     UserWarning
         When there are fewer test images than `n_queries`; all of them are taken.
     """
-    import pandas as pd
-
     rng = generator(seed, "ratings", "plan")
     queries = list(neighbours)
     falling = np.array([0.0 if relevance is None else -relevance[query] for query in queries])
@@ -246,8 +243,6 @@ def plan_from_neighbours(
 
 def _checked_ranks(table: pd.DataFrame) -> pd.DataFrame:
     """Return a user's neighbours with ranks as numbers; refuses what leaves their order open."""
-    import pandas as pd
-
     numbers = pd.to_numeric(table["rank"], errors="coerce").astype("float64")
     wrong = ~np.isfinite(numbers)
     if wrong.any():
@@ -284,8 +279,6 @@ def read_plan(path: str | os.PathLike[str]) -> pd.DataFrame:
     LookalikeError
         When the file is missing or is no plan.
     """
-    import pandas as pd
-
     try:
         plan = pd.read_csv(path, dtype={"query_path": str, "path": str, "role": str}, keep_default_na=False)
     except FileNotFoundError:

@@ -8,15 +8,13 @@ different queries.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.metrics import metrics_frame
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OASIS, RATERS = "oasis", "raters"
 
@@ -42,8 +40,6 @@ def rating_metrics(ratings: pd.DataFrame, *, representation: str, subset: str, f
         and ``query raters``: how many judged OASIS, and of raters, how many called something good. Single numbers are
         those of `summary`, and ``n_random``, the random images beside those of a query.
     """
-    import pandas as pd
-
     curves, queries = precision_curves(ratings), precision_by_query(ratings)
     by_pair = curves.groupby("k")["precision"].agg(["mean", "sem"])
     by_query = curves.groupby(["k", "query"])["precision"].mean().groupby("k").sem()
@@ -126,8 +122,6 @@ def precision_by_query(ratings: pd.DataFrame) -> pd.DataFrame:
     That of OASIS is the mean of these shares over the retrieved candidates. Columns ``(oasis, mean)`` and, of
     `leave_one_rater_out`, ``(raters, mean | sem | min | max | count)``; the index is the query.
     """
-    import pandas as pd
-
     oasis = _retrieved(ratings).groupby("query")["good"].agg(["mean"])
     human = leave_one_rater_out(ratings).groupby("query").agg(["mean", "sem", "min", "max", "count"])
     return pd.concat({OASIS: oasis, RATERS: human}, axis=1)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
@@ -13,9 +15,6 @@ from lookalike.exhibits.printed import NO_RESULT, NOT_COMPARABLE
 from lookalike.exhibits.study import Study
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.metrics import select
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class HumanStudy(Study):

@@ -13,10 +13,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.seeds import generator
 from lookalike.exhibits.model import Table
@@ -51,9 +51,6 @@ from lookalike.studies.landmark.study import (
 )
 from lookalike.studies.landmark.times import ALIKE
 from lookalike.studies.metrics import select
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DENSE = 0.005
 """A sparsity in percent below this is printed as 0.00."""
@@ -355,8 +352,6 @@ def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> Decision:
 
 def _times(study: LandmarkStudy, method: str) -> tuple[pd.DataFrame, str]:
     """``n_words``, ``unit`` (a repeat or a landmark), CPU ``seconds`` and ``nonzeros``, and what they are of."""
-    import pandas as pd
-
     columns = ["n_words", "unit", "seconds", "nonzeros"]
     if study.has("dimensions"):
         rows = select(study.table("dimensions"), learner=method).drop(columns="seconds")
@@ -419,8 +414,6 @@ def claims_table(study: LandmarkStudy, rules: Mapping[str, Rule]) -> Table:
         once)``, verdict, evidence, on_average, printed_on_average, printed_verdict, printed_evidence, rule,
         decided_by``. Each codebook of ours stands beside the paper's of the same place.
     """
-    import pandas as pd
-
     printed = study.as_printed()
     records = []
     for claim in claims_of(study.claim_rows):

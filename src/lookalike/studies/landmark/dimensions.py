@@ -7,10 +7,11 @@ words there are, how many of them an image has, and how many two images share. N
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.machine import processor_name
@@ -20,9 +21,6 @@ from lookalike.studies.fits import Clock, warm_up
 from lookalike.studies.folds import learner_maker
 from lookalike.studies.landmark.protocol import LandmarkTask, fit_learner, landmark_triplets, triplets_for
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EXPONENT = 1.0
 """Of Zipf's law: the j-th most frequent word has a share proportional to 1 / j^EXPONENT."""
@@ -133,8 +131,6 @@ def time_learners(
         processor, and ``pair_cpu_seconds``, what the products of pairs took of the latter (NaN where the learner does
         not say); ``reason`` is why there is no number, else empty; ``data`` is "simulated".
     """
-    import pandas as pd
-
     for learner in sorted({spec["learner"] for specs in learners.values() for spec in specs.values()}):
         warm_up(learner)
     given_up: dict[str, str] = {}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Label, Line, Panel, Series, Table
@@ -29,9 +30,6 @@ from lookalike.studies.landmark.study import (
     LandmarkStudy,
 )
 from lookalike.studies.metrics import select
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEARNED = TABLE_METHODS[1:]
 LITERAL_OF = ("soml-tg", "soml-da")
@@ -104,8 +102,6 @@ def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
 
 def table_cells(study: LandmarkStudy, codebook: Codebook, quantity: str, methods: Sequence[str]) -> pd.DataFrame:
     """Every cell of one of the paper's tables, ours beside the paper's, in percent or seconds."""
-    import pandas as pd
-
     summary = study.summary(codebook)
     setting = f"codebook={codebook.setting};landmark=" if study.shows_printed else ""
     records = []
@@ -195,8 +191,6 @@ def _mean_cell(study: LandmarkStudy, codebook: Codebook, method: str, metric: st
 def _means_table(
     study: LandmarkStudy, records: list[dict[str, Any]], row: str, column: str, titles: Any, notes: tuple[str, ...]
 ) -> Table:
-    import pandas as pd
-
     titles = {**titles, "representation": {one.id: f"{one.title} words" for one in study.codebooks}}
     frame = pd.DataFrame(records)
     return Table(frame, rows=(row,), columns=column, blocks="representation", titles=titles, notes=notes)
@@ -212,8 +206,6 @@ def claims_of_paper(study: LandmarkStudy) -> Table:
          when=lambda settings: "dimensions" in settings["parts"])  # fmt: skip
 def time_over_features(study: LandmarkStudy) -> Figure:
     """Training time in seconds of CPU time over the number of features, both axes logarithmic."""
-    import pandas as pd
-
     measured = study.table("dimensions")
     ours = times.medians(measured)
     printed = [
@@ -263,8 +255,6 @@ def _time_series(study: LandmarkStudy, frame: pd.DataFrame, method: str, look: L
          when=lambda settings: "sweep" in settings["parts"])  # fmt: skip
 def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
     """Mean average precision against the share of weights that are zero, along the regularization lambda."""
-    import pandas as pd
-
     frame = pd.concat([_sparsity_points(study, codebook) for codebook in study.codebooks], ignore_index=True)
     methods = dict.fromkeys(str(name).partition(", ")[0] for name in frame["series"])
     looks, titles = (
@@ -287,8 +277,6 @@ def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
 
 def _sparsity_points(study: LandmarkStudy, codebook: Codebook) -> pd.DataFrame:
     """Every point of a panel, in percent."""
-    import pandas as pd
-
     swept = _swept(study, codebook)
     own = _at_own_settings(study, codebook, {record["series"] for record in swept})
     printed = _of_paper(study, list(PRINTED_CODEBOOKS)[codebook.place]) if study.shows_printed else []

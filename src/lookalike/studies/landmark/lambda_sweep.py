@@ -6,7 +6,9 @@ The paper fixes lambda (1e-5 for SOML-TG, 1e-6 for SOML-DA) and prints one spars
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.studies.folds import learner_maker
@@ -20,9 +22,6 @@ from lookalike.studies.landmark.protocol import (
 )
 from lookalike.studies.landmark.rankings import MAP, SPARSITY, SWEEP
 from lookalike.studies.metrics import metrics_frame
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def sweep_lambdas(

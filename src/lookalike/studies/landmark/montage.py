@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lookalike.core.files import read_json
 from lookalike.exhibits.image_grid import JUNK, RIGHT, WRONG, tile_of
@@ -17,9 +19,6 @@ from lookalike.exhibits.model import Entry, Found, Gallery, Ranking, Tile
 from lookalike.exhibits.neighbours import Candidate, change_text, choice_note, choose, extremes, score_text
 from lookalike.studies.landmark.rankings import read_top_images
 from lookalike.studies.landmark.study import LandmarkStudy, landmark_title
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("chosen_as", "query", "landmark", "draw", "method", "average_precision", "place", "rank", "image_id",
            "relevance")  # fmt: skip
@@ -107,8 +106,6 @@ def montage(study: LandmarkStudy) -> Gallery:
         Frame columns `COLUMNS`, a row a thumbnail; ``place`` counts thumbnails from 1, ``rank`` images of the ranking.
         Without two rankings of a query it has no row, and a note says why.
     """
-    import pandas as pd
-
     material = Material(study)
     pairs = material.pairs
     if pairs.empty or len(material.methods) < 2:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
@@ -32,8 +33,6 @@ from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lookalike.features.visterms import TfidfVisterms
 
 IntArray = npt.NDArray[np.integer[Any]]
@@ -77,8 +76,6 @@ def draw_learning_images(
     LookalikeError
         When a landmark has no query, too few positives or too few negatives.
     """
-    import pandas as pd
-
     images = np.unique(np.asarray(image_ids, dtype=np.int32))
     tables = []
     for landmark in landmarks:
@@ -501,8 +498,6 @@ def metrics_of(rankings: LandmarkRankings | None, sparsity: float | None) -> pd.
     Mean average precision by rectangle and by whole image, over the queries that have a positive, the share of zero
     weights, and the average precision by rectangle of every query; a `LookalikeError` where no query has a positive.
     """
-    import pandas as pd
-
     values: dict[str, float] = {}
     if rankings is not None:
         box, full = rankings.average_precision("box"), rankings.average_precision("full")

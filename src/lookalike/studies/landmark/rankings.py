@@ -11,16 +11,14 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.files import replacing
 from lookalike.ranking.oxford import average_precision
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -141,8 +139,6 @@ def read_top_images(files: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
     ``landmark``, ``draw`` (int), ``query``, ``average_precision`` (of the query), ``rank`` (from 1), ``image_id``,
     ``score``.
     """
-    import pandas as pd
-
     tables = []
     for file in files:
         landmark, method, draw = Path(file).parts[-4:-1]

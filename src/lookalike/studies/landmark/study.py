@@ -7,7 +7,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+import pandas as pd
 
 from lookalike.exhibits.model import Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR, plus_minus
@@ -15,9 +17,6 @@ from lookalike.exhibits.study import Study
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
 from lookalike.studies.metrics import select
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PAPER = "soml-aaai-2014"
 LANDMARKS = ("all_souls", "ashmolean", "bodleian", "christ_church", "hertford", "magdalen", "radcliffe_camera")
@@ -138,8 +137,6 @@ class LandmarkStudy(Study):
         Metrics are in percent; besides them there are `TRAIN_TIME` in seconds of CPU time, `UPDATE_SHARE` and
         `NONZEROS` of what the fits recorded.
         """
-        import pandas as pd
-
         numbers = self.own(self.table("metrics"))
         numbers = numbers[numbers["x"].isna()]
         parts = [numbers.assign(value=100 * numbers["value"]), *_of_fits(self.own(self.table("fits")))]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pandas as pd
+import pandas as pd
 
 OURS, WITHOUT_PAIRS = "ours", "without pair products"
 ALIKE = 1.05
@@ -33,8 +32,6 @@ def medians(times: pd.DataFrame) -> pd.DataFrame:
         ``series`` (`OURS`, or `WITHOUT_PAIRS`: without the products of pairs, where they were timed apart)``, method,
         n_features, seconds, low, high, n_repeats, data``.
     """
-    import pandas as pd
-
     rows = timed(times)
     apart = rows[rows.groupby(["learner", "n_features"])["pair_cpu_seconds"].transform(lambda one: one.notna().all())]
     parts = {OURS: rows.assign(value=rows["cpu_seconds"])}

@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series, Table
@@ -20,9 +21,6 @@ from lookalike.studies.metrics import select
 from lookalike.studies.web.numbers import VALIDATION, searched_in
 from lookalike.studies.web.runtime_figure import paper_images, runtime_figure
 from lookalike.studies.web.study import PARTS, WebStudy, rows_in
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 JMLR = "oasis-jmlr-2010"
@@ -46,8 +44,6 @@ PREFERRED_K = 10
 @exhibit("oasis-jmlr-2010/table1", "oasis-2009-draft/table3", title="Statistics of the collection", needs=("metrics",))
 def collection(study: WebStudy) -> Table:
     """Statistics of the collection, counted in what is simulated, beside the paper's."""
-    import pandas as pd
-
     rows = [
         {"part": part, "setting": name if quantity in IN_TABLE else "", "metric": quantity,
          "ours": study.counts.get((part, quantity), math.nan), "ours_std": math.nan}
@@ -77,8 +73,6 @@ def number_cell(value: float, form: str) -> str:
 @exhibit("oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6", title="Precision at top k", needs=("metrics",))
 def precision_by_log(study: WebStudy) -> Figure:
     """Precision at top k, an image being relevant where it shares a query of the log with the query image (theta 0)."""
-    import pandas as pd
-
     images, relevant = (study.counts["test", quantity] for quantity in ("images", "relevant_per_image"))
     chance = 100 * relevant / (images - 1)
     printed = study.printed[study.printed["metric"] == "web_p@1"].replace({"web_p@1": "p@1"})
@@ -142,8 +136,6 @@ def runtime(study: WebStudy) -> Figure:
 @exhibit("web/calibration", title="Simulated marginals beside printed ones", needs=("metrics",))
 def calibration(study: WebStudy) -> Figure:
     """Marginals of the query log and the visterms, and what the papers print of theirs."""
-    import pandas as pd
-
     records = [record for marginal in MARGINALS for record in marginal_records(study, marginal)]
     frame = pd.DataFrame([*records, *count_records(study)], columns=["quantity", "part", "source", "x", "y"])
     titles = lettered([*(marginal.title for marginal in MARGINALS), "Counts"])
@@ -304,8 +296,6 @@ def calibration_notes(frame: pd.DataFrame) -> list[str]:
 @exhibit("web/learning", title="Training", needs=("metrics", "curve_times", "fits"))
 def learning(study: WebStudy) -> Figure:
     """Validation mAP (mean average precision) and the share of steps with a loss over training steps."""
-    import pandas as pd
-
     curves = ranker_curves(study)
     n_rankers = curves["ranker"].nunique()
     stops = study.table("fits")[["ranker", "chosen_step", "stopped"]].rename(columns={"chosen_step": "step"})
@@ -397,8 +387,6 @@ SPEEDS = {
 @exhibit("web/speed", title="Speed of training", needs=("fits",), optional=("metrics",))
 def speed(study: WebStudy) -> Table:
     """Steps a second, time and memory of training OASIS, by mode, beside what the paper prints."""
-    import pandas as pd
-
     ours, printed = study.speeds().assign(n_words=study.words, source="ours"), printed_speed(study)
     ours["training"] = [f"{study.title_of(row.method)}, {row.mode}" for row in rows_in(ours)]
     alike = study.words == PAPER_WORDS and printed
@@ -463,8 +451,6 @@ SEARCHED = "approximate"
          when=lambda settings: settings[SEARCHED])  # fmt: skip
 def approximate(study: WebStudy) -> Table:
     """Recall and time of a search through indices that hold projected images, beside the exact search."""
-    import pandas as pd
-
     found = searches(study)
     exact = float(found.loc[found["index"] == "exact", "milliseconds"].mean())
     rows: list[dict[str, Any]] = []

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lookalike.studies.metrics import metrics_frame
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 VISTERMS, TEST, VALIDATION = "visterms", "test", "validation"
 """Representation and subsets of the study's numbers; counts of the training part have the subset ``train``."""
@@ -55,8 +53,6 @@ def study_metrics(
     searched : DataFrame, optional
         ``index, rank, parameter, k, recall``, where approximate search was measured.
     """
-    import pandas as pd
-
     tables = [precision, curve_metrics(curve), collection_metrics(counts, marginals)]
     tables += [recall_metrics(searched)] if searched is not None else []
     return pd.concat(tables, ignore_index=True)
@@ -64,8 +60,6 @@ def study_metrics(
 
 def curve_metrics(curve: pd.DataFrame) -> pd.DataFrame:
     """Return what rankers scored while they learned: fold the ranker, x the step, without the times."""
-    import pandas as pd
-
     parts = [
         pd.DataFrame({"fold": curve["ranker"], "metric": metric, "x": curve["step"], "value": curve[column]})
         for metric, column in (("validation_map", "map"), ("loss_rate", "loss_rate"))
@@ -76,8 +70,6 @@ def curve_metrics(curve: pd.DataFrame) -> pd.DataFrame:
 
 def collection_metrics(counts: pd.DataFrame, marginals: pd.DataFrame) -> pd.DataFrame:
     """Return what was counted in the collection: a number a part, and the share at each x of a marginal."""
-    import pandas as pd
-
     counted = counts.rename(columns={"part": "subset", "quantity": "metric"})
     shares = marginals.rename(columns={"part": "subset", "y": "value"})
     shares["metric"] = SHARE_BY + shares.pop("quantity")
@@ -86,8 +78,6 @@ def collection_metrics(counts: pd.DataFrame, marginals: pd.DataFrame) -> pd.Data
 
 def recall_metrics(searched: pd.DataFrame) -> pd.DataFrame:
     """Return recall of each index: method the index, x its parameter, representation what it holds."""
-    import pandas as pd
-
     columns = {"representation": searched["rank"].map(searched_in), "method": searched["index"]}
     columns |= {
         "metric": "recall@" + searched["k"].astype(str),
@@ -124,7 +114,5 @@ def runtime_of_ranker(fit: Mapping[str, Any], curve: pd.DataFrame) -> dict[str, 
 
 def runtime_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Return rows of timed runs as ``runtime.parquet`` has them: by learner, images and repeat."""
-    import pandas as pd
-
     table = pd.DataFrame(list(rows), columns=list(RUNTIME_TYPES)).astype(RUNTIME_TYPES)
     return table.sort_values(["learner", "n_images", "repeat"], kind="stable", ignore_index=True)

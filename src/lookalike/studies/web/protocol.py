@@ -10,9 +10,10 @@ import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
@@ -31,9 +32,6 @@ from lookalike.learners.query_triplets import warm_up as warm_up_triplets
 from lookalike.ranking.exact_search import top_k
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.web.validation import Validation, hold_out
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PLAN_KEYS = ("aggressiveness", "interval", "patience", "tolerance", "mode", "block")
 CHECKPOINT = "checkpoint"
@@ -144,8 +142,6 @@ def write_ranker(
     run: TrainingRun, fit: Mapping[str, Any], folder: str | os.PathLike[str], names: Mapping[str, Any]
 ) -> None:
     """Write ``W.npy`` (float32, the user's order of features), ``curve.parquet`` and ``fit.json``."""
-    import pandas as pd
-
     folder = Path(folder)
     write_array(run.W, folder / "W.npy")
     curve = pd.DataFrame(run.curve).astype({"step": np.int64})
@@ -211,8 +207,6 @@ def score_retrieval(
     DataFrame
         As `precision_of_retrieval`, the methods one below the other.
     """
-    import pandas as pd
-
     query_ids = draw_query_images(gallery_ids, settings["queries"], integer_seed(seed, "web", "test_queries"))
     own = np.searchsorted(gallery_ids, query_ids)
     longest = min(settings["neighbours"], len(gallery_ids) - 1)
@@ -279,8 +273,6 @@ def precision_of_retrieval(
     ValueError
         When shapes, ids or ks do not fit, or a query image was found itself.
     """
-    import pandas as pd
-
     queries = np.asarray(query_image_ids, dtype=np.int32)
     gallery = np.asarray(gallery_image_ids, dtype=np.int32)
     topics = np.asarray(topics)
@@ -320,8 +312,6 @@ def _shares(hits: NDArray[np.bool_], ks: NDArray[np.int64]) -> NDArray[np.float6
 
 def _mean_shares(metric: str, ks: NDArray[np.int64], shares: NDArray[np.float64]) -> pd.DataFrame:
     """Mean over the query images for each k, and one standard error of it on both sides."""
-    import pandas as pd
-
     mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
     return pd.DataFrame({"metric": metric, "x": ks, "value": mean, "low": mean - error, "high": mean + error})
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from numpy.polynomial.polynomial import polyval
 
 from lookalike.exhibits.model import Axis, Figure, Label, Panel, Series
 from lookalike.exhibits.printed import DAY, HOUR, MINUTE, NO_RESULT, NOT_COMPARABLE, YEAR, beside_print, human_time
 from lookalike.exhibits.style import GREY, LOOKS, Look
 from lookalike.studies.web.study import WHY_NOT_COMPARABLE, WebStudy, rows_in
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 JMLR, NIPS = "oasis-jmlr-2010", "oasis-nips-2009"
 OASIS, LMNN = "OASIS", "LMNN"
@@ -50,8 +48,6 @@ Floats = npt.NDArray[np.float64]
 
 def runtime_figure(study: WebStudy) -> Figure:
     """Medians of our repeats, the printed times, the power law of OASIS, and LMNN's times continued."""
-    import pandas as pd
-
     measured, printed = measured_times(study.table("runtime")), printed_times(study)
     largest = int(printed["n_images"].max()) if len(printed) else 0
     beside = [printed, law_line(measured), continued(measured, largest)]
@@ -92,8 +88,6 @@ def was_cut_off(times: pd.DataFrame) -> pd.Series:
 
 def printed_times(study: WebStudy) -> pd.DataFrame:
     """Times of NIPS Figure 1b and of JMLR section 5.2.1, in seconds."""
-    import pandas as pd
-
     rows = [
         {"series": f"{LEARNER_OF[row.method]}, printed", "learner": LEARNER_OF[row.method],
          "n_images": int(row.setting.removeprefix("images=")), "seconds": MINUTE * row.value}
@@ -147,8 +141,6 @@ def power_law(times: pd.DataFrame) -> PowerLaw | None:
 
 def law_line(measured: pd.DataFrame) -> pd.DataFrame:
     """The two ends of the power law of OASIS."""
-    import pandas as pd
-
     own = measured[measured["series"] == OASIS]
     law = power_law(own)
     if law is None:
@@ -180,8 +172,6 @@ def second_degree(times: pd.DataFrame) -> Floats:
 
 def continued(measured: pd.DataFrame, *sizes: float) -> pd.DataFrame:
     """LMNN's times continued by `second_degree` from the largest that was measured to the largest of `sizes`."""
-    import pandas as pd
-
     through = continued_through(measured)
     if through.empty or max(sizes) <= through["n_images"].max():
         return pd.DataFrame()
@@ -191,8 +181,6 @@ def continued(measured: pd.DataFrame, *sizes: float) -> pd.DataFrame:
 
 def _drawn(series: str, learner: str, n_images: Any, seconds: Any, source: str) -> pd.DataFrame:
     """Points of a line that was not measured."""
-    import pandas as pd
-
     return pd.DataFrame(
         {"series": series, "learner": learner, "n_images": np.asarray(n_images, dtype=np.int64), "seconds": seconds,
          "source": source, "n_repeats": 0, "stopped": "", "lower_bound": False, "n_threads": 0}
@@ -204,8 +192,6 @@ def times_beside_print(study: WebStudy, measured: pd.DataFrame) -> pd.DataFrame:
 
     JMLR prints one time, of the whole collection; NIPS Figure 1b those of five sizes, and two of LMNN.
     """
-    import pandas as pd
-
     if study.paper == NIPS:
         printed = study.printed_in("fig1b", NIPS)
         sizes = [int(setting.removeprefix("images=")) for setting in printed["setting"]]

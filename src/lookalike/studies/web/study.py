@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lookalike.exhibits.printed import MISSING, NOT_COMPARABLE, plus_minus
 from lookalike.exhibits.study import Study
 from lookalike.studies.metrics import select
 from lookalike.studies.web.numbers import SHARE_BY, TEST
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PARTS = {"train": "training", "test": "test"}
 """Part of the collection to its printed name, in the order of the papers' table."""
