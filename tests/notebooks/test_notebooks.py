@@ -87,7 +87,7 @@ def execute(kernels: KernelSpecManager, tmp_path: Path) -> Iterator[Execute]:
                 connection_file=str(Path(sockets) / "kernel.json"),
             )
             work = tmp_path / "work"
-            work.mkdir()
+            work.mkdir(exist_ok=True)
             environment = os.environ | {"IPYTHONDIR": str(tmp_path / "ipython")}
             environment |= {key: str(value) for key, value in variables.items()}
             client = NotebookClient(notebook, km=manager, timeout=TIMEOUT, resources={"metadata": {"path": str(work)}})
