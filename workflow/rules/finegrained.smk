@@ -30,7 +30,7 @@ rule draw_triplet_images:
         "../../envs/images.yaml"
     params:
         settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic_triplets"],
-        folder=of_study(finegrained.images_folder),
+        folder=planned(finegrained.images_folder),
         n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
         seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
@@ -39,7 +39,7 @@ rule draw_triplet_images:
 
 rule read_triplets:
     input:
-        drawn=of_study(finegrained.drawn_shards),
+        drawn=planned(finegrained.drawn_shards),
     output:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",
@@ -56,8 +56,8 @@ rule read_triplets:
         "../../envs/images.yaml"
     threads: 8
     params:
-        settings=of_study(finegrained.triplet_settings),
-        folder=of_study(finegrained.images_folder),
+        settings=planned(finegrained.triplet_settings),
+        folder=planned(finegrained.images_folder),
         listing=folder_listing,
         seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
@@ -85,7 +85,7 @@ for studied_dataset in FINEGRAINED:
         params:
             settings=of_batch(batch, finegrained.feature_settings),
             describers=describers_of(batch),
-            folder=of_study(finegrained.images_folder),
+            folder=planned(finegrained.images_folder),
             seed=SEED,
         script:
             "../scripts/describe_images.py"
@@ -172,7 +172,7 @@ rule read_pixels:
         "../../envs/deep.yaml"
     threads: 8
     params:
-        folder=of_study(finegrained.images_folder),
+        folder=planned(finegrained.images_folder),
         settings=lambda wildcards: {key: FINEGRAINED[wildcards.dataset]["network"][key] for key in ("size", "shift")},
     script:
         "../scripts/read_pixels.py"
@@ -194,7 +194,7 @@ rule pretrain_network:
         "../../envs/deep.yaml"
     threads: of_section("network", "threads")
     params:
-        settings=of_study(finegrained.network_settings, ["pretraining"]),
+        settings=planned(finegrained.network_settings, ["pretraining"]),
         sampling=of_system(finegrained.sampling),
         checkpoint_seconds=of_section("network", "checkpoint_seconds"),
         seed=SEED,
@@ -225,7 +225,7 @@ for studied_dataset in FINEGRAINED:
             "../../envs/deep.yaml"
         threads: of_section("network", "threads")
         params:
-            settings=of_study(finegrained.network_settings, ["ranking", "gap"]),
+            settings=planned(finegrained.network_settings, ["ranking", "gap"]),
             samplings=of_batch(batch, finegrained.samplings),
             checkpoint_seconds=of_section("network", "checkpoint_seconds"),
             seed=SEED,
@@ -252,7 +252,7 @@ rule train_linear_embedding:
         "../../envs/deep.yaml"
     threads: of_section("network", "threads")
     params:
-        settings=of_study(finegrained.network_settings, ["ranking", "gap", "linear_embedding"]),
+        settings=planned(finegrained.network_settings, ["ranking", "gap", "linear_embedding"]),
         sampling=of_system(finegrained.sampling),
         seed=SEED,
     script:
@@ -264,9 +264,9 @@ rule score_triplets:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",
         pairs=f"{RESULTS}/pairs.parquet",
-        distances=of_study(finegrained.measured_files, "distances.npy"),
-        fits=of_study(finegrained.measured_files, "fit.json"),
-        curves=of_study(finegrained.curve_files),
+        distances=planned(finegrained.measured_files, "distances.npy"),
+        fits=planned(finegrained.measured_files, "fit.json"),
+        curves=planned(finegrained.curve_files),
     output:
         outcomes=f"{RESULTS}/outcomes.parquet",
         contrasts=f"{RESULTS}/contrasts.parquet",
@@ -280,7 +280,7 @@ rule score_triplets:
         "../../envs/learning.yaml"
     params:
         settings=of_section("score"),
-        contrasts=of_study(finegrained.contrasts),
+        contrasts=planned(finegrained.contrasts),
         seed=SEED,
     script:
         "../scripts/score_triplets.py"

@@ -68,12 +68,7 @@ def paper_exhibits(paper):
     return [file for dataset in studied(synthetic=False) for file in exhibit_files(dataset, f"{paper}/")]
 
 
-def planned_web(function, *more):
-    """What a function of the study's plan says of the data set at hand, as an input or parameter function."""
-    return lambda wildcards: function(config, wildcards.dataset, *more)
-
-
-def of_study(function, *more):
+def planned(function, *more):
     """Input or parameter function of what the study's plan says of a data set."""
     return lambda wildcards: function(config, wildcards.dataset, *more)
 

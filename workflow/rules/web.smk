@@ -22,7 +22,7 @@ rule simulate_log:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=planned_web(web_plan.simulation),
+        settings=planned(web_plan.simulation),
         seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
         "../scripts/simulate_log.py"
@@ -38,7 +38,7 @@ rule simulate_visterms:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=planned_web(web_plan.simulation),
+        settings=planned(web_plan.simulation),
         n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
         seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
@@ -49,7 +49,7 @@ rule measure_marginals:
     input:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
-        visterms=planned_web(web_plan.shards),
+        visterms=planned(web_plan.shards),
     output:
         histograms=f"{RESULTS}/marginals.parquet",
         counts=f"{RESULTS}/marginals.csv",
@@ -60,7 +60,7 @@ rule measure_marginals:
     conda:
         "../../envs/learning.yaml"
     params:
-        words=planned_web(web_plan.words),
+        words=planned(web_plan.words),
         seed=SEED,
     script:
         "../scripts/measure_marginals.py"
@@ -70,7 +70,7 @@ rule prepare_training:
     input:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
-        visterms=planned_web(web_plan.shards),
+        visterms=planned(web_plan.shards),
     output:
         rows=directory(f"{RESULTS}/training"),
         validation=f"{RESULTS}/validation.npz",
@@ -81,7 +81,7 @@ rule prepare_training:
     conda:
         "../../envs/learning.yaml"
     params:
-        words=planned_web(web_plan.words),
+        words=planned(web_plan.words),
         settings=lambda wildcards: WEB[wildcards.dataset]["validation"],
         theta=lambda wildcards: WEB[wildcards.dataset]["training"]["theta"],
         seed=SEED,
@@ -107,7 +107,7 @@ rule train_on_log:
     resources:
         exclusive=1,
     params:
-        settings=planned_web(web_plan.triplet_settings),
+        settings=planned(web_plan.triplet_settings),
         checkpoint_seconds=lambda wildcards: WEB[wildcards.dataset]["training"]["checkpoint_seconds"],
         seed=SEED,
     script:
@@ -116,8 +116,8 @@ rule train_on_log:
 
 rule average_web_rankers:
     input:
-        matrices=planned_web(web_plan.of_rankers, "W.npy"),
-        fits=planned_web(web_plan.of_rankers, "fit.json"),
+        matrices=planned(web_plan.of_rankers, "W.npy"),
+        fits=planned(web_plan.of_rankers, "fit.json"),
     output:
         model=f"{RESULTS}/model.npz",
         sidecar=f"{RESULTS}/model.json",
@@ -128,7 +128,7 @@ rule average_web_rankers:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=planned_web(web_plan.triplet_settings),
+        settings=planned(web_plan.triplet_settings),
     script:
         "../scripts/average_web_rankers.py"
 
@@ -137,9 +137,9 @@ rule score_web_retrieval:
     input:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
-        visterms=planned_web(web_plan.shards),
+        visterms=planned(web_plan.shards),
         rows=f"{RESULTS}/training",
-        matrices=planned_web(web_plan.of_rankers, "W.npy"),
+        matrices=planned(web_plan.of_rankers, "W.npy"),
     output:
         f"{RESULTS}/precision.parquet",
     log:
@@ -150,7 +150,7 @@ rule score_web_retrieval:
         "../../envs/learning.yaml"
     threads: lambda wildcards: WEB[wildcards.dataset]["training"]["threads"]
     params:
-        words=planned_web(web_plan.words),
+        words=planned(web_plan.words),
         settings=lambda wildcards: WEB[wildcards.dataset]["test"],
         seed=SEED,
     script:
@@ -160,9 +160,9 @@ rule score_web_retrieval:
 rule compare_indices:
     input:
         images=f"{RESULTS}/images.parquet",
-        visterms=planned_web(web_plan.shards),
+        visterms=planned(web_plan.shards),
         rows=f"{RESULTS}/training",
-        matrices=planned_web(web_plan.of_rankers, "W.npy"),
+        matrices=planned(web_plan.of_rankers, "W.npy"),
     output:
         f"{RESULTS}/approximate.parquet",
     log:
@@ -174,7 +174,7 @@ rule compare_indices:
     resources:
         exclusive=1,
     params:
-        words=planned_web(web_plan.words),
+        words=planned(web_plan.words),
         settings=lambda wildcards: WEB[wildcards.dataset]["approximate"],
         seed=SEED,
     script:
@@ -200,7 +200,7 @@ for studied_dataset in [dataset for dataset in WEB if "runtime" in WEB[dataset]]
         resources:
             exclusive=1,
         params:
-            simulation=planned_web(web_plan.simulation),
+            simulation=planned(web_plan.simulation),
             settings=lambda wildcards: web_plan.timed_settings(config, wildcards.dataset, wildcards.get("learner")),
             seed=SEED,
         script:
@@ -212,10 +212,10 @@ rule gather_web:
         precision=f"{RESULTS}/precision.parquet",
         counts=f"{RESULTS}/marginals.csv",
         marginals=f"{RESULTS}/marginals.parquet",
-        fits=planned_web(web_plan.of_rankers, "fit.json"),
-        curves=planned_web(web_plan.of_rankers, "curve.parquet"),
-        runs=planned_web(web_plan.timed_runs),
-        searched=planned_web(web_plan.searched),
+        fits=planned(web_plan.of_rankers, "fit.json"),
+        curves=planned(web_plan.of_rankers, "curve.parquet"),
+        runs=planned(web_plan.timed_runs),
+        searched=planned(web_plan.searched),
     output:
         metrics=f"{WEB_TABLES}/metrics.parquet",
         timing=f"{WEB_TABLES}/timing.parquet",
