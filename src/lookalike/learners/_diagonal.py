@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lookalike.learners.base import Matrix, SimilarityLearner, _is_sparse, _WithReason
+from lookalike.learners.base import Matrix, SimilarityLearner, _WithReason, is_sparse
 
 if TYPE_CHECKING:
     from lookalike.learners.triplet_products import TripletProducts
@@ -109,6 +109,6 @@ class DiagonalLearner(SimilarityLearner):
 
 def _scale_columns(rows: Matrix, weights: NDArray[Any]) -> Matrix:
     """Multiply every column by its weight; sparse rows stay sparse, and those given are not changed."""
-    if not _is_sparse(rows):
+    if not is_sparse(rows):
         return rows * weights
     return sp.csr_array((rows.data * weights[rows.indices], rows.indices, rows.indptr), shape=rows.shape)

@@ -1,9 +1,4 @@
-"""What every learner shares: the scikit-learn contract, similarities and rankings of sparse or dense rows, saving.
-
-A learner is a scikit-learn estimator that ends up with a similarity between two rows. This module turns whatever a
-learner has learned (a bilinear W, a Mahalanobis M, a diagonal) into `similarity`, `rank` and `transform`, so that a
-subclass only learns.
-"""
+"""What every learner shares: checks of rows, and `similarity`, `rank`, `transform` and `save` of what it learned."""
 
 from __future__ import annotations
 
@@ -16,13 +11,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lookalike.learners.model_io import save
 
 Matrix = Any
 """A dense array or a SciPy CSR matrix of rows."""
 
 GALLERY_BLOCK = 16_384
 QUERY_BLOCK = 1_024
+LARGEST = 1e70
+"""Of a value in a row: its fourth power, of which learners form sums, is still a number."""
 
 
 class _WithReason:
@@ -57,12 +57,15 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     accepts : frozenset of str
         Of the class: any of ``"labels"`` (`fit` with y), ``"pairs"`` (`fit_pairs`), ``"triplets"`` (`fit_triplets`) and
         ``"online"`` (`partial_fit_pairs` or `partial_fit_triplets`, whichever of the two it accepts).
+    needs_labels : bool
+        Of the class: whether `fit` looks at y.
     metric_ : str
         After `fit`: ``"inner_product"`` or ``"sqeuclidean"``, the metric of the rows that `transform` gives, which an
         index built over them must use.
     """
 
     accepts: ClassVar[frozenset[str]] = frozenset()
+    needs_labels: ClassVar[bool] = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         # transform may be absent from an instance, which scikit-learn's wrapping for set_output cannot express
@@ -74,19 +77,19 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     def fit_triplets(self, X: Any, triplets: Any) -> Self:
         """Learn from rows (query, positive, negative) of row numbers of X, where the learner accepts triplets."""
-        raise TypeError(f"{type(self).__name__} cannot learn from triplets; it accepts {_listed(self.accepts)}")
+        raise self._refusal("cannot learn from triplets")
 
     def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
         """Learn on from more triplets, where the learner is online."""
-        raise TypeError(f"{type(self).__name__} is not an online learner; it accepts {_listed(self.accepts)}")
+        raise self._refusal("is not an online learner")
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
         """Learn from pairs of row numbers of X and whether each belongs together, where the learner accepts pairs."""
-        raise TypeError(f"{type(self).__name__} cannot learn from pairs; it accepts {_listed(self.accepts)}")
+        raise self._refusal("cannot learn from pairs")
 
     def partial_fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
         """Learn on from more pairs, where the learner is online and accepts pairs."""
-        raise TypeError(f"{type(self).__name__} cannot learn on from pairs; it accepts {_listed(self.accepts)}")
+        raise self._refusal("cannot learn on from pairs")
 
     def similarity(self, A: Any, B: Any) -> NDArray[Any]:
         """Similarity of every row of A to every row of B; larger is more alike.
@@ -104,7 +107,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         check_is_fitted(self)
         A, B = self._check_rows(A), self._check_rows(B)
         lengths = self._lengths(B)
-        blocks = [self._scores(A[i : i + QUERY_BLOCK], B, lengths) for i in range(0, A.shape[0], QUERY_BLOCK)]
+        starts = range(0, A.shape[0], QUERY_BLOCK)
+        blocks = [self._scores(*self._left(A[i : i + QUERY_BLOCK]), B, lengths) for i in starts]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     def rank(
@@ -185,14 +189,13 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         made_by : dict, optional
             Whatever the reader should know of how the model was made; JSON values, kept in the sidecar.
         """
-        from lookalike.learners.model_io import save
-
         check_is_fitted(self)
         save(self, path, made_by)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.required = self.needs_labels
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -218,28 +221,35 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     # Shared parts ----------------------------------------------------------------------------------------------
 
+    def _refusal(self, what: str) -> TypeError:
+        return TypeError(f"{type(self).__name__} {what}; it accepts {', '.join(sorted(self.accepts)) or 'nothing'}")
+
+    def _check_labelled(self, X: Any, y: Any) -> tuple[Matrix, NDArray[Any]]:
+        """Return the rows and labels of a `fit`, checked."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        check_classification_targets(y)
+        return X, y
+
     def _check_rows(self, X: Any) -> Matrix:
+        """Return rows for a fitted model, checked."""
         return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
 
+    def _left(self, rows: Matrix) -> tuple[Matrix, NDArray[Any] | None]:
+        """Return rows multiplied by the matrix, and a'Ma of every row where the metric is a distance, else None."""
+        projected = self._project(rows)
+        return projected, None if self.metric_ == "inner_product" else _row_dots(projected, rows)
+
     def _lengths(self, rows: Matrix) -> NDArray[Any] | None:
-        """B'Mb of every row where the metric is a distance, else None."""
+        """Return b'Mb of every row where the metric is a distance, else None."""
         if self.metric_ == "inner_product":
             return None
-        return np.concatenate(
-            [
-                _row_dots(self._project(rows[i : i + QUERY_BLOCK]), rows[i : i + QUERY_BLOCK])
-                for i in range(0, rows.shape[0], QUERY_BLOCK)
-            ]
-        )
+        blocks = (rows[i : i + QUERY_BLOCK] for i in range(0, rows.shape[0], QUERY_BLOCK))
+        return np.concatenate([_row_dots(self._project(block), block) for block in blocks])
 
-    def _scores(self, queries: Matrix, gallery: Matrix, lengths: NDArray[Any] | None) -> NDArray[Any]:
-        projected = self._project(queries)
-        own = None if lengths is None else _row_dots(projected, queries)
-        return self._scores_of_projected(projected, own, gallery, lengths)
-
-    def _scores_of_projected(
+    def _scores(
         self, projected: Matrix, own: NDArray[Any] | None, gallery: Matrix, lengths: NDArray[Any] | None
     ) -> NDArray[Any]:
+        """Return the similarities of rows, given as by `_left`, to gallery rows of these `_lengths`."""
         scores = _products(projected, gallery)
         if lengths is not None and own is not None:
             scores *= 2
@@ -250,42 +260,49 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def _rank_batch(
         self, queries: Matrix, gallery: Matrix, lengths: NDArray[Any] | None, k: int
     ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        projected = self._project(queries)
-        own = None if lengths is None else _row_dots(projected, queries)
-        indices: NDArray[np.int64] | None = None
-        scores: NDArray[Any] | None = None
+        """Return the columns and scores of the first k of every query, a block of the gallery at a time."""
+        left = self._left(queries)
+        best: tuple[NDArray[np.int64], NDArray[Any]] | None = None
         for start in range(0, gallery.shape[0], GALLERY_BLOCK):
-            stop = start + GALLERY_BLOCK
-            block = self._scores_of_projected(
-                projected, own, gallery[start:stop], None if lengths is None else lengths[start:stop]
-            )
-            columns, values = top_k(block, min(k, block.shape[1]))
+            block = slice(start, start + GALLERY_BLOCK)
+            scores = self._scores(*left, gallery[block], None if lengths is None else lengths[block])
+            columns, values = top_k(scores, min(k, scores.shape[1]))
             columns = columns + start
-            if indices is not None and scores is not None:
+            if best is not None:
                 # earlier blocks stand first, so a stable sort keeps the lower row number first among equals
-                columns, values = np.hstack([indices, columns]), np.hstack([scores, values])
-                order = np.argsort(-values, axis=1, kind="stable")[:, :k]
-                columns, values = np.take_along_axis(columns, order, 1), np.take_along_axis(values, order, 1)
-            indices, scores = columns, values
-        assert indices is not None
-        assert scores is not None
-        return indices, scores
+                columns, values = _best_first(np.hstack([best[0], columns]), np.hstack([best[1], values]), k)
+            best = columns, values
+        assert best is not None
+        return best
+
+
+def class_codes(y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the classes from 0 on, in the order of the labels, and count their rows.
+
+    Raises
+    ------
+    ValueError
+        When there is one class only, or none of two rows.
+    """
+    labels, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    if len(labels) < 2:
+        raise ValueError("y has fewer than two classes: give rows of at least two classes")
+    if sizes.max() < 2:
+        raise ValueError("no class of y has two rows: give at least two rows of some class")
+    return np.asarray(codes, dtype=np.int64), np.asarray(sizes, dtype=np.int64)
+
+
+def refuse_overflow(X: Matrix) -> None:
+    """Raise ValueError when products of squared lengths could overflow."""
+    # abs of a CSR matrix would sort its indices in place
+    if float(np.abs(X.data if is_sparse(X) else X).max(initial=0.0)) > LARGEST:
+        raise ValueError("X has values too large to be squared: scale its rows, for instance to length 1")
 
 
 def top_k(scores: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Columns of the k largest values of each row and those values, best first, equal values by column number.
+    """Return columns and values of the k largest of each row, best first, equal values by column number.
 
     The same as the first k columns of a stable descending argsort, without sorting whole rows.
-
-    Parameters
-    ----------
-    scores : numpy.ndarray of shape (n, m)
-    k : int, 1 to m
-
-    Returns
-    -------
-    columns : numpy.ndarray of shape (n, k), int64
-    values : numpy.ndarray of shape (n, k)
     """
     n, m = scores.shape
     if k < m:
@@ -297,8 +314,12 @@ def top_k(scores: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[Any]
         columns = np.nonzero(chosen)[1].reshape(n, k)
     else:
         columns = np.broadcast_to(np.arange(m), (n, m))
-    values = np.take_along_axis(scores, columns, 1)
-    order = np.argsort(-values, axis=1, kind="stable")
+    return _best_first(columns, np.take_along_axis(scores, columns, 1), k)
+
+
+def _best_first(columns: NDArray[np.int64], values: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the k best of each row; equal values stay in their order."""
+    order = np.argsort(-values, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(columns, order, 1).astype(np.int64), np.take_along_axis(values, order, 1)
 
 
@@ -331,22 +352,19 @@ def psd_factor(matrix: NDArray[Any], name: str = "the learner") -> NDArray[np.fl
 def _products(left: Matrix, right: Matrix) -> NDArray[Any]:
     """Left right' as a dense array, whichever of the two is sparse."""
     right = right.astype(left.dtype, copy=False)
-    if _is_sparse(right) and not _is_sparse(left):
+    if is_sparse(right) and not is_sparse(left):
         return np.ascontiguousarray((right @ left.T).T)
     product = left @ right.T
-    return np.asarray(product.toarray() if _is_sparse(product) else product)
+    return np.asarray(product.toarray() if is_sparse(product) else product)
 
 
 def _row_dots(left: Matrix, right: Matrix) -> NDArray[Any]:
     """Inner product of row i of left with row i of right."""
-    if _is_sparse(right):
+    if is_sparse(right):
         return np.asarray(right.multiply(left).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", left, right))
 
 
-def _is_sparse(matrix: Matrix) -> bool:
+def is_sparse(matrix: Matrix) -> bool:
+    """Whether a matrix is one of SciPy's, in words that leave its type open for a type checker."""
     return bool(sp.issparse(matrix))
-
-
-def _listed(names: frozenset[str]) -> str:
-    return ", ".join(sorted(names)) or "nothing"

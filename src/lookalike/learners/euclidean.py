@@ -34,6 +34,7 @@ class Euclidean(SimilarityLearner):
     """
 
     accepts = frozenset({"labels", "triplets", "online"})
+    needs_labels = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check X and remember its number of features; there is nothing to learn.
@@ -69,8 +70,8 @@ class Euclidean(SimilarityLearner):
     def _project(self, rows: Matrix) -> Matrix:
         return rows
 
-    def _scores_of_projected(self, *parts: Any) -> NDArray[Any]:
+    def _scores(self, *parts: Any) -> NDArray[Any]:
         # rounding can leave the distance of a row to itself a little below 0
-        scores = super()._scores_of_projected(*parts)
+        scores = super()._scores(*parts)
         np.minimum(scores, 0, out=scores)
         return scores

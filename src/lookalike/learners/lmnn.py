@@ -10,16 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from lookalike.learners._labelled_rows import class_codes, refuse_overflow
 from lookalike.learners._lmnn_kernels import all_slacks, listed_slacks, pair_distances, possible_impostors
 from lookalike.learners._progress import Progress
 from lookalike.learners._projections import without_negative_part
-from lookalike.learners._span import Span
 from lookalike.learners._steps import log_spaced_steps, traced_steps
-from lookalike.learners.base import SimilarityLearner, psd_factor
+from lookalike.learners.base import SimilarityLearner, class_codes, psd_factor, refuse_overflow
+from lookalike.learners.span import Span
 
 Array = NDArray[np.float64]
 Trace = Callable[["LMNN", int], "dict[str, float]"]
@@ -175,8 +172,7 @@ class LMNN(SimilarityLearner):
             or a parameter out of its range.
         """
         self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        check_classification_targets(y)
+        X, y = self._check_labelled(X, y)
         classes, _ = class_codes(y)
         wanted = traced_steps(trace_steps)
         if wanted is None:
@@ -210,11 +206,6 @@ class LMNN(SimilarityLearner):
         self.objective_ = float(curve[-1]["objective"])
         self.curve_ = {name: np.array([row[name] for row in curve]) for name in curve[0]}
         return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
     def _iterate(self, descent: _Descent, wanted: set[int], record: Callable[[int], None]) -> None:
         """Descend until the end, with a row of the curve at each wanted step and at the last."""

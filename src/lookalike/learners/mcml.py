@@ -11,15 +11,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from lookalike.learners._labelled_rows import class_codes
 from lookalike.learners._progress import Progress
 from lookalike.learners._projections import project_psd
-from lookalike.learners._span import Span
 from lookalike.learners._steps import traced_steps
-from lookalike.learners.base import SimilarityLearner
+from lookalike.learners.base import SimilarityLearner, class_codes
+from lookalike.learners.span import Span
 
 Array = NDArray[np.float64]
 Trace = Callable[["MCML", int], "dict[str, float]"]
@@ -135,8 +132,7 @@ class MCML(SimilarityLearner):
             out of its range.
         """
         self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        check_classification_targets(y)
+        X, y = self._check_labelled(X, y)
         wanted = traced_steps(trace_steps)
         span = Span(X)
         self.metric_ = "sqeuclidean"
@@ -160,11 +156,6 @@ class MCML(SimilarityLearner):
     def n_iter_(self) -> int:
         """Steps taken, under the name that scikit-learn gives them."""
         return self.n_steps_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
     def _check_parameters(self) -> None:
         if self.max_iter < 0 or int(self.max_iter) != self.max_iter:

@@ -12,15 +12,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from lookalike.learners._labelled_rows import class_codes, refuse_overflow
 from lookalike.learners._progress import Progress
 from lookalike.learners._projections import project_psd
-from lookalike.learners._span import Span
 from lookalike.learners._steps import traced_steps
-from lookalike.learners.base import SimilarityLearner
+from lookalike.learners.base import SimilarityLearner, class_codes, refuse_overflow
+from lookalike.learners.span import Span
 
 Array = NDArray[np.float64]
 Trace = Callable[["MMC", int], "dict[str, float]"]
@@ -128,8 +125,7 @@ class MMC(SimilarityLearner):
             out of its range.
         """
         self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        check_classification_targets(y)
+        X, y = self._check_labelled(X, y)
         wanted = traced_steps(trace_steps)
         refuse_overflow(X)
         span = Span(X)
@@ -155,11 +151,6 @@ class MMC(SimilarityLearner):
     def n_iter_(self) -> int:
         """Steps taken, under the name that scikit-learn gives them."""
         return self.n_steps_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
     def _check_parameters(self) -> None:
         if self.max_iter < 0 or int(self.max_iter) != self.max_iter:

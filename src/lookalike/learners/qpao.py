@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
@@ -158,8 +157,7 @@ class QPAO(DiagonalLearner):
             When `max_sweeps` end the descent, or ``gap_`` is above 1e-6.
         """
         self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        check_classification_targets(y)
+        X, y = self._check_labelled(X, y)
         seed = as_seed(self.random_state)
         triplets = TripletSampler(y, seed).draw(int(self.n_triplets))
         return self._descend(TripletProducts(X, triplets), seed)
@@ -202,11 +200,6 @@ class QPAO(DiagonalLearner):
         self._check_parameters()
         self._see_features(products)
         return self._descend(products, as_seed(self.random_state))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
     def _never_negative(self) -> bool:
         return self.lower >= 0

@@ -10,12 +10,9 @@ from typing import Any, Self
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from lookalike.learners._labelled_rows import class_codes, refuse_overflow
-from lookalike.learners._span import Span
-from lookalike.learners.base import SimilarityLearner
+from lookalike.learners.base import SimilarityLearner, class_codes, refuse_overflow
+from lookalike.learners.span import Span
 
 Array = NDArray[np.float64]
 
@@ -87,8 +84,7 @@ class RCA(SimilarityLearner):
         n_components = self.n_components
         if n_components is not None and (n_components < 1 or int(n_components) != n_components):
             raise ValueError(f"n_components must be a whole number that is at least 1, or None, not {n_components!r}")
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        check_classification_targets(y)
+        X, y = self._check_labelled(X, y)
         refuse_overflow(X)
         span = Span(X)
         directions, variances = principal_directions(span.coordinates)
@@ -119,11 +115,6 @@ class RCA(SimilarityLearner):
                 f"first {most} principal directions only; choose at most {most}, or give more rows per class"
             )
         return int(self.n_components)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
 
 def class_deviations(coordinates: Array, y: NDArray[Any]) -> Array:

@@ -32,6 +32,7 @@ class TFIDF(DiagonalLearner):
     """
 
     accepts = frozenset({"labels", "triplets", "online"})
+    needs_labels = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check X and remember its number of features; there is nothing to learn.

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from lookalike.learners._diagonal_kernels import mark_columns, pair_products, restrict_rows
-from lookalike.learners._labelled_rows import refuse_overflow
+from lookalike.core.kernels import njit
+from lookalike.learners.base import refuse_overflow
 from lookalike.learners.triplets import check_triplets
 
 PRODUCT_BYTES = 256 * 2**20
@@ -168,6 +168,82 @@ def distinct_pairs(triplets: NDArray[np.int32], n_rows: int) -> tuple[NDArray[np
     distinct, numbers = np.unique(codes, return_inverse=True)
     pairs = np.stack(np.divmod(distinct, max(1, n_rows)), axis=1)
     return pairs, numbers.reshape(codes.shape).astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def mark_columns(
+    indptr: NDArray[Any], indices: NDArray[Any], rows: NDArray[np.int64], marked: NDArray[np.bool_]
+) -> None:
+    """Mark the columns that occur in these rows of a CSR matrix."""
+    for row in rows:
+        for k in range(indptr[row], indptr[row + 1]):
+            marked[indices[k]] = True
+
+
+@njit(cache=True, nogil=True)
+def restrict_rows(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    data: NDArray[Any],
+    rows: NDArray[np.int64],
+    place: NDArray[np.int32],
+    new_indptr: NDArray[np.int64],
+    new_indices: NDArray[np.uint32],
+    new_data: NDArray[np.float64],
+) -> None:
+    """Copy these rows, with the columns j of ``place[j] >= 0`` under that number and without all others.
+
+    The new indices and data have room for one entry more than the rows have.
+    """
+    n = 0
+    new_indptr[0] = 0
+    for i in range(rows.shape[0]):
+        for k in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            column = place[indices[k]]
+            # written in any case and kept only where it counts: there is no branch to mispredict
+            new_indices[n] = np.uint32(column)
+            new_data[n] = data[k]
+            n += column >= 0 and data[k] != 0
+        new_indptr[i + 1] = n
+
+
+@njit(cache=True, nogil=True)
+def pair_products(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.uint32],
+    data: NDArray[np.float64],
+    pairs: NDArray[np.int64],
+    dense: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    places: NDArray[np.uint32],
+    values: NDArray[np.float64],
+) -> None:
+    """Multiply pairs of rows, entry by entry; faster with equal first rows side by side.
+
+    `dense` has an entry per column, zero before and after. Product k is written to ``starts[k]:starts[k + 1]`` of
+    places and values, which have room for one entry more than the shorter rows of all pairs together.
+    """
+    n = 0
+    spread = -1
+    starts[0] = 0
+    for p in range(pairs.shape[0]):
+        first, second = pairs[p]
+        if first != spread:
+            if spread >= 0:
+                for k in range(indptr[spread], indptr[spread + 1]):
+                    dense[indices[k]] = 0.0
+            for k in range(indptr[first], indptr[first + 1]):
+                dense[indices[k]] = data[k]
+            spread = first
+        for k in range(indptr[second], indptr[second + 1]):
+            product = dense[indices[k]] * data[k]
+            places[n] = indices[k]
+            values[n] = product
+            n += product != 0.0
+        starts[p + 1] = n
+    if spread >= 0:
+        for k in range(indptr[spread], indptr[spread + 1]):
+            dense[indices[k]] = 0.0
 
 
 def warm_up() -> None:

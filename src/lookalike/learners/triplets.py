@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners._labelled_rows import class_codes
+from lookalike.learners.base import class_codes
 
 
 class TripletSampler:

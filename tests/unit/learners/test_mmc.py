@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.learners import Euclidean
-from lookalike.learners._span import Span
 from lookalike.learners.mmc import MMC, SpreadingProblem
+from lookalike.learners.span import Span
 from lookalike.ranking.rankings import mean_average_precision
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lookalike.learners._span import Span
+from lookalike.learners.span import Span
 
 
 def rows(n: int, d: int, seed: int = 0) -> np.ndarray:

@@ -1,8 +1,7 @@
-"""The span of the training rows, in which learners of a Mahalanobis matrix by batch gradients do all their work.
+"""The span of the training rows, in which the batch learners of a Mahalanobis matrix and LEGO do all their work.
 
-Every gradient of such a learner is a sum of (x_i - x_j)(x_i - x_j)', so from M = I nothing outside the span of the rows
-ever changes. With fewer rows than features the work shrinks from d x d to r x r matrices, and the learned matrix is
-still that of the full space: what lies outside the span keeps its identity. It must not be dropped, as rows that were
+Their gradients are sums of (x_i - x_j)(x_i - x_j)', so from M = I nothing outside the span ever changes. With fewer
+rows than features the work shrinks from d x d to r x r matrices. Outside the span M stays the identity: rows that were
 not trained on have a part there.
 """
 
@@ -12,23 +11,20 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from lookalike.learners.base import Matrix, _is_sparse
+from lookalike.learners.base import Matrix, is_sparse
 
 Array = NDArray[np.float64]
 
+RANK_TOLERANCE = 1e-12
+"""Directions in which the rows have less than this share of the largest sum of squares are left out."""
+
 
 class Span:
-    """Orthonormal basis B of a subspace that holds all rows, and the rows' coordinates in it.
+    """Orthonormal basis B of a subspace that holds all rows, and the rows' coordinates X B in it.
 
     Where there are at least as many rows as features in use (columns that are not all zero), the basis is the unit
     vectors of those features: exact, and no larger than the data. Otherwise it comes from the eigenvectors of the
     n x n matrix XX', so that a CSR matrix is never made dense over all its features.
-
-    Parameters
-    ----------
-    X : numpy.ndarray or CSR matrix of shape (n, d)
-    rank_tolerance : float, default=1e-12
-        Directions in which the rows have less than this share of the largest sum of squares are left out.
 
     Attributes
     ----------
@@ -36,53 +32,31 @@ class Span:
         Orthonormal columns; r <= min(n, d). The same data give the same bits.
     coordinates : numpy.ndarray of shape (n, r), float64
         X B. Distances between rows are those between coordinates.
+    rank : int
+        r.
     """
 
-    def __init__(self, X: Matrix, rank_tolerance: float = 1e-12) -> None:
-        X = X.astype(np.float64, copy=False) if _is_sparse(X) else np.asarray(X, dtype=np.float64)
+    def __init__(self, X: Matrix) -> None:
+        X = X.astype(np.float64, copy=False) if is_sparse(X) else np.asarray(X, dtype=np.float64)
         self._features: NDArray[np.int64] | None = _features_in_use(X)
         if X.shape[0] >= len(self._features):
             self.basis = np.zeros((X.shape[1], len(self._features)))
             self.basis[self._features, np.arange(len(self._features))] = 1.0
             used = X[:, self._features]
-            self.coordinates = np.ascontiguousarray(used.toarray() if _is_sparse(used) else used)
+            self.coordinates = np.ascontiguousarray(used.toarray() if is_sparse(used) else used)
         else:
             self._features = None
-            self.basis = _row_space(X, rank_tolerance)
+            self.basis = _row_space(X)
             self.coordinates = np.ascontiguousarray(X @ self.basis)
-
-    @property
-    def rank(self) -> int:
-        """Number of basis vectors r."""
-        return int(self.basis.shape[1])
+        self.rank = int(self.basis.shape[1])
 
     def full_matrix(self, inner: Array) -> Array:
-        """Return B inner B' + (I - BB'): the matrix of the full space, symmetric to the bit.
-
-        Parameters
-        ----------
-        inner : numpy.ndarray of shape (r, r)
-            Symmetric matrix in the coordinates.
-
-        Returns
-        -------
-        numpy.ndarray of shape (d, d), float64
-        """
+        """Return B inner B' + (I - BB'): the matrix of the full space, symmetric to the bit."""
         matrix = self._embed(inner)
         return (matrix + matrix.T) / 2
 
     def full_factor(self, factor: Array) -> Array:
-        """Return F with FF' = B LL' B' + (I - BB'), for instance for ``components_``.
-
-        Parameters
-        ----------
-        factor : numpy.ndarray of shape (r, k)
-            L, with k <= r.
-
-        Returns
-        -------
-        numpy.ndarray of shape (d, d), float64
-        """
+        """Return F of shape (d, d) with FF' = B LL' B' + (I - BB'), for L of shape (r, k) with k <= r."""
         square = np.zeros((self.rank, self.rank))
         square[:, : factor.shape[1]] = factor
         return self._embed(square)
@@ -99,17 +73,17 @@ class Span:
 
 def _features_in_use(X: Matrix) -> NDArray[np.int64]:
     """Numbers of the columns that are not all zero; a CSR may store zeros."""
-    if _is_sparse(X):
+    if is_sparse(X):
         return np.unique(X.indices[X.data != 0]).astype(np.int64)
     return np.flatnonzero(X.any(axis=0))
 
 
-def _row_space(X: Matrix, rank_tolerance: float) -> Array:
+def _row_space(X: Matrix) -> Array:
     """Orthonormal basis of the row space of n < d rows."""
     gram = X @ X.T
-    gram = gram.toarray() if _is_sparse(gram) else gram
+    gram = gram.toarray() if is_sparse(gram) else gram
     values, vectors = np.linalg.eigh(gram)
-    kept = values > rank_tolerance * values[-1]
+    kept = values > RANK_TOLERANCE * values[-1]
     vectors = vectors[:, kept]
     # LAPACK leaves the sign of an eigenvector open
     vectors *= np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
