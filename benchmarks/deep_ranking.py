@@ -40,8 +40,9 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from lookalike.deep import network as networks
-from lookalike.deep.loss import parameter_groups, ranking_loss
-from lookalike.deep.network import DeepRankingNetwork, NetworkConfiguration, paper, small
+from lookalike.deep.configuration import NetworkConfiguration, paper, small
+from lookalike.deep.loss import parameter_groups, triplet_hinges
+from lookalike.deep.network import DeepRankingNetwork
 
 GAP = 0.5
 Embed = Callable[[Tensor], Tensor]
@@ -99,7 +100,7 @@ class Way:
         precision = torch.autocast(images.device.type, dtype=torch.bfloat16) if mixed else nullcontext()
         with replaced if self.own_normalisation else nullcontext(), precision:
             vectors = torch.cat([self.network(part) for part in images.chunk(self.passes)])
-        return ranking_loss(*vectors.chunk(3), GAP)
+        return triplet_hinges(*vectors.chunk(3), GAP).mean()
 
     def step(self, images: Tensor, mixed: bool = False) -> float:
         """Do one step and return its seconds without the update."""

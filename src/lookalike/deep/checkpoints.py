@@ -1,19 +1,19 @@
 """Checkpoints of a training run: one file, whole or not at all, that holds all there is to go on to the same bits.
 
-Tensors and plain values only, so that a file is loaded without running any code in it (``weights_only``). Arrays of
-numpy, of any plain type, are packed as bytes.
+Tensors and plain values only, so that a file is loaded without running any code in it (``weights_only``).
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import pickle
 import time
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,20 +21,12 @@ import torch
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 
-FORMAT_VERSION = 1
-
 
 class Checkpoint:
-    """A file that a run keeps itself in.
+    """A file that a run keeps itself in at least every so many seconds; no path keeps nothing.
 
-    Parameters
-    ----------
-    path : path, optional
-        The file; None keeps nothing.
-    seconds : float
-        How often it is written, at least; what a kill loses at most.
-    made_by : dict
-        Plain values that decide the result. The checkpoint of a run with others is ignored.
+    `made_by` holds plain values that decide the result, the code among them: the checkpoint of a run with others is
+    ignored.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, seconds: float, made_by: Mapping[str, Any]) -> None:
@@ -54,80 +46,38 @@ class Checkpoint:
         return self._path is not None
 
     def save(self, state: Mapping[str, Any]) -> None:
-        """Write the state; until it is whole, the old file stays.
-
-        Raises
-        ------
-        LookalikeError
-            When the disk is full or the folder cannot be written.
-        """
+        """Write the state; until it is whole, the old file stays."""
         if self._path is None:
             return
-        kept = {"format_version": FORMAT_VERSION, "made_by": self._made_by, "state": dict(state)}
-        with replacing(self._path) as part, part.open("wb") as stream:
-            sink: Any = _Sink(stream)
-            torch.save(kept, sink)
-            sink.check()
+        # through memory: torch hides a full disk behind an error about its own file
+        content = io.BytesIO()
+        torch.save({"made_by": self._made_by, "state": dict(state)}, content)
+        with replacing(self._path) as part:
+            part.write_bytes(content.getbuffer())
         self._last = time.monotonic()
 
     def resume(self) -> tuple[dict[str, Any] | None, str]:
-        """Return the state of an earlier start, or None, and a sentence about it ("" where there is no file).
-
-        Raises
-        ------
-        LookalikeError
-            When the file is damaged.
-        """
+        """Return the state of an earlier start, or None, and a sentence about it ("" where there is no file)."""
         if self._path is None or not self._path.is_file():
             return None, ""
         try:
             kept = torch.load(self._path, map_location="cpu", weights_only=True)
-            version, made_by, state = kept["format_version"], kept["made_by"], kept["state"]
+            made_by, state = kept["made_by"], kept["state"]
         except (OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise LookalikeError(
                 f"the checkpoint {self._path} cannot be read ({reason}): remove that file to start anew"
             ) from error
-        if version != FORMAT_VERSION:
-            return None, f"the checkpoint {self._path} is of another version of the package: starts anew"
         if made_by != self._made_by:
             others = sorted(name for name in made_by | self._made_by if made_by.get(name) != self._made_by.get(name))
             return None, f"the checkpoint {self._path} is of a run with other {', '.join(others)}: starts anew"
         return state, f"goes on from step {state['step']:,}, where a checkpoint of an earlier start stands"
 
 
-class _Sink:
-    """A binary stream that remembers what went wrong: torch hides a full disk behind an error about its own file."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._error: OSError | None = None
-
-    def write(self, data: Any) -> int:
-        if self._error is None:
-            try:
-                return self._stream.write(data)
-            except OSError as error:
-                self._error = error
-        return len(data)
-
-    def flush(self) -> None:
-        """Do nothing: the file is closed, and so written out, before it replaces the old one."""
-
-    def check(self) -> None:
-        """Raise the first error."""
-        if self._error is not None:
-            raise self._error
-
-
 def pack(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Return arrays of plain types as what a checkpoint may hold."""
+    """Return arrays of any plain type as what a checkpoint may hold: type, shape and bytes."""
     return {
-        name: {
-            "dtype": np.asarray(array).dtype.str,
-            "shape": list(np.asarray(array).shape),
-            "bytes": torch.from_numpy(np.frombuffer(np.asarray(array).tobytes(), dtype=np.uint8).copy()),
-        }
+        name: (array.dtype.str, array.shape, torch.from_numpy(np.frombuffer(array.tobytes(), dtype=np.uint8).copy()))
         for name, array in arrays.items()
     }
 
@@ -135,8 +85,8 @@ def pack(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
 def unpack(packed: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the arrays that `pack` packed."""
     return {
-        name: np.frombuffer(kept["bytes"].numpy().tobytes(), dtype=kept["dtype"]).reshape(kept["shape"]).copy()
-        for name, kept in packed.items()
+        name: np.frombuffer(content.numpy().tobytes(), dtype=kind).reshape(shape).copy()
+        for name, (kind, shape, content) in packed.items()
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 
@@ -90,11 +90,6 @@ class NetworkConfiguration:
         Share of the fully connected activations that dropout KEEPS (section 5 of the paper), not the share it drops.
     multiscale : bool, default=True
         False for the single-scale network of section 6.5: the ConvNet path alone.
-
-    Raises
-    ------
-    ValueError
-        When a size leaves nothing of the image, or the keep probability is not in (0, 1].
     """
 
     name: str
@@ -141,22 +136,9 @@ class NetworkConfiguration:
         """Dimensions of the embedding that the ranking network gives."""
         return self.embedding_width if self.multiscale else self.fully_connected[-1]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a dictionary that JSON holds, for `from_dict`."""
-        values = asdict(self)
-        for name in ("convolutions", "low_resolution", "fully_connected"):
-            values[name] = list(values[name])
-        return values
-
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the configuration that `to_dict` described.
-
-        Raises
-        ------
-        ValueError
-            When a key is missing or unknown.
-        """
+        """Return the configuration that ``dataclasses.asdict`` described, through JSON too."""
         try:
             fields = dict(values)
             fields["convolutions"] = tuple(ConvolutionLayer(**layer) for layer in fields["convolutions"])
@@ -173,12 +155,7 @@ def paper(multiscale: bool = True, **changes: Any) -> NetworkConfiguration:
     The ConvNet path is that of Krizhevsky et al. (2012), their two groups included; padding 2 before the first layer
     makes 55 x 55 of 225 x 225, as they have it.
 
-    Parameters
-    ----------
-    multiscale : bool, default=True
-        False for the single-scale network.
-    **changes
-        Fields of `NetworkConfiguration` to set otherwise.
+    `multiscale` is false for the single-scale network; `changes` are fields of the configuration to set otherwise.
     """
     configuration = NetworkConfiguration(
         name="paper",
@@ -204,12 +181,7 @@ def small(multiscale: bool = True, **changes: Any) -> NetworkConfiguration:
     The steps of the low-resolution paths, 4 and 8 pixels, and their 4 x 4 maps are the paper's; their filters are
     smaller because there are fewer pixels.
 
-    Parameters
-    ----------
-    multiscale : bool, default=True
-        False for the single-scale network.
-    **changes
-        Fields of `NetworkConfiguration` to set otherwise.
+    `multiscale` is false for the single-scale network; `changes` are fields of the configuration to set otherwise.
     """
     configuration = NetworkConfiguration(
         name="small",

@@ -14,18 +14,9 @@ from lookalike.core.errors import LookalikeError
 
 
 def choose_device(name: str | torch.device = "auto") -> torch.device:
-    """Return the device that is meant.
+    """Return a device of torch; ``"auto"`` is the accelerator that torch finds, else the processor.
 
-    Parameters
-    ----------
-    name : str or torch.device
-        A device of torch, or ``"auto"``: the accelerator that torch finds, else the processor. Under torchrun an
-        accelerator without a number is the one of this process.
-
-    Raises
-    ------
-    LookalikeError
-        When torch does not know it or it is not there.
+    Under torchrun an accelerator without a number is the one of this process.
     """
     if str(name) == "auto":
         found = torch.accelerator.current_accelerator(check_available=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import torch
@@ -15,48 +15,36 @@ Images = NDArray[np.uint8] | Tensor
 
 
 def embed(
-    network: DeepRankingNetwork | ClassificationNetwork,
-    images: Images | Iterable[Images],
-    batch_size: int = 128,
-    device: str | torch.device | None = None,
+    network: DeepRankingNetwork | ClassificationNetwork, images: Images | Iterable[Images], batch_size: int = 128
 ) -> NDArray[np.float32]:
-    """Return the vectors whose Euclidean distance a network ranks images by.
+    """Return the vectors whose Euclidean distance a network ranks images by, float32 of shape (n, d).
 
     Parameters
     ----------
     network : DeepRankingNetwork or ClassificationNetwork
         A ranking network gives its embedding. One for classification gives the activations before its soft-max layer,
-        as section 6.5 of the paper measures them.
+        as section 6.5 of the paper measures them. It computes without dropout, where it is.
     images : numpy.ndarray or torch.Tensor of shape (n, side, side, 3), uint8, or an iterable of such
         RGB images; one array is taken `batch_size` at a time, an iterable batch by batch as it comes.
     batch_size : int, default=128
-        Images at a time. The last bits of the result can depend on it.
-    device : str or torch.device, optional
-        Where to compute; the network is moved there and stays. By default where it is.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n, d), float32
-        One row an image. Without dropout; the network's training mode is put back afterwards.
-
-    Raises
-    ------
-    ValueError
-        When the images are not uint8 or not of the network's size, or `batch_size` is below 1.
+        The last bits of the result can depend on it.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-    if device is not None:
-        network.to(device)
+    if isinstance(images, (np.ndarray, Tensor)):
+        whole = images
+        images = (whole[start : start + batch_size] for start in range(0, len(whole), batch_size))
+    ranks = isinstance(network, DeepRankingNetwork)
+    width = network.configuration.width if ranks else network.configuration.fully_connected[-1]
+    vectors = [np.empty((0, width), dtype=np.float32)]
     where = next(network.parameters()).device
     was_training = network.training
     network.eval()
-    vectors = [np.empty((0, _width(network)), dtype=np.float32)]
     try:
         with torch.inference_mode():
-            for batch in _batches(images, batch_size):
+            for batch in images:
                 on_device = _checked(batch).to(where)
-                rows = network(on_device) if isinstance(network, DeepRankingNetwork) else network.features(on_device)
+                rows = network(on_device) if ranks else network.features(on_device)
                 vectors.append(rows.float().cpu().numpy())
     finally:
         network.train(was_training)
@@ -64,18 +52,10 @@ def embed(
 
 
 def first_layer_filters(network: DeepRankingNetwork | ClassificationNetwork) -> dict[str, NDArray[np.float32]]:
-    """Return the filters of every path's first convolution, as Figure 5 of the paper shows them.
+    """Return the filters of every path's first convolution (Figure 5): float32 of shape (channels, height, width, 3).
 
-    Parameters
-    ----------
-    network : DeepRankingNetwork or ClassificationNetwork
-        The network.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray of shape (channels, height, width, 3), float32
-        The weights of red, green and blue, neither scaled nor shifted: "convnet", and of a multiscale ranking network
-        one "every-<n>th-pixel" for each low-resolution path.
+    Neither scaled nor shifted: "convnet", and of a multiscale network one "every-<n>th-pixel" for each low-resolution
+    path.
     """
     filters = {"convnet": _as_pictures(network.convnet.convolutions[0])}
     if isinstance(network, DeepRankingNetwork) and network.low_resolution is not None:
@@ -89,20 +69,8 @@ def _as_pictures(convolution: torch.nn.Module) -> NDArray[np.float32]:
     return np.ascontiguousarray(weight.permute(0, 2, 3, 1).numpy())
 
 
-def _width(network: DeepRankingNetwork | ClassificationNetwork) -> int:
-    configuration = network.configuration
-    return configuration.width if isinstance(network, DeepRankingNetwork) else configuration.fully_connected[-1]
-
-
-def _batches(images: Images | Iterable[Images], batch_size: int) -> Iterator[Images]:
-    if isinstance(images, (np.ndarray, Tensor)):
-        for start in range(0, len(images), batch_size):
-            yield images[start : start + batch_size]
-    else:
-        yield from images
-
-
 def _checked(batch: Images) -> Tensor:
+    """Return a batch as a tensor, if it is of uint8."""
     if isinstance(batch, np.ndarray):
         if batch.dtype == np.uint8:
             # memory maps are read-only, which torch would warn of

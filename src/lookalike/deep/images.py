@@ -1,11 +1,9 @@
-"""Pixels for the networks: images in memory or files decoded by worker processes, handed out a batch at a time.
+"""Pixels for the networks: images in memory, or files decoded by worker processes, handed out a batch at a time.
 
-Sits between image files and the loops of `lookalike.deep.training`. A source keeps every image as a square a little
-larger than the network's input, so that the random pixel shift of the training (Deep Ranking, section 5) is the choice
-of a window: nothing is padded or resampled twice. The window is chosen by who asks (a *request* is the row of an image
-and the top left corner of its window), so that a run draws the same windows whatever reads the pixels. Images are
-squashed to the square, each side scaled by itself: nothing is cut off, and the shape is lost as it is for every other
-system of the study that scales an image to a fixed size.
+A source keeps every image as a square a little larger than the network's input, so that the random pixel shift of the
+training (Deep Ranking, section 5) is the choice of a window. Who asks chooses the window: a *request* is the row of an
+image and the top left corner of its window. So a run draws the same windows whatever reads the pixels. Images are
+squashed to the square, each side scaled by itself, as other systems of the study do.
 """
 
 from __future__ import annotations
@@ -21,38 +19,18 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
 
 PREFETCH = 4
 """Batches that every worker process prepares ahead."""
 
 
 def load_square(path: str | os.PathLike[str], size: int) -> NDArray[np.uint8]:
-    """Read an image file and squash it to a square.
-
-    Parameters
-    ----------
-    path : str or path
-        Of a kind that `lookalike.core.images.load_rgb` reads.
-    size : int
-        Side of the square in pixels.
-
-    Returns
-    -------
-    ndarray of uint8, shape (size, size, 3)
-        Red, green, blue. Scaled by a triangle filter as wide as a new pixel, so that shrinking averages.
-
-    Raises
-    ------
-    LookalikeError
-        When the file is missing, damaged or no image.
-    """
-    from PIL import Image
-
-    from lookalike.core.images import load_rgb
-
+    """Read an image file and squash it to a square, by a triangle filter as wide as a new pixel: shrinking averages."""
     image = load_rgb(path)
     if image.shape[:2] == (size, size):
         return image
@@ -66,27 +44,7 @@ def load_pixels(
     n_threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> NDArray[np.uint8]:
-    """Read image files into one array, for sets that fit into memory (3 size^2 bytes an image).
-
-    Parameters
-    ----------
-    paths : sequence of paths
-    size : int
-        Side of the square in pixels.
-    n_threads : int, default=1
-        Files are decoded in so many threads; changes nothing in the result.
-    progress : callable (done, all), optional
-        Called after every image.
-
-    Returns
-    -------
-    ndarray of uint8, shape (n, size, size, 3)
-
-    Raises
-    ------
-    LookalikeError
-        When a file is missing, damaged or no image; the message names it.
-    """
+    """Read image files, in `n_threads` threads, into one array of shape (n, size, size, 3)."""
     pixels = np.empty((len(paths), size, size, 3), dtype=np.uint8)
     with ThreadPoolExecutor(max(1, n_threads)) as pool:
         for row, image in enumerate(pool.map(lambda path: load_square(path, size), paths)):
@@ -99,12 +57,7 @@ def load_pixels(
 class ImageSource(Dataset[torch.Tensor], ABC):
     """Images by row number, each kept as a square of `stored_size` pixels and given as a window of `input_size`.
 
-    Attributes
-    ----------
-    input_size, stored_size : int
-        Sides in pixels.
-    shift : int
-        By how many pixels a window may lie off the centre, to either side: ``stored_size = input_size + 2 shift``.
+    A window may lie `shift` pixels off the centre, to either side: ``stored_size = input_size + 2 shift``.
     """
 
     def __init__(self, input_size: int, stored_size: int) -> None:
@@ -121,18 +74,19 @@ class ImageSource(Dataset[torch.Tensor], ABC):
         """Return the number of images."""
 
     @abstractmethod
+    def stored(self, row: int) -> NDArray[np.uint8]:
+        """Return one image at the size at which it is kept."""
+
     def windows(self, requests: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the windows that are asked for, one for every request.
+        """Return the windows that are asked for, uint8 of shape (b, input_size, input_size, 3).
 
-        Parameters
-        ----------
-        requests : ndarray of shape (b, 3), int64
-            Row of the image; top and left of the window, 0 to ``2 * shift``.
-
-        Returns
-        -------
-        ndarray of uint8, shape (b, input_size, input_size, 3)
+        Requests are rows (image, top, left), the corners from 0 to ``2 * shift``.
         """
+        size = self.input_size
+        batch = np.empty((len(requests), size, size, 3), dtype=np.uint8)
+        for image, (row, top, left) in zip(batch, requests.tolist(), strict=True):
+            image[:] = self.stored(row)[top : top + size, left : left + size]
+        return batch
 
     @abstractmethod
     def fingerprint(self) -> int:
@@ -164,20 +118,7 @@ class ImageSource(Dataset[torch.Tensor], ABC):
 
 
 class ArrayImages(ImageSource):
-    """Images in an array or a memory map; of a map only the windows are read.
-
-    Parameters
-    ----------
-    pixels : ndarray of uint8, shape (n, stored_size, stored_size, 3)
-        Such as `load_pixels` gives, or ``numpy.load(path, mmap_mode="r")``.
-    input_size : int
-        Side of the network's input in pixels.
-
-    Raises
-    ------
-    ValueError
-        When the array has another shape or type, or its margin is no whole number of pixels to each side.
-    """
+    """Images in an array or a memory map of shape (n, stored_size, stored_size, 3); of a map only windows are read."""
 
     def __init__(self, pixels: NDArray[np.uint8], input_size: int) -> None:
         if pixels.ndim != 4 or pixels.shape[1] != pixels.shape[2] or pixels.shape[3] != 3 or pixels.dtype != np.uint8:
@@ -190,13 +131,10 @@ class ArrayImages(ImageSource):
     def __len__(self) -> int:
         return len(self._pixels)
 
-    def windows(self, requests: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the windows that are asked for (see `ImageSource.windows`)."""
-        size = self.input_size
-        batch = np.empty((len(requests), size, size, 3), dtype=np.uint8)
-        for image, (row, top, left) in zip(batch, requests.tolist(), strict=True):
-            image[:] = self._pixels[row, top : top + size, left : left + size]
-        return batch
+    def stored(self, row: int) -> NDArray[np.uint8]:
+        """Return one image at the size at which it is kept."""
+        image: NDArray[np.uint8] = self._pixels[row]
+        return image
 
     def fingerprint(self) -> int:
         """Return a checksum of the shape and of up to 64 images."""
@@ -207,12 +145,7 @@ class ArrayImages(ImageSource):
 class FileImages(ImageSource):
     """Image files, decoded when they are asked for: for sets that do not fit into memory.
 
-    Parameters
-    ----------
-    paths : sequence of paths
-        One for every row; rows that are never asked for may be of files that are missing or damaged.
-    input_size, shift : int
-        In pixels.
+    A row that is never asked for may be of a file that is missing or damaged.
     """
 
     def __init__(self, paths: Sequence[str | os.PathLike[str]], input_size: int, shift: int) -> None:
@@ -223,20 +156,9 @@ class FileImages(ImageSource):
     def __len__(self) -> int:
         return len(self._paths)
 
-    def windows(self, requests: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the windows that are asked for (see `ImageSource.windows`).
-
-        Raises
-        ------
-        LookalikeError
-            When a file cannot be read; the message names it.
-        """
-        size = self.input_size
-        batch = np.empty((len(requests), size, size, 3), dtype=np.uint8)
-        for image, (row, top, left) in zip(batch, requests.tolist(), strict=True):
-            whole = load_square(str(self._paths[row]), self.stored_size)
-            image[:] = whole[top : top + size, left : left + size]
-        return batch
+    def stored(self, row: int) -> NDArray[np.uint8]:
+        """Return one image at the size at which it is kept."""
+        return load_square(str(self._paths[row]), self.stored_size)
 
     def fingerprint(self) -> int:
         """Return a checksum of the names of all files and the sizes of up to 64."""
@@ -245,29 +167,18 @@ class FileImages(ImageSource):
         return zlib.crc32(repr((sizes, self.stored_size)).encode(), zlib.crc32("\0".join(self._paths).encode()))
 
 
+def _unchanged(batch: Any) -> Any:
+    """Return what `ImageSource.__getitems__` made: it is a batch already."""
+    return batch
+
+
 def fetch(
     source: ImageSource, requests: Iterable[NDArray[np.int64]], *, n_workers: int = 0, device: torch.device
 ) -> Iterator[torch.Tensor]:
-    """Read batch after batch, with `n_workers` processes ahead of who uses them.
+    """Yield the windows of every array of requests, with `n_workers` processes that read ahead.
 
-    Parameters
-    ----------
-    source : ImageSource
-    requests : iterable of ndarray of shape (b, 3)
-        The requests of every batch; drawn in this process, a few batches ahead where there are workers.
-    n_workers : int, default=0
-        Processes that read; 0 reads in this one.
-    device : torch.device
-        Where the batches go. To an accelerator they are copied from pinned memory beside its work.
-
-    Yields
-    ------
-    torch.Tensor of uint8, shape (b, input_size, input_size, 3)
-
-    Raises
-    ------
-    LookalikeError
-        When an image cannot be read.
+    Batches go to an accelerator from pinned memory, beside its work. A LookalikeError names the image that cannot be
+    read.
     """
     is_accelerator = device.type == "cuda"
     asked: Any = requests  # torch's annotation knows only lists of row numbers
@@ -275,7 +186,7 @@ def fetch(
         source,
         batch_sampler=asked,
         num_workers=n_workers,
-        collate_fn=_as_it_is,
+        collate_fn=_unchanged,
         pin_memory=is_accelerator,
         prefetch_factor=PREFETCH if n_workers else None,
         # of its own, or starting to read would take a number from the stream that dropout draws from
@@ -295,18 +206,7 @@ def batches(
     n_workers: int = 0,
     device: str | torch.device = "cpu",
 ) -> Iterator[torch.Tensor]:
-    """Yield the central windows of `rows` (by default all), in order: what `lookalike.deep.embedding` takes.
-
-    Yields
-    ------
-    torch.Tensor of uint8, shape (at most `batch`, input_size, input_size, 3)
-        On `device`.
-    """
+    """Yield the central windows of `rows` (by default all), in order, at most `batch` at a time, on `device`."""
     asked = source.central(np.arange(len(source)) if rows is None else rows)
     parts = (asked[start : start + batch] for start in range(0, len(asked), batch))
     return fetch(source, parts, n_workers=n_workers, device=torch.device(device))
-
-
-def _as_it_is(batch: Any) -> Any:
-    """Return what `ImageSource.__getitems__` made: it is a batch already."""
-    return batch

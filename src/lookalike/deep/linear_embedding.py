@@ -29,33 +29,23 @@ _ROWS_AT_A_TIME = 4096
 
 
 class TripletSource(Protocol):
-    """What draws triplets, such as `lookalike.learners.relevance_triplets.RelevanceTripletSampler`."""
+    """What draws triplets (query, positive, negative), such as `RelevanceTripletSampler`."""
 
-    def draw(self, n: int) -> NDArray[np.int32]:
-        """Return the next `n` triplets (query, positive, negative)."""
+    def draw(self, n: int) -> NDArray[np.int32]: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
 class LinearEmbedding:
-    """A trained linear embedding.
-
-    Parameters
-    ----------
-    matrix : numpy.ndarray of shape (d, width), float32
-        Its weights.
-    curve : list of dict
-        One row for each look at the validation triplets, of all learning rates, with the keys `CURVE_COLUMNS`; losses
-        are means per triplet, the precision a share from 0 to 1.
-    learning_rate : float
-        The one that was chosen.
-    step : int
-        After how many of its steps the matrix was taken; 0 is the start.
-    """
+    """A trained linear embedding."""
 
     matrix: NDArray[np.float32]
+    """Its weights, (d, width)."""
     curve: list[dict[str, float]]
+    """`CURVE_COLUMNS` for each look at the validation triplets, of all learning rates; losses are means per triplet."""
     learning_rate: float
+    """The one that was chosen."""
     step: int
+    """After how many of its steps the matrix was taken; 0 is the start."""
 
     def transform(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the embedding of joined rows, float32 of shape (n, width) and length 1; NaN where a row has one."""
@@ -68,23 +58,7 @@ class LinearEmbedding:
 
 
 def join_parts(parts: Sequence[NDArray[np.floating[Any]]]) -> NDArray[np.float32]:
-    """Put vectors of the same images side by side, each part at Euclidean length 1.
-
-    Parameters
-    ----------
-    parts : sequence of numpy.ndarray of shape (n, d_i)
-        Vectors of the same n images. A row of NaN stays one, a row of zeros too.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n, d_1 + d_2 + ...), float32
-        What `train_linear_embedding` and `LinearEmbedding.transform` take.
-
-    Raises
-    ------
-    ValueError
-        When there is nothing to join, or the parts have different numbers of rows.
-    """
+    """Put vectors (n, d_i) of the same n images side by side, each part at Euclidean length 1; NaN and zeros stay."""
     if not parts or any(part.ndim != 2 or len(part) != len(parts[0]) for part in parts):
         raise ValueError("the parts of an embedding are one or more arrays (n, d) with one row for each image")
     joined = np.empty((len(parts[0]), sum(part.shape[1] for part in parts)), dtype=np.float32)
@@ -136,22 +110,8 @@ def train_linear_embedding(
         Each is trained to the end.
     random_state : int, default=0
         Fixes the start; the triplets are the sampler's.
-    device : str or torch.device, default="auto"
-        As `lookalike.deep.devices.choose_device` takes it.
-    n_threads : int, default=1
-        Threads of torch; with the same number a processor gives the same bits again.
-    report : callable, optional
-        Called with one line of text at each look at the validation triplets.
-
-    Returns
-    -------
-    LinearEmbedding
-
-    Raises
-    ------
-    ValueError
-        When `width` is not 1 to d, there is nothing to validate on or no learning rate, or a triplet names a row that
-        is not there or is not finite.
+    device, n_threads, report
+        As of `lookalike.deep.loop.Machine`.
     """
     settings = settings or RankingSettings()
     if not 1 <= width <= vectors.shape[1]:
@@ -240,6 +200,7 @@ class _Learner:
 
 
 def _embed(rows: Tensor, matrix: Tensor) -> Tensor:
+    """Return the embedding of rows, at length 1."""
     return functional.normalize(rows @ matrix, dim=1, eps=_SHORTEST)
 
 
@@ -258,6 +219,7 @@ def _start(
 
 
 def _check_rows(vectors: NDArray[np.float32], *triplets: NDArray[Any]) -> None:
+    """Refuse triplets of rows that are not there or are not finite."""
     for part in triplets:
         if part.ndim != 2 or part.shape[1] != 3 or not np.issubdtype(part.dtype, np.integer):
             raise ValueError(f"triplets are rows (query, positive, negative) of whole numbers, not {part.shape}")

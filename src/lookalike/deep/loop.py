@@ -7,30 +7,29 @@ precision, pixels copied beside the work) and in several processes that torchrun
 
 from __future__ import annotations
 
+import math
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from lookalike.core.errors import LookalikeError
 from lookalike.deep import devices
 from lookalike.deep.checkpoints import Checkpoint, code_checksum, weights_checksum
-from lookalike.deep.curves import Curve
-from lookalike.deep.images import ImageSource, fetch
+from lookalike.deep.images import ImageSource, batches, fetch
 from lookalike.deep.loss import parameter_groups
 from lookalike.deep.settings import TrainingSettings
 from lookalike.deep.streams import Stream
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LOOK = 32
 """Steps between two times that several processes agree on whether a checkpoint is due."""
@@ -46,7 +45,7 @@ class Trained:
     network: Any
     """The network with the weights that were kept, in evaluation mode, on the device that it was trained on."""
     curve: pd.DataFrame
-    """One row for every look: `lookalike.deep.curves.Curve`."""
+    """One row for every look: `Curve`."""
     fit: dict[str, Any]
     """How it was made, for ``fit.json``: settings, chosen step, and (only here) seconds, rate and the device."""
 
@@ -54,6 +53,10 @@ class Trained:
 @dataclass(frozen=True)
 class Machine:
     """Where and how a run is done; nothing here decides the result but by the rounding of sums.
+
+    A run that is killed, at any moment, and started again with the same arguments goes on from its checkpoint; on a
+    processor with the same number of threads to the same bits. The checkpoint of a run with others is ignored, which
+    `report` is told. The caller removes the file once it has written the result.
 
     Parameters
     ----------
@@ -76,61 +79,85 @@ class Machine:
     device: str | torch.device = "auto"
     n_threads: int = 1
     n_workers: int = 0
-    checkpoint: str | Path | None = None
+    checkpoint: str | os.PathLike[str] | None = None
     checkpoint_seconds: float = 60.0
     report: Callable[[str], None] | None = None
     progress: Callable[[int, int], None] | None = None
 
 
+@dataclass
+class Curve:
+    """A row for every look: the mean loss since the row before, under dropout, and that of held-out images, without."""
+
+    right: str
+    """Column of the share of what is right in training: ``accuracy`` or ``triplet_accuracy``."""
+    score: str
+    """Column of that of held-out images, by which the best row is chosen."""
+    rows: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return ["step", "seconds", "loss", self.right, "validation_loss", self.score]
+
+    def add(
+        self, step: int, seconds: float, training: tuple[float, float], validation: tuple[float, float] | None
+    ) -> bool:
+        """Add (loss, share that is right) of both; return whether the row is the best so far."""
+        held_out = validation if validation is not None else (math.nan, math.nan)
+        if (step and not math.isfinite(training[0])) or (validation and not math.isfinite(validation[0])):
+            raise LookalikeError(f"the loss is no longer finite after {step:,} steps: make learning_rate smaller")
+        highest = max((row[self.score] for row in self.rows), default=-math.inf)
+        self.rows.append(dict(zip(self.columns, (step, seconds, *training, *held_out), strict=True)))
+        return validation is None or held_out[1] > highest
+
+    def sentence(self) -> str:
+        """Return the last row as a line for a log."""
+        row = self.rows[-1]
+        parts = [f"loss {row['loss']:.4f}, {self.right} {row[self.right]:.3f}"] if row["step"] else ["before the first"]
+        if math.isfinite(row[self.score]):
+            parts.append(f"held out: loss {row['validation_loss']:.4f}, {self.score} {row[self.score]:.3f}")
+        return f"step {row['step']:,}: {'; '.join(parts)}"
+
+    def table(self) -> pd.DataFrame:
+        """Return all rows."""
+        return pd.DataFrame(self.rows, columns=self.columns).astype({"step": "int64"})
+
+
 @dataclass(frozen=True)
 class Task:
-    """What is trained on what.
-
-    Parameters
-    ----------
-    network : torch.nn.Module
-        Trained in place.
-    source : ImageSource
-    stream : Stream
-    objective : callable
-    validate : callable (network) -> (loss, share that is right), optional
-        On held-out images.
-    curve : Curve
-        Without rows.
-    made_by : dict
-        Plain values that decide the result, beside the settings, the stream and the initial weights.
-    """
+    """What is trained on what."""
 
     network: Any
+    """Trained in place."""
     source: ImageSource
     stream: Stream
     objective: Objective
     validate: Callable[[nn.Module], tuple[float, float]] | None
+    """Loss, and share that is right, of held-out images."""
     curve: Curve
     made_by: dict[str, Any]
+    """Plain values that decide the result, beside the settings, the stream and the initial weights."""
+
+
+def process_seeds(seed: int) -> tuple[int, int, int]:
+    """Return the seed of the initial weights, and, of every process its own, those of its batches and of dropout."""
+    own = np.random.SeedSequence(seed, spawn_key=(1 + devices.rank(),)).generate_state(2)
+    return int(np.random.SeedSequence(seed, spawn_key=(0,)).generate_state(1)[0]), int(own[0]), int(own[1])
+
+
+def outputs(
+    network: nn.Module, source: ImageSource, rows: NDArray[np.int64], batch: int, machine: Machine
+) -> torch.Tensor:
+    """Return what a network makes of the central windows of some rows, float32 in the memory of the processor."""
+    device = next(network.parameters()).device
+    with torch.inference_mode():
+        read = batches(source, rows, batch=batch, n_workers=machine.n_workers, device=device)
+        return torch.cat([network(images).float() for images in read]).cpu()
 
 
 def train(task: Task, settings: TrainingSettings, machine: Machine, seed: int) -> Trained:
-    """Take all steps of a task, from the beginning or from its checkpoint.
-
-    Parameters
-    ----------
-    task : Task
-    settings : TrainingSettings
-    machine : Machine
-    seed : int
-        Of dropout, for this process.
-
-    Returns
-    -------
-    Trained
-
-    Raises
-    ------
-    LookalikeError
-        When the device is not there, an image or the checkpoint cannot be read, the disk is full, or the loss is no
-        longer finite.
-    """
+    """Take all steps of a task, from the beginning or from its checkpoint; `seed` is of dropout, for this process."""
     device = devices.choose_device(machine.device)
     with devices.repeatable(device, machine.n_threads, seed):
         run = _Run(task, settings, machine, device)
@@ -198,7 +225,11 @@ class _Run:
     def take_steps(self) -> None:
         """Take the steps that are left."""
         settings, end = self._settings, self._settings.n_steps
-        forward = self._parallel()
+        forward: nn.Module = self._network
+        if devices.n_processes() > 1:
+            ids = [self._device] if self._device.type == "cuda" else None
+            # averages the gradients of all processes
+            forward = DistributedDataParallel(self._network, device_ids=ids, gradient_as_bucket_view=True)
         self._network.train()
         if self._step == 0 and not self._task.curve.rows:
             self._look()
@@ -209,9 +240,12 @@ class _Run:
             if self._machine.progress is not None and self._is_first:
                 self._machine.progress(self._step, end)
             looks = self._step % settings.validation_interval == 0 or self._step == end
-            if not looks and not self._agree_on_checkpoint():
+            asks = devices.n_processes() == 1 or self._step % LOOK == 0
+            if not looks and not (asks and self._checkpoint_is_due()):
                 continue
-            self._wait()
+            if self._device.type != "cpu":
+                # so that what the clock says is true
+                torch.get_device_module(self._device).synchronize()
             self._seconds += time.perf_counter() - started
             if looks:
                 self._look()
@@ -244,14 +278,6 @@ class _Run:
         }
         return Trained(self._network.eval(), curve.table(), fit)
 
-    def _parallel(self) -> nn.Module:
-        """Return the network as it is called in training: with several processes, one that averages gradients."""
-        network: nn.Module = self._network
-        if devices.n_processes() == 1:
-            return network
-        ids = [self._device] if self._device.type == "cuda" else None
-        return DistributedDataParallel(network, device_ids=ids, gradient_as_bucket_view=True)
-
     def _batches(self, first: int, end: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yield images and target of every step."""
         targets: deque[NDArray[np.int64]] = deque()
@@ -265,6 +291,7 @@ class _Run:
             yield images, torch.from_numpy(targets.popleft()).to(self._device, non_blocking=True)
 
     def _take_step(self, forward: nn.Module, images: torch.Tensor, target: torch.Tensor) -> None:
+        """Descend along the gradient of one batch."""
         for group in self._optimiser.param_groups:
             group["lr"] = self._settings.learning_rate_at(self._step)
         half = getattr(torch, self._precision) if self._precision != "float32" else None
@@ -290,20 +317,12 @@ class _Run:
             self._network.train()
         if self._task.curve.add(self._step, self._seconds, training, validation):
             self._best_step = self._step
+            self._best = None
             # without held-out images the best weights are the present ones
-            self._best = _copy(self._network) if validation is not None and self._settings.keep == "best" else None
+            if validation is not None and self._settings.keep == "best":
+                weights = self._network.state_dict()
+                self._best = {name: tensor.detach().to("cpu", copy=True) for name, tensor in weights.items()}
         self._tell(self._task.curve.sentence())
-
-    def _wait(self) -> None:
-        """Let an accelerator finish, so that what the clock says is true."""
-        if self._device.type != "cpu":
-            torch.get_device_module(self._device).synchronize()
-
-    def _agree_on_checkpoint(self) -> bool:
-        """Whether a checkpoint is due now; several processes ask each other only now and then."""
-        if devices.n_processes() > 1 and self._step % LOOK:
-            return False
-        return self._checkpoint_is_due()
 
     def _checkpoint_is_due(self) -> bool:
         return bool(devices.same_everywhere(self._checkpoint.is_due))
@@ -335,8 +354,3 @@ class _Run:
                 "best_step": self._best_step,
             }
         )
-
-
-def _copy(network: nn.Module) -> dict[str, torch.Tensor]:
-    """Return the weights, in the memory of the processor whatever the device."""
-    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in network.state_dict().items()}

@@ -26,12 +26,6 @@ def triplet_hinges(query: Tensor, positive: Tensor, negative: Tensor, gap: float
     Returns
     -------
     torch.Tensor of shape (n,)
-        One hinge a triplet.
-
-    Raises
-    ------
-    ValueError
-        When the shapes differ or are not (n, d), or the gap is not positive.
     """
     if query.ndim != 2 or not query.shape == positive.shape == negative.shape:
         shapes = ", ".join(str(tuple(part.shape)) for part in (query, positive, negative))
@@ -44,35 +38,10 @@ def triplet_hinges(query: Tensor, positive: Tensor, negative: Tensor, gap: float
     return functional.relu(gap + squared_distances(query, positive) - squared_distances(query, negative))
 
 
-def ranking_loss(query: Tensor, positive: Tensor, negative: Tensor, gap: float) -> Tensor:
-    """Return the mean of the triplets' hinges, a scalar.
-
-    The hinge is taken of each triplet and the mean of the hinges, so that triplets which are ranked well do not make
-    up for others. Parameters and errors are those of `triplet_hinges`; n must be at least 1.
-    """
-    if len(query) == 0:
-        raise ValueError("there are no triplets to take the mean loss of: give at least one")
-    return triplet_hinges(query, positive, negative, gap).mean()
-
-
 def parameter_groups(network: nn.Module, regularisation: float = 0.001) -> list[dict[str, Any]]:
     """Return the parameters for a torch optimiser, with the weight decay that ``regularisation * ||W||^2`` stands for.
 
     The gradient of lambda ||W||^2 is 2 lambda W (equation 4), and torch's optimisers add ``weight_decay * W``. W is
     all parameters of the embedding (section 3), biases included.
-
-    Parameters
-    ----------
-    network : torch.nn.Module
-        What is trained.
-    regularisation : float, default=0.001
-        The paper's lambda, not negative.
-
-    Returns
-    -------
-    list of dict
-        One group, for ``torch.optim.SGD(groups, lr=...)``.
     """
-    if not regularisation >= 0:
-        raise ValueError(f"regularisation must not be negative, not {regularisation}")
     return [{"params": list(network.parameters()), "weight_decay": 2 * regularisation}]

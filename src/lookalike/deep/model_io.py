@@ -6,6 +6,7 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import torch
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
-from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, NetworkConfiguration
+from lookalike.deep.configuration import NetworkConfiguration
+from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
 
 FORMAT = "lookalike network"
 FORMAT_VERSION = 1
@@ -26,24 +28,9 @@ def save_network(
     path: str | os.PathLike[str],
     about: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a network as one ``.npz`` file; the same network, the same bytes.
+    """Write a network, float32 on any device, as one ``.npz`` file; the same network, the same bytes.
 
-    Parameters
-    ----------
-    network : DeepRankingNetwork or ClassificationNetwork
-        Its weights in float32, on any device, and its input statistics are kept bit for bit; whether it was being
-        trained is not.
-    path : path-like
-        Ends in ``.npz``.
-    about : mapping, optional
-        Anything that JSON holds and that should travel with the network: settings, classes, where it was trained.
-
-    Raises
-    ------
-    LookalikeError
-        When `path` does not end in ``.npz`` or the folder cannot be written.
-    ValueError
-        When the network is not float32.
+    `about` is anything that JSON holds and that should travel with it: settings, classes, where it was trained.
     """
     path = _npz(path)
     arrays: dict[str, np.ndarray] = {}
@@ -56,7 +43,7 @@ def save_network(
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "kind": "classification" if isinstance(network, ClassificationNetwork) else "ranking",
-        "configuration": network.configuration.to_dict(),
+        "configuration": asdict(network.configuration),
         "about": dict(about or {}),
     }
     if isinstance(network, ClassificationNetwork):
@@ -78,16 +65,10 @@ def load_network(
     device : str or torch.device, default="cpu"
         Where its weights go.
 
-    Returns
-    -------
-    DeepRankingNetwork or ClassificationNetwork
-        As it was saved; its embeddings are the same bits on the same machine.
-
     Raises
     ------
     LookalikeError
-        When the file is missing, is damaged or another kind of file, or is of a version that this package does not
-        read.
+        When the file is missing, damaged, of another kind, or of a version that this package does not read.
     """
     path = _npz(path)
     description, arrays = _read(path, weights=True)
@@ -127,30 +108,18 @@ def _read(path: Path, *, weights: bool) -> tuple[dict[str, Any], dict[str, np.nd
         raise LookalikeError(f"no network file {path}: train a network first or give the path of a saved one")
     try:
         with np.load(path, allow_pickle=False) as stored:
-            description = json.loads(str(stored["description"]))
-            _check(path, description)
+            description = json.loads(str(stored["description"])) if "description" in stored else None
+            if not isinstance(description, dict) or description.get("format") != FORMAT:
+                raise LookalikeError(f"{path} is not a network of lookalike: give a model.npz that the workflow wrote")
+            version = description.get("format_version")
+            if version != FORMAT_VERSION:
+                raise LookalikeError(
+                    f"{path} is a network of format version {version!r} and this lookalike reads version "
+                    f"{FORMAT_VERSION}: load it with the version of lookalike that wrote it"
+                )
             names = [name for name in stored.files if weights and name.startswith(_WEIGHTS)]
             return description, {name: stored[name] for name in names}
-    except KeyError as error:
-        raise _foreign(path) from error
     except (ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
         raise LookalikeError(
             f"{path} is not a whole .npz file of a network ({error}): save the network again"
         ) from error
-
-
-def _check(path: Path, description: Any) -> None:
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise _foreign(path)
-    version = description.get("format_version")
-    if version != FORMAT_VERSION:
-        raise LookalikeError(
-            f"{path} is a network of format version {version!r} and this lookalike reads version {FORMAT_VERSION}: "
-            "load it with the version of lookalike that wrote it"
-        )
-
-
-def _foreign(path: Path) -> LookalikeError:
-    return LookalikeError(
-        f"{path} is not a network of lookalike: give a model.npz that the workflow or python -m lookalike.deep wrote"
-    )

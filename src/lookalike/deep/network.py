@@ -17,30 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lookalike.deep.configuration import (
-    PAPER,
-    SMALL,
-    ConvolutionLayer,
-    LowResolutionPath,
-    NetworkConfiguration,
-    ceiling,
-    paper,
-    small,
-)
+from lookalike.deep.configuration import NetworkConfiguration, ceiling
 from lookalike.deep.normalisation import local_response_normalisation
-
-__all__ = [
-    "PAPER",
-    "SMALL",
-    "ClassificationNetwork",
-    "ConvolutionLayer",
-    "DeepRankingNetwork",
-    "LowResolutionPath",
-    "NetworkConfiguration",
-    "input_statistics",
-    "paper",
-    "small",
-]
 
 # a vector shorter than this is divided by it, and not by its length
 _SHORTEST = 1e-6
@@ -72,7 +50,26 @@ def input_statistics(images: NDArray[np.uint8]) -> tuple[NDArray[np.float32], fl
     return mean.astype(np.float32), max(1.0, float(np.sqrt(variance.mean())))
 
 
-class DeepRankingNetwork(nn.Module):
+class ConvNetPath(nn.Module):
+    """What both networks begin with: the pixels' values around 0 and the ConvNet path."""
+
+    def __init__(self, configuration: NetworkConfiguration) -> None:
+        super().__init__()
+        self.configuration = configuration
+        self.input = _Input(configuration.input_size)
+        self.convnet = _ConvNet(configuration)
+
+    def features(self, images: Tensor) -> Tensor:
+        """Return the last activations of the ConvNet path, of shape (n, fully_connected[-1]), not normalised."""
+        activations: Tensor = self.convnet(self.input(images))
+        return activations
+
+    def set_input_statistics(self, mean: Sequence[float] | NDArray[np.float32], deviation: float) -> None:
+        """Set what `input_statistics` gave for the training images; part of the saved network."""
+        self.input.set(mean, deviation)
+
+
+class DeepRankingNetwork(ConvNetPath):
     """The embedding f of the paper (section 4): images to unit vectors whose Euclidean distance ranks.
 
     Multiscale, the ConvNet path's activations get length 1, the values of the low-resolution paths, joined, get
@@ -84,7 +81,6 @@ class DeepRankingNetwork(nn.Module):
     Parameters
     ----------
     configuration : NetworkConfiguration
-        The shapes.
     random_state : int, default=0
         Fixes the initial weights, whatever torch's own generator has drawn.
 
@@ -96,10 +92,7 @@ class DeepRankingNetwork(nn.Module):
     """
 
     def __init__(self, configuration: NetworkConfiguration, random_state: int = 0) -> None:
-        super().__init__()
-        self.configuration = configuration
-        self.input = _Input(configuration.input_size)
-        self.convnet = _ConvNet(configuration)
+        super().__init__(configuration)
         self.low_resolution: _LowResolution | None = None
         self.linear: nn.Linear | None = None
         if configuration.multiscale:
@@ -109,18 +102,7 @@ class DeepRankingNetwork(nn.Module):
         _initialise(self, random_state)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return the embedding.
-
-        Parameters
-        ----------
-        images : torch.Tensor of shape (n, side, side, 3), uint8
-            RGB images on the network's device.
-
-        Returns
-        -------
-        torch.Tensor of shape (n, width), float32
-            Vectors of length 1.
-        """
+        """Return vectors of length 1, (n, width) in float32, of uint8 images of shape (n, side, side, 3)."""
         pixels = self.input(images)
         activations = self.convnet(pixels)
         if self.low_resolution is None or self.linear is None:
@@ -129,27 +111,11 @@ class DeepRankingNetwork(nn.Module):
         parts = [_at_length_one(activations), _at_length_one(self.low_resolution(pixels))]
         return _at_length_one(self.linear(torch.cat(parts, dim=1)))
 
-    def features(self, images: Tensor) -> Tensor:
-        """Return the last activations of the ConvNet path, of shape (n, fully_connected[-1]), not normalised."""
-        activations: Tensor = self.convnet(self.input(images))
-        return activations
-
-    def set_input_statistics(self, mean: Sequence[float] | NDArray[np.float32], deviation: float) -> None:
-        """Set what `input_statistics` gave for the training images; part of the saved network."""
-        self.input.set(mean, deviation)
-
     def take_pretrained(self, classification: ClassificationNetwork) -> None:
-        """Copy the ConvNet path and the input statistics of a network trained for classification (section 6.1).
-
-        Raises
-        ------
-        ValueError
-            When its ConvNet path has another shape.
-        """
+        """Copy the ConvNet path and the input statistics of a network trained for classification (section 6.1)."""
         ours, theirs = self.configuration, classification.configuration
-        if any(
-            getattr(ours, name) != getattr(theirs, name) for name in ("input_size", "convolutions", "fully_connected")
-        ):
+        shapes = ("input_size", "convolutions", "fully_connected")
+        if any(getattr(ours, name) != getattr(theirs, name) for name in shapes):
             raise ValueError(
                 f"the pre-trained network ({theirs.name}) has another ConvNet path than this one ({ours.name}): "
                 "pre-train one of the same configuration"
@@ -158,27 +124,24 @@ class DeepRankingNetwork(nn.Module):
         self.convnet.load_state_dict(classification.convnet.state_dict())
 
 
-class ClassificationNetwork(nn.Module):
+class ClassificationNetwork(ConvNetPath):
     """The ConvNet path under a soft-max layer: what pre-trains it, and the row "ConvNet" of Table 2.
 
     Parameters
     ----------
     configuration : NetworkConfiguration
-        The shapes; what concerns the other paths is not used.
+        What concerns the other paths is not used.
     n_classes : int
-        Classes that it tells apart.
+        Classes that it tells apart, at least 2.
     random_state : int, default=0
         Fixes the initial weights.
     """
 
     def __init__(self, configuration: NetworkConfiguration, n_classes: int, random_state: int = 0) -> None:
-        super().__init__()
+        super().__init__(configuration)
         if n_classes < 2:
             raise ValueError(f"a classification network needs at least 2 classes, not {n_classes}")
-        self.configuration = configuration
         self.n_classes = n_classes
-        self.input = _Input(configuration.input_size)
-        self.convnet = _ConvNet(configuration)
         self.classes = _without_initial_values(nn.Linear, configuration.fully_connected[-1], n_classes)
         _initialise(self, random_state)
 
@@ -186,15 +149,6 @@ class ClassificationNetwork(nn.Module):
         """Return logits of shape (n, n_classes) for uint8 images of shape (n, side, side, 3)."""
         logits: Tensor = self.classes(self.convnet.drop(self.features(images)))
         return logits
-
-    def features(self, images: Tensor) -> Tensor:
-        """Return the last activations of the ConvNet path, of shape (n, fully_connected[-1]), not normalised."""
-        activations: Tensor = self.convnet(self.input(images))
-        return activations
-
-    def set_input_statistics(self, mean: Sequence[float] | NDArray[np.float32], deviation: float) -> None:
-        """Set what `input_statistics` gave for the training images; part of the saved network."""
-        self.input.set(mean, deviation)
 
 
 class _Input(nn.Module):
@@ -235,17 +189,9 @@ class _ConvNet(nn.Module):
         self.convolutions = nn.ModuleList()
         channels = 3
         for layer in self.layers:
-            self.convolutions.append(
-                _without_initial_values(
-                    nn.Conv2d,
-                    channels,
-                    layer.channels,
-                    layer.kernel,
-                    stride=layer.stride,
-                    padding=layer.padding,
-                    groups=layer.groups,
-                )
-            )
+            shape = {"stride": layer.stride, "padding": layer.padding, "groups": layer.groups}
+            made = _without_initial_values(nn.Conv2d, channels, layer.channels, layer.kernel, **shape)
+            self.convolutions.append(made)
             channels = layer.channels
         self.fully_connected = nn.ModuleList()
         width = channels * configuration.map_side**2
@@ -318,8 +264,7 @@ def _initialise(network: nn.Module, random_state: int) -> None:
     generator = torch.Generator().manual_seed(random_state)
     for name, module in network.named_modules():
         if isinstance(module, (nn.Conv2d, nn.Linear)):
-            before_relu = name not in ("linear", "classes")
-            gain = 2.0 if before_relu else 1.0
+            gain = 1.0 if name in ("linear", "classes") else 2.0
             inputs = module.weight[0].numel()
             with torch.no_grad():
                 module.weight.normal_(0, (gain / inputs) ** 0.5, generator=generator)

@@ -21,15 +21,8 @@ def local_response_normalisation(maps: Tensor) -> Tensor:
     1e-4 multiplies the sum, as printed there, and not the mean as in `torch.nn.functional.local_response_norm`; the
     sum at the first and the last channels has fewer terms.
 
-    Parameters
-    ----------
-    maps : torch.Tensor of shape (n, channels, height, width)
-        Feature maps.
-
-    Returns
-    -------
-    torch.Tensor of shape (n, channels, height, width)
-        float32, or float64 where `maps` is: squares can leave the range of half precision.
+    Maps are of shape (n, channels, height, width); the result is float32, or float64 where they are: squares can leave
+    the range of half precision.
     """
     with torch.autocast(maps.device.type, enabled=False):
         maps = maps.to(torch.promote_types(maps.dtype, torch.float32))

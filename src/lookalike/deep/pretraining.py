@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +11,11 @@ from torch import nn
 from torch.nn import functional
 
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.deep import devices
 from lookalike.deep.checkpoints import checksum
-from lookalike.deep.curves import Curve
+from lookalike.deep.configuration import NetworkConfiguration
 from lookalike.deep.images import ImageSource, batches
-from lookalike.deep.loop import Machine, Task, Trained, train
-from lookalike.deep.network import ClassificationNetwork, NetworkConfiguration, input_statistics
+from lookalike.deep.loop import Curve, Machine, Task, Trained, outputs, process_seeds, train
+from lookalike.deep.network import ClassificationNetwork, input_statistics
 from lookalike.deep.settings import PretrainingSettings
 from lookalike.deep.streams import LabelStream
 
@@ -36,13 +32,7 @@ def pretrain(
     rows: ArrayLike | None = None,
     validation_rows: ArrayLike | None = None,
     random_state: RandomState = 0,
-    device: str | torch.device = "auto",
-    n_threads: int = 1,
-    n_workers: int = 0,
-    checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_seconds: float = 60.0,
-    report: Callable[[str], None] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **machine: Any,
 ) -> Trained:
     """Train the ConvNet path of a network to tell classes apart.
 
@@ -60,24 +50,14 @@ def pretrain(
         Images that are held out to score the weights; by default none.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=0
         Of the initial weights, the order of images, the shifts and dropout.
-    device, n_threads, n_workers, checkpoint, checkpoint_seconds, report, progress
-        As in `lookalike.deep.loop.Machine`. A run that is killed, at any moment, and started again with the same
-        arguments goes on from its checkpoint; on a processor with the same number of threads to the same bits. The
-        checkpoint of a run with others is ignored, which `report` is told. The caller removes the file once it has
-        written the result.
+    **machine
+        Fields of `lookalike.deep.loop.Machine`.
 
     Returns
     -------
     Trained
         With a `ClassificationNetwork`, whose ConvNet path ``DeepRankingNetwork.take_pretrained`` takes; ``fit`` has the
         classes in the order of its outputs.
-
-    Raises
-    ------
-    LookalikeError
-        When an image or the checkpoint cannot be read, the disk is full, or the loss is no longer finite.
-    ValueError
-        When there are fewer than two classes, rows without a label, or rows that are both learned from and held out.
     """
     settings = settings or PretrainingSettings()
     learned, held_out = _rows(source, np.asarray(labels), rows, validation_rows)
@@ -87,27 +67,28 @@ def pretrain(
     network = ClassificationNetwork(configuration, len(classes), random_state=initial)
     network.set_input_statistics(*training_statistics(source, learned))
 
-    chosen = devices.choose_device(device)
+    where = Machine(**machine)
+    target = torch.from_numpy(codes[held_out])
+
+    def validate(network: nn.Module) -> tuple[float, float]:
+        """Cross-entropy and accuracy; an image of a class that is not learned counts as wrong in accuracy."""
+        logits = outputs(network, source, held_out, 2 * settings.batch, where)
+        known = target >= 0
+        loss = float(functional.cross_entropy(logits[known], target[known])) if known.any() else 0.0
+        return loss, float((logits.argmax(1) == target).double().mean())
+
     task = Task(
         network,
         source,
         LabelStream(source, codes, learned, settings.batch, own),
         _objective,
-        _Validation(source, codes, held_out, settings.batch, chosen, n_workers) if len(held_out) else None,
+        validate if len(held_out) else None,
         Curve("accuracy", "validation_accuracy"),
         {"training": "pre-training", "network": repr(configuration), "held out": checksum([held_out, codes[held_out]])},
     )
-    file = Path(checkpoint) if checkpoint is not None else None
-    machine = Machine(chosen, n_threads, n_workers, file, checkpoint_seconds, report, progress)
-    trained = train(task, settings, machine, dropout)
+    trained = train(task, settings, where, dropout)
     trained.fit.update(classes=classes.tolist(), n_images=len(learned), n_validation_images=len(held_out), seed=seed)
     return trained
-
-
-def process_seeds(seed: int) -> tuple[int, int, int]:
-    """Return the seed of the initial weights, and, of every process its own, those of its batches and of dropout."""
-    own = np.random.SeedSequence(seed, spawn_key=(1 + devices.rank(),)).generate_state(2)
-    return int(np.random.SeedSequence(seed, spawn_key=(0,)).generate_state(1)[0]), int(own[0]), int(own[1])
 
 
 def training_statistics(source: ImageSource, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], float]:
@@ -117,13 +98,7 @@ def training_statistics(source: ImageSource, rows: NDArray[np.int64]) -> tuple[N
 
 
 def check_rows(name: str, rows: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Return row numbers of a source as int64.
-
-    Raises
-    ------
-    ValueError
-        When they are not whole numbers from 0 to n - 1.
-    """
+    """Return row numbers of a source as int64."""
     checked = np.asarray(rows)
     if checked.size and (checked.dtype.kind not in "iu" or checked.min() < 0 or checked.max() >= n):
         raise ValueError(f"{name} must be rows of the image source, whole numbers from 0 to {n - 1}")
@@ -160,28 +135,3 @@ def _objective(logits: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor
     """Return the mean cross-entropy of the soft-max, and the share of images whose class comes out on top."""
     logits = logits.float()
     return functional.cross_entropy(logits, target), (logits.detach().argmax(1) == target).float().mean()
-
-
-class _Validation:
-    """Cross-entropy and accuracy on held-out images; one of a class that is not learned counts as wrong in accuracy."""
-
-    def __init__(
-        self,
-        source: ImageSource,
-        codes: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        batch: int,
-        device: torch.device,
-        n_workers: int,
-    ) -> None:
-        self._source, self._codes, self._rows = source, codes, rows
-        self._reading: dict[str, Any] = {"batch": 2 * batch, "device": device, "n_workers": n_workers}
-
-    def __call__(self, network: nn.Module) -> tuple[float, float]:
-        with torch.inference_mode():
-            parts = [network(images).float() for images in batches(self._source, self._rows, **self._reading)]
-        logits = torch.cat(parts).cpu()
-        target = torch.from_numpy(self._codes[self._rows])
-        known = target >= 0
-        loss = float(functional.cross_entropy(logits[known], target[known])) if known.any() else 0.0
-        return loss, float((logits.argmax(1) == target).double().mean())

@@ -6,10 +6,7 @@ there; the triplets then pick its embedding. Gradients are those of three towers
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,20 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
 from lookalike.core.seeds import RandomState, as_seed
+from lookalike.datasets.relevance import RelevanceData
 from lookalike.deep import devices
 from lookalike.deep.checkpoints import checksum
-from lookalike.deep.curves import Curve
-from lookalike.deep.images import ImageSource, batches
-from lookalike.deep.loop import Machine, Task, Trained, train
+from lookalike.deep.images import ImageSource
+from lookalike.deep.loop import Curve, Machine, Task, Trained, outputs, process_seeds, train
 from lookalike.deep.loss import squared_distances, triplet_hinges
 from lookalike.deep.network import DeepRankingNetwork
-from lookalike.deep.pretraining import check_rows, process_seeds
+from lookalike.deep.pretraining import check_rows
 from lookalike.deep.settings import RankingSettings
 from lookalike.deep.streams import Sampler, TripletStream
+from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 from lookalike.learners.triplets import check_triplets
-
-if TYPE_CHECKING:
-    from lookalike.datasets.relevance import RelevanceData
 
 LEAST_HELD_OUT = 3
 """Images that an in-class triplet has."""
@@ -45,13 +40,7 @@ def train_ranking(
     rows: ArrayLike | None = None,
     validation: ArrayLike | None = None,
     random_state: RandomState = 0,
-    device: str | torch.device = "auto",
-    n_threads: int = 1,
-    n_workers: int = 0,
-    checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_seconds: float = 60.0,
-    report: Callable[[str], None] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **machine: Any,
 ) -> Trained:
     """Train a network to embed the more relevant image of a triplet nearer to its query (Deep Ranking, eq. 3 and 4).
 
@@ -72,38 +61,36 @@ def train_ranking(
         Rows of `source` (query, positive, negative) of images that are not learned from, such as `hold_out` gives.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=0
         Of the shifts and of dropout.
-    device, n_threads, n_workers, checkpoint, checkpoint_seconds, report, progress
-        As for `lookalike.deep.pretraining.pretrain`.
-
-    Returns
-    -------
-    Trained
-
-    Raises
-    ------
-    LookalikeError
-        When an image or the checkpoint cannot be read, the disk is full, or the loss is no longer finite.
-    ValueError
-        When rows are not of the source, or the windows are not of the network's size.
+    **machine
+        Fields of `lookalike.deep.loop.Machine`.
     """
     settings = settings or RankingSettings()
     known = check_rows("rows", np.arange(len(source)) if rows is None else rows, len(source))
     held_out = check_triplets(np.empty((0, 3), int) if validation is None else validation, len(source)).astype(np.int64)
     seed = as_seed(random_state)
     _, own, dropout = process_seeds(seed)
-    chosen = devices.choose_device(device)
+    where = Machine(**machine)
+    images, places = np.unique(held_out, return_inverse=True)
+    triplets = torch.from_numpy(places.reshape(-1, 3))
+
+    def validate(network: nn.Module) -> tuple[float, float]:
+        """Loss and similarity precision; a tie counts one half."""
+        embeddings = outputs(network, source, images, 3 * settings.batch, where).double()
+        query, positive, negative = embeddings[triplets.T.reshape(-1)].chunk(3)
+        loss = triplet_hinges(query, positive, negative, settings.gap).mean()
+        margins = squared_distances(query, negative) - squared_distances(query, positive)
+        return float(loss), float(((margins > 0).double() + 0.5 * (margins == 0).double()).mean())
+
     task = Task(
         network,
         source,
         TripletStream(source, sampler, known, settings.batch, own),
         Objective(settings.gap),
-        _Validation(source, held_out, settings, chosen, n_workers) if len(held_out) else None,
+        validate if len(held_out) else None,
         Curve("triplet_accuracy", "validation_precision"),
         {"training": "ranking", "network": repr(network.configuration), "held out": checksum([held_out])},
     )
-    file = Path(checkpoint) if checkpoint is not None else None
-    machine = Machine(chosen, n_threads, n_workers, file, checkpoint_seconds, report, progress)
-    trained = train(task, settings, machine, dropout)
+    trained = train(task, settings, where, dropout)
     n_triplets = settings.n_steps * settings.batch * devices.n_processes()
     trained.fit.update(n_images=len(known), n_triplets=n_triplets, n_validation_triplets=len(held_out), seed=seed)
     return trained
@@ -131,14 +118,7 @@ def hold_out(
         Of the images that are left to learn from.
     ndarray of shape (n_triplets, 3), int32
         IMAGE IDS (query, positive, negative).
-
-    Raises
-    ------
-    ValueError
-        When so few images are held out that no triplets can be drawn of them.
     """
-    from lookalike.learners.relevance_triplets import RelevanceTripletSampler
-
     if not 0 < share < 1:
         raise ValueError(f"the share of images to hold out must lie between 0 and 1, not {share!r}")
     seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(2)
@@ -160,13 +140,7 @@ def hold_out(
 
 
 class Objective:
-    """The mean hinge of the triplets of a batch, and the share of them that is ranked right.
-
-    Parameters
-    ----------
-    gap : float
-        g of eq. 3.
-    """
+    """The mean hinge of the triplets of a batch (eq. 3), and the share of them that is ranked right."""
 
     def __init__(self, gap: float) -> None:
         self._gap = gap
@@ -176,29 +150,3 @@ class Objective:
         query, positive, negative = embeddings[triplets.T.reshape(-1)].chunk(3)
         hinges = triplet_hinges(query, positive, negative, self._gap)
         return hinges.mean(), (hinges.detach() < self._gap).float().mean()
-
-
-class _Validation:
-    """Loss and similarity precision (a tie counts one half) of held-out triplets."""
-
-    def __init__(
-        self,
-        source: ImageSource,
-        triplets: NDArray[np.int64],
-        settings: RankingSettings,
-        device: torch.device,
-        n_workers: int,
-    ) -> None:
-        self._source, self._gap = source, settings.gap
-        self._reading: dict[str, Any] = {"batch": 3 * settings.batch, "device": device, "n_workers": n_workers}
-        self._images, places = np.unique(triplets, return_inverse=True)
-        self._places = torch.from_numpy(places.reshape(-1, 3))
-
-    def __call__(self, network: nn.Module) -> tuple[float, float]:
-        with torch.inference_mode():
-            parts = [network(images).float() for images in batches(self._source, self._images, **self._reading)]
-        embeddings = torch.cat(parts).cpu().double()
-        query, positive, negative = embeddings[self._places.T.reshape(-1)].chunk(3)
-        loss = triplet_hinges(query, positive, negative, self._gap).mean()
-        margins = squared_distances(query, negative) - squared_distances(query, positive)
-        return float(loss), float(((margins > 0).double() + 0.5 * (margins == 0).double()).mean())

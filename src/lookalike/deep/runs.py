@@ -2,8 +2,8 @@
 
 Rows of the Deep Ranking paper's tables (CVPR 2014, sections 6.4 and 6.5): the pre-trained ConvNet, single-scale and
 multiscale ranking, and the linear embedding on top of a network and the hand-crafted features. All are trained on
-training relevance only; a part of the training images, the same for all of them, is held out, draws the curves, and
-says where training stops if it is asked to.
+training relevance only; the same part of the training images is held out for all, draws the curves, and says where
+training stops if it is asked to.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
@@ -26,17 +27,18 @@ from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.datasets.relevance import RelevanceData
 from lookalike.datasets.scan import image_paths
+from lookalike.deep.configuration import NetworkConfiguration, paper, small
 from lookalike.deep.embedding import embed, first_layer_filters
 from lookalike.deep.images import ArrayImages, batches, load_pixels
 from lookalike.deep.linear_embedding import LEARNING_RATES, join_parts, train_linear_embedding
+from lookalike.deep.loop import Trained
 from lookalike.deep.model_io import load_network, save_network
-from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, NetworkConfiguration, paper, small
-from lookalike.deep.training import PretrainingSettings, RankingSettings, Trained, hold_out, pretrain, train_ranking
+from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
+from lookalike.deep.pretraining import pretrain
+from lookalike.deep.ranking import hold_out, train_ranking
+from lookalike.deep.settings import PretrainingSettings, RankingSettings
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler, warm_up
 from lookalike.ranking.distances import pair_distances
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
@@ -47,8 +49,9 @@ SIZES = {"paper": paper, "small": small}
 """Configurations by the name that settings give them."""
 
 
-class EmbeddingResult(NamedTuple):
-    """What an embedding measured; a job writes each part to the file of its name."""
+@dataclass(frozen=True)
+class Measured:
+    """What a system measured; a job writes each part to the file of its name."""
 
     vectors: Floats
     distances: Floats
@@ -56,21 +59,17 @@ class EmbeddingResult(NamedTuple):
     curve: pd.DataFrame
 
 
-class NetworkResult(NamedTuple):
+@dataclass(frozen=True)
+class NetworkMeasured(Measured):
     """What a network measured, and the network."""
 
-    vectors: Floats
-    distances: Floats
-    fit: dict[str, Any]
-    curve: pd.DataFrame
     trained: Trained
     start: dict[str, Floats]
     """Filters of the first layers before training; empty where that began from nothing."""
 
     def save(self, path: Path) -> None:
         """Write the network with what its `fit` records of how it was made."""
-        about: dict[str, Any] = {key: self.fit[key] for key in ("system", "settings", "n_steps") if key in self.fit}
-        about["shift"] = self.fit["shift"]
+        about = {key: self.fit[key] for key in ("system", "settings", "n_steps", "shift")}
         save_network(self.trained.network, path, about)
 
     def save_filters(self, path: Path) -> None:
@@ -82,30 +81,16 @@ class NetworkResult(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RankingRun:
-    """What everything that is trained by the ranking loss on a data set shares.
-
-    Parameters
-    ----------
-    relevance : RelevanceData
-        Training relevance.
-    pairs : DataFrame
-        ``query`` and ``candidate``: image ids of the pairs that are measured.
-    settings : mapping
-        The study's entry ``network``, with ``validation`` (``share``, ``triplets`` and ``sampling``).
-    sampling : mapping
-        Keyword arguments of `RelevanceTripletSampler`.
-    seed : int
-        Root seed.
-    n_threads : int
-        Threads on a processor.
-    report : callable, optional
-        Takes a line of text.
-    """
+    """What everything that is trained by the ranking loss on a data set shares."""
 
     relevance: RelevanceData
+    """Training relevance."""
     pairs: pd.DataFrame
+    """``query`` and ``candidate``: image ids of the pairs that are measured."""
     settings: Mapping[str, Any]
+    """The study's entry ``network``, with ``validation`` (``share``, ``triplets`` and ``sampling``)."""
     sampling: Mapping[str, Any]
+    """Keyword arguments of `RelevanceTripletSampler`."""
     seed: int
     n_threads: int = 1
     report: Callable[[str], None] | None = field(default=None, compare=False)
@@ -124,11 +109,7 @@ class RankingRun:
             )
 
     def sampler(self) -> RelevanceTripletSampler:
-        """Return the source of triplets.
-
-        Its seed is the same for all networks: what differs between two of them is what their names say, and chance as
-        little as possible.
-        """
+        """Return the source of triplets, of the same seed for all networks: only what their names say differs."""
         with told_in_a_sentence("sampler"):
             return RelevanceTripletSampler(
                 self.held_out[0],
@@ -139,20 +120,12 @@ class RankingRun:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkRun(RankingRun):
-    """What every network of a data set is trained on, and how.
-
-    Parameters
-    ----------
-    pixels : ndarray of uint8, shape (n_images, side, side, 3)
-        All images, row = image id, larger than the network's input by twice the shift.
-    checkpoint : Path, optional
-        File that an interrupted training goes on from; the caller removes it.
-    checkpoint_seconds : float
-        Seconds between two of them.
-    """
+    """What every network of a data set is trained on, and how."""
 
     pixels: Bytes
+    """All images, (n_images, side, side, 3), larger than the network's input by twice the shift; row = image id."""
     checkpoint: Path | None = None
+    """File that an interrupted training goes on from; the caller removes it."""
     checkpoint_seconds: float = 60.0
 
     @cached_property
@@ -161,7 +134,7 @@ class NetworkRun(RankingRun):
         return ArrayImages(self.pixels, self.configuration(multiscale=True).input_size)
 
     def configuration(self, *, multiscale: bool) -> NetworkConfiguration:
-        """Return the configuration of the asked size."""
+        """Return the shapes of the network of the size that is asked for."""
         return SIZES[self.settings["size"]](multiscale=multiscale)
 
     def training(self) -> dict[str, Any]:
@@ -198,26 +171,9 @@ def stored_pixels(
     n_threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Bytes:
-    """Return all images at the size that a network takes them in training.
+    """Return all images of a manifest, (n_images, side, side, 3), at the size that the network of `size` trains on.
 
-    Parameters
-    ----------
-    manifest : DataFrame
-        ``path`` and ``status``.
-    folder : path-like
-        What the paths start from.
-    size : {"paper", "small"}
-        Which network.
-    shift : int
-        Pixels by which training images are shifted at most.
-    n_threads : int
-    progress : callable, optional
-        Called with the number of images done and of all.
-
-    Returns
-    -------
-    ndarray of uint8, shape (n_images, side, side, 3)
-        Zero where an image cannot be used.
+    `shift` is the most pixels that training images are shifted by. An image that cannot be used is zero.
     """
     side = SIZES[size]().input_size + 2 * shift
     paths = image_paths(manifest, folder)
@@ -227,22 +183,10 @@ def stored_pixels(
     return pixels
 
 
-def run_pretraining(run: NetworkRun) -> NetworkResult:
+def run_pretraining(run: NetworkRun) -> NetworkMeasured:
     """Train the ConvNet path to tell the training categories apart (section 6.1), and measure by its features.
 
-    Parameters
-    ----------
-    run : NetworkRun
-
-    Returns
-    -------
-    NetworkResult
-        Distances are Euclidean, of the activations before the soft-max layer (section 6.5).
-
-    Raises
-    ------
-    LookalikeError
-        When there are fewer than two categories to tell apart.
+    Distances are Euclidean, of the activations before the soft-max layer (section 6.5).
     """
     learned, _ = run.held_out
     if learned.n_categories < 2:
@@ -263,21 +207,10 @@ def run_pretraining(run: NetworkRun) -> NetworkResult:
     return _measured(run, "convnet", trained, run.settings["pretraining"]["batch"])
 
 
-def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]) -> NetworkResult:
-    """Fine-tune a network by the ranking loss, and measure by its embedding.
+def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]) -> NetworkMeasured:
+    """Fine-tune a network from that of `run_pretraining` by the ranking loss, and measure by its embedding.
 
-    Parameters
-    ----------
-    run : NetworkRun
-    system : str
-        ``single-scale-ranking``, or any other id for the multiscale network.
-    pretrained : path-like
-        The network of `run_pretraining`.
-
-    Returns
-    -------
-    NetworkResult
-        Distances are Euclidean, of the embeddings.
+    `system` is ``single-scale-ranking``, or any other id for the multiscale network.
     """
     warm_up()
     learned, validation = run.held_out
@@ -303,24 +236,13 @@ def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]
     return _measured(run, system, trained, run.settings["ranking"]["batch"], start)
 
 
-def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> EmbeddingResult:
+def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> Measured:
     """Train one linear layer on the vectors of other systems (section 6.5), and measure by its embedding.
 
-    Parameters
-    ----------
-    run : RankingRun
-    parts : sequence of ndarray of float32, shape (n_images, d_i)
-        Vectors, row = image id, of the single-scale network and of the visual features. The latter come as their
-        L1HashKPCA embedding: side by side, the features themselves have so many dimensions that a layer of the
-        paper's width would hold more weights than the network.
-
-    Returns
-    -------
-    EmbeddingResult
-        Distances are Euclidean, of the embeddings.
+    The parts are the vectors, row = image id, of the single-scale network and of the visual features. The latter come
+    as their L1HashKPCA embedding: side by side, the features themselves have so many dimensions that a layer of the
+    paper's width would hold more weights than the network.
     """
-    import pandas as pd
-
     warm_up()
     started = time.perf_counter()
     learned, validation = run.held_out
@@ -358,12 +280,12 @@ def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> EmbeddingR
     # the curve of the learning rate that was chosen; the others only chose it
     chosen = curve[curve["learning_rate"] == embedding.learning_rate].reset_index(drop=True)
     chosen = chosen.assign(seen=chosen["step"] * settings.batch)
-    return EmbeddingResult(vectors, pair_distances(vectors, run.pairs, "l2"), fit, chosen)
+    return Measured(vectors, pair_distances(vectors, run.pairs, "l2"), fit, chosen)
 
 
 def _measured(
     run: NetworkRun, system: str, trained: Trained, batch: int, start: dict[str, Floats] | None = None
-) -> NetworkResult:
+) -> NetworkMeasured:
     """Vectors of every image that is asked for, and the distances of all pairs."""
     needed = np.unique(np.concatenate([run.pairs["query"], run.pairs["candidate"], run.relevance.image_id]))
     started = time.perf_counter()
@@ -384,4 +306,4 @@ def _measured(
         "processor": processor_name(),
     }
     curve = trained.curve.assign(seen=trained.curve["step"] * batch)
-    return NetworkResult(vectors, pair_distances(vectors, run.pairs, "l2"), fit, curve, trained, start or {})
+    return NetworkMeasured(vectors, pair_distances(vectors, run.pairs, "l2"), fit, curve, trained, start or {})

@@ -1,4 +1,4 @@
-"""What decides the result of a training run: settings of both trainings, with defaults that the configuration mirrors.
+"""What decides the result of a training run: settings of both trainings.
 
 The paper prints lambda, momentum by reference and the dropout rate (which belongs to the network); the gap g, the
 learning rate and how it falls, the size of a batch and the number of steps are not printed and are settings.
@@ -7,11 +7,10 @@ learning rate and how it falls, the size of a batch and the number of steps are 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import Annotated, Literal
 
-SCHEDULES = ("cosine", "constant")
-KEEP = ("best", "last")
-PRECISIONS = ("auto", "float32", "bfloat16", "float16")
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -42,38 +41,19 @@ class TrainingSettings:
     precision : {"auto", "float32", "bfloat16", "float16"}
         Of the forward and backward pass on an accelerator: by itself bfloat16 where that is native, else float16 with
         scaled gradients. A processor always computes in float32.
-
-    Raises
-    ------
-    ValueError
-        When a value is impossible.
     """
 
-    n_steps: int = 2000
-    batch: int = 64
-    learning_rate: float = 0.01
-    momentum: float = 0.9
+    n_steps: Annotated[int, Field(ge=1)] = 2000
+    batch: Annotated[int, Field(ge=1)] = 64
+    learning_rate: Annotated[float, Field(gt=0)] = 0.01
+    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
     nesterov: bool = True
-    regularisation: float = 0.001
-    schedule: str = "cosine"
-    warm_up: int = 0
-    validation_interval: int = 200
-    keep: str = "best"
-    precision: str = "auto"
-
-    def __post_init__(self) -> None:
-        for name in ("n_steps", "batch", "validation_interval"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate must be larger than 0, not {self.learning_rate!r}")
-        if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum must be at least 0 and less than 1, not {self.momentum!r}")
-        if self.regularisation < 0 or self.warm_up < 0:
-            raise ValueError("regularisation and warm_up must not be negative")
-        for name, known in (("schedule", SCHEDULES), ("keep", KEEP), ("precision", PRECISIONS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}")
+    regularisation: Annotated[float, Field(ge=0)] = 0.001
+    schedule: Literal["cosine", "constant"] = "cosine"
+    warm_up: Annotated[int, Field(ge=0)] = 0
+    validation_interval: Annotated[int, Field(ge=1)] = 200
+    keep: Literal["best", "last"] = "best"
+    precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
 
     def learning_rate_at(self, step: int) -> float:
         """Return the learning rate of step `step`, 0 to ``n_steps - 1``."""
@@ -92,18 +72,10 @@ class PretrainingSettings(TrainingSettings):
 
 @dataclass(frozen=True)
 class RankingSettings(TrainingSettings):
-    """Of the ranking training; a batch is so many triplets.
+    """Of the ranking training; a batch is so many triplets, and `gap` is g of eq. 3.
 
-    Parameters
-    ----------
-    gap : float
-        g of eq. 3. Squared distances of normalised embeddings lie between 0 and 4.
+    Squared distances of normalised embeddings lie between 0 and 4.
     """
 
-    batch: int = 32
-    gap: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.gap > 0:
-            raise ValueError(f"gap must be larger than 0, not {self.gap!r}")
+    batch: Annotated[int, Field(ge=1)] = 32
+    gap: Annotated[float, Field(gt=0)] = 0.5

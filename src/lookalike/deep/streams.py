@@ -1,9 +1,8 @@
-"""What a training step looks at: streams of batches by number of step, which go on exactly where a checkpoint stands.
+"""Batches of a training by number of step, which go on exactly where a checkpoint stands.
 
-A batch is a set of requests to an image source (`lookalike.deep.images`) and what is to be learned of those images.
-The shift of every window is a function of the seed and the step alone; only a triplet sampler has a state to keep.
-Batches are drawn ahead of the step that uses them wherever processes read images ahead, so the state that belongs to
-a step is not the sampler's present one.
+A batch is requests to an image source (`lookalike.deep.images`) and what is to be learned of those images. The shift of
+every window is a function of the seed and the step alone; only a triplet sampler has a state to keep. Batches are drawn
+ahead of the step that uses them where processes read ahead, so the state of a step is not the sampler's present one.
 """
 
 from __future__ import annotations
@@ -28,53 +27,17 @@ Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Sampler(Protocol):
-    """Draws triplets, such as `lookalike.learners.relevance_triplets.RelevanceTripletSampler`."""
+    """Draws triplets (query, positive, negative), such as `RelevanceTripletSampler`; its state decides what comes."""
 
-    def draw(self, n: int) -> NDArray[np.int32]:
-        """Return the next `n` triplets, rows (query, positive, negative)."""
-        ...
+    def draw(self, n: int) -> NDArray[np.int32]: ...  # noqa: D102
 
-    def get_state(self) -> dict[str, np.ndarray]:
-        """Return all that decides the next draws."""
-        ...
+    def get_state(self) -> dict[str, np.ndarray]: ...  # noqa: D102
 
-    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go back to where `get_state` was called."""
-        ...
-
-
-class Stream(Protocol):
-    """Batches by number of step."""
-
-    def batches(self, first: int, end: int) -> Iterator[Batch]:
-        """Yield the batches of steps `first` to ``end - 1``."""
-        ...
-
-    def state(self, step: int) -> dict[str, Any]:
-        """Return what a checkpoint before step `step` has to keep."""
-        ...
-
-    def resume(self, state: Mapping[str, Any]) -> None:
-        """Go to where a kept state stands."""
-        ...
-
-    def fingerprint(self) -> int:
-        """Return a number that tells this stream, before its first batch, from others."""
-        ...
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None: ...  # noqa: D102
 
 
 class LabelStream:
-    """Labelled images in an order that is shuffled anew for every pass.
-
-    Parameters
-    ----------
-    source : ImageSource
-    labels : ndarray of shape (len(source),), int64
-    rows : ndarray of int64
-        Which images to learn from.
-    batch : int
-    seed : int
-    """
+    """Images of `rows` with their labels, in an order that is shuffled anew for every pass."""
 
     def __init__(
         self, source: ImageSource, labels: NDArray[np.int64], rows: NDArray[np.int64], batch: int, seed: int
@@ -109,16 +72,7 @@ class LabelStream:
 class TripletStream:
     """Triplets of a sampler; every image of a batch is asked for once, however many triplets it is in.
 
-    Parameters
-    ----------
-    source : ImageSource
-    sampler : Sampler
-    rows : ndarray of int64
-        Row of `source` for every row number that the sampler draws.
-    batch : int
-        Triplets of a batch.
-    seed : int
-        Of the shifts; the sampler has its own.
+    `rows` holds the row of `source` for every row number that the sampler draws; `seed` is of the shifts.
     """
 
     def __init__(self, source: ImageSource, sampler: Sampler, rows: NDArray[np.int64], batch: int, seed: int) -> None:
@@ -164,3 +118,6 @@ class TripletStream:
 def _random(seed: int, *key: int) -> np.random.Generator:
     """Return the generator of one purpose and number under the seed."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+Stream = LabelStream | TripletStream

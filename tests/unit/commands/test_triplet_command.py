@@ -109,8 +109,9 @@ def test_codebooks_and_where_they_come_from(release: Path, capsys: pytest.Captur
 
 def test_a_network(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
+    from lookalike.deep.configuration import small
     from lookalike.deep.model_io import save_network
-    from lookalike.deep.network import DeepRankingNetwork, small
+    from lookalike.deep.network import DeepRankingNetwork
 
     file = release.parent / "network.npz"
     save_network(DeepRankingNetwork(small(), random_state=0), file, {"system": "deep-ranking", "shift": 2})

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from lookalike.datasets.relevance import RelevanceData
-from lookalike.deep.network import ConvolutionLayer, LowResolutionPath, NetworkConfiguration
-from lookalike.deep.training import ArrayImages
+from lookalike.deep.configuration import ConvolutionLayer, LowResolutionPath, NetworkConfiguration
+from lookalike.deep.images import ArrayImages
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
 SIZE, SHIFT = 16, 2

@@ -11,8 +11,10 @@ import numpy as np
 from made_networks import sampler, source, tiny
 
 from lookalike.deep import devices
+from lookalike.deep.loop import Trained
 from lookalike.deep.network import DeepRankingNetwork
-from lookalike.deep.training import RankingSettings, Trained, train_ranking
+from lookalike.deep.ranking import train_ranking
+from lookalike.deep.settings import RankingSettings
 
 ONE_STEP = RankingSettings(
     n_steps=1, batch=4, learning_rate=0.1, momentum=0.0, regularisation=0.0, schedule="constant", keep="last", gap=1.0

@@ -11,9 +11,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
 from lookalike.core.errors import LookalikeError  # noqa: E402
-from lookalike.deep import checkpoints  # noqa: E402
 from lookalike.deep.checkpoints import Checkpoint, pack, unpack  # noqa: E402
-from lookalike.deep.curves import Curve  # noqa: E402
+from lookalike.deep.loop import Curve  # noqa: E402
 from lookalike.deep.settings import PretrainingSettings, RankingSettings  # noqa: E402
 
 STATE = {"step": 3, "weights": torch.arange(5.0), "curve": [{"loss": math.inf}], "best": None}
@@ -22,7 +21,6 @@ STATE = {"step": 3, "weights": torch.arange(5.0), "curve": [{"loss": math.inf}],
 def test_arrays_of_every_plain_type_come_back() -> None:
     arrays = {
         "counter": np.array([2**64 - 1], dtype=np.uint64),
-        "text": np.array(["a", "bcd"]),
         "scalar": np.array(2.5),
         "empty": np.empty((0, 3), dtype=np.int32),
         "columns": np.arange(6).reshape(2, 3).T,
@@ -71,22 +69,16 @@ def test_a_damaged_file_says_what_to_do(tmp_path: Path, damage: str) -> None:
         Checkpoint(file, 60, {}).resume()
 
 
-@pytest.mark.parametrize("after", [0, 1, 4])
-def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = Checkpoint(tmp_path / "run.pt", 60, {})
     checkpoint.save(STATE)
     before = (tmp_path / "run.pt").read_bytes()
 
-    class Full(checkpoints._Sink):
-        written = 0
+    def full(path: Path, content: bytes) -> None:
+        with open("/dev/full", "wb", buffering=0) as stream:
+            stream.write(content)
 
-        def write(self, data: object) -> int:
-            Full.written += 1
-            if Full.written > after:
-                self._stream = open("/dev/full", "wb", buffering=0)  # noqa: SIM115
-            return super().write(data)
-
-    monkeypatch.setattr(checkpoints, "_Sink", Full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(LookalikeError, match="No space left"):
         checkpoint.save(STATE | {"step": 4})
     assert (tmp_path / "run.pt").read_bytes() == before
@@ -99,7 +91,7 @@ def test_a_curve_knows_its_best_row() -> None:
     assert curve.add(10, 1.0, (0.9, 0.6), (0.8, 0.7))
     assert not curve.add(20, 2.0, (0.8, 0.6), (0.7, 0.7))
     assert curve.table()["step"].tolist() == [0, 10, 20]
-    assert tuple(curve.table().columns) == curve.columns
+    assert list(curve.table().columns) == curve.columns
     with pytest.raises(LookalikeError, match="learning_rate smaller"):
         curve.add(30, 3.0, (math.nan, 0.0), None)
     alone = Curve("accuracy", "validation_accuracy")

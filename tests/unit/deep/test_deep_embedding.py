@@ -7,8 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
+from lookalike.deep.configuration import SMALL, small  # noqa: E402
 from lookalike.deep.embedding import embed, first_layer_filters  # noqa: E402
-from lookalike.deep.network import SMALL, ClassificationNetwork, DeepRankingNetwork, small  # noqa: E402
+from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork  # noqa: E402
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (7, 64, 64, 3), dtype=np.uint8)
 
@@ -30,7 +31,6 @@ def test_arrays_tensors_and_batches_give_the_same_rows() -> None:
     expected = embed(network, IMAGES, batch_size=3)
     assert np.array_equal(embed(network, torch.from_numpy(IMAGES), batch_size=3), expected)
     assert np.array_equal(embed(network, (IMAGES[i : i + 3] for i in range(0, 7, 3))), expected)
-    assert np.array_equal(embed(network, IMAGES, batch_size=3, device="cpu"), expected)
     assert embed(network, []).shape == (0, SMALL.width)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
 from lookalike.core.errors import LookalikeError  # noqa: E402
+from lookalike.deep.configuration import SMALL, small  # noqa: E402
 from lookalike.deep.embedding import embed  # noqa: E402
 from lookalike.deep.model_io import load_network, read_about, save_network  # noqa: E402
-from lookalike.deep.network import SMALL, ClassificationNetwork, DeepRankingNetwork, small  # noqa: E402
+from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork  # noqa: E402
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (5, 64, 64, 3), dtype=np.uint8)
 
@@ -73,9 +75,9 @@ def changed(path: Path, **values: object) -> None:
         ({"format_version": 2}, "format version 2 and this lookalike reads version 1"),
         ({"format": "other"}, "not a network of lookalike"),
         ({"configuration": {"name": "x"}}, "do not fit"),
-        ({"configuration": small(multiscale=False).to_dict()}, "do not fit"),
+        ({"configuration": asdict(small(multiscale=False))}, "do not fit"),
         ({"kind": "classification"}, "do not fit"),
-        ({"configuration": small(embedding_width=7).to_dict()}, "do not fit"),
+        ({"configuration": asdict(small(embedding_width=7))}, "do not fit"),
         ({"weights/linear.bias": np.zeros(3, np.float32)}, "do not fit"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -12,18 +12,16 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make test i
 
 from torch.nn import functional  # noqa: E402
 
-from lookalike.deep.network import (  # noqa: E402
+from lookalike.deep.configuration import (  # noqa: E402
     PAPER,
     SMALL,
-    ClassificationNetwork,
     ConvolutionLayer,
-    DeepRankingNetwork,
     LowResolutionPath,
     NetworkConfiguration,
-    input_statistics,
     paper,
     small,
 )
+from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, input_statistics  # noqa: E402
 from lookalike.deep.normalisation import local_response_normalisation  # noqa: E402
 
 TINY = NetworkConfiguration(
@@ -223,7 +221,7 @@ def test_half_precision_passes_give_vectors_of_length_1_in_float32() -> None:
 
 @pytest.mark.parametrize("configuration", [PAPER, SMALL, TINY, small(multiscale=False), small(keep_probability=1.0)])
 def test_configurations_survive_json(configuration: NetworkConfiguration) -> None:
-    assert NetworkConfiguration.from_dict(json.loads(json.dumps(configuration.to_dict()))) == configuration
+    assert NetworkConfiguration.from_dict(json.loads(json.dumps(asdict(configuration)))) == configuration
 
 
 @pytest.mark.parametrize(
@@ -242,7 +240,7 @@ def test_impossible_configurations_are_refused(changes: dict[str, object], messa
 
 def test_foreign_configurations_and_images_are_refused() -> None:
     with pytest.raises(ValueError, match="not the configuration"):
-        NetworkConfiguration.from_dict(SMALL.to_dict() | {"depth": 3})
+        NetworkConfiguration.from_dict(asdict(SMALL) | {"depth": 3})
     with pytest.raises(ValueError, match=r"\(n, 64, 64, 3\)"):
         DeepRankingNetwork(SMALL)(images(2, 32))
     with pytest.raises(ValueError, match="input statistics"):

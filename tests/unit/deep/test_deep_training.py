@@ -20,17 +20,12 @@ from PIL import Image  # noqa: E402
 
 from lookalike.core.errors import LookalikeError  # noqa: E402
 from lookalike.deep import devices  # noqa: E402
+from lookalike.deep.images import FileImages  # noqa: E402
+from lookalike.deep.loop import Trained  # noqa: E402
 from lookalike.deep.network import DeepRankingNetwork  # noqa: E402
-from lookalike.deep.ranking import Objective  # noqa: E402
-from lookalike.deep.training import (  # noqa: E402
-    FileImages,
-    PretrainingSettings,
-    RankingSettings,
-    Trained,
-    hold_out,
-    pretrain,
-    train_ranking,
-)
+from lookalike.deep.pretraining import pretrain  # noqa: E402
+from lookalike.deep.ranking import Objective, hold_out, train_ranking  # noqa: E402
+from lookalike.deep.settings import PretrainingSettings, RankingSettings  # noqa: E402
 
 PRETRAINING = PretrainingSettings(n_steps=60, batch=12, learning_rate=0.02, validation_interval=20)
 RANKING = RankingSettings(n_steps=40, batch=8, learning_rate=0.05, validation_interval=10, gap=0.3)

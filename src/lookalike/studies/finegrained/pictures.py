@@ -232,7 +232,7 @@ def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataF
     if filters.ndim != 4 or filters.shape[3] != 3 or not len(filters) or not np.isfinite(filters).all():
         raise ValueError(
             f"filters of the path {path} must be finite and of shape (n, height, width, 3), not {filters.shape}: give "
-            "those of lookalike.deep.network.first_layer_filters"
+            "those of lookalike.deep.embedding.first_layer_filters"
         )
     energy = np.square(filters, dtype=np.float64).sum(axis=(1, 2, 3))
     grey = 3 * np.square(filters.mean(axis=3, dtype=np.float64)).sum(axis=(1, 2))
