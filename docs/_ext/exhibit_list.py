@@ -7,7 +7,8 @@ from run_numbers import table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from lookalike.report.results import PAPERS, group_title
+from lookalike.exhibits.registry import PAPERS
+from lookalike.report.results import group_title
 from lookalike.studies.rooms import all_exhibits
 
 

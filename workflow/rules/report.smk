@@ -23,7 +23,6 @@ rule report_html:
         "../../envs/report.yaml"
     params:
         configuration=config,
-        seed=SEED,
         others=other_exhibits,
     script:
         "../scripts/write_report.py"

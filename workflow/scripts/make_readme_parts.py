@@ -13,7 +13,7 @@ with logged(snakemake):
     write_readme_picture(gallery, snakemake.output.picture)
     whole = jobs.whole
     made_with = (
-        f"`make demo`: {whole.jobs} jobs, {whole.cpu_seconds / 60:.0f} minutes of processor time on "
+        f"`make demo`: {len(whole.jobs)} jobs, {whole.cpu_seconds / 60:.0f} minutes of processor time on "
         f"{', '.join(whole.processors)}; commit {', '.join(commit[:10] for commit in whole.commits)}"
     )
     datasets = [results[dataset] for dataset in snakemake.params.datasets]

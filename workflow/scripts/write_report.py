@@ -6,21 +6,12 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.files import replacing
-    from lookalike.core.job_log import progress_lines
     from lookalike.report.provenance import read_jobs
     from lookalike.report.results import Results
     from lookalike.report.site import failures, write_report
 
-    told = progress_lines("pages")
     folder = Path(snakemake.output.failed).parent
     results = Results(folder.parent)
-    write_report(
-        results,
-        read_jobs("logs"),
-        folder,
-        configuration=snakemake.params.configuration,
-        seed=snakemake.params.seed,
-        progress=lambda done, total, page: told(done, total),
-    )
+    write_report(results, read_jobs("logs"), folder, configuration=snakemake.params.configuration)
     with replacing(snakemake.output.failed) as part:
         part.write_text(failures(results), encoding="utf-8")

@@ -10,15 +10,16 @@ import ast
 import gc
 import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 from functools import cache
 from pathlib import Path
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
 
 PACKAGE = Path(__file__).parents[1]
-
+KEPT = Path(".snakemake", "code")
+"""What modules were read as, by their content: parsing all of them takes a second, for every job once more."""
 LEFT_OUT = {"learners/registry.py", "core/job_log.py"}
 """Modules that change no result: the table of the learners' names, which are hashed where a rule names them, so that a
 new one changes no old hash; and the log of a job."""
@@ -74,14 +75,39 @@ def _version(path: Path) -> tuple[int, int]:
 
 @cache
 def _parsed(path: Path, package: Path, _edited: tuple[int, int]) -> tuple[str, list[Path]]:
-    """Hash of a file's syntax tree, and the files that it imports."""
+    """Hash of a file's syntax tree, and the files that it imports, which are kept by the file's content."""
+    source = path.read_bytes()
+    kept = KEPT / hashlib.sha256(_reader() + source).hexdigest()
+    try:
+        digest, *imports = kept.read_text(encoding="utf-8").split()
+    except (OSError, ValueError):
+        digest, imports = _read(source, path)
+        if KEPT.parent.is_dir():
+            with replacing(kept) as part:
+                part.write_text(" ".join([digest, *imports]), encoding="utf-8")
+    files = [package / inside for inside in imports if inside not in LEFT_OUT]
+    return digest, [file for file in files if file.is_file()]
+
+
+@cache
+def _reader() -> bytes:
+    """What reads a tree besides its source: this module and the version of Python."""
+    return f"{sys.version}\n".encode() + Path(__file__).read_bytes()
+
+
+def _read(source: bytes, path: Path) -> tuple[str, list[str]]:
+    """Hash of a syntax tree, and the paths inside the package that its imports may be."""
     names: set[str] = set()
     words: list[str] = []
-    with _without_collector():
-        _visit(ast.parse(path.read_bytes(), filename=str(path)), words, names)
-    paths = ("/".join(name.split(".")[1:]) + ".py" for name in names if name.startswith(f"{PACKAGE.name}."))
-    files = [package / inside for inside in paths if inside not in LEFT_OUT]
-    return hashlib.sha256(" ".join(words).encode()).hexdigest(), [file for file in files if file.is_file()]
+    was_enabled = gc.isenabled()
+    gc.disable()  # a tree holds no garbage, and looking for it takes longer than parsing
+    try:
+        _visit(ast.parse(source, filename=str(path)), words, names)
+    finally:
+        if was_enabled:
+            gc.enable()
+    inside = ("/".join(name.split(".")[1:]) + ".py" for name in names if name.startswith(f"{PACKAGE.name}."))
+    return hashlib.sha256(" ".join(words).encode()).hexdigest(), sorted(inside)
 
 
 def _visit(node: ast.AST, words: list[str], imports: set[str]) -> None:
@@ -121,15 +147,3 @@ def _imported(node: ast.AST) -> list[str]:
         case ast.ImportFrom(module=str(module), names=names):
             return [module, *(f"{module}.{alias.name}" for alias in names)]
     return []
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Parse without Python's search for garbage, which takes longer than the parsing: a tree holds none."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

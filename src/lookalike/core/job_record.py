@@ -1,7 +1,7 @@
 """What a job of the workflow took and what it ran on, in a small file beside its log.
 
-`lookalike.core.job_log.logged` writes one record a job, and the report follows a table back to the images through them.
-Records differ from run to run, so they are no output of a rule and nothing depends on them.
+The report follows a table back to the images through them. Records differ from run to run, so they are no output of a
+rule and nothing depends on them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -41,27 +42,49 @@ def record_path(log: str | os.PathLike[str]) -> Path:
     return Path(log).with_suffix(SUFFIX)
 
 
-def write_record(job: Job, log: str | os.PathLike[str], started: float) -> Path:
+@dataclass(frozen=True)
+class JobRecord:
+    """One record; paths are as seen from the work folder."""
+
+    rule: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    started: datetime
+    seconds: float
+    cpu_seconds: float
+    peak_megabytes: float
+    """0 where the system does not tell."""
+    threads: int
+    processor: str
+    python: str
+    versions: Mapping[str, str]
+    """Of the libraries that the job had loaded."""
+    commit: str
+    """Of the code; "" outside a git work tree."""
+    modified: bool
+    """Whether files of the package differed from the commit."""
+
+
+def write_record(job: Job, log: str | os.PathLike[str], started: float) -> None:
     """Write what a finished job took beside its log; it began at `started`, in seconds of `time.time`."""
     commit, modified = code_state()
     cpu_seconds, peak = _used()
-    record = {
-        "rule": job.rule,
-        "inputs": sorted(map(_from_here, job.input)),
-        "outputs": [_from_here(path) for path in job.output],
-        "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
-        "seconds": round(time.time() - started, 3),
-        "cpu_seconds": round(cpu_seconds, 3),
-        "peak_megabytes": round(peak),
-        "threads": int(job.threads),
-        "processor": processor_name(),
-        "python": platform.python_version(),
-        "versions": {"lookalike": lookalike.__version__} | _loaded_versions(),
-        "commit": commit,
-        "modified": modified,
-    }
-    write_json(record, record_path(log))
-    return record_path(log)
+    record = JobRecord(
+        rule=job.rule,
+        inputs=tuple(sorted(map(_from_here, job.input))),
+        outputs=tuple(map(_from_here, job.output)),
+        started=datetime.fromtimestamp(started, UTC),
+        seconds=round(time.time() - started, 3),
+        cpu_seconds=round(cpu_seconds, 3),
+        peak_megabytes=round(peak),
+        threads=int(job.threads),
+        processor=processor_name(),
+        python=platform.python_version(),
+        versions={"lookalike": lookalike.__version__} | _loaded_versions(),
+        commit=commit,
+        modified=modified,
+    )
+    write_json(asdict(record) | {"started": record.started.isoformat(timespec="seconds")}, record_path(log))
 
 
 def code_state(folder: Path = Path(__file__).parents[1]) -> tuple[str, bool]:

@@ -1,14 +1,13 @@
 """What an exhibit is before it is written: a table, a figure, a gallery or a picture, as data.
 
-A function of a study returns one of these (`lookalike.exhibits.registry`); `lookalike.exhibits.writing` writes it. The
-same `Figure` is drawn with Matplotlib (`lookalike.exhibits.drawing`) and, read back from its sidecar, with Bokeh
+The same `Figure` is drawn with Matplotlib (`lookalike.exhibits.drawing`) and, read back from its sidecar, with Bokeh
 (`lookalike.exhibits.interactive`), so that the two cannot differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 Scale = Literal["linear", "log", "start and log"]
 """``start and log`` is linear from 0 to 1 and logarithmic from there, so that a start at 0 has a place."""
+Number = int | float
+"""Kept as a sidecar holds it."""
 Names = Mapping[str, Mapping[Any, str]]
 """Key column to its values' titles."""
 
@@ -60,10 +61,10 @@ class Axis:
 
     label: str = ""
     scale: Scale = "linear"
-    low: float | None = None
+    low: Number | None = None
     """Where it starts; None: by the data."""
-    high: float | None = None
-    ticks: tuple[tuple[float, str], ...] | None = None
+    high: Number | None = None
+    ticks: tuple[tuple[Number, str], ...] | None = None
     """Places and names of ticks; None: chosen by the renderer."""
     tick_form: Literal["", "thousands", "short", "time"] = ""
     """How ticks are written: ``10K``; ``0.1``, ``600``, ``10K``, ``2.3M``; or seconds as ``1 min``."""
@@ -109,7 +110,7 @@ class Line:
 
     name: str
     """What the legend calls it."""
-    at: float
+    at: Number
     look: Look
     upright: bool = False
     label: str = ""
@@ -121,8 +122,8 @@ class Line:
 class Label:
     """Words at a place of a panel."""
 
-    x: float
-    y: float
+    x: Number
+    y: Number
     text: str
     colour: str = "#000000"
     side: Literal["left", "right", "above", "below"] = "right"
@@ -157,10 +158,6 @@ class Figure:
     """Panels beside each other; 0: by their number."""
     size: tuple[float, float] | None = None
     """Width and height of a panel in inches; None: the usual ones."""
-
-    def described(self) -> list[dict[str, Any]]:
-        """Its panels as plain data, which `figure_of` makes a figure again."""
-        return [asdict(panel) for panel in self.panels]
 
 
 @dataclass(frozen=True)
@@ -229,7 +226,7 @@ class Entry:
     """Why it is shown: ``drawn at random`` or ``largest gain``."""
     change: str = ""
     """What learning changed: ``▲ 2 more images of its class``."""
-    box: tuple[float, float, float, float] | None = None
+    box: tuple[Number, Number, Number, Number] | None = None
     """The part that asks: left, top, right, bottom as shares of width and height."""
 
 
@@ -266,47 +263,3 @@ class Picture:
 
 
 Drawn = Table | Figure | Gallery | Picture
-
-
-def entry_of(told: Mapping[str, Any]) -> Entry:
-    """Return the entry of a gallery that a sidecar describes.
-
-    Raises
-    ------
-    KeyError, TypeError
-        When it describes none.
-    """
-    rankings = tuple(
-        Ranking(**{**ranking, "found": tuple(_found(one) for one in ranking["found"])}) for ranking in told["rankings"]
-    )
-    box = None if told["box"] is None else tuple(told["box"])
-    return Entry(**{**told, "rankings": rankings, "box": box})
-
-
-def _found(told: Mapping[str, Any]) -> Found:
-    return Found(**{**told, "mark": None if told["mark"] is None else Mark(**told["mark"])})
-
-
-def figure_of(panels: Sequence[Mapping[str, Any]], frame: pd.DataFrame) -> Figure:
-    """Return the figure that a sidecar's panels and its CSV describe.
-
-    Parameters
-    ----------
-    panels : sequence of mapping
-        ``panels`` of a sidecar, as `Figure.described` wrote them.
-    frame : DataFrame
-        The figure's CSV.
-    """
-    return Figure(frame, tuple(_panel(panel) for panel in panels))
-
-
-def _panel(panel: Mapping[str, Any]) -> Panel:
-    parts = dict(panel)
-    for name in ("x", "y"):
-        axis = dict(parts[name])
-        ticks = axis.pop("ticks")
-        parts[name] = Axis(**axis, ticks=None if ticks is None else tuple((place, name) for place, name in ticks))
-    for name, kind in (("series", Series), ("lines", Line)):
-        parts[name] = tuple(kind(**{**part, "look": Look(**part["look"])}) for part in parts[name])
-    parts["labels"] = tuple(Label(**label) for label in parts["labels"])
-    return Panel(**parts)

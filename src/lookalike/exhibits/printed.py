@@ -31,6 +31,8 @@ NO_RESULT = "no result"
 """The paper has a number and this run has none."""
 NO_PRINTED_NUMBER = "no printed number"
 """State of an exhibit of which no paper prints a number."""
+STATES = (AGREES, HIGHER, LOWER, MIXED, NOT_COMPARABLE, NOT_RUN, FAILED, NO_PRINTED_NUMBER)
+"""States of exhibits."""
 MINUTE, HOUR, DAY, YEAR = 60.0, 3600.0, 86_400.0, 365.25 * 86_400.0
 """In seconds."""
 RULE = (

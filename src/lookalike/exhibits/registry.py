@@ -10,21 +10,43 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
     from lookalike.exhibits.model import Drawn
 
+
+class Paper(NamedTuple):
+    """One paper, as indices and pages name it."""
+
+    page: str
+    """Name of its page, and of its target in the workflow."""
+    title: str
+    """Short title: the method and where it was printed."""
+    citation: str
+    """Authors, place and year."""
+
+    @property
+    def short(self) -> str:
+        """Where it was printed: ``JMLR 2010``."""
+        return self.title.rpartition(", ")[2].replace(" of ", " ")
+
+
+_OASIS = "Chechik, Sharma, Shalit and Bengio"
 PAPERS = {
-    "oasis-jmlr-2010": "Chechik, Sharma, Shalit and Bengio, JMLR 11 (2010)",
-    "oasis-2009-draft": "Chechik, Sharma, Shalit and Bengio, draft of 2009",
-    "oasis-nips-2009": "Chechik, Shalit, Sharma and Bengio, NIPS 2009",
-    "soml-aaai-2014": "Gao, Hoi, Zhang, Wan and Li, AAAI 2014",
-    "deep-ranking-cvpr-2014": "Wang, Song, Leung, Rosenberg, Wang, Philbin, Chen and Wu, CVPR 2014",
+    "oasis-jmlr-2010": Paper("jmlr2010", "OASIS, JMLR 2010", f"{_OASIS}, JMLR 11 (2010)"),
+    "oasis-2009-draft": Paper("draft2009", "OASIS, draft of 2009", f"{_OASIS}, draft of 2009"),
+    "oasis-nips-2009": Paper("nips2009", "OASIS, NIPS 2009", "Chechik, Shalit, Sharma and Bengio, NIPS 2009"),
+    "soml-aaai-2014": Paper("aaai2014", "SOML, AAAI 2014", "Gao, Hoi, Zhang, Wan and Li, AAAI 2014"),
+    "deep-ranking-cvpr-2014": Paper(
+        "cvpr2014",
+        "Deep Ranking, CVPR 2014",
+        "Wang, Song, Leung, Rosenberg, Wang, Philbin, Chen and Wu, CVPR 2014",
+    ),
 }
-"""Id of a paper to its source, in the order in which an index lists them. Any other group of exhibits is our own."""
+"""Papers by id, in the order in which an index lists them. Any other group of exhibits is our own."""
 ROOMS = ("category", "landmark", "web", "finegrained", "human")
 """Studies in the order in which exhibits are listed."""
 FILES = {

@@ -34,13 +34,6 @@ COLUMNS = ("id", "paper", "place", "text", "study", "settings", "rule", "paramet
 """Columns of claims.csv. ``settings``: printed settings of the parts that the claim is about, apart by ``;``;
 ``parameters``: a JSON object, what the rule is given; ``depends``: methods and limits that it depends on, apart by
 ``;``; ``note``: why no rule decides it, where none does."""
-SHORT_NAMES = {
-    "oasis-jmlr-2010": "JMLR 2010",
-    "oasis-2009-draft": "draft 2009",
-    "oasis-nips-2009": "NIPS 2009",
-    "soml-aaai-2014": "AAAI 2014",
-    "deep-ranking-cvpr-2014": "CVPR 2014",
-}
 
 Interval = tuple[float, float]
 
@@ -174,7 +167,7 @@ def claims_table(study: Study, rules: Mapping[str, Rule]) -> Table:
     return Table(
         frame,
         shown={**heads, "decided_by": "decided by"},
-        titles={"paper": {paper: SHORT_NAMES[paper] for paper in PAPERS}},
+        titles={"paper": {id: paper.short for id, paper in PAPERS.items()}},
         notes=() if study.not_run else (f"Of {len(frame)} claims, {told}.",),
     )
 

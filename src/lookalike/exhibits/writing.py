@@ -7,22 +7,77 @@ but the CSV.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
+from pydantic import TypeAdapter
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_json, replacing, write_json, write_table
-from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Panel, Table
+from lookalike.core.files import replacing, write_json, write_table
+from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Panel, Table
 from lookalike.exhibits.printed import CELLS, FAILED, NOT_RUN, count_statuses, state_of
 from lookalike.exhibits.registry import PAPERS, Exhibit
-from lookalike.exhibits.sheets import latex, markdown, sheets_of
+from lookalike.exhibits.sheets import Sheet, latex, markdown, sheets_of
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """What ``{name}.json`` tells of an exhibit of a data set."""
+
+    id: str
+    """``paper/name``."""
+    paper: str
+    """Id of the paper, or of a group of our own."""
+    name: str
+    """Name of its files: ``table4``."""
+    label: str
+    """What the paper calls it; "" for an exhibit of our own."""
+    title: str
+    kind: str
+    """``table``, ``figure``, ``gallery`` or ``picture``."""
+    study: str
+    order: int
+    """Its place in its paper."""
+    dataset: str
+    dataset_title: str
+    synthetic: bool
+    """Whether the images are made by code."""
+    caption: str
+    """Two sentences."""
+    notes: tuple[str, ...]
+    """What has to be known besides."""
+    state: str
+    """One of `lookalike.exhibits.printed.STATES`."""
+    statuses: Mapping[str, int]
+    """Status to how many printed numbers have it; empty where none stands beside ours."""
+    problem: str
+    """``not run: put X at Y``, or the error of one that failed; else ""."""
+    files: tuple[str, ...]
+    """Names of its other files."""
+    sources: tuple[str, ...]
+    """Files that it is drawn from."""
+    made_by: str
+    """The function that draws it, dotted."""
+    sheets: tuple[Sheet, ...]
+    panels: tuple[Panel, ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def heading(self) -> str:
+        """What it is called: ``Table 4: ...``."""
+        return f"{self.label}: {self.title}" if self.label else self.title
+
+    @property
+    def status(self) -> str:
+        """How its numbers compare, such as ``12 agree, 3 higher``; "" where nothing printed stands beside ours."""
+        counts = self.statuses.items()
+        return ", ".join(f"{n} {'agree' if status == 'agrees' and n > 1 else status}" for status, n in counts)
 
 
 def write_exhibits(exhibits: Iterable[Exhibit], study: Study, folder: Path) -> list[str]:
@@ -32,7 +87,7 @@ def write_exhibits(exhibits: Iterable[Exhibit], study: Study, folder: Path) -> l
     ----------
     exhibits : iterable of Exhibit
     study : Study
-        Their study, from `lookalike.exhibits.study.study_of`.
+        Their study, from `lookalike.studies.rooms.study_of`.
     folder : Path
         ``results/{dataset}/exhibits``.
 
@@ -41,52 +96,57 @@ def write_exhibits(exhibits: Iterable[Exhibit], study: Study, folder: Path) -> l
     list of str
         Ids of those that failed.
     """
-    failed = []
-    for exhibit in exhibits:
-        write_exhibit(exhibit, study, folder)
-        if read_json(folder / exhibit.paper / f"{exhibit.name}.json")["state"] == FAILED:
-            failed.append(exhibit.id)
-    return failed
+    return [exhibit.id for exhibit in exhibits if write_exhibit(exhibit, study, folder).state == FAILED]
 
 
-def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> list[Path]:
-    """Draw one exhibit and write its files.
-
-    Parameters
-    ----------
-    exhibit : Exhibit
-    study : Study
-    folder : Path
-        ``results/{dataset}/exhibits``; files go into its sub-folder of the paper.
-
-    Returns
-    -------
-    list of Path
-        Its files, the sidecar last. An exhibit that could not be drawn has the same files, which say why.
-    """
+def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
+    """Draw one exhibit and write its files below `folder`; those of one that could not be drawn say why."""
     study = study.drawing(exhibit)
-    why, error = _why_not(exhibit, study), ""
-    drawn: Drawn | None = None
-    if not why:
-        try:
-            drawn = exhibit.draw(study)
-        except Exception as problem:  # noqa: BLE001 - whatever goes wrong in one exhibit must not stop the others
-            error = str(problem) if isinstance(problem, LookalikeError) else f"{type(problem).__name__}: {problem}"
-            traceback.print_exc()
-    notice = why or (f"failed: {error}" if error else "")
-    written = _write(drawn if drawn is not None else _nothing(exhibit), exhibit, study, folder / exhibit.paper, notice)
-    sidecar = folder / exhibit.paper / f"{exhibit.name}.json"
-    write_json(_sidecar(exhibit, study, drawn, written, notice, failed=bool(error)), sidecar)
-    return [*written, sidecar]
+    drawn, notice = _draw(exhibit, study)
+    caption = f"{exhibit.caption} {study.data_sentence(drawn)}".strip()
+    files = _write(drawn if drawn is not None else _nothing(exhibit), exhibit, study, folder, caption, notice)
+    statuses = count_statuses(drawn.frame if isinstance(drawn, Table) else getattr(drawn, "cells", None))
+    sources = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
+    sidecar = Sidecar(
+        id=exhibit.id,
+        paper=exhibit.paper,
+        name=exhibit.name,
+        label=exhibit.label,
+        title=exhibit.title,
+        kind=exhibit.kind,
+        study=exhibit.study,
+        order=exhibit.place,
+        dataset=study.dataset,
+        dataset_title=study.title,
+        synthetic=study.synthetic,
+        caption=caption,
+        notes=() if drawn is None else (*drawn.notes, *study.notes(drawn)),
+        state=notice.partition(":")[0] or state_of(statuses),
+        statuses=statuses,
+        problem=notice,
+        files=tuple(sorted(file.name for file in files)),
+        sources=tuple(sorted({str(path) for of in sources for path in ([of] if isinstance(of, str) else of)})),
+        made_by=f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
+        sheets=tuple(sheets_of(drawn)) if isinstance(drawn, Table) else (),
+        panels=drawn.panels if isinstance(drawn, Figure) else (),
+        entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
+    )
+    write_json(asdict(sidecar), folder / f"{exhibit.id}.json")
+    return sidecar
 
 
-def _why_not(exhibit: Exhibit, study: Study) -> str:
-    """Why an exhibit cannot be drawn, as ``not run: ...``; "" where it can."""
+def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, str]:
+    """What an exhibit's function returns, or None and why: ``not run: ...`` or ``failed: ...``."""
     missing = [name for name in exhibit.needs if not study.has(name)]
-    if not missing:
-        return ""
-    why = study.not_run.removeprefix("not run:").strip()
-    return f"not run: {why or 'run the jobs that make ' + ', '.join(missing)}"
+    if missing:
+        why = study.not_run.removeprefix("not run:").strip()
+        return None, f"{NOT_RUN}: {why or 'run the jobs that make ' + ', '.join(missing)}"
+    try:
+        return exhibit.draw(study), ""
+    except Exception as problem:  # noqa: BLE001 - whatever goes wrong in one exhibit must not stop the others
+        traceback.print_exc()
+        error = str(problem) if isinstance(problem, LookalikeError) else f"{type(problem).__name__}: {problem}"
+        return None, f"{FAILED}: {error}"
 
 
 def _nothing(exhibit: Exhibit) -> Drawn:
@@ -99,94 +159,29 @@ def _nothing(exhibit: Exhibit) -> Drawn:
     return Figure(frame, (Panel("", Axis(), Axis(), empty="not run"),))
 
 
-def caption_of(exhibit: Exhibit, study: Study, drawn: Drawn | None) -> str:
-    """Two sentences: what is shown, and on which data."""
-    return f"{exhibit.caption} {study.data_sentence(drawn)}".strip()
-
-
-def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, notice: str) -> list[Path]:
+def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: str, notice: str) -> list[Path]:
     """All files of an exhibit but its sidecar."""
-    written = [folder / f"{exhibit.name}.csv"]
-    write_table(drawn.frame, written[0])
+    paths = {suffix: folder / f"{exhibit.id}{suffix}" for suffix in exhibit.suffixes if suffix != ".json"}
+    write_table(drawn.frame, paths[".csv"])
     if isinstance(drawn, Table):
-        return [*written, *_write_table(drawn, exhibit, study, folder, notice)]
-    if "_compare.csv" in exhibit.suffixes:
-        written.append(folder / f"{exhibit.name}_compare.csv")
-        write_table(_cells(drawn), written[-1])
+        sheets, heading = sheets_of(drawn), f"# {exhibit.label or exhibit.title}\n\n"
+        top = f"**{notice}**\n\n" if notice else ""
+        _write_text(f"{heading}{top}{markdown(sheets)}\n{caption}\n", paths[".md"])
+        _write_text(f"% {caption}\n" + (f"% {notice}\n" if notice else "") + latex(sheets), paths[".tex"])
+        return list(paths.values())
+    if "_compare.csv" in paths:
+        cells = getattr(drawn, "cells", None)
+        write_table(pd.DataFrame(columns=list(CELLS)) if cells is None else cells, paths["_compare.csv"])
     from lookalike.exhibits.drawing import save
 
-    return [*written, *save(drawn, folder / exhibit.name, study, notice)]
-
-
-def _cells(drawn: Drawn) -> pd.DataFrame:
-    """Numbers beside print of a figure; no row where none is printed."""
-    cells = getattr(drawn, "cells", None)
-    return pd.DataFrame(columns=list(CELLS)) if cells is None else cells
-
-
-def _write_table(table: Table, exhibit: Exhibit, study: Study, folder: Path, notice: str) -> list[Path]:
-    sheets = sheets_of(table)
-    caption = caption_of(exhibit, study, None if notice else table)
-    heading = f"# {exhibit.label or exhibit.title}\n\n"
-    top = f"**{notice}**\n\n" if notice else ""
-    files = {
-        ".md": f"{heading}{top}{markdown(sheets)}\n{caption}\n",
-        ".tex": f"% {caption}\n" + (f"% {notice}\n" if notice else "") + latex(sheets),
-    }
-    return [_write_text(text, folder / f"{exhibit.name}{suffix}") for suffix, text in files.items()]
+    save(drawn, folder / exhibit.id, study, notice)
+    return list(paths.values())
 
 
 def _write_text(text: str, path: Path) -> Path:
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
     return path
-
-
-def _sidecar(
-    exhibit: Exhibit, study: Study, drawn: Drawn | None, written: Sequence[Path], notice: str, *, failed: bool
-) -> dict[str, Any]:
-    """Everything that a page needs of an exhibit, as data."""
-    cells = drawn.frame if isinstance(drawn, Table) else getattr(drawn, "cells", None)
-    statuses = count_statuses(cells)
-    state = FAILED if failed else NOT_RUN if notice else state_of(statuses)
-    return {
-        "id": exhibit.id,
-        "paper": exhibit.paper,
-        "name": exhibit.name,
-        "label": exhibit.label,
-        "title": exhibit.title,
-        "kind": exhibit.kind,
-        "study": exhibit.study,
-        "order": exhibit.place,
-        "dataset": study.dataset,
-        "dataset_title": study.title,
-        "synthetic": study.synthetic,
-        "caption": caption_of(exhibit, study, drawn),
-        "notes": [] if drawn is None else [*drawn.notes, *study.notes(drawn)],
-        "state": state,
-        "statuses": statuses,
-        "problem": notice,
-        "files": sorted(path.name for path in written),
-        "sources": sorted(set(_sources(exhibit, study))),
-        "made_by": f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
-        "sheets": [asdict(sheet) for sheet in sheets_of(drawn)] if isinstance(drawn, Table) else [],
-        "panels": drawn.described() if isinstance(drawn, Figure) else [],
-        "entries": [asdict(entry) for entry in drawn.entries] if isinstance(drawn, Gallery) else [],
-    }
-
-
-def _sources(exhibit: Exhibit, study: Study) -> list[str]:
-    """Files that an exhibit is drawn from."""
-    found: list[str] = []
-    for name in (*exhibit.needs, *exhibit.optional):
-        given = study.files.get(name) or ()
-        found += [given] if isinstance(given, str) else [str(path) for path in given]
-    return found
-
-
-def status_line(statuses: Mapping[str, int]) -> str:
-    """One line of text, such as ``12 agree, 3 higher``; "" where nothing printed stands beside ours."""
-    return ", ".join(f"{n} {'agree' if status == 'agrees' and n > 1 else status}" for status, n in statuses.items())
 
 
 def write_index(folder: Path, *, title: str, headline: str = "") -> Path:
@@ -206,27 +201,24 @@ def write_index(folder: Path, *, title: str, headline: str = "") -> Path:
     Path
         The index.
     """
-    sidecars = [read_json(path) for path in sorted(folder.glob("*/*.json"))]
-    groups = [*PAPERS, *sorted({sidecar["paper"] for sidecar in sidecars} - set(PAPERS))]
+    read = TypeAdapter(Sidecar).validate_json
+    sidecars = sorted((read(path.read_bytes()) for path in sorted(folder.glob("*/*.json"))), key=lambda one: one.order)
+    groups = {paper: named.citation for paper, named in PAPERS.items()}
+    groups |= {paper: paper.capitalize() for paper in sorted({one.paper for one in sidecars} - set(PAPERS))}
     parts = [f"# {title}: exhibits\n"]
     if headline:
         parts.append("```\n" + headline.rstrip("\n") + "\n```\n")
-    for paper in groups:
-        found = sorted((one for one in sidecars if one["paper"] == paper), key=lambda one: int(one["order"]))
-        if found:
-            parts.append(f"## {PAPERS.get(paper, paper.capitalize())}\n")
-            parts += [_entry(sidecar) for sidecar in found]
+    for paper, citation in groups.items():
+        entries = [_entry(one) for one in sidecars if one.paper == paper]
+        parts += [f"## {citation}\n", *entries] if entries else []
     return _write_text("\n".join(parts), folder / "index.md")
 
 
-def _entry(sidecar: Mapping[str, Any]) -> str:
-    name, paper, files = sidecar["name"], sidecar["paper"], sidecar["files"]
-    title = f"{sidecar['label']}: {sidecar['title']}" if sidecar["label"] else sidecar["title"]
-    links = ", ".join(f"[{file}]({paper}/{file})" for file in files)
-    lines = [f"### {title}\n"]
-    lines += [f"![{title}]({paper}/{name}.png)\n"] if f"{name}.png" in files else []
-    lines.append(f"{sidecar['caption']}\n")
-    lines += [f"{sidecar['problem']}.\n"] if sidecar["problem"] else []
-    status = status_line(sidecar["statuses"])
-    lines += [f"Printed numbers: {status}.\n"] if status else []
-    return "\n".join([*lines, f"Files: {links}\n"])
+def _entry(one: Sidecar) -> str:
+    picture = f"{one.name}.png"
+    lines = [f"### {one.heading}\n"]
+    lines += [f"![{one.heading}]({one.paper}/{picture})\n"] if picture in one.files else []
+    lines.append(f"{one.caption}\n")
+    lines += [f"{one.problem}.\n"] if one.problem else []
+    lines += [f"Printed numbers: {one.status}.\n"] if one.status else []
+    return "\n".join([*lines, f"Files: {', '.join(f'[{file}]({one.paper}/{file})' for file in one.files)}\n"])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lookalike.report.results import CLAIMS, PAPERS, Results
+from lookalike.exhibits.registry import PAPERS
+from lookalike.report.results import CLAIMS, Results
 from lookalike.report.tables import Grid, frame_grid
 
 FURTHER = {
@@ -24,72 +24,56 @@ FURTHER = {
 """Columns of claims that tell more than the verdict, and what they are called; studies have some of them."""
 SHORT = 180
 """Characters of evidence that stand open; longer ones open on request."""
+VERDICTS = ("holds", "does not hold", "not decidable here", "not run")
+"""Verdicts that come first."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One claim on one data set."""
-
-    text: str
-    verdict: str
-    verdict_id: str
-    paper: str
-    paper_id: str
-    page: str
-    place: str
-    dataset_title: str
-    representation: str
-    evidence: str
-    """What stands open: all of it where it is short, else its first part."""
-    rest: str
-    further: tuple[tuple[str, str], ...]
-    """What else the study says of it: a term and a text each."""
-
-    @property
-    def where_key(self) -> str:
-        """What the column of places is sorted by."""
-        return f"{self.paper} {self.place}".lower()
-
-
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """A choice of rows: its id within a page, its title and how many rows it leaves."""
 
     id: str
     title: str
-    count: int
+    n_rows: int
 
 
-def claims_of(table: pd.DataFrame, results: Results) -> list[Claim]:
-    """Every row of `Results.claims`, ready to be written."""
+def claims_of(results: Results) -> pd.DataFrame:
+    """Every row of `Results.claims` with the titles and ids that a page writes; evidence is cut in two."""
+    claims = results.claims()
     titles = {dataset.id: dataset.title for dataset in results.datasets}
-    rows: Iterable[Any] = table.itertuples()
-    return [_claim(row, titles) for row in rows]
+    papers = [PAPERS.get(paper) for paper in claims["paper"]]
+    parts = [_shortened(evidence) for evidence in claims["evidence"]]
+    rows = claims.to_dict("records")
+    further: Any = [[(term, row[column]) for column, term in FURTHER.items() if row.get(column)] for row in rows]
+    return claims.assign(
+        representation=claims.get("representation", ""),
+        dataset_title=[titles.get(dataset, dataset) for dataset in claims["dataset"]],
+        paper_title=[named.title if named else id for named, id in zip(papers, claims["paper"], strict=True)],
+        page=[f"{named.page}.html" if named else "" for named in papers],
+        evidence=[shown for shown, _ in parts],
+        rest=[rest for _, rest in parts],
+        further=further,
+    )
 
 
-def choices(values: Iterable[str], titles: dict[str, str] | None = None) -> list[Choice]:
-    """Distinct values with their counts, in the order in which they come."""
-    counts: dict[str, int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
-    return [Choice(slug(value), (titles or {}).get(value, value), count) for value, count in counts.items()]
+def choices(claims: pd.DataFrame, column: str) -> list[Choice]:
+    """Distinct values of a column with their counts, in the order in which they come."""
+    counts = Counter(claims[column].tolist())
+    return [Choice(slug(value), PAPERS[value].title if value in PAPERS else value, n) for value, n in counts.items()]
 
 
-def verdict_choices(claims: Iterable[Claim]) -> list[Choice]:
+def verdict_choices(claims: pd.DataFrame) -> list[Choice]:
     """Verdicts with their counts: those that hold, do not hold and are open first."""
-    known = ("holds", "does not hold", "not decidable here", "not run")
-    found = choices(claim.verdict for claim in claims)
-    return sorted(found, key=lambda one: known.index(one.title) if one.title in known else len(known))
+    order = {verdict: place for place, verdict in enumerate(VERDICTS)}
+    return sorted(choices(claims, "verdict"), key=lambda one: order.get(one.title, len(order)))
 
 
-def counts_grid(claims: Iterable[Claim]) -> Grid:
+def counts_grid(claims: pd.DataFrame) -> Grid:
     """How many claims of a paper have each verdict, by data set: the front page's table."""
-    claims = list(claims)
     verdicts = [one.title for one in verdict_choices(claims)]
-    rows = []
-    for paper, dataset in dict.fromkeys((claim.paper, claim.dataset_title) for claim in claims):
-        own = [claim.verdict for claim in claims if (claim.paper, claim.dataset_title) == (paper, dataset)]
-        rows.append({"Paper": paper, "Data set": dataset, **{verdict: own.count(verdict) for verdict in verdicts}})
+    rows = [
+        {"Paper": paper, "Data set": dataset, **{verdict: list(own["verdict"]).count(verdict) for verdict in verdicts}}
+        for (paper, dataset), own in claims.groupby(["paper_title", "dataset_title"], sort=False)
+    ]
     return frame_grid(pd.DataFrame(rows), "Claims by paper, data set and verdict", "claims-counted")
 
 
@@ -105,25 +89,6 @@ def notes(results: Results) -> list[str]:
 def slug(text: str) -> str:
     """Text as an id: lower case, with hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-def _claim(row: Any, titles: dict[str, str]) -> Claim:
-    paper = PAPERS.get(row.paper)
-    evidence, rest = _shortened(row.evidence)
-    return Claim(
-        text=row.claim,
-        verdict=row.verdict,
-        verdict_id=slug(row.verdict),
-        paper=paper.title if paper else row.paper,
-        paper_id=slug(row.paper),
-        page=f"{paper.page}.html" if paper else "",
-        place=row.place,
-        dataset_title=titles.get(row.dataset, row.dataset),
-        representation=getattr(row, "representation", ""),
-        evidence=evidence,
-        rest=rest,
-        further=tuple((term, text) for column, term in FURTHER.items() if (text := getattr(row, column, ""))),
-    )
 
 
 def _shortened(evidence: str) -> tuple[str, str]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.sheets import html
-from lookalike.exhibits.writing import status_line
 
 if TYPE_CHECKING:
     from lookalike.report.results import Exhibit
@@ -60,7 +59,7 @@ def exhibit_html(exhibit: Exhibit) -> str:
         body = _body(exhibit) if exhibit.was_drawn else f"<p>{escape(sentence(exhibit.problem))}</p>"
     except (OSError, *UNREADABLE) as error:
         body = f"<p>{escape(sentence(str(error)))}</p>"
-    told = ": ".join(filter(None, (exhibit.state, status_line(exhibit.statuses))))
+    told = ": ".join(filter(None, (exhibit.state, exhibit.status)))
     notes = "".join(f"<li>{escape(note)}</li>" for note in exhibit.notes)
     return (
         f'<figure style="margin: 1em 0">\n<p><strong>{escape(exhibit.heading)}</strong>, '
@@ -75,7 +74,7 @@ def _body(exhibit: Exhibit) -> str:
     """The picture or the table itself."""
     picture = exhibit.picture()
     if picture is None:
-        return html(exhibit.blocks(), f"{exhibit.dataset}-{exhibit.key.replace('/', '-')}")
+        return html(exhibit.sheets, f"{exhibit.dataset}-{exhibit.id.replace('/', '-')}")
     data = base64.b64encode(picture.read_bytes()).decode("ascii")
     # the caption beneath describes it; here is what it is
     alternative = escape(f"{exhibit.heading}, {exhibit.kind} of {exhibit.dataset_title}", quote=True)

@@ -1,7 +1,6 @@
 """The gallery of the report: queries and their nearest neighbours before and after learning, for every study.
 
-It shows the entries of galleries' sidecars (`lookalike.exhibits.model.Entry`); thumbnails are made of the images that
-they name, embedded once in the page and used by reference, so that it works from a file without a network.
+Thumbnails are made of the images that a sidecar's entries name, embedded once in the page and used by reference.
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
-from lookalike.exhibits.model import Entry, Mark, entry_of
+from lookalike.exhibits.model import Entry, Mark
 from lookalike.report.pictures import Picture, encode_thumbnail
 from lookalike.report.results import Exhibit, Results
 
@@ -21,8 +21,7 @@ CLASSES = {"-": "same", "--": "other", ":": "junk"}
 """Line of a mark to the word that the style sheet knows it by."""
 
 
-@dataclass(frozen=True)
-class Thumbnail:
+class Thumbnail(NamedTuple):
     """One picture, embedded once in the page."""
 
     id: str
@@ -55,24 +54,30 @@ class Album:
         return self._made[image]
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(NamedTuple):
     """One query whose image can be read."""
 
     id: str
     entry: Entry
     thumbnail: Thumbnail
-    box: tuple[float, ...] = ()
-    """The part that asks: left, top, width and height in pixels of the thumbnail."""
+
+    @property
+    def box(self) -> tuple[float, ...]:
+        """The part that asks: left, top, width and height in pixels of the thumbnail; empty for a whole image."""
+        if self.entry.box is None:
+            return ()
+        left, top, right, bottom = self.entry.box
+        width, height = self.thumbnail.picture.width, self.thumbnail.picture.height
+        sides = (width * left, height * top, width * (right - left), height * (bottom - top))
+        return tuple(round(side, 1) for side in sides)
 
 
-@dataclass(frozen=True)
-class Gallery:
+class Gallery(NamedTuple):
     """The queries of one exhibit."""
 
     id: str
     exhibit: Exhibit
-    queries: tuple[Query, ...]
+    queries: list[Query]
     album: Album
 
     @property
@@ -93,29 +98,14 @@ class Gallery:
 
 
 def galleries_of(results: Results) -> tuple[list[Gallery], list[str]]:
-    """Return the galleries of all sidecars with entries, and a sentence for each that cannot be shown.
-
-    Parameters
-    ----------
-    results : Results
-
-    Returns
-    -------
-    tuple of (list of Gallery, list of str)
-        In the order of `Results.exhibits`.
-    """
+    """Galleries of all sidecars with entries, and a sentence for each that cannot be shown."""
     galleries, left_out = [], []
     for exhibit in results.exhibits():
         if not exhibit.entries:
             continue
         id = f"{exhibit.dataset}-{exhibit.paper}-{exhibit.name}"
         album = Album(results.folder.resolve(), id)
-        try:
-            entries = [entry_of(told) for told in exhibit.entries]
-        except (KeyError, TypeError) as error:
-            left_out.append(f"{exhibit.dataset_title}: its gallery cannot be read ({error!r}); draw it again.")
-            continue
-        queries = tuple(_queries(sorted(entries, key=lambda entry: entry.words), album))
+        queries = list(_queries(exhibit, album))
         if queries:
             galleries.append(Gallery(id, exhibit, queries, album))
         else:
@@ -123,16 +113,8 @@ def galleries_of(results: Results) -> tuple[list[Gallery], list[str]]:
     return galleries, left_out
 
 
-def _queries(entries: list[Entry], album: Album) -> Iterator[Query]:
-    for place, entry in enumerate(entries, start=1):
+def _queries(exhibit: Exhibit, album: Album) -> Iterator[Query]:
+    for place, entry in enumerate(sorted(exhibit.entries, key=lambda entry: entry.words), start=1):
         thumbnail = album.of(entry.image)
         if thumbnail is not None:
-            box = _box(entry.box, thumbnail.picture) if entry.box else ()
-            yield Query(f"query-{album.id}-{place}", entry, thumbnail, box)
-
-
-def _box(shares: tuple[float, float, float, float], picture: Picture) -> tuple[float, ...]:
-    left, top, right, bottom = shares
-    corners = (picture.width * left, picture.height * top)
-    sides = (picture.width * (right - left), picture.height * (bottom - top))
-    return tuple(round(number, 1) for number in (*corners, *sides))
+            yield Query(f"query-{album.id}-{place}", entry, thumbnail)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.registry import PAPERS
 from lookalike.report.display import SIGNS, exhibit_html, source_of
-from lookalike.report.results import PAPERS, Results
+from lookalike.report.results import Results
 
 if TYPE_CHECKING:
     from lookalike.report.results import Dataset, Exhibit

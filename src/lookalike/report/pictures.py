@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,20 +31,6 @@ class Picture:
     height: int
     is_plot: bool
     """Whether it is exact, as a plot is."""
-
-
-class Pictures:
-    """Encodes pictures, each file once however many pages show it."""
-
-    def __init__(self) -> None:
-        self._made: dict[Path, Picture] = {}
-
-    def of(self, path: str | os.PathLike[str]) -> Picture:
-        """Return the picture of a PNG file; a `LookalikeError` where it cannot be read."""
-        key = Path(path).resolve()
-        if key not in self._made:
-            self._made[key] = encode(key)
-        return self._made[key]
 
 
 def encode(path: Path) -> Picture:

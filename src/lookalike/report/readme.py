@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 from lookalike.exhibits.image_grid import draw_gallery
-from lookalike.exhibits.model import entry_of
 from lookalike.exhibits.neighbours import RANDOM, gallery_of
 from lookalike.exhibits.style import paper_style
 
@@ -42,7 +41,7 @@ def write_readme_picture(gallery: Exhibit, path: str | os.PathLike[str]) -> None
 
     The picture is a WebP file; a gallery without such a query is a `LookalikeError`.
     """
-    drawn = [entry_of(told) for told in gallery.entries if told["chosen"] == RANDOM]
+    drawn = [entry for entry in gallery.entries if entry.chosen == RANDOM]
     # without names, which are wider than a picture of this size
     queries = [replace(entry, words="") for entry in drawn[:N_QUERIES]]
     if not queries:

@@ -1,8 +1,5 @@
 """What lies in ``results/``, for the report and the notebooks: data sets, exhibits and claims, read on demand.
 
-Everything is read from the sidecars of exhibits (`lookalike.exhibits.writing`) and their CSVs, so that whatever a study
-has made shows up, in the order of papers and of their numbering.
-
 A notebook starts with ``Results.find()``; every exhibit displays itself.
 """
 
@@ -13,67 +10,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
+from pydantic import TypeAdapter, ValidationError
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
-from lookalike.exhibits.model import Figure, figure_of
-from lookalike.exhibits.printed import (
-    AGREES,
-    FAILED,
-    HIGHER,
-    LOWER,
-    MIXED,
-    NO_PRINTED_NUMBER,
-    NO_PRINTED_VALUE,
-    NOT_COMPARABLE,
-    NOT_RUN,
-)
-from lookalike.exhibits.registry import PAPERS as CITATIONS
-from lookalike.exhibits.registry import ROOMS
-from lookalike.exhibits.sheets import Sheet
+from lookalike.exhibits.model import Figure
+from lookalike.exhibits.printed import AGREES, FAILED, HIGHER, LOWER, NO_PRINTED_VALUE, NOT_RUN, STATES
+from lookalike.exhibits.registry import PAPERS, ROOMS
+from lookalike.exhibits.writing import Sidecar
 from lookalike.report.display import exhibit_html
 
 ENVIRONMENT = "LOOKALIKE_RESULTS"
 """Environment variable that names the folder of results."""
-STATES = (AGREES, HIGHER, LOWER, MIXED, NOT_COMPARABLE, NOT_RUN, FAILED, NO_PRINTED_NUMBER)
 CLAIMS = "claims"
 """Name of the tables of claims, which are shown on a page of their own."""
 CLAIM_COLUMNS = ("id", "paper", "place", "claim", "verdict", "evidence", "rule", "decided_by")
 """What every table of claims has."""
-FORM: Mapping[str, type] = {
-    **dict.fromkeys(("label", "title", "kind", "study", "dataset_title", "caption", "state"), str),
-    **dict.fromkeys(("problem", "made_by"), str),
-    **dict.fromkeys(("notes", "files", "sources", "sheets", "panels", "entries"), list),
-    "order": int,
-    "synthetic": bool,
-    "statuses": dict,
-}
-"""What a sidecar tells, and of which type."""
-
-
-class Paper(NamedTuple):
-    """One paper, as the report names it."""
-
-    page: str
-    """Name of its page, and of its target in the workflow."""
-    title: str
-    """Short title: the method and where it was printed."""
-    citation: str
-    """Authors, place and year."""
-
-
-_PAGES = {
-    "oasis-jmlr-2010": ("jmlr2010", "OASIS, JMLR 2010"),
-    "oasis-2009-draft": ("draft2009", "OASIS, draft of 2009"),
-    "oasis-nips-2009": ("nips2009", "OASIS, NIPS 2009"),
-    "soml-aaai-2014": ("aaai2014", "SOML, AAAI 2014"),
-    "deep-ranking-cvpr-2014": ("cvpr2014", "Deep Ranking, CVPR 2014"),
-}
-PAPERS: Mapping[str, Paper] = {paper: Paper(*_PAGES[paper], citation) for paper, citation in CITATIONS.items()}
-"""Paper id to how the report names it, in the order of its pages."""
 GROUPS: Mapping[str, str] = {
     "learning": "How OASIS and its competitors learn",
     "human": "Human ratings",
@@ -91,54 +46,11 @@ def group_title(group: str) -> str:
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class Exhibit(Sidecar):
     """One table, figure, gallery or picture of one data set, as its sidecar tells it."""
 
-    dataset: str
-    paper: str
-    """Id of the paper, or of a group of our own."""
-    name: str
-    """Name of its files: ``table4``."""
     folder: Path = field(repr=False)
     """Where its files lie."""
-    label: str
-    """What the paper calls it; "" for an exhibit of our own."""
-    title: str
-    kind: str
-    """``table``, ``figure``, ``gallery`` or ``picture``."""
-    study: str
-    order: int
-    """Its place in its study."""
-    dataset_title: str
-    synthetic: bool
-    """Whether the images are made by code."""
-    caption: str
-    """Two sentences."""
-    notes: tuple[str, ...]
-    """What has to be known besides."""
-    state: str
-    """One of `STATES`."""
-    statuses: Mapping[str, int]
-    """Status to how many printed numbers have it; empty where none stands beside ours."""
-    problem: str
-    """``not run: put X at Y``, or the error of one that failed; else ""."""
-    sources: tuple[str, ...]
-    """Files that it is drawn from."""
-    made_by: str
-    """The function that draws it, dotted."""
-    sheets: tuple[Any, ...] = field(repr=False)
-    panels: tuple[Any, ...] = field(repr=False)
-    entries: tuple[Any, ...] = field(repr=False)
-
-    @property
-    def key(self) -> str:
-        """``paper/name``."""
-        return f"{self.paper}/{self.name}"
-
-    @property
-    def heading(self) -> str:
-        """What it is called: ``Table 4: ...``."""
-        return f"{self.label}: {self.title}" if self.label else self.title
 
     @property
     def was_drawn(self) -> bool:
@@ -156,7 +68,7 @@ class Exhibit:
         return sum(self.statuses.get(status, 0) for status in (AGREES, HIGHER, LOWER))
 
     @property
-    def files(self) -> tuple[Path, ...]:
+    def paths(self) -> tuple[Path, ...]:
         """Its files that exist, by name; the sidecar among them."""
         ours = (*self.folder.glob(f"{self.name}.*"), *self.folder.glob(f"{self.name}_compare.*"))
         return tuple(sorted(path for path in ours if path.is_file()))
@@ -175,32 +87,21 @@ class Exhibit:
 
         None where there is none; a `LookalikeError` where the file cannot be read.
         """
-        beside = self.folder / f"{self.name}_compare.csv"
-        path = self.folder / f"{self.name}.csv" if self.kind == "table" else beside
+        path = self.folder / (f"{self.name}.csv" if self.kind == "table" else f"{self.name}_compare.csv")
         if not self.statuses or not path.is_file():
             return None
         cells = read_csv(path)
         decided = cells[cells["status"].notna()] if "status" in cells else cells.iloc[:0]
         return None if decided.empty else decided
 
-    def blocks(self) -> tuple[Sheet, ...]:
-        """The blocks of a table as its files show them; none for what is no table."""
-        tuples = ("heads", "numbers", "printed")
-        return tuple(
-            Sheet(
-                **{**sheet, **{name: tuple(sheet[name]) for name in tuples}, "rows": tuple(map(tuple, sheet["rows"]))}
-            )
-            for sheet in self.sheets
-        )
-
     def figure(self) -> Figure | None:
         """The figure as data, None for what is none; a `LookalikeError` where its CSV cannot be read."""
         if not self.panels:
             return None
-        wanted = [series["where"] for panel in self.panels for series in panel["series"]]
+        wanted = [series.where for panel in self.panels for series in panel.series]
         # a name such as "10" stays a name
         texts = {column: str for where in wanted for column, value in where.items() if isinstance(value, str)}
-        return figure_of(self.panels, read_csv(self.folder / f"{self.name}.csv", dtype=texts))
+        return Figure(read_csv(self.folder / f"{self.name}.csv", dtype=texts), self.panels)
 
     def _repr_html_(self) -> str:
         return exhibit_html(self)
@@ -313,31 +214,20 @@ class Results:
         return sorted((exhibit for exhibit in every if paper in (None, exhibit.paper)), key=_place)
 
     def exhibit(self, dataset: str, paper: str, name: str) -> Exhibit:
-        """Return one exhibit.
-
-        Raises
-        ------
-        LookalikeError
-            When there is none of this name, with those that there are.
-        """
-        found = {one.key: one for one in self[dataset].exhibits}
+        """Return one exhibit; where there is none of this name, a `LookalikeError` with those that there are."""
+        found = {one.id: one for one in self[dataset].exhibits}
         if f"{paper}/{name}" not in found:
             raise LookalikeError(f"{dataset} has no exhibit {paper}/{name}: choose one of {', '.join(found)}")
         return found[f"{paper}/{name}"]
 
     def claims(self) -> pd.DataFrame:
-        """Read the verdicts on the papers' claims, of all data sets.
+        """Read the verdicts on the papers' claims, of all data sets; `LookalikeError` where a table cannot be read.
 
         Returns
         -------
         DataFrame
             Column ``dataset``, then `CLAIM_COLUMNS`, then what single studies add (such as ``representation``), all str
             ("" where empty). No row where no study has decided any.
-
-        Raises
-        ------
-        LookalikeError
-            When a table of claims cannot be read.
         """
         tables = [
             read_csv(one.folder / f"{CLAIMS}.csv", dtype=str, keep_default_na=False).assign(dataset=one.dataset)
@@ -349,7 +239,7 @@ class Results:
         return pd.concat([first, *tables], ignore_index=True).fillna("").astype(str)
 
     def states(self, papers: Iterable[str] | None = None) -> dict[str, int]:
-        """How many exhibits, or those of some papers, have each of `STATES`."""
+        """How many exhibits, or those of some papers, have each of `lookalike.exhibits.printed.STATES`."""
         wanted = None if papers is None else set(papers)
         found = [one.state for one in self.exhibits() if wanted is None or one.paper in wanted]
         return {state: found.count(state) for state in STATES}
@@ -365,7 +255,7 @@ def _place(exhibit: Exhibit) -> tuple[int, int, int, str]:
     papers, rooms = list(PAPERS), list(ROOMS)
     paper = papers.index(exhibit.paper) if exhibit.paper in papers else len(papers)
     room = rooms.index(exhibit.study) if exhibit.study in rooms else len(rooms)
-    return paper, exhibit.order, room, exhibit.key
+    return paper, exhibit.order, room, exhibit.id
 
 
 def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:
@@ -386,34 +276,28 @@ def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:
     )
 
 
+_EXHIBIT = TypeAdapter(Exhibit)
+
+
 def read_exhibit(sidecar: Path) -> Exhibit:
     """Read one exhibit; its sidecar's place, not its content, says which. A broken one has failed and says so."""
-    dataset, name = sidecar.parents[2].name, sidecar.stem
+    dataset, paper, name = sidecar.parents[2].name, sidecar.parent.name, sidecar.stem
+    where = {"dataset": dataset, "paper": paper, "name": name, "id": f"{paper}/{name}", "folder": sidecar.parent}
     try:
-        told = _checked(read_json(sidecar))
-    except (OSError, ValueError) as error:
+        exhibit = _EXHIBIT.validate_python(dict(read_json(sidecar)) | where)
+        if exhibit.state not in STATES:
+            raise ValueError(f"there is no state {exhibit.state!r}")
+        return exhibit
+    except (OSError, ValueError, TypeError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        told = {key: kind() for key, kind in FORM.items()}
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            reason = f"its {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        blank: dict[str, Any] = dict.fromkeys(("label", "kind", "study", "caption", "made_by"), "")
+        blank |= dict.fromkeys(("notes", "files", "sources", "sheets", "panels", "entries"), ())
         problem = f"{sidecar} cannot be read ({reason}): delete it and run the same command again"
-        told |= {"title": name, "dataset_title": dataset, "state": FAILED, "problem": problem}
-    told = {key: tuple(value) if isinstance(value, list) else value for key, value in told.items() if key != "files"}
-    return Exhibit(dataset=dataset, paper=sidecar.parent.name, name=name, folder=sidecar.parent, **told)
-
-
-def _checked(told: Any) -> dict[str, Any]:
-    """Return what a sidecar tells; ValueError where it does not tell it."""
-    if not isinstance(told, dict):
-        raise ValueError("it does not describe an exhibit")
-    for key, kind in FORM.items():
-        if not isinstance(told.get(key), kind):
-            raise ValueError(f"its {key!r} is no {kind.__name__}")
-    if told["state"] not in STATES:
-        raise ValueError(f"there is no state {told['state']!r}")
-    if not all(isinstance(count, int) for count in told["statuses"].values()):
-        raise ValueError("its statuses are no counts")
-    if not all(isinstance(text, str) for key in ("notes", "sources") for text in told[key]):
-        raise ValueError("its notes and sources are no sentences and files")
-    return {key: told[key] for key in FORM}
+        told = {"title": name, "dataset_title": dataset, "state": FAILED, "problem": problem}
+        return Exhibit(**{**blank, **where, **told, "order": 0, "synthetic": False, "statuses": {}})
 
 
 def read_csv(path: Path, **options: Any) -> pd.DataFrame:

@@ -1,7 +1,6 @@
 """The report: `results/` as pages that a browser opens from the disk, without a network and without a server.
 
-Every page is one file: style, script and pictures are inside it, and links lead to the pages beside it only. What a
-page shows is worked out in `lookalike.report.pages` and written by the Jinja2 templates beside this file.
+Every page is one file: style, script and pictures are inside it, and links lead to the pages beside it only.
 """
 
 from __future__ import annotations
@@ -14,27 +13,22 @@ from functools import cache, cached_property, partial
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 import lookalike
 from lookalike.core.files import replacing
 from lookalike.exhibits.neighbours import RANDOM
-from lookalike.exhibits.printed import FAILED
-from lookalike.report import claims, display, made, pages
+from lookalike.exhibits.printed import FAILED, RULE
+from lookalike.exhibits.registry import PAPERS
+from lookalike.report import claims, display, facts, pages
 from lookalike.report.gallery import CLASSES, galleries_of
-from lookalike.report.pictures import Pictures
-from lookalike.report.results import PAPERS, Results
+from lookalike.report.provenance import Jobs
+from lookalike.report.results import Results, group_title
 from lookalike.report.tables import frame_grid
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
-
-    from lookalike.report.claims import Claim
-    from lookalike.report.provenance import Jobs
-
-Progress = Callable[[int, int, str], None]
-"""Called after every page: how many are written, of how many, and the name of the last."""
 
 
 class Link(NamedTuple):
@@ -45,15 +39,12 @@ class Link(NamedTuple):
     title: str
 
 
-def _short(title: str) -> str:
-    """Where a paper was printed, which is how the bar names it."""
-    where = title.rpartition(", ")[2].replace(" of ", " ")
-    return where[0].upper() + where[1:]
-
-
 NAVIGATION = (
     Link("index.html", "Overview", "Overview"),
-    *(Link(f"{paper.page}.html", _short(paper.title), f"{paper.title}: {paper.citation}") for paper in PAPERS.values()),
+    *(
+        Link(f"{paper.page}.html", paper.short[0].upper() + paper.short[1:], f"{paper.title}: {paper.citation}")
+        for paper in PAPERS.values()
+    ),
     Link(pages.BEYOND, "Beyond", "Exhibits that no paper prints"),
     Link("claims.html", "Claims", "Claims and verdicts"),
     Link("gallery.html", "Gallery", "Neighbours before and after learning"),
@@ -68,8 +59,6 @@ def write_report(
     output_folder: str | os.PathLike[str],
     *,
     configuration: Mapping[str, Any] | None = None,
-    seed: int | None = None,
-    progress: Progress | None = None,
 ) -> list[Path]:
     """Write the report.
 
@@ -83,10 +72,6 @@ def write_report(
         Folder of the pages, made as needed. Each page is written whole or not at all.
     configuration : mapping, optional
         The configuration of the run.
-    seed : int, optional
-        Its root seed; by default the configuration's.
-    progress : callable, optional
-        See `Progress`.
 
     Returns
     -------
@@ -98,9 +83,7 @@ def write_report(
     LookalikeError
         When a page cannot be written. What cannot be read is told on the page of its exhibit.
     """
-    if seed is None and configuration is not None:
-        seed = configuration.get("seed")
-    site = _Site(results, jobs, configuration, seed)
+    site = _Site(results, jobs, configuration)
     makers: dict[str, Callable[[], str]] = {
         "index.html": site.front,
         **{pages.page_of(paper): partial(site.paper, paper) for paper in PAPERS},
@@ -113,18 +96,15 @@ def write_report(
     # the first page comes last: where writing stops half-way, what it says is that of the pages that are there
     for page, make in reversed(makers.items()):
         text = make()
-        path = Path(output_folder) / page
-        with replacing(path) as part:
+        written.append(Path(output_folder) / page)
+        with replacing(written[-1]) as part:
             part.write_text(text, encoding="utf-8")
-        written.append(path)
-        if progress is not None:
-            progress(len(written), len(makers), page)
     return written[::-1]
 
 
 def failures(results: Results) -> str:
     """Which exhibits have failed, as a sentence that ends the run; "" where none has."""
-    failed = [f"{one.dataset}: {one.key}" for one in results.exhibits() if one.state == FAILED]
+    failed = [f"{one.dataset}: {one.id}" for one in results.exhibits() if one.state == FAILED]
     if not failed:
         return ""
     return f"{len(failed)} exhibits failed: {', '.join(failed)}; results/report/index.html says why\n"
@@ -133,15 +113,12 @@ def failures(results: Results) -> str:
 class _Site:
     """Everything that pages share, and a method for each page that returns its text."""
 
-    def __init__(
-        self, results: Results, jobs: Jobs | None, configuration: Mapping[str, Any] | None, seed: int | None
-    ) -> None:
+    def __init__(self, results: Results, jobs: Jobs | None, configuration: Mapping[str, Any] | None) -> None:
         self.results = results
-        self.unreadable = len(jobs.unreadable) if jobs is not None else 0
-        self.jobs = jobs if jobs is not None and len(jobs) else None
-        self.configuration = configuration
-        self.seed = seed
-        self.writer = pages.Writer(results, Pictures(), self.jobs, seed)
+        self.unreadable = jobs.unreadable if jobs is not None else 0
+        self.jobs = jobs or None
+        self.configuration = configuration or {}
+        self.seed = self.configuration.get("seed")
 
     def front(self) -> str:
         """The state of every exhibit in one glance."""
@@ -156,10 +133,10 @@ class _Site:
             only_synthetic=bool(datasets) and all(one.synthetic or one.not_run for one in datasets),
             matrices=[pages.matrix(results, paper) for paper in PAPERS],
             beyond=[pages.matrix(results, group) for group in results.groups],
-            claims=claims.counts_grid(found) if found else None,
+            claims=None if found.empty else claims.counts_grid(found),
             n_claims=len(found),
             datasets=datasets,
-            work=self._work_sentence(),
+            work=self.jobs.whole if self.jobs else None,
         )
 
     def paper(self, paper: str) -> str:
@@ -178,13 +155,12 @@ class _Site:
     def claims(self) -> str:
         """Claims and their verdicts."""
         found = self.all_claims
-        titles = {key: paper.title for key, paper in PAPERS.items()}
         return self.render(
             "claims.html",
             heading="Claims and verdicts",
-            claims=found,
+            claims=found.to_dict("records"),
             verdicts=claims.verdict_choices(found),
-            papers=claims.choices((claim.paper_id for claim in found), titles),
+            papers=claims.choices(found, "paper"),
             notes=claims.notes(self.results),
         )
 
@@ -209,11 +185,11 @@ class _Site:
         return self.render(
             "made.html",
             heading="How it was made",
-            facts=made.whole_run(jobs) if jobs else (),
+            facts=facts.whole_run(jobs.whole) if jobs else (),
             rules=frame_grid(jobs.by_rule(), "Jobs by rule, with their times in seconds", "rules") if jobs else None,
-            versions=made.library_versions(jobs.whole.versions) if jobs else (),
+            versions=facts.library_versions(jobs.whole) if jobs else (),
             unreadable=told if self.unreadable else "",
-            configurations=made.configuration_parts(self.configuration, self.results.datasets),
+            configurations=facts.configuration_parts(self.configuration, self.results.datasets),
             seed=self.seed,
         )
 
@@ -222,13 +198,27 @@ class _Site:
         return self._environment.get_template(template).render(page=page or template, **variables)
 
     @cached_property
-    def all_claims(self) -> list[Claim]:
+    def all_claims(self) -> pd.DataFrame:
         """Claims of all data sets."""
-        return claims.claims_of(self.results.claims(), self.results)
+        return claims.claims_of(self.results)
 
     def _exhibits(self, papers: list[str], page: str, heading: str, lead: str, commands: Sequence[str]) -> str:
-        groups = [group for group in self.writer.groups(papers) if group.sections]
-        views = [view for group in groups for section in group.sections for view in section.views]
+        """A page with a group for each paper, whose sections have an exhibit of every data set that has it."""
+        groups: list[dict[str, Any]] = [
+            {
+                "id": f"group-{paper}",
+                "title": "" if paper in PAPERS else group_title(paper),
+                "sections": {
+                    pages.section_id(paper, name): [
+                        pages.view_of(one, facts.facts_of(one, self.jobs, self.seed)) for one in own
+                    ]
+                    for name, own in pages.by_name(self.results, paper).items()
+                },
+            }
+            for paper in papers
+            if self.results.exhibits(paper)
+        ]
+        views = [view for group in groups for own in group["sections"].values() for view in own]
         return self.render(
             "exhibits.html",
             page=page,
@@ -240,19 +230,8 @@ class _Site:
             curves_script=bokeh_script() if any(view.curves for view in views) else "",
         )
 
-    def _work_sentence(self) -> str:
-        if self.jobs is None:
-            return ""
-        work = self.jobs.whole
-        return (
-            f"{work.jobs:,} jobs of {len(work.rules)} rules took {made.duration(work.cpu_seconds)} of processor time "
-            f"on {' and '.join(work.processors)}."
-        )
-
     @cached_property
     def _environment(self) -> Environment:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-
         environment = Environment(
             loader=PackageLoader("lookalike.report"),
             autoescape=True,
@@ -260,7 +239,7 @@ class _Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters["sentence"] = display.sentence
+        environment.filters.update(sentence=display.sentence, duration=facts.duration, slug=claims.slug)
         environment.globals.update(
             navigation=NAVIGATION,
             css=_static("report.css"),
@@ -268,6 +247,7 @@ class _Site:
             signs=display.SIGNS,
             view_id=pages.view_id,
             detail_of=pages.detail_of,
+            status_rule=RULE,
             version=lookalike.__version__,
         )
         return environment
@@ -294,8 +274,6 @@ def bokeh_script() -> Markup:
     It holds Bokeh's main library alone, gzipped in base64, which the browser unpacks. The same bytes come from the same
     version of Bokeh.
     """
-    from markupsafe import Markup
-
     if find_spec("bokeh") is None:
         return Markup("")
     import bokeh
@@ -307,6 +285,4 @@ def bokeh_script() -> Markup:
 
 def _static(name: str) -> Markup:
     """A style sheet or script of ours, to stand inside a page."""
-    from markupsafe import Markup
-
     return Markup(resources.files("lookalike.report").joinpath("static", name).read_text(encoding="utf-8").strip())

@@ -84,6 +84,24 @@ def test_an_edit_below_counts_and_a_move_of_the_package_does_not(tmp_path: Path)
     assert fingerprint("a.py", package=root) != before
 
 
+def test_what_was_read_is_kept_by_content_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".snakemake").mkdir()
+    roots = [package(tmp_path / name, a=f"x = {value}\n") for name, value in (("one", 1), ("two", 2), ("three", 1))]
+    for root in roots:
+        os.utime(root / "a.py", ns=(1, 1))
+    one, two, three = (fingerprint("a.py", package=root) for root in roots)
+    assert one == three != two
+    kept = sorted((tmp_path / ".snakemake" / "code").iterdir())
+    assert len(kept) == 2
+    for path in kept:
+        path.write_text("kept")
+    assert fingerprint("a.py", package=package(tmp_path / "four", a="x = 1\n")) != one, "it is not read again"
+    kept[0].write_text("")
+    kept[1].write_text("")
+    assert fingerprint("a.py", package=package(tmp_path / "five", a="x = 1\n")) == one, "a broken one is"
+
+
 def edited(root: Path, module: str, old: str, new: str) -> dict[str, bool]:
     """Which of the learners' fingerprints an edit changes, undone afterwards."""
     learners = ["learners/oasis.py", "learners/lego.py", "learners/mcml.py"]

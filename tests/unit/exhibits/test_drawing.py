@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 import toy
 from PIL import Image
 
-from lookalike.exhibits.drawing import draw, rows_of, save, short_count
+from lookalike.exhibits.drawing import draw, save, short_count
 from lookalike.exhibits.image_grid import WRONG, thumbnail, tile_of
-from lookalike.exhibits.model import Axis, Figure, Gallery, Panel, Series, Tile, figure_of
+from lookalike.exhibits.model import Axis, Figure, Gallery, Panel, Series, Tile
 from lookalike.exhibits.style import Look, paper_style
 
 
@@ -57,13 +55,6 @@ def test_every_kind_of_series_draws_on_every_scale(series, scale):
         canvas = draw(Figure(frame, (panel,)))
         canvas.draw_without_rendering()
     assert [text.get_text() for text in canvas.legends[0].get_texts()] == [series.name]
-
-
-def test_a_sidecar_describes_the_whole_figure():
-    figure = toy.figure(None)
-    again = figure_of(json.loads(json.dumps(figure.described())), figure.frame)
-    assert again.panels == figure.panels
-    assert len(rows_of(again.frame, again.panels[0].series[0])) == 30
 
 
 def test_a_panel_without_numbers_says_why():

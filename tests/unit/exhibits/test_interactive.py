@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from lookalike.exhibits.interactive import Curves, curves_of
-from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series, figure_of
+from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
 from lookalike.exhibits.style import BLUE, LOOKS, Look
 
 K, P = Axis("Number of neighbours k", told="k = {:.0f}"), Axis("Precision at top k", told="{:.3f}")
@@ -93,16 +93,6 @@ def test_errors_are_told_as_they_are(low: float, high: float, text: str) -> None
     frame.loc[1, ["low", "high"]] = 0.4 if low == high else math.nan
     said = texts(drawn(Panel("", K, P, (replace(OASIS, where={}, note=""),)), frame=frame))
     assert f'"{text}"' in said
-
-
-def test_the_same_figure_from_its_sidecar_and_csv_makes_the_same_plot() -> None:
-    figure = Figure(FRAME, (replace(PANEL, labels=(Label(1, 0.5, "here", side="above"),)),))
-    again = figure_of(json.loads(json.dumps(figure.described())), FRAME)
-    one, other = curves_of(figure, "a"), curves_of(again, "a")
-    assert one is not None
-    assert other is not None
-    assert one.legend[0].x.tolist() == other.legend[0].x.tolist()
-    assert len(one.data) == pytest.approx(len(other.data), rel=0.01), "but for the ids of Bokeh"
 
 
 def test_a_panel_by_point_tells_the_note_of_each_point() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 import toy
+from pydantic import TypeAdapter
 
 from lookalike.core.files import read_json
-from lookalike.exhibits.writing import write_exhibits, write_index
+from lookalike.exhibits.writing import Sidecar, write_exhibits, write_index
 
 
 @pytest.fixture
@@ -61,6 +62,12 @@ def test_the_csv_is_the_frame_with_all_its_columns(written):
         pd.read_csv(folder / "oasis-jmlr-2010" / "fig6.csv"), toy.figure(None).frame, check_dtype=False
     )
     assert sidecar(folder, "oasis-jmlr-2010/fig6")["panels"][0]["series"][0]["name"] == "OASIS"
+
+
+def test_a_sidecar_describes_the_whole_figure(written):
+    folder, _ = written
+    read = TypeAdapter(Sidecar).validate_json((folder / "oasis-jmlr-2010" / "fig6.json").read_bytes())
+    assert read.panels == toy.figure(None).panels
 
 
 def test_the_index_lists_papers_first_with_caption_and_state(written):

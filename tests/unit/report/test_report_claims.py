@@ -22,8 +22,8 @@ def made(tmp_path: Path, **columns: str) -> Results:
 
 def test_verdicts_are_counted_by_paper_and_data_set(tmp_path: Path) -> None:
     results = made(tmp_path)
-    claims = claims_of(results.claims(), results)
-    found = [(one.id, one.count) for one in verdict_choices(claims)]
+    claims = claims_of(results)
+    found = [(one.id, one.n_rows) for one in verdict_choices(claims)]
     assert found == [("holds", 2), ("does-not-hold", 1), ("not-decidable-here", 1)]
     grid = counts_grid(claims)
     assert re.findall(r">([^<>]+)</(?:th|span)>", grid.html)[-3:] == ["holds", "does not hold", "not decidable here"]
@@ -33,7 +33,7 @@ def test_verdicts_are_counted_by_paper_and_data_set(tmp_path: Path) -> None:
 def test_long_evidence_is_cut_where_a_part_ends_and_nothing_is_lost(tmp_path: Path) -> None:
     parts = [f"OASIS minus number {place} +{place}.5 points" for place in range(40)]
     results = made(tmp_path, evidence="; ".join(parts))
-    claim = claims_of(results.claims(), results)[0]
+    claim = claims_of(results).iloc[0]
     assert len(claim.evidence) <= SHORT + 2
     assert claim.evidence.endswith(" …")
     together = "; ".join((claim.evidence.removesuffix(" …"), claim.rest.removeprefix("… ")))
@@ -42,7 +42,7 @@ def test_long_evidence_is_cut_where_a_part_ends_and_nothing_is_lost(tmp_path: Pa
 
 def test_what_a_study_adds_is_kept(tmp_path: Path) -> None:
     results = made(tmp_path, representation="sift-1k", printed_verdict="holds")
-    claim = claims_of(results.claims(), results)[0]
+    claim = claims_of(results).iloc[0]
     assert claim.representation == "sift-1k"
     assert ("Of the printed numbers", "holds") in claim.further
     assert claim.page == "jmlr2010.html"

@@ -1,4 +1,4 @@
-"""Plots stay exact inside a page, montages become small, and each file is encoded once."""
+"""Plots stay exact inside a page, montages become small."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from lookalike.core.errors import LookalikeError
-from lookalike.report import pictures as module
-from lookalike.report.pictures import LONGEST_SIDE, Picture, Pictures
+from lookalike.report.pictures import LONGEST_SIDE, Picture, encode
 
 
 def decoded(picture: Picture) -> Image.Image:
@@ -25,7 +24,7 @@ def test_a_plot_is_exact_and_smaller(tmp_path: Path) -> None:
     for step in range(60):
         pen.line((20 * step, 600, 20 * step + 300, 40 + 9 * step), fill=(0, 114, 178, 255), width=3)
     plot.save(tmp_path / "plot.png")
-    picture = Pictures().of(tmp_path / "plot.png")
+    picture = encode(tmp_path / "plot.png")
     on_white = Image.new("RGB", plot.size, "white")
     on_white.paste(plot, mask=plot.getchannel("A"))
     assert picture.is_plot
@@ -39,24 +38,14 @@ def test_a_montage_is_made_no_larger_than_a_page_shows_it(tmp_path: Path) -> Non
     rng = np.random.default_rng(0)
     noise = rng.integers(0, 256, (120, 240, 3), dtype=np.uint8)
     Image.fromarray(noise).resize((2400, 1200), Image.Resampling.BICUBIC).save(tmp_path / "montage.png")
-    picture = Pictures().of(tmp_path / "montage.png")
+    picture = encode(tmp_path / "montage.png")
     assert not picture.is_plot
     assert (picture.width, picture.height) == (LONGEST_SIDE, LONGEST_SIDE // 2)
     assert decoded(picture).size == (picture.width, picture.height)
     assert len(picture.address) < (tmp_path / "montage.png").stat().st_size / 2
 
 
-def test_a_file_is_encoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Image.new("RGB", (4, 3)).save(tmp_path / "a.png")
-    encoded: list[Path] = []
-    encode = module.encode
-    monkeypatch.setattr(module, "encode", lambda path: encoded.append(path) or encode(path))
-    pictures = Pictures()
-    assert pictures.of(tmp_path / "a.png") is pictures.of(str(tmp_path / "a.png"))
-    assert len(encoded) == 1
-
-
 def test_what_is_no_picture_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_text("no picture")
     with pytest.raises(LookalikeError, match=r"a\.png cannot be read"):
-        Pictures().of(tmp_path / "a.png")
+        encode(tmp_path / "a.png")

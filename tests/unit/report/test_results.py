@@ -9,9 +9,10 @@ import pytest
 from made_results import DRAFT, JMLR, add_claims, add_exhibit, edit_sidecar
 
 from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.printed import STATES
 from lookalike.report.display import SIGNS
 from lookalike.report.pages import MEANINGS
-from lookalike.report.results import STATES, Results
+from lookalike.report.results import Results
 
 NOT_RUN = "not run: put archive.tar at data/caltech256"
 
@@ -33,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def names(results: Results, **chosen: str) -> list[str]:
-    return [f"{exhibit.dataset}:{exhibit.key}" for exhibit in results.exhibits(**chosen)]
+    return [f"{exhibit.dataset}:{exhibit.id}" for exhibit in results.exhibits(**chosen)]
 
 
 # what there is, in which order
@@ -108,12 +109,12 @@ def test_counts_of_printed_numbers(tmp_path: Path) -> None:
 
 def test_files_of_a_table(folder: Path) -> None:
     exhibit = Results(folder).exhibit("demo", JMLR, "table4")
-    assert [path.name for path in exhibit.files] == ["table4.csv", "table4.json"]
+    assert [path.name for path in exhibit.paths] == ["table4.csv", "table4.json"]
     assert list(exhibit.table()["method"]) == ["oasis", "euclidean"]
     compared = exhibit.compare()
     assert compared is not None
     assert list(compared["method"]) == ["oasis"], "what has no status has no printed number"
-    (sheet,) = exhibit.blocks()
+    (sheet,) = exhibit.sheets
     assert sheet.rows == (("OASIS", "0.50"), ("a | b", ""))
     assert exhibit.picture() is None
     assert exhibit.figure() is None
@@ -124,13 +125,13 @@ def test_files_of_a_figure(folder: Path) -> None:
     assert exhibit.picture() == folder / "demo" / "exhibits" / DRAFT / "fig3.png"
     assert exhibit.picture("svg") is None
     assert exhibit.compare() is None, "no comparison at all"
-    assert exhibit.blocks() == ()
+    assert exhibit.sheets == ()
 
 
 def test_a_name_that_begins_another_takes_none_of_its_files(tmp_path: Path) -> None:
     for name in ("fig1", "fig10", "fig1_b"):
         add_exhibit(tmp_path, "demo", JMLR, name, kind="figure")
-    files = Results(tmp_path).exhibit("demo", JMLR, "fig1").files
+    files = Results(tmp_path).exhibit("demo", JMLR, "fig1").paths
     assert [path.name for path in files] == ["fig1.csv", "fig1.json", "fig1.png"]
 
 
@@ -202,13 +203,16 @@ def test_a_broken_sidecar_is_an_exhibit_that_says_so(folder: Path, content: str 
         {"caption": ["a"]},
         {"state": "splendid"},
         {"notes": [1]},
+        {"sheets": [{"title": "no rows"}]},
+        {"panels": [{"series": "none"}]},
+        {"entries": [{"words": "a"}]},
     ],
     ids=str,
 )
 def test_a_strange_sidecar_is_said_in_one_sentence(folder: Path, strange: dict[str, object]) -> None:
     edit_sidecar(folder / "demo" / "exhibits" / JMLR / "table4.json", **strange)
     problem = Results(folder).exhibit("demo", JMLR, "table4").problem
-    assert "cannot be read (ValueError: " in problem
+    assert "cannot be read (" in problem
     assert "\n" not in problem
 
 

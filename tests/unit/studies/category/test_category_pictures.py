@@ -8,7 +8,7 @@ import pytest
 from small_category import study
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_json, write_json
+from lookalike.core.files import write_json
 from lookalike.exhibits.style import new_figure
 from lookalike.exhibits.writing import write_exhibit
 from lookalike.features import lbp, pyramid
@@ -62,8 +62,12 @@ def words_of(picture):
 @pytest.mark.parametrize("name", NAMES)
 def test_pictures_are_written_and_the_same_bytes_each_time(described, tmp_path, name):
     first, again = (write_exhibit(room_exhibits("category")[name], described, tmp_path / run) for run in "ab")
-    assert read_json(first[-1])["problem"] == ""
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
+    assert first.problem == ""
+    files = [f"{first.paper}/{file}" for file in first.files]
+    assert [(tmp_path / "a" / file).read_bytes() for file in files] == [
+        (tmp_path / "b" / file).read_bytes() for file in files
+    ]
+    assert again == first
 
 
 def test_circle_values_agree_with_the_bits():

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from lookalike.report.made import as_yaml, commits, configuration_parts, duration
+from lookalike.report.facts import as_yaml, commits, configuration_parts, duration
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ def test_times_are_told_in_words(seconds: float, words: str) -> None:
 
 
 def test_commits_say_what_differs() -> None:
-    assert commits((), False) == "outside a git work tree"
-    assert commits(("aaaa", "bbbb"), True) == "aaaa, bbbb, with files changed since"
+    assert commits([], False) == "outside a git work tree"
+    assert commits(["aaaa", "bbbb"], True) == "aaaa, bbbb, with files changed since"
 
 
 def test_settings_are_written_by_data_set_and_whole() -> None:
@@ -41,13 +41,13 @@ def test_settings_are_written_by_data_set_and_whole() -> None:
     }
     dataset = SimpleNamespace(id="demo", title="Demo", studies=["category"])
     own, whole = configuration_parts(configuration, [dataset])  # type: ignore[list-item]
-    assert own.title == "Demo"
-    assert yaml.safe_load(own.text) == {
+    assert own[0] == "Demo"
+    assert yaml.safe_load(own[1]) == {
         "datasets": {"demo": {"kind": "synthetic"}},
         "category": configuration["category"],
     }
-    assert "&" not in own.text, "settings that are shared are written out"
-    assert yaml.safe_load(whole.text) == configuration
+    assert "&" not in own[1], "settings that are shared are written out"
+    assert yaml.safe_load(whole[1]) == configuration
     assert configuration_parts(None, []) == []
 
 
