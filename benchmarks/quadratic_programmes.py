@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lookalike.learners import TripletProducts, _qpao_blocks
-from lookalike.learners.qpao import BlockDescent
+from lookalike.learners import TripletProducts, qpao
+from lookalike.learners.qpao import BlockDescent, Dual
 
 Solve = Callable[[], np.ndarray]
 """What is timed: it returns the multipliers of 1/2 ||w - centre||^2 + sum c max(0, r - Vw) in the box."""
@@ -103,9 +103,9 @@ def osqp(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box:
     return solve
 
 
-def ours(dual: _qpao_blocks._Dual) -> Solve:
+def ours(dual: Dual) -> Solve:
     """Return the package's own solver of a programme that it has built."""
-    return lambda: dual.maximum(dual._hinges.cost / 2)
+    return lambda: dual.maximum(dual.hinges.cost / 2)
 
 
 def main() -> None:
@@ -115,34 +115,34 @@ def main() -> None:
     parser.add_argument("--C", type=float, default=10.0, help="cost of a unit of loss (10)")
     parser.add_argument("--every", type=int, default=10, help="each solver gets every so-manieth programme (10)")
     arguments = parser.parse_args()
-    met: list[_qpao_blocks._Dual] = []
+    met: list[Dual] = []
 
-    class Recorded(_qpao_blocks._Dual):
+    class Recorded(Dual):
         def __init__(self, *parts: Any) -> None:
             super().__init__(*parts)
             met.append(self)
 
-    original, _qpao_blocks._Dual = _qpao_blocks._Dual, Recorded  # type: ignore[misc]
+    qpao.Dual = Recorded  # type: ignore[misc]
     X, triplets = landmark(arguments.words, arguments.negatives, np.random.default_rng(0))
     descent = BlockDescent(TripletProducts(X, triplets), arguments.C, (0.0, float(arguments.words)), 50, 0)
     descent.sweep(), descent.sweep()
-    _qpao_blocks._Dual = original  # type: ignore[misc]
+    qpao.Dual = Dual  # type: ignore[misc]
     solvers: dict[str, Build] = {f.__name__: f for f in (clarabel, piqp, osqp) if importlib.util.find_spec(f.__name__)}
     chosen = met[:: arguments.every]
-    hinges = [len(dual._targets) for dual in chosen]
+    hinges = [len(dual.hinges.targets) for dual in chosen]
     print(f"{len(chosen)} programmes of {min(hinges)} to {max(hinges)} hinges, {len(triplets):,} triplets, synthetic")
     for name in ["scipy L-BFGS-B on the dual", *solvers]:
         seconds, gaps = [], []
         for dual in chosen:
-            h, cost = dual._hinges, dual._hinges.cost
-            V = sp.csr_array(dual._products[h.positive] - dual._products[h.negative])
-            solve = solvers[name](V, dual._targets, cost, dual._centre, dual._box) if name in solvers else ours(dual)
+            h, cost = dual.hinges, dual.hinges.cost
+            V = sp.csr_array(h.products[h.positive] - h.products[h.negative])
+            solve = solvers[name](V, h.targets, cost, dual.centre, dual.box) if name in solvers else ours(dual)
             start = time.process_time()
             alpha = solve()
             seconds.append(time.process_time() - start)
             alpha = np.clip(alpha, 0, cost)
             w = dual.weights(alpha)
-            gaps.append(dual.gap(w, alpha) / (1 + abs(dual._negative(alpha)[0])))
+            gaps.append(dual.gap(w, alpha) / (1 + abs(dual.negative(alpha)[0])))
         print(f"{name:28}{sum(seconds):8.2f} s, longest {max(seconds):6.2f} s, largest gap {max(gaps):.0e}", flush=True)
 
 

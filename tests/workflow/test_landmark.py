@@ -111,7 +111,7 @@ def test_a_finished_study_does_nothing_again_and_a_deleted_figure_is_redrawn(stu
 
 
 def test_an_edited_learner_reruns_what_it_changes(studied: Project) -> None:
-    learner = studied.folder / "src/lookalike/learners/soml_da.py"
+    learner = studied.folder / "src/lookalike/learners/soml.py"
     original = learner.read_bytes()
     try:
         learner.write_bytes(original + b"\nEDITED = True\n")
@@ -119,10 +119,9 @@ def test_an_edited_learner_reruns_what_it_changes(studied: Project) -> None:
     finally:
         learner.write_bytes(original)
     assert planned["run_subset_demo_landmarks"] == len(CODEBOOKS), "soml-da and its variant as printed are in it"
+    assert planned["run_method_demo_landmarks"] == len(CODEBOOKS), "soml-tg has a batch of its own"
     assert planned["sweep_lambdas"] == planned["time_dimensions"] == 1
-    assert not {"extract_keypoints", "train_words", "run_fold_demo_landmarks", "run_method_demo_landmarks"} & set(
-        planned
-    )
+    assert not {"extract_keypoints", "train_words", "run_fold_demo_landmarks"} & set(planned)
 
 
 def test_batches_of_other_sizes_write_the_same_bytes(changeable: Callable[[str], Project]) -> None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from lookalike.learners.pairs import PairSampler as PairSampler
     from lookalike.learners.qpao import QPAO as QPAO
     from lookalike.learners.rca import RCA as RCA
-    from lookalike.learners.soml_da import SOMLDA as SOMLDA
-    from lookalike.learners.soml_tg import SOMLTG as SOMLTG
+    from lookalike.learners.soml import SOMLDA as SOMLDA
+    from lookalike.learners.soml import SOMLTG as SOMLTG
     from lookalike.learners.tfidf import TFIDF as TFIDF
     from lookalike.learners.triplet_products import TripletProducts as TripletProducts
     from lookalike.learners.triplets import TripletSampler as TripletSampler
@@ -75,8 +75,7 @@ def warm_up() -> None:
     import_module("lookalike.learners.online_proj_oasis").warm_up()
     import_module("lookalike.learners.lmnn").warm_up()
     import_module("lookalike.learners.lego").warm_up()
-    import_module("lookalike.learners.soml_tg").warm_up()
-    import_module("lookalike.learners.soml_da").warm_up()
+    import_module("lookalike.learners.soml").warm_up()
     import_module("lookalike.learners.diagonal_oasis").warm_up()
 
 

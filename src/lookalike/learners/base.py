@@ -201,6 +201,9 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     # What a subclass may override -------------------------------------------------------------------------------
 
+    def _check_parameters(self) -> None:
+        """Raise ValueError for a parameter out of its range."""
+
     def _why_no_transform(self) -> str | None:
         """Return why an instance with these parameters has no `transform`, or None where it has one."""
         return None

@@ -7,10 +7,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState
-from lookalike.learners._diagonal_kernels import passive_aggressive_steps
-from lookalike.learners._diagonal_online import Compact, OnlineDiagonalLearner
+from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product, one_product
 from lookalike.learners.triplet_products import Products
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.uint32]
 
 
 class DiagonalOASIS(OnlineDiagonalLearner):
@@ -108,12 +111,62 @@ class DiagonalOASIS(OnlineDiagonalLearner):
     def _steps(
         self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
     ) -> tuple[int, int]:
-        weights = state["weight"]
         scratch = np.empty(2 * int(np.diff(products.starts).max(initial=0)))
-        losses, updates = passive_aggressive_steps(
-            weights, *products, triplets, float(self.aggressiveness), np.zeros(len(weights)), scratch
-        )
-        return losses, updates
+        return passive_aggressive_steps(state["weight"], products, triplets, float(self.aggressiveness), scratch)
+
+
+@njit(cache=True, nogil=True)
+def passive_aggressive_steps(
+    weights: Floats, products: Products, triplets: NDArray[np.int32], aggressiveness: float, scratch: Floats
+) -> tuple[int, int]:
+    """Take one step of diagonal OASIS per triplet, in order, on the weights; return steps with a loss, and updates.
+
+    `triplets` are the numbers of the products x * x+ and x * x-; `scratch` is twice as long as the longest product.
+    """
+    losses = 0
+    updates = 0
+    difference = np.zeros_like(weights)
+    for t in range(triplets.shape[0]):
+        plus_places, plus_values = one_product(products, triplets[t, 0])
+        minus_places, minus_values = one_product(products, triplets[t, 1])
+        loss = 1.0 - (_dot(weights, plus_places, plus_values) - _dot(weights, minus_places, minus_values))
+        if loss <= 0.0:
+            continue
+        losses += 1
+        n_plus = plus_places.shape[0]
+        only_plus, only_minus = scratch[:n_plus], scratch[n_plus : n_plus + minus_places.shape[0]]
+        add_product(difference, plus_places, plus_values, 1.0)
+        add_product(difference, minus_places, minus_values, -1.0)
+        # what both share is taken up with x+, and is 0 when it comes to x-
+        squared_norm = _take_up(difference, plus_places, only_plus) + _take_up(difference, minus_places, only_minus)
+        if squared_norm == 0.0:
+            continue
+        updates += 1
+        step = min(aggressiveness, loss / squared_norm)
+        add_product(weights, plus_places, only_plus, step)
+        add_product(weights, minus_places, only_minus, step)
+    return losses, updates
+
+
+# fastmath: the order of a sum is the compiler's, and the same on every run of a machine
+@njit(cache=True, nogil=True, fastmath=True)
+def _dot(weights: Floats, places: Places, values: Floats) -> float:
+    total = 0.0
+    for k in range(places.shape[0]):
+        total += weights[places[k]] * values[k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _take_up(difference: Floats, places: Places, values: Floats) -> float:
+    """Take the values of a vector off its dense form, leaving zeros; return the sum of their squares."""
+    total = 0.0
+    for k in range(places.shape[0]):
+        value = difference[places[k]]
+        values[k] = value
+        total += value * value
+        difference[places[k]] = 0.0
+    return total
 
 
 def warm_up() -> None:

@@ -12,7 +12,24 @@ from lookalike.learners.base import Matrix, SimilarityLearner
 from lookalike.learners.triplets import check_triplets
 
 
-class Euclidean(SimilarityLearner):
+class Baseline(SimilarityLearner):
+    """Base of the similarities that nothing is learned for: whatever they are given is checked, and not used."""
+
+    accepts = frozenset({"labels", "triplets", "online"})
+    needs_labels = False
+
+    def fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Check X and the triplets, which are not used."""
+        self.fit(X)
+        check_triplets(triplets, self._check_rows(X).shape[0])
+        return self
+
+    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Check X and the triplets, which are not used."""
+        return self.fit_triplets(X, triplets)
+
+
+class Euclidean(Baseline):
     """Similarity = minus the squared Euclidean distance: ranking without learning.
 
     "The standard Euclidean distance in feature space. The initialization of OASIS using the identity matrix is
@@ -33,9 +50,6 @@ class Euclidean(SimilarityLearner):
     [[0.0, -4.0]]
     """
 
-    accepts = frozenset({"labels", "triplets", "online"})
-    needs_labels = False
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check X and remember its number of features; there is nothing to learn.
 
@@ -51,16 +65,6 @@ class Euclidean(SimilarityLearner):
         validate_data(self, X, accept_sparse="csr", dtype="numeric")
         self.metric_ = "sqeuclidean"
         return self
-
-    def fit_triplets(self, X: Any, triplets: Any) -> Self:
-        """Check X and the triplets, which are not used."""
-        self.fit(X)
-        check_triplets(triplets, self._check_rows(X).shape[0])
-        return self
-
-    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
-        """Check X and the triplets, which are not used."""
-        return self.fit_triplets(X, triplets)
 
     def transform(self, X: Any) -> Any:
         """Return X itself, checked: distances in it are what they are."""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import solve
+from scipy.optimize import Bounds, minimize
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners._diagonal import DiagonalLearner
 from lookalike.learners._progress import Progress
-from lookalike.learners._qpao_blocks import BlockProgramme, Hinges
+from lookalike.learners.diagonal import ProductsLearner
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.learners.triplet_products import warm_up as warm_up  # all that it has compiled
 from lookalike.learners.triplets import TripletSampler
@@ -25,9 +24,22 @@ Floats = NDArray[np.float64]
 
 LARGEST_GAP = 1e-6
 """Share of the objective that a block may be above its minimum in a descent that has converged."""
+NEAR = 1e-7
+"""Hinges whose margin is so close to the kink at the start are in the first working set."""
+SLACK = 1e-10
+"""How far past its kink a hinge that is taken for a line may be."""
+SMALLEST_GRADIENT, SMALLEST_GAP = 1e-9, 1e-12
+"""The dual ascent is at its end with a projected gradient (a margin), or a share of the objective as gap, so small."""
+MOST_EVALUATIONS, MOST_ROUNDS, MOST_NEWTON_STEPS, MOST_HALVINGS = 20_000, 3, 50, 40
+"""Of the dual ascent; limits that are hardly ever met."""
+MOST_FREE, RIDGE, ROUNDING = 1500, 1e-11, 1e-13
+"""Of a Newton step: most multipliers (its cost is their cube), the share of the curvature that is added to it, and the
+share of the dual within which two values of it are the same."""
+PART_BYTES = 16 * 2**20
+"""Memory that dense differences of pair products may take while the curvature is summed up."""
 
 
-class QPAO(DiagonalLearner):
+class QPAO(ProductsLearner):
     """Quadratic programming with alternating optimisation: large-margin weights of visual words. Reconstructed.
 
     Minimises, over weights lower <= w_j <= upper,
@@ -91,9 +103,11 @@ class QPAO(DiagonalLearner):
     minimum. Blocks drawn anew every sweep lead closer to it than fixed ones. On synthetic landmarks (1,000 and 10,000
     words, C = 1 and 10, 50 blocks) the descent ended above the minimum that ``n_blocks=1`` finds by 1e-7 to 4e-5 of it.
 
-    A block's programme is solved through its dual, with L-BFGS-B of SciPy on the few hinges near their kink, and with
-    Newton steps where the duality gap shows that it ended early; weights at a bound are there exactly. Of rows longer
-    than about 10 it can end far from the minimum, and says so (``gap_``, ``converged_``).
+    With all other weights fixed, few hinges are at their kink at a block's minimum. Every other is a straight line
+    there, either 0 or sloping, and only shifts the centre 1. A block's programme is solved through the dual of those
+    few, with L-BFGS-B of SciPy, and Newton steps where the duality gap shows that it ended early; weights at a bound
+    are there exactly. Of rows longer than about 10 it can end far from the minimum, and says so (``gap_``,
+    ``converged_``).
 
     With p distinct pairs of rows and n non-zeros of their products, a sweep costs O(n + n_blocks * (p + m)) for m
     triplets, besides those ascents; memory is O(n + m + d), and at most 200 MB more within a Newton step.
@@ -160,46 +174,7 @@ class QPAO(DiagonalLearner):
         X, y = self._check_labelled(X, y)
         seed = as_seed(self.random_state)
         triplets = TripletSampler(y, seed).draw(int(self.n_triplets))
-        return self._descend(TripletProducts(X, triplets), seed)
-
-    def fit_triplets(self, X: Any, triplets: Any) -> Self:
-        """Learn from exactly these triplets; their order does not matter but for rounding.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-        triplets : array-like of shape (m, 3)
-            Row numbers (query, positive, negative) of X. One that occurs k times counts k times. ``n_triplets`` is not
-            used.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return self._descend(TripletProducts(X, triplets), as_seed(self.random_state))
-
-    def fit_products(self, products: TripletProducts) -> Self:
-        """Learn from rows and triplets that are prepared already, as `fit_triplets` on those, bit for bit.
-
-        Parameters
-        ----------
-        products : TripletProducts
-            With triplets. It serves any number of learners.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            When they were made without triplets, or a parameter is out of its range.
-        """
-        self._check_parameters()
-        self._see_features(products)
-        return self._descend(products, as_seed(self.random_state))
+        return self._learn(TripletProducts(X, triplets), seed)
 
     def _never_negative(self) -> bool:
         return self.lower >= 0
@@ -218,9 +193,10 @@ class QPAO(DiagonalLearner):
         if not self.tol >= 0:
             raise ValueError(f"tol must be a number that is not negative, not {self.tol!r}")
 
-    def _descend(self, products: TripletProducts, seed: int) -> Self:
+    def _learn(self, products: TripletProducts, seed: int | None = None) -> Self:
         d = products.n_features
         upper = float(max(d, self.lower + 1) if self.upper is None else self.upper)
+        seed = as_seed(self.random_state) if seed is None else seed
         descent = BlockDescent(products, float(self.C), (float(self.lower), upper), int(self.n_blocks), seed)
         objectives = [descent.objective()]
         # a single block is at the minimum of all weights after one sweep
@@ -254,114 +230,251 @@ class QPAO(DiagonalLearner):
         return self
 
 
+class Hinges(NamedTuple):
+    """Hinges ``cost * max(0, target - w.v)`` of weights w, with v = ``products[positive] - products[negative]``."""
+
+    products: Any
+    """Pair products as sparse rows, (p, b)."""
+    positive: NDArray[np.int64]
+    negative: NDArray[np.int64]
+    cost: Floats
+    targets: Floats
+
+    def shortfalls(self, weights: Floats) -> Floats:
+        """Return target - w.v of every hinge; it has a loss where that is above 0."""
+        scores = self.products @ weights
+        return np.asarray(self.targets - scores[self.positive] + scores[self.negative])
+
+    def pair_sums(self, multipliers: Floats) -> Floats:
+        """Return what multiplies every pair product in sum_t multiplier_t v_t."""
+        n_pairs = self.products.shape[0]
+        sums = np.bincount(self.positive, multipliers, n_pairs) - np.bincount(self.negative, multipliers, n_pairs)
+        return np.asarray(sums, dtype=np.float64)
+
+    def some(self, chosen: NDArray[np.int64]) -> Hinges:
+        """Return some of the hinges, over the pairs that they need."""
+        pairs = np.concatenate([self.positive[chosen], self.negative[chosen]])
+        pairs, numbers = np.unique(pairs, return_inverse=True)
+        positive, negative = numbers[: len(chosen)], numbers[len(chosen) :]
+        return Hinges(self.products[pairs], positive, negative, self.cost[chosen], self.targets[chosen])
+
+
+def distinct_hinges(products: TripletProducts, C: float) -> Hinges:
+    """Return one hinge of target 1 for all triplets of the same two products; it costs C for each of them."""
+    width = len(products.columns)
+    parts, numbers, n_pairs = [sp.csr_array((0, width))], [np.empty((0, 2), dtype=np.int64)], 0
+    for part, pairs in products.blocks(products.examples):
+        end = int(part.starts[-1])
+        arrays = (part.values[:end], part.places[:end].astype(np.int32), part.starts)
+        parts.append(sp.csr_array(arrays, shape=(len(part.starts) - 1, width)))
+        numbers.append(pairs.astype(np.int64) + n_pairs)
+        n_pairs += len(part.starts) - 1
+    rows = sp.csr_array(sp.vstack(parts, format="csr"))
+    rows.eliminate_zeros()
+    positive, negative = np.concatenate(numbers).T
+    codes, counts = np.unique(positive * max(n_pairs, 1) + negative, return_counts=True)
+    positive, negative = np.divmod(codes, max(n_pairs, 1))
+    return Hinges(rows, positive, negative, np.asarray(C * counts, dtype=np.float64), np.ones(len(codes)))
+
+
 class BlockDescent:
-    """Block-coordinate descent on the weights that triplets can change.
+    """Block-coordinate descent on the weights of the `features` that occur in a product of a pair, within a box.
 
-    Parameters
-    ----------
-    products : TripletProducts
-    C : float
-    box : (float, float)
-        Bounds of every weight.
-    n_blocks : int
-        At most; never more than weights.
-    seed : int
-        Of the blocks.
-
-    Attributes
-    ----------
-    features : numpy.ndarray of shape (c,), int64
-        The features that occur in a product of a pair.
-    weights : numpy.ndarray of shape (c,), float64
-        Theirs.
-    n_blocks : int
+    Blocks are drawn anew for every sweep, at most `n_blocks` of them, and never more than weights.
     """
 
     def __init__(self, products: TripletProducts, C: float, box: tuple[float, float], n_blocks: int, seed: int) -> None:
-        rows, numbers = stacked_products(products)
-        occurring = np.unique(rows.indices)
+        hinges = distinct_hinges(products, C)
+        occurring = np.unique(hinges.products.indices)
         self.features = np.asarray(products.columns[occurring])
-        self._by_column = sp.csc_array(rows.tocsc()[:, occurring])
-        self._hinges = distinct_hinges(numbers, self._by_column.shape[0], C)
+        self._hinges = hinges._replace(products=sp.csc_array(hinges.products.tocsc()[:, occurring]))
         self._box, self._d = box, products.n_features
-        self.weights = np.full(len(self.features), self._untouched())
+        self._untouched = float(np.clip(1.0, *box))
+        self.weights = np.full(len(self.features), self._untouched)
         self.n_blocks = min(n_blocks, len(self.features))
         self._random = np.random.default_rng([seed, 1])
 
     def sweep(self) -> float:
         """Minimise over every block of a random partition once; return the largest duality gap of a block."""
-        scores = self._by_column @ self.weights
+        scores = self._hinges.products @ self.weights
         order = self._random.permutation(len(self.weights))
         return max(self._minimise(np.sort(block), scores) for block in np.array_split(order, self.n_blocks))
 
     def objective(self) -> float:
         """Return the objective over all d weights."""
-        scores = self._by_column @ self.weights
-        losses = np.maximum(1.0 - scores[self._hinges.positive] + scores[self._hinges.negative], 0.0)
-        others = (self._d - len(self.weights)) * (self._untouched() - 1.0) ** 2
+        losses = np.maximum(self._hinges.shortfalls(self.weights), 0.0)
+        others = (self._d - len(self.weights)) * (self._untouched - 1.0) ** 2
         return float(0.5 * (((self.weights - 1.0) ** 2).sum() + others) + self._hinges.cost @ losses)
 
     def all_weights(self) -> Floats:
         """Return the d weights."""
-        weights: Floats = np.full(self._d, self._untouched())
+        weights: Floats = np.full(self._d, self._untouched)
         weights[self.features] = self.weights
         return weights
 
-    def _untouched(self) -> float:
-        return float(np.clip(1.0, *self._box))
-
     def _minimise(self, block: NDArray[np.int64], scores: Floats) -> float:
         """Minimise over one block, in `weights` and in the `scores` of all pairs; return the duality gap."""
-        products, before = self._by_column[:, block].tocsr(), self.weights[block]
+        hinges, before = self._hinges, self.weights[block]
+        products = hinges.products[:, block].tocsr()
         others = scores - products @ before
-        targets = 1.0 - others[self._hinges.positive] + others[self._hinges.negative]
-        found = BlockProgramme(products, self._hinges, targets, *self._box).minimum(before)
+        targets = 1.0 - others[hinges.positive] + others[hinges.negative]
+        found = block_minimum(hinges._replace(products=products, targets=targets), self._box, before)
         self.weights[block] = found.weights
         scores[:] = others + products @ found.weights
         return found.gap
 
 
-def stacked_products(products: TripletProducts) -> tuple[sp.csr_array, NDArray[np.int64]]:
-    """Return the products of pairs as rows, and the numbers of every triplet's two rows.
+class BlockMinimum(NamedTuple):
+    """The minimum of a block's programme: ``weights = clip(1 + sum_t multiplier_t v_t, *box)``.
 
-    Parameters
-    ----------
-    products : TripletProducts
-
-    Returns
-    -------
-    rows : scipy.sparse.csr_array of shape (p, c), float64
-        Over ``products.columns``; no zeros are stored.
-    numbers : numpy.ndarray of shape (m, 2), int64
-        Rows of the positive and of the negative pair.
+    Each multiplier is from 0 to its hinge's cost. `gap` is primal less dual objective: the objective is at most so much
+    above its minimum.
     """
-    width = len(products.columns)
-    parts, numbers, first = [sp.csr_array((0, width))], [np.empty((0, 2), dtype=np.int64)], 0
-    for part, pairs in products.blocks(products.examples) if products.n_triplets else _nothing():
-        end = int(part.starts[-1])
-        arrays = (part.values[:end], part.places[:end].astype(np.int32), part.starts)
-        parts.append(sp.csr_array(arrays, shape=(len(part.starts) - 1, width)))
-        numbers.append(pairs.astype(np.int64) + first)
-        first += len(part.starts) - 1
-    rows = sp.csr_array(sp.vstack(parts, format="csr"))
-    rows.eliminate_zeros()
-    return rows, np.concatenate(numbers)
+
+    weights: Floats
+    multipliers: Floats
+    gap: float
 
 
-def _nothing() -> Iterator[Any]:
-    yield from ()
+def block_minimum(hinges: Hinges, box: tuple[float, float], start: Floats) -> BlockMinimum:
+    """Minimise 1/2 ||w - 1||^2 plus the hinges over the weights of one block, from `start` on.
 
-
-def distinct_hinges(numbers: NDArray[np.int64], n_pairs: int, C: float) -> Hinges:
-    """Return one hinge for all triplets of the same two products; it costs C times as much as there are such.
-
-    Parameters
-    ----------
-    numbers : numpy.ndarray of shape (m, 2), int64
-    n_pairs : int
-        Above every number.
-    C : float
+    Hinges start as the lines that they are at `start`. Minimising over those, with the kinks of the working set only,
+    minimises a lower bound of the objective. Hinges that turn out to be on the other side of their kink join the
+    working set, until there is none: then bound and objective are equal, and the minimum is exact.
     """
-    codes, counts = np.unique(numbers[:, 0] * max(n_pairs, 1) + numbers[:, 1], return_counts=True)
-    positive, negative = np.divmod(codes, max(n_pairs, 1))
-    return Hinges(positive, negative, C * counts)
+    shortfalls = hinges.shortfalls(start)
+    sloping = shortfalls > 0
+    working = np.abs(shortfalls) <= NEAR
+    multipliers = np.where(sloping, hinges.cost, 0.0)
+    multipliers[working] = hinges.cost[working] / 2
+    while True:
+        weights, gap = _relaxed_minimum(hinges, box, multipliers, working)
+        found = hinges.shortfalls(weights)
+        crossed = ~working & np.where(sloping, found < -SLACK, found > SLACK)
+        if not crossed.any():
+            break
+        working |= crossed
+        multipliers[crossed] = hinges.cost[crossed] / 2
+    centre = np.ones(1)
+    before = _objective(start, centre, hinges.cost, np.maximum(shortfalls, 0.0))
+    if _objective(weights, centre, hinges.cost, np.maximum(found, 0.0)) > before:  # by rounding, at the minimum already
+        weights = start
+    return BlockMinimum(weights, multipliers, gap)
+
+
+def _relaxed_minimum(
+    hinges: Hinges, box: tuple[float, float], multipliers: Floats, working: NDArray[np.bool_]
+) -> tuple[Floats, float]:
+    """Minimise with kinks in the working set only; set its multipliers, return weights and duality gap."""
+    centre = 1.0 + hinges.products.T @ hinges.pair_sums(np.where(working, 0.0, multipliers))
+    chosen = np.flatnonzero(working)
+    if not len(chosen):
+        return np.clip(centre, *box), 0.0
+    dual = Dual(hinges.some(chosen), centre, box)
+    multipliers[chosen] = dual.maximum(multipliers[chosen])
+    weights = dual.weights(multipliers[chosen])
+    return weights, dual.gap(weights, multipliers[chosen])
+
+
+class Dual:
+    """The dual of a block's programme: max over 0 <= alpha <= cost of min over w in the box of the Lagrangian.
+
+    The inner minimum is w(alpha) = clip(centre + sum_t alpha_t v_t), so the dual has no constraint but its bounds and a
+    continuous gradient, target_t - w(alpha).v_t; and a weight at a bound is there exactly.
+    """
+
+    def __init__(self, hinges: Hinges, centre: Floats, box: tuple[float, float]) -> None:
+        self.hinges, self.centre, self.box = hinges, centre, box
+        self._transposed = hinges.products.T.tocsr()
+
+    def weights(self, alpha: Floats) -> Floats:
+        """Return w(alpha)."""
+        return np.asarray(np.clip(self.centre + self._transposed @ self.hinges.pair_sums(alpha), *self.box))
+
+    def gap(self, weights: Floats, alpha: Floats) -> float:
+        """Return primal less dual objective at w(alpha) and alpha."""
+        shortfalls = self.hinges.shortfalls(weights)
+        return float((self.hinges.cost * np.maximum(shortfalls, 0.0) - alpha * shortfalls).sum())
+
+    def negative(self, alpha: Floats) -> tuple[float, Floats]:
+        """Return minus the dual, and the gradient of that."""
+        weights = self.weights(alpha)
+        shortfalls = self.hinges.shortfalls(weights)
+        return -_objective(weights, self.centre, alpha, shortfalls), -shortfalls
+
+    def maximum(self, start: Floats) -> Floats:
+        """Return the multipliers at the maximum, sought from `start`.
+
+        Bounded limited-memory BFGS comes close in few cheap steps. Where it ends short of the maximum, as the duality
+        gap tells, projected Newton steps finish: the dual is piecewise quadratic, so few are needed.
+        """
+        cost = self.hinges.cost
+        alpha = start
+        for _ in range(MOST_ROUNDS):
+            found = minimize(
+                self.negative,
+                alpha,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=Bounds(np.zeros_like(start), cost),
+                options={
+                    "ftol": 0.0,
+                    "gtol": SMALLEST_GRADIENT,
+                    "maxiter": MOST_EVALUATIONS,
+                    "maxfun": MOST_EVALUATIONS,
+                },
+            )
+            alpha = np.asarray(found.x)
+            if self._is_maximum(alpha):
+                break
+            alpha = self._newton(alpha)
+            if self._is_maximum(alpha):
+                break
+        return alpha
+
+    def _is_maximum(self, alpha: Floats) -> bool:
+        return self.gap(self.weights(alpha), alpha) <= SMALLEST_GAP * (1.0 + abs(self.negative(alpha)[0]))
+
+    def _newton(self, alpha: Floats) -> Floats:
+        """Return multipliers after projected Newton steps on those that are free to move."""
+        cost = self.hinges.cost
+        for _ in range(MOST_NEWTON_STEPS):
+            value, gradient = self.negative(alpha)
+            free = np.flatnonzero(((alpha > 0) | (gradient < 0)) & ((alpha < cost) | (gradient > 0)))
+            if not len(free) or len(free) > MOST_FREE or np.abs(gradient[free]).max() <= SMALLEST_GRADIENT:
+                break
+            weights = self.weights(alpha)
+            gap = self.gap(weights, alpha)
+            curvature = self._curvature(free, np.flatnonzero((weights > self.box[0]) & (weights < self.box[1])))
+            # products of a few rows are often linearly dependent
+            curvature[np.diag_indices_from(curvature)] += RIDGE * (1.0 + np.trace(curvature) / len(free))
+            step = np.zeros_like(alpha)
+            step[free] = solve(curvature, -gradient[free], assume_a="pos")
+            for length in 0.5 ** np.arange(MOST_HALVINGS):
+                trial = np.clip(alpha + length * step, 0.0, cost)
+                # close to the maximum the dual changes by less than its rounding, and the gap tells more
+                ascent = value - self.negative(trial)[0]
+                if ascent > ROUNDING * abs(value) or (
+                    ascent > -ROUNDING * abs(value) and self.gap(self.weights(trial), trial) < gap
+                ):
+                    break
+            else:
+                break
+            alpha = trial
+        return alpha
+
+    def _curvature(self, free: NDArray[np.int64], inside: NDArray[np.int64]) -> Floats:
+        """Return all inner products of these hinges' v, at these weights; the v are made dense a part at a time."""
+        curvature = np.zeros((len(free), len(free)))
+        width = max(1, PART_BYTES // (8 * len(free)))
+        for first in range(0, len(inside), width):
+            columns = self.hinges.products[:, inside[first : first + width]]
+            directions = (columns[self.hinges.positive[free]] - columns[self.hinges.negative[free]]).toarray()
+            curvature += directions @ directions.T
+        return curvature
+
+
+def _objective(weights: Floats, centre: Floats, costs: Floats, losses: Floats) -> float:
+    away = weights - centre
+    return float(0.5 * (away @ away) + costs @ losses)

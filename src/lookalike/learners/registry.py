@@ -26,8 +26,8 @@ MODULES = {
     "RCA": "rca",
     "MMC": "mmc",
     "TFIDF": "tfidf",
-    "SOMLTG": "soml_tg",
-    "SOMLDA": "soml_da",
+    "SOMLTG": "soml",
+    "SOMLDA": "soml",
     "DiagonalOASIS": "diagonal_oasis",
     "QPAO": "qpao",
 }

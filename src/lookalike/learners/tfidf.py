@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from lookalike.learners._diagonal import DiagonalLearner
-from lookalike.learners.triplets import check_triplets
+from lookalike.learners.diagonal import DiagonalLearner
+from lookalike.learners.euclidean import Baseline
 
 
-class TFIDF(DiagonalLearner):
+class TFIDF(Baseline, DiagonalLearner):
     """Similarity = the plain inner product of rows: every weight is 1 (SOML, "Experiments", the TF-IDF row).
 
     The tf-idf weights themselves belong to the rows that are given. Of rows of length 1 this is the cosine.
@@ -31,9 +31,6 @@ class TFIDF(DiagonalLearner):
     [[3.0, 4.0]]
     """
 
-    accepts = frozenset({"labels", "triplets", "online"})
-    needs_labels = False
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check X and remember its number of features; there is nothing to learn.
 
@@ -50,13 +47,3 @@ class TFIDF(DiagonalLearner):
         self.metric_ = "inner_product"
         self.w_ = np.ones(self.n_features_in_)
         return self
-
-    def fit_triplets(self, X: Any, triplets: Any) -> Self:
-        """Check X and the triplets, which are not used."""
-        self.fit(X)
-        check_triplets(triplets, self._check_rows(X).shape[0])
-        return self
-
-    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
-        """Check X and the triplets, which are not used."""
-        return self.fit_triplets(X, triplets)

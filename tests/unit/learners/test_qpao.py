@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, linprog, minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from lookalike.learners import QPAO, TripletProducts, TripletSampler, _qpao_blocks
-from lookalike.learners._qpao_blocks import BlockProgramme, Hinges
-from lookalike.learners.qpao import LARGEST_GAP, BlockDescent, distinct_hinges, stacked_products
+from lookalike.learners import QPAO, TripletProducts, TripletSampler, qpao
+from lookalike.learners.qpao import LARGEST_GAP, BlockDescent, Dual, Hinges, block_minimum, distinct_hinges
 
 
 def landmark(n: int = 40, d: int = 30, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -68,37 +67,38 @@ def distance_from_optimal(model: QPAO, X: np.ndarray, triplets: np.ndarray, marg
 
 
 @st.composite
-def programmes(draw: Any) -> BlockProgramme:
+def programmes(draw: Any) -> tuple[Hinges, tuple[float, float]]:
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_pairs, b, m = draw(st.integers(2, 12)), draw(st.integers(1, 15)), draw(st.integers(1, 60))
     products = random.normal(size=(n_pairs, b)) * (random.random((n_pairs, b)) < 0.5) * draw(st.sampled_from([0.05, 1]))
     hinges = Hinges(
+        sp.csr_array(products),
         random.integers(0, n_pairs, m),
         random.integers(0, n_pairs, m),
         draw(st.sampled_from([0.01, 1.0, 30.0])) * np.ones(m),
+        random.normal(1, 1, m),
     )
     lower = draw(st.sampled_from([0.0, -1.0, 2.0]))
-    return BlockProgramme(
-        sp.csr_array(products), hinges, random.normal(1, 1, m), lower, lower + draw(st.sampled_from([0.5, 100.0]))
-    )
+    return hinges, (lower, lower + draw(st.sampled_from([0.5, 100.0])))
 
 
 @settings(max_examples=60, deadline=None)
 @given(programmes(), st.booleans())
-def test_a_block_meets_the_conditions_of_its_minimum(programme: BlockProgramme, at_bound: bool) -> None:
-    dense = programme.products.toarray()
-    b = dense.shape[1]
-    found = programme.minimum(np.full(b, programme.lower if at_bound else (programme.lower + programme.upper) / 2))
+def test_a_block_meets_the_conditions_of_its_minimum(
+    programme: tuple[Hinges, tuple[float, float]], at_bound: bool
+) -> None:
+    hinges, (lower, upper) = programme
+    dense, cost = hinges.products.toarray(), hinges.cost
+    found = block_minimum(hinges, (lower, upper), np.full(dense.shape[1], lower if at_bound else (lower + upper) / 2))
     w, alpha = found.weights, found.multipliers
-    V = dense[programme.hinges.positive] - dense[programme.hinges.negative]
-    shortfall = programme.targets - V @ w
-    cost = programme.hinges.cost
+    V = dense[hinges.positive] - dense[hinges.negative]
+    shortfall = hinges.targets - V @ w
     scale = max(1.0, float(np.abs(w).max()))
     # box, range of the multipliers
-    assert ((w >= programme.lower) & (w <= programme.upper)).all()
+    assert ((w >= lower) & (w <= upper)).all()
     assert ((alpha >= 0) & (alpha <= cost)).all()
     # stationarity: the gradient is zero inside the box and points out of it at a bound
-    np.testing.assert_allclose(w, np.clip(1 + V.T @ alpha, programme.lower, programme.upper), atol=1e-6 * scale)
+    np.testing.assert_allclose(w, np.clip(1 + V.T @ alpha, lower, upper), atol=1e-6 * scale)
     # complementarity: a loss has the full multiplier, none has none
     np.testing.assert_allclose(alpha * np.maximum(-shortfall, 0), 0, atol=1e-6 * scale)
     np.testing.assert_allclose((cost - alpha) * np.maximum(shortfall, 0), 0, atol=1e-6 * scale)
@@ -107,10 +107,9 @@ def test_a_block_meets_the_conditions_of_its_minimum(programme: BlockProgramme, 
 
 def test_a_block_starts_where_it_ends() -> None:
     X, triplets = landmark()
-    rows, numbers = stacked_products(TripletProducts(X, triplets))
-    programme = BlockProgramme(rows, distinct_hinges(numbers, rows.shape[0], 5.0), np.ones(len(triplets)), 0.0, 30.0)
-    first = programme.minimum(np.ones(rows.shape[1]))
-    again = programme.minimum(first.weights)
+    hinges = distinct_hinges(TripletProducts(X, triplets), 5.0)
+    first = block_minimum(hinges, (0.0, 30.0), np.ones(hinges.products.shape[1]))
+    again = block_minimum(hinges, (0.0, 30.0), first.weights)
     np.testing.assert_allclose(again.weights, first.weights, atol=1e-6)
 
 
@@ -186,11 +185,11 @@ def test_no_block_can_improve_what_it_has_just_minimised() -> None:
     before = descent.objective()
     descent.sweep()
     assert descent.objective() < before
-    scores = descent._by_column @ descent.weights
+    scores = descent._hinges.products @ descent.weights
     block = np.arange(7)
     descent._minimise(block, scores)
     kept = descent.weights.copy()
-    np.testing.assert_allclose(scores, descent._by_column @ kept, atol=1e-12)
+    np.testing.assert_allclose(scores, descent._hinges.products @ kept, atol=1e-12)
     random = np.random.default_rng(0)
     least = descent.objective()
     for size in (1e-3, 1e-1, 1):
@@ -275,7 +274,7 @@ def test_it_has_not_converged_where_a_block_is_far_from_its_minimum(
     exact = QPAO(10.0, n_blocks=n_blocks, random_state=0).fit_triplets(X, triplets)
     assert exact.converged_
     assert exact.gap_ <= LARGEST_GAP
-    monkeypatch.setattr(_qpao_blocks._Dual, "maximum", lambda _, start: start)
+    monkeypatch.setattr(Dual, "maximum", lambda _, start: start)
     with pytest.warns(ConvergenceWarning, match="of the objective above its minimum: scale the rows of X"):
         model = QPAO(10.0, n_blocks=n_blocks, tol=0.1, random_state=0).fit_triplets(X, triplets)
     assert not model.converged_
@@ -306,14 +305,14 @@ def test_a_newton_step_takes_little_memory_at_a_time(monkeypatch: pytest.MonkeyP
     """The curvature is the same in parts, of which the last is narrower."""
     random = np.random.default_rng(0)
     products = sp.csr_array(random.random((9, 50)) * (random.random((9, 50)) < 0.5))
-    hinges = Hinges(random.integers(0, 9, 20), random.integers(0, 9, 20), np.ones(20))
-    dual = _qpao_blocks._Dual(products, hinges, np.ones(20), np.ones(50), (0.0, 2.0))
+    hinges = Hinges(products, random.integers(0, 9, 20), random.integers(0, 9, 20), np.ones(20), np.ones(20))
+    dual = Dual(hinges, np.ones(50), (0.0, 2.0))
     free, inside = np.arange(1, 20, 2), np.arange(3, 50)
     v = products.toarray()[hinges.positive[free]][:, inside] - products.toarray()[hinges.negative[free]][:, inside]
     widths = []
     toarray = sp.csr_array.toarray
     monkeypatch.setattr(sp.csr_array, "toarray", lambda self: (widths.append(self.shape), toarray(self))[1])
-    monkeypatch.setattr(_qpao_blocks, "PART_BYTES", 8 * 10 * 7)
+    monkeypatch.setattr(qpao, "PART_BYTES", 8 * 10 * 7)
     np.testing.assert_allclose(dual._curvature(free, inside), v @ v.T, atol=1e-12)
     assert widths == [(10, 7)] * 6 + [(10, 5)]
 

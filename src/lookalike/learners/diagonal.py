@@ -1,0 +1,303 @@
+"""What the learners of one weight per feature share: S_w(a, b) = sum_j w_j a_j b_j, at any number of features.
+
+The diagonal matrix of w (SOML, eq. 7) is never written out: at a million visual words w is a million numbers.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lookalike.core.kernels import njit
+from lookalike.learners._online import Draw, OnlineLearner, feed
+from lookalike.learners.base import Matrix, SimilarityLearner, _WithReason, is_sparse
+from lookalike.learners.triplet_products import Products, TripletProducts
+from lookalike.learners.triplets import TripletSampler
+
+ZERO = 1e-10
+"""A weight of at most this size counts as none (SOML, the threshold of Tables 4-6)."""
+
+Compact = dict[str, NDArray[Any]]
+"""Arrays with one entry for each of some features."""
+
+
+class DiagonalLearner(SimilarityLearner):
+    """Base of the learners of one weight per feature.
+
+    A subclass sets ``w_`` and ``metric_ = "inner_product"`` in `fit`.
+
+    Attributes
+    ----------
+    w_ : numpy.ndarray of shape (d,), float64
+        Weight of every feature.
+    metric_ : str
+        ``"inner_product"``.
+    """
+
+    w_: NDArray[np.float64]
+    remedy: ClassVar = "learn with projection='psd'"
+    """What gives the model a `transform`."""
+
+    def sparsity(self) -> float:
+        """Return the share of the weights that are at most 1e-10 in size (SOML, Tables 4-6), 0 to 1."""
+        check_is_fitted(self)
+        return float(np.mean(np.abs(self.w_) <= ZERO))
+
+    @_WithReason
+    def transform(self, X: Any) -> Any:
+        """Multiply every feature by the root of its weight: inner products of the results are the learned similarity.
+
+        A fitted model has this method where none of its weights is below 0; one that is not fitted yet, where its
+        parameters say so, as ``projection="psd"`` does.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+
+        Returns
+        -------
+        numpy.ndarray or CSR matrix of shape (n, d)
+            Sparse where X is, in its dtype.
+        """
+        check_is_fitted(self)
+        X = self._check_rows(X)
+        return _scale_columns(X, np.sqrt(self.w_).astype(X.dtype, copy=False))
+
+    def _why_no_transform(self) -> str | None:
+        if hasattr(self, "w_"):  # whatever the parameters have been set to since
+            return None if bool((self.w_ >= 0).all()) else self._lacks("transform")
+        return self._why_no_fit_transform()
+
+    def _why_no_fit_transform(self) -> str | None:
+        return None if self._never_negative() else self._lacks("fit_transform")
+
+    def _lacks(self, method: str) -> str:
+        return (
+            f"{type(self).__name__} has no {method} unless its weights are known not to be negative: "
+            f"{self.remedy}, or use similarity and rank, which take any weights"
+        )
+
+    def _never_negative(self) -> bool:
+        """Whether a fit with these parameters can leave no weight below 0."""
+        return True
+
+    def _project(self, rows: Matrix) -> Matrix:
+        return _scale_columns(rows, self.w_)
+
+
+class ProductsLearner(DiagonalLearner):
+    """Base of the diagonal learners that learn from triplets, of which they see the products of rows alone.
+
+    A subclass defines `_learn`.
+    """
+
+    def fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Learn from exactly these triplets.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+        triplets : array-like of shape (m, 3)
+            Row numbers (query, positive, negative) of X. An online learner takes one step for each, in this order; for
+            a batch learner, one that occurs k times counts k times. Parameters that say how `fit` draws triplets are
+            not used.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return self._learn(TripletProducts(X, triplets))
+
+    def fit_products(self, products: TripletProducts) -> Self:
+        """Learn as `fit_triplets` does, to the bit, from rows and triplets that several fits can share.
+
+        Parameters
+        ----------
+        products : TripletProducts
+            Of the rows and triplets. Making them is most of the time of a fit: several learners, or one at several
+            parameters, need it only once.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            When they were made without triplets, or a parameter is out of its range.
+        """
+        self._check_parameters()
+        if not products.has_triplets:
+            raise ValueError(
+                "these TripletProducts were made without triplets, so that there is nothing to learn: "
+                "make them anew as TripletProducts(X, triplets)"
+            )
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        self.n_features_in_ = products.n_features
+        return self._learn(products)
+
+    @abstractmethod
+    def _learn(self, products: TripletProducts) -> Self:
+        """Learn from the triplets of these products."""
+
+
+class OnlineDiagonalLearner(ProductsLearner, OnlineLearner):
+    """Base of the diagonal learners that take one step a triplet, from labels or from given triplets, and go on.
+
+    While it learns, it works on the features that occur in a query, which are few and lie close together in memory;
+    between two calls ``state_`` keeps what it goes on from for those that steps have touched.
+
+    A subclass has the parameter ``projection`` besides those of `OnlineLearner` less ``dtype``, and names
+    its `fields` and the weight of an `untouched` feature, and defines `_weights` and `_steps`.
+    """
+
+    accepts = frozenset({"labels", "triplets", "online"})
+    dtype = "float64"
+    projection: str | None
+    n_steps_: int
+    n_updates_: int
+
+    fields: ClassVar[dict[str, float]]
+    """Arrays that learning goes on from, with what they hold of a feature that no step has touched."""
+    untouched: ClassVar[float] = 0.0
+    """Weight of a feature that no step has touched."""
+
+    @abstractmethod
+    def _weights(self, state: Compact) -> NDArray[np.float64]:
+        """Return the weights that arrays of these `fields` stand for, at this step."""
+
+    @abstractmethod
+    def _steps(
+        self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
+    ) -> tuple[int, int]:
+        """Take one step a triplet, after so many steps and updates; return how many had a loss, and were updates."""
+
+    def _settle(self) -> None:
+        """Make ``state_`` one that steps with other parameters can go on from, where parameters were changed."""
+
+    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Go on with more triplets, as if they had followed the earlier ones in one call.
+
+        The parameters are those of `fit_triplets`; X may be other rows than before, with the same features. Where
+        parameters of the model were changed in between, steps taken stay as they were.
+        """
+        if not hasattr(self, "w_"):
+            return self.fit_triplets(X, triplets)
+        self._check_parameters()
+        products = TripletProducts(self._check_rows(X), triplets)
+        self._settle()
+        return self._train(products, feed(products.examples), products.n_triplets)
+
+    def as_stopped(self) -> Self:
+        """Return the model that a fit which stopped at this step would give, within a trace."""
+        stopped = copy.copy(self)
+        stopped._finish()
+        return stopped
+
+    def _never_negative(self) -> bool:
+        return self.projection == "psd"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.projection not in (None, "psd"):
+            raise ValueError(f"projection must be None or 'psd', not {self.projection!r}")
+
+    def _learn(self, products: TripletProducts) -> Self:
+        self._start(products.n_features)
+        return self._train(products, feed(products.examples), products.n_triplets)
+
+    def _start(self, d: int) -> None:
+        self.metric_ = "inner_product"
+        self.n_steps_ = 0
+        self.n_updates_ = 0
+        self.state_ = {"feature": np.empty(0, dtype=np.int64)}
+        self.state_ |= {name: np.full(0, rest) for name, rest in self.fields.items()}
+
+    def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
+        return TripletSampler(y, seed).draw
+
+    def _prepare(self, X: Matrix) -> TripletProducts:
+        return TripletProducts(X)
+
+    def _take(self, rows: TripletProducts, examples: NDArray[np.int32]) -> tuple[int, int]:
+        losses = updates = taken = 0
+        for products, triplets in rows.blocks(examples):
+            before = self.n_steps_ + taken, self.n_updates_ + updates
+            new_losses, new_updates = self._steps(self._present, products, triplets, *before)
+            losses += new_losses
+            updates += new_updates
+            taken += len(triplets)
+        return losses, updates
+
+    @contextmanager
+    def _internal(self, rows: TripletProducts) -> Iterator[None]:
+        self._present = self._load(rows.columns)
+        try:
+            yield
+        finally:
+            self._store(rows.columns, self.__dict__.pop("_present"))
+
+    @contextmanager
+    def _usable(self, rows: TripletProducts) -> Iterator[None]:
+        self._store(rows.columns, self._present)
+        yield
+
+    def _load(self, features: NDArray[np.int64]) -> Compact:
+        """Return what ``state_`` has of these features, for `_steps`."""
+        here = np.isin(features, self.state_["feature"], assume_unique=True)
+        there = np.isin(self.state_["feature"], features, assume_unique=True)
+        loaded = {name: np.full(len(features), rest) for name, rest in self.fields.items()}
+        for name, array in loaded.items():
+            array[here] = self.state_[name][there]
+        return loaded
+
+    def _store(self, features: NDArray[np.int64], present: Compact) -> None:
+        """Put these features' arrays into ``state_``, and work out ``w_``."""
+        every = np.union1d(self.state_["feature"], features)
+        state = self._load(every)
+        place = np.searchsorted(every, features)
+        for name, array in state.items():
+            array[place] = present[name]
+        touched = np.any([state[name] != rest for name, rest in self.fields.items()], axis=0)
+        self.state_ = {"feature": every[touched]} | {name: array[touched] for name, array in state.items()}
+        self.w_ = np.full(self.n_features_in_, self.untouched)
+        self.w_[self.state_["feature"]] = self._weights(self.state_)
+
+    def _finish(self) -> None:
+        if not np.isfinite(self.w_).all():
+            raise ValueError("w overflowed during learning: scale the rows of X, for instance to length 1")
+        if self.projection == "psd":  # the nearest diagonal matrix that is positive semidefinite
+            self.w_ = np.maximum(self.w_, 0.0)
+
+
+def _scale_columns(rows: Matrix, weights: NDArray[Any]) -> Matrix:
+    """Multiply every column by its weight; sparse rows stay sparse, and those given are not changed."""
+    if not is_sparse(rows):
+        return rows * weights
+    return sp.csr_array((rows.data * weights[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
+
+
+@njit(cache=True, nogil=True)
+def one_product(products: Products, number: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+    """Return the places and the values of one product."""
+    start, stop = products.starts[number], products.starts[number + 1]
+    return products.places[start:stop], products.values[start:stop]
+
+
+@njit(cache=True, nogil=True)
+def add_product(
+    target: NDArray[np.float64], places: NDArray[np.uint32], values: NDArray[np.float64], factor: float
+) -> None:
+    """Add a multiple of one product, in place."""
+    for k in range(places.shape[0]):
+        target[places[k]] += factor * values[k]

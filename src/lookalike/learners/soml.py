@@ -1,0 +1,504 @@
+"""SOML, sparse online learning of a diagonal metric from triplets (Gao et al., AAAI 2014), by two algorithms.
+
+SOML-TG truncates gradients (Algorithm 1), SOML-DA averages them (Algorithm 2). A step reads and writes the non-zeros of
+x * x+ and x * x- alone; what it does to all other weights is made up for when a weight is next read.
+"""
+
+from __future__ import annotations
+
+from math import copysign, sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.core.kernels import njit
+from lookalike.core.seeds import RandomState
+from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product, one_product
+from lookalike.learners.triplet_products import Products
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.uint32]
+Triplets = NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def truncate(weight: float, amount: float) -> float:
+    """Move a weight towards 0 by an amount, and not past it (eq. 11)."""
+    size = abs(weight) - amount
+    return copysign(size, weight) if size > 0.0 else 0.0
+
+
+def truncated(weights: Floats, amount: Any) -> Floats:
+    """Truncate every weight, as `truncate` does."""
+    size = np.abs(weights) - amount
+    return np.where(size > 0.0, np.copysign(size, weights), 0.0)
+
+
+# SOML-TG --------------------------------------------------------------------------------------------------------------
+
+
+class SOMLTG(OnlineDiagonalLearner):
+    """Sparse online learning of S_w(a, b) = sum_j w_j a_j b_j from triplets, by truncated gradients (Algorithm 1).
+
+    From w = 0, each step takes a triplet (x, x+, x-) with hinge loss max(0, 1 - S_w(x, x+) + S_w(x, x-)) (eq. 7). Where
+    it is above 0, eta times the subgradient -x * (x+ - x-) is taken off w, and every weight moves towards 0 by
+    eta * lambda, not past it (eqs. 10 and 11).
+
+    Equation 12 and Algorithm 1 print the subgradient with its sign turned round. Taken literally, each step pushes the
+    margin further below 0 and every triplet stays violated: ``literal_sign=True`` shows it.
+
+    The cost of a step follows the non-zeros of its rows: a weight makes up for the truncations of the steps that did
+    not touch it when it is next read. It does not grow with d.
+
+    Parameters that are changed between two calls of `partial_fit_triplets` hold for the steps that follow: the second
+    goes on from ``w_`` as the first left it.
+
+    Parameters
+    ----------
+    learning_rate : float, default=1.0
+        eta, larger than 0.
+    regularization : float, default=1e-5
+        lambda, not negative: larger is sparser.
+    n_steps : int, default=21_000
+        Triplets that `fit` draws; the most of them with early stopping. `fit_triplets` ignores it.
+    literal_sign : bool, default=False
+        Take the step of eq. 12 as it is printed.
+    early_stopping : bool, default=False
+        Choose the number of steps by mean average precision on held-out rows, as `OASIS` does.
+    validation_fraction : float, default=0.2
+        Share of every class that is held out.
+    trace_points : int, default=60
+        Points of the learning curve, evenly spaced in the logarithm of the steps.
+    projection : {None, "psd"}, default=None
+        What is done to w at the end of every fit: nothing; or weights below 0 are set to 0, which gives the model a
+        `transform`. Learning goes on from the weights before that.
+    verbose : int, default=0
+        Above 0: a progress bar with steps per second and the share of steps that had a loss.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        Of the triplets and of the held-out rows. With an integer s and no early stopping, `fit` is the same as
+        `fit_triplets` on ``TripletSampler(y, s).draw(n_steps)``, bit for bit.
+
+    Attributes
+    ----------
+    w_ : numpy.ndarray of shape (d,), float64
+        Weight of every feature.
+    n_steps_ : int
+        Steps taken, those of `partial_fit_triplets` included.
+    n_updates_ : int
+        Those that had a loss, and so changed w.
+    state_ : dict of numpy.ndarray
+        What `partial_fit_triplets` goes on from, for the features that steps have touched.
+    alpha_ : float
+        eta * lambda of the last pass, which the truncations that are yet to be made up for go by.
+    curve_ : dict of numpy.ndarray
+        Of the last pass: ``step``, ``loss_rate`` (share of the steps since the last point that had a loss, NaN at
+        step 0) and whatever the trace gave.
+    validation_curve_ : dict of numpy.ndarray
+        With early stopping: the curve of the selection pass, with ``map``.
+    metric_ : str
+        ``"inner_product"``.
+    n_features_in_ : int
+        Number of features d.
+
+    Examples
+    --------
+    >>> X = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
+    >>> SOMLTG(regularization=0.25).fit_triplets(X, [[0, 1, 2]]).w_.tolist()
+    [0.75, -0.75, 0.0]
+    """
+
+    fields: ClassVar = {"weight": 0.0, "current_at": 0}
+    alpha_: float
+
+    def __init__(
+        self,
+        learning_rate: float = 1.0,
+        regularization: float = 1e-5,
+        *,
+        n_steps: int = 21_000,
+        literal_sign: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
+        trace_points: int = 60,
+        projection: str | None = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.regularization = regularization
+        self.n_steps = n_steps
+        self.literal_sign = literal_sign
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.trace_points = trace_points
+        self.projection = projection
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not 0 < self.learning_rate < np.inf:
+            raise ValueError(f"learning_rate must be larger than 0 and finite, not {self.learning_rate!r}")
+        if not 0 <= self.regularization < np.inf:
+            raise ValueError(f"regularization must be 0 or larger and finite, not {self.regularization!r}")
+
+    def _start(self, d: int) -> None:
+        super()._start(d)
+        self.alpha_ = self._amount()
+
+    def _settle(self) -> None:
+        if self.alpha_ != self._amount():  # else later truncations add up with those missed, to the bit of one pass
+            settled: Compact = {"weight": self._weights(self.state_)}
+            settled["current_at"] = np.full(len(settled["weight"]), self.n_updates_)
+            self.state_ |= settled
+            self.alpha_ = self._amount()
+
+    def _weights(self, state: Compact) -> NDArray[np.float64]:
+        missed = self.n_updates_ - state["current_at"]
+        return truncated(state["weight"], self.alpha_ * missed)
+
+    def _steps(
+        self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
+    ) -> tuple[int, int]:
+        rate = float(-self.learning_rate if self.literal_sign else self.learning_rate)
+        losses = truncated_gradient_steps(
+            state["weight"], state["current_at"], n_updates, products, triplets, rate, self.alpha_
+        )
+        return losses, losses
+
+    def _amount(self) -> float:
+        return float(self.learning_rate) * float(self.regularization)
+
+
+@njit(cache=True, nogil=True)
+def truncated_gradient_steps(
+    weights: Floats,
+    current_at: NDArray[np.int64],
+    n_updates: int,
+    products: Products,
+    triplets: Triplets,
+    learning_rate: float,
+    amount: float,
+) -> int:
+    """Take one step of SOML-TG (Algorithm 1) per triplet, in order; return how many had a loss.
+
+    The weight of coordinate j after U updates is ``truncate(weights[j], amount * (U - current_at[j]))``; both arrays
+    change in place, and U is `n_updates` before the first step. `triplets` are the numbers of the products x * x+ and
+    x * x-. `learning_rate` is eta, with its sign turned round for the printed step (eq. 12), and `amount` is
+    alpha = eta * lambda, which every update takes off every weight.
+    """
+    losses = 0
+    for t in range(triplets.shape[0]):
+        plus_places, plus_values = one_product(products, triplets[t, 0])
+        minus_places, minus_values = one_product(products, triplets[t, 1])
+        margin = _truncated_dot(weights, current_at, plus_places, plus_values, n_updates, amount)
+        margin -= _truncated_dot(weights, current_at, minus_places, minus_values, n_updates, amount)
+        if 1.0 - margin <= 0.0:
+            continue
+        losses += 1
+        _truncate_and_add(weights, current_at, plus_places, plus_values, n_updates, amount, learning_rate)
+        _truncate_and_add(weights, current_at, minus_places, minus_values, n_updates, amount, -learning_rate)
+        # the update's own truncation is made up for too: those weights are current at an update before it
+        n_updates += 1
+    return losses
+
+
+# fastmath: the order of a sum is the compiler's, and the same on every run of a machine
+@njit(cache=True, nogil=True, fastmath=True)
+def _truncated_dot(
+    weights: Floats, current_at: NDArray[np.int64], places: Places, values: Floats, n_updates: int, amount: float
+) -> float:
+    total = 0.0
+    for k in range(places.shape[0]):
+        j = places[k]
+        total += truncate(weights[j], amount * float(n_updates - current_at[j])) * values[k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _truncate_and_add(
+    weights: Floats,
+    current_at: NDArray[np.int64],
+    places: Places,
+    values: Floats,
+    n_updates: int,
+    amount: float,
+    factor: float,
+) -> None:
+    for k in range(places.shape[0]):
+        j = places[k]
+        weights[j] = truncate(weights[j], amount * float(n_updates - current_at[j])) + factor * values[k]
+        current_at[j] = n_updates
+
+
+# SOML-DA --------------------------------------------------------------------------------------------------------------
+
+
+class SOMLDA(OnlineDiagonalLearner):
+    """Sparse online learning of S_w(a, b) = sum_j w_j a_j b_j from triplets, by dual averaging (Algorithm 2).
+
+    From w = 0, step t takes a triplet (x, x+, x-) with hinge loss max(0, 1 - S_w(x, x+) + S_w(x, x-)) (eq. 7). Where it
+    is above 0, w is worked out anew from g, the mean over all t steps of the loss's subgradients (0 on steps without a
+    loss, else -x * (x+ - x-)): with lambda_t = lambda + gamma rho / sqrt(t), w_j = 0 where abs(g_j) <= lambda_t, else
+    w_j = -sqrt(t) / gamma (g_j - lambda_t sgn g_j) (eq. 16). A step without a loss leaves w as it is.
+
+    In print two things differ, and are here as options. Equation 15 has x * (x+ - x-) with its sign turned round: taken
+    literally, every triplet stays violated (`literal_sign`). And Algorithm 2 averages it on every step, with a loss or
+    without (`average_every_step`), which makes steps with a loss rare and w something close to a plain mean.
+
+    The cost of a step follows the non-zeros of its rows: only sums of gradients are kept, and a weight is worked out
+    when it is read. It does not grow with d.
+
+    Parameters that are changed between two calls of `partial_fit_triplets` hold from the next step with a loss on,
+    which works w out anew from all gradients so far; until then ``w_`` stays as it was.
+
+    Parameters
+    ----------
+    gamma : float, default=1e-4
+        Larger than 0: larger makes smaller weights.
+    rho : float, default=1.0
+        Not negative: larger is sparser at first.
+    regularization : float, default=1e-6
+        lambda, not negative: larger is sparser.
+    n_steps : int, default=21_000
+        Triplets that `fit` draws; the most of them with early stopping. `fit_triplets` ignores it.
+    average_every_step : bool, default=False
+        Average x * (x+ - x-) over all steps, as Algorithm 2 prints it.
+    literal_sign : bool, default=False
+        Average the gradient of eq. 15 as it is printed.
+    early_stopping : bool, default=False
+        Choose the number of steps by mean average precision on held-out rows, as `OASIS` does.
+    validation_fraction : float, default=0.2
+        Share of every class that is held out.
+    trace_points : int, default=60
+        Points of the learning curve, evenly spaced in the logarithm of the steps.
+    projection : {None, "psd"}, default=None
+        What is done to w at the end of every fit: nothing; or weights below 0 are set to 0, which gives the model a
+        `transform`. Learning goes on from the weights before that.
+    verbose : int, default=0
+        Above 0: a progress bar with steps per second and the share of steps that had a loss.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        Of the triplets and of the held-out rows. With an integer s and no early stopping, `fit` is the same as
+        `fit_triplets` on ``TripletSampler(y, s).draw(n_steps)``, bit for bit.
+
+    Attributes
+    ----------
+    w_ : numpy.ndarray of shape (d,), float64
+        Weight of every feature.
+    n_steps_ : int
+        Steps taken, those of `partial_fit_triplets` included.
+    n_updates_ : int
+        Those that had a loss, and so changed w.
+    last_update_ : int
+        The last of them, counted from 1; 0 for none.
+    state_ : dict of numpy.ndarray
+        What `partial_fit_triplets` goes on from, for the features that steps have touched.
+    made_with_ : numpy.ndarray of shape (3,), float64
+        gamma, rho and lambda that ``w_`` was worked out with, at step ``last_update_``.
+    curve_ : dict of numpy.ndarray
+        Of the last pass: ``step``, ``loss_rate`` (share of the steps since the last point that had a loss, NaN at
+        step 0) and whatever the trace gave.
+    validation_curve_ : dict of numpy.ndarray
+        With early stopping: the curve of the selection pass, with ``map``.
+    metric_ : str
+        ``"inner_product"``.
+    n_features_in_ : int
+        Number of features d.
+
+    Examples
+    --------
+    >>> X = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
+    >>> SOMLDA(gamma=0.5, rho=0.5, regularization=0.25).fit_triplets(X, [[0, 1, 2]]).w_.tolist()
+    [1.0, -1.0, 0.0]
+    """
+
+    fields: ClassVar = {"sum": 0.0, "used": 0.0, "touched_after": -1}
+    last_update_: int
+    made_with_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        gamma: float = 1e-4,
+        rho: float = 1.0,
+        regularization: float = 1e-6,
+        *,
+        n_steps: int = 21_000,
+        average_every_step: bool = False,
+        literal_sign: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
+        trace_points: int = 60,
+        projection: str | None = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+    ) -> None:
+        self.gamma = gamma
+        self.rho = rho
+        self.regularization = regularization
+        self.n_steps = n_steps
+        self.average_every_step = average_every_step
+        self.literal_sign = literal_sign
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.trace_points = trace_points
+        self.projection = projection
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not 0 < self.gamma < np.inf:
+            raise ValueError(f"gamma must be larger than 0 and finite, not {self.gamma!r}")
+        for name in ("rho", "regularization"):
+            value = getattr(self, name)
+            if not 0 <= value < np.inf:
+                raise ValueError(f"{name} must be 0 or larger and finite, not {value!r}")
+
+    def _start(self, d: int) -> None:
+        super()._start(d)
+        self.last_update_ = 0
+        self.made_with_ = np.array([self.gamma, self.rho, self.regularization], dtype=np.float64)
+
+    def _weights(self, state: Compact) -> NDArray[np.float64]:
+        step = self.last_update_
+        if step == 0:
+            return np.zeros(len(state["sum"]))
+        seen = np.where(state["touched_after"] == step, state["used"], state["sum"])
+        gamma, rho, regularization = self.made_with_.tolist()
+        threshold = step * regularization + gamma * rho * np.sqrt(step)
+        # the sums change their sign, and not the quotient, where a zero would get one
+        weights: NDArray[np.float64] = truncated(-seen, threshold) / (gamma * np.sqrt(step))
+        return weights
+
+    def _steps(
+        self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
+    ) -> tuple[int, int]:
+        made_with = self.made_with_.copy()  # that of a copy of the model stays as it is
+        losses, self.last_update_ = dual_averaging_steps(
+            state["sum"],
+            state["used"],
+            state["touched_after"],
+            n_steps,
+            self.last_update_,
+            products,
+            triplets,
+            made_with,
+            float(self.gamma),
+            float(self.rho),
+            float(self.regularization),
+            1.0 if self.literal_sign else -1.0,
+            bool(self.average_every_step),
+        )
+        self.made_with_ = made_with
+        return losses, losses
+
+
+@njit(cache=True, nogil=True)
+def dual_averaging_steps(
+    sums: Floats,
+    used: Floats,
+    touched_after: NDArray[np.int64],
+    n_steps: int,
+    last_update: int,
+    products: Products,
+    triplets: Triplets,
+    made_with: Floats,
+    gamma: float,
+    rho: float,
+    regularization: float,
+    gradient_sign: float,
+    every_step: bool,
+) -> tuple[int, int]:
+    """Take one step of SOML-DA (Algorithm 2) per triplet, in order; return losses and the step of the last of them.
+
+    w is what the last step s with a loss made of the gradients' sums up to it (eq. 16, times s throughout):
+    ``-truncate(sum, s lambda_s) / (gamma sqrt(s))``, with lambda_s = lambda + gamma rho / sqrt(s).
+
+    `sums` are those of the subgradients of all `n_steps` steps so far. Where ``touched_after[j] == last_update``, which
+    needs `every_step` (steps without a loss add x * (x+ - x-) too), w has seen ``used[j]`` and not ``sums[j]``.
+    `made_with` has the gamma, rho and lambda that w was made with; from the next loss on the others hold. All four
+    arrays change in place. `gradient_sign` is -1 for the subgradient of the hinge, 1 for eq. 15 as it is printed.
+    """
+    losses = 0
+    made_gamma, made_rho, made_regularization = made_with
+    # an earlier pass may have added on every step where this one does not
+    some_unseen = every_step or bool(np.any(touched_after == last_update))
+    for t in range(triplets.shape[0]):
+        plus_places, plus_values = one_product(products, triplets[t, 0])
+        minus_places, minus_values = one_product(products, triplets[t, 1])
+        n_steps += 1
+        margin = 0.0
+        if last_update > 0:
+            threshold = last_update * made_regularization + made_gamma * made_rho * sqrt(last_update)
+            if some_unseen:
+                seen = (sums, used, touched_after, last_update)
+                margin = _soft_dot_of_used(*seen, minus_places, minus_values, threshold)
+                margin -= _soft_dot_of_used(*seen, plus_places, plus_values, threshold)
+            else:
+                margin = _soft_dot(sums, minus_places, minus_values, threshold)
+                margin -= _soft_dot(sums, plus_places, plus_values, threshold)
+            margin /= made_gamma * sqrt(last_update)
+        if 1.0 - margin > 0.0:
+            losses += 1
+            last_update = n_steps
+            made_gamma, made_rho, made_regularization = gamma, rho, regularization
+            some_unseen = every_step
+            add_product(sums, plus_places, plus_values, gradient_sign)
+            add_product(sums, minus_places, minus_values, -gradient_sign)
+        elif every_step:
+            seen = (sums, used, touched_after, last_update)
+            _add_unused(*seen, plus_places, plus_values, gradient_sign)
+            _add_unused(*seen, minus_places, minus_values, -gradient_sign)
+    made_with[:] = made_gamma, made_rho, made_regularization
+    return losses, last_update
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _soft_dot(sums: Floats, places: Places, values: Floats, threshold: float) -> float:
+    total = 0.0
+    for k in range(places.shape[0]):
+        total += truncate(sums[places[k]], threshold) * values[k]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _soft_dot_of_used(
+    sums: Floats,
+    used: Floats,
+    touched_after: NDArray[np.int64],
+    last_update: int,
+    places: Places,
+    values: Floats,
+    threshold: float,
+) -> float:
+    total = 0.0
+    for k in range(places.shape[0]):
+        j = places[k]
+        total += truncate(used[j] if touched_after[j] == last_update else sums[j], threshold) * values[k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _add_unused(
+    sums: Floats,
+    used: Floats,
+    touched_after: NDArray[np.int64],
+    last_update: int,
+    places: Places,
+    values: Floats,
+    factor: float,
+) -> None:
+    """Add to sums that w has not seen, keeping those it has seen."""
+    for k in range(places.shape[0]):
+        j = places[k]
+        if touched_after[j] != last_update:
+            touched_after[j] = last_update
+            used[j] = sums[j]
+        sums[j] += factor * values[k]
+
+
+def warm_up() -> None:
+    """Compile the kernels (or load them from numba's cache), so that timed runs do not."""
+    for learner in (SOMLTG(), SOMLDA()):
+        learner.fit_triplets([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [[0, 1, 2]])
