@@ -31,7 +31,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from lookalike.learners import OASIS, TripletSampler, warm_up
-from lookalike.learners._training_rows import TrainingRows
+from lookalike.learners.oasis import oasis_steps
+from lookalike.learners.sparse_rows import OrderedRows
 
 AGGRESSIVENESS = 0.1
 NON_ZEROS = 73
@@ -56,11 +57,11 @@ def zipf_rows(n: int, d: int, random: np.random.Generator) -> sp.csr_array:
 
 def ours(X: sp.csr_array, dtype: str) -> Step:
     """Return the kernel that `OASIS.fit` runs."""
-    rows = TrainingRows(X, np.dtype(dtype))
+    rows = OrderedRows(X, np.dtype(dtype)).rows
     W = np.eye(X.shape[1], dtype=dtype)
 
     def run(triplets: np.ndarray) -> None:
-        rows.oasis_steps(W, triplets, AGGRESSIVENESS)
+        oasis_steps(W, rows, triplets, AGGRESSIVENESS, np.empty(0))
 
     return run
 

@@ -71,20 +71,17 @@ class OneMethod:
         n_threads: int = 1,
     ) -> None:
         self.plan = TrainingPlan(aggressiveness=AGGRESSIVENESS, interval=block, mode=mode, block=block)
-        self._taker = large_scale._Taker(rows, source, self.plan, n_threads)
+        self._rows, self._source, self._n_threads = rows, source, n_threads
         self._chunk = number * CHUNKS
 
     def take(self, W: np.ndarray, n_steps: int) -> Timing:
         """Take at least so many steps on W."""
         n_blocks = max(1, n_steps // self.plan.block)
         wall, cpu = time.perf_counter(), time.process_time()
-        losses, _ = self._taker.take(W, self._chunk, n_blocks)
+        blocks = range(self._chunk, self._chunk + n_blocks)
+        losses, _ = large_scale.take_blocks(W, self._rows, self._source, self.plan, blocks, self._n_threads)
         self._chunk += n_blocks
         return Timing(time.perf_counter() - wall, time.process_time() - cpu, losses, n_blocks * self.plan.block)
-
-    def close(self) -> None:
-        """End its threads."""
-        self._taker.__exit__()
 
 
 class NumPy:
@@ -104,9 +101,6 @@ class NumPy:
             losses += self._block(W)
             self._chunk += 1
         return Timing(time.perf_counter() - wall, time.process_time() - cpu, losses, n_blocks * self.BLOCK)
-
-    def close(self) -> None:
-        """There is nothing to end."""
 
     def _block(self, W: np.ndarray) -> int:
         triplets = self._source.chunk(self._chunk, self.BLOCK)
@@ -149,7 +143,6 @@ def check_agreement(folder: Path) -> None:
     for method in [*methods, NumPy(rows, source, 1)]:
         W = np.eye(small.words, dtype=np.float32)
         method.take(W, 10 * NumPy.BLOCK)
-        method.close()
         learned.append(W)
     if not all(np.allclose(W, learned[0], atol=1e-4) for W in learned) or np.allclose(learned[0], np.eye(small.words)):
         raise SystemExit("the methods learn different matrices: their speed means nothing")
@@ -206,11 +199,8 @@ def benchmark(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     first = OneMethod(rows, source, 0, mode="look-ahead", n_threads=max(arguments.threads))
     identity = first.take(W, 1)
     warm = first.take(W, arguments.warm_steps)
-    first.close()
     before = os.getloadavg()
     results = measure(methods, W, arguments.steps, arguments.repeat)
-    for _, method, _ in methods.values():
-        method.close()
     return {
         "data": "simulated",
         "images": len(rows),

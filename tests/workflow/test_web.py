@@ -93,7 +93,7 @@ def test_every_exhibit_says_that_it_is_simulated(studied: Project) -> None:
 
 def test_a_finished_study_does_nothing_again_and_an_edited_kernel_trains_anew(studied: Project) -> None:
     assert studied.planned(WEB) == {}
-    kernel = studied.folder / "src/lookalike/learners/_look_ahead_kernels.py"
+    kernel = studied.folder / "src/lookalike/learners/look_ahead.py"
     original = kernel.read_bytes()
     try:
         kernel.write_bytes(original + b"\nEDITED = True\n")

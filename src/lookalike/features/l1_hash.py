@@ -2,8 +2,8 @@
 
 Long non-negative vectors are sketched by weighted minhash (Ioffe, "Improved consistent weighted sampling, weighted
 minhash and L1 sketching", ICDM 2010), and kernel PCA of the share of hashes that agree makes vectors of them, without
-labels. It is the second step of the study's L1HashKPCA row; the first, `lookalike.learners.golden_feature.select_l1`,
-says which features take part with which weights, and OASIS learns on top of the result.
+labels. It is the second step of the study's L1HashKPCA row; the first, the golden feature's `select_l1`, says
+which features take part with which weights, and OASIS learns on top of the result.
 """
 
 from __future__ import annotations

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 from lookalike.learners.registry import MODULES, learner_class
 
 if TYPE_CHECKING:
-    from lookalike.learners.averaged_oasis import AveragedOASIS as AveragedOASIS
     from lookalike.learners.base import SimilarityLearner as SimilarityLearner
     from lookalike.learners.diagonal_oasis import DiagonalOASIS as DiagonalOASIS
-    from lookalike.learners.dissim_oasis import DissimOASIS as DissimOASIS
     from lookalike.learners.euclidean import Euclidean as Euclidean
     from lookalike.learners.lego import LEGO as LEGO
     from lookalike.learners.lmnn import LMNN as LMNN
@@ -23,7 +21,9 @@ if TYPE_CHECKING:
     from lookalike.learners.mmc import MMC as MMC
     from lookalike.learners.model_io import load as load
     from lookalike.learners.oasis import OASIS as OASIS
-    from lookalike.learners.online_proj_oasis import OnlineProjOASIS as OnlineProjOASIS
+    from lookalike.learners.oasis_variants import AveragedOASIS as AveragedOASIS
+    from lookalike.learners.oasis_variants import DissimOASIS as DissimOASIS
+    from lookalike.learners.oasis_variants import OnlineProjOASIS as OnlineProjOASIS
     from lookalike.learners.pairs import PairSampler as PairSampler
     from lookalike.learners.qpao import QPAO as QPAO
     from lookalike.learners.rca import RCA as RCA
@@ -71,8 +71,7 @@ __all__ = [
 
 def warm_up() -> None:
     """Compile every kernel, or load it from numba's cache, so that timed runs and parallel jobs need not."""
-    import_module("lookalike.learners.oasis").warm_up()
-    import_module("lookalike.learners.online_proj_oasis").warm_up()
+    import_module("lookalike.learners.oasis_variants").warm_up()
     import_module("lookalike.learners.lmnn").warm_up()
     import_module("lookalike.learners.lego").warm_up()
     import_module("lookalike.learners.soml").warm_up()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
-from lookalike.learners._oasis_kernels import _merge_difference
+from lookalike.learners.sparse_rows import add_scaled
 
 SMALLEST_DISTANCE = 1e-12
 """Distances below this share of the two rows' squared lengths are rounding: such a pair is left alone."""
@@ -101,7 +101,8 @@ def lego_steps(
         if n_recent == recent.shape[0]:
             return p, losses, updates
         i, j, same = pairs[p]
-        n = _merge_difference(indices, data, indptr[i], indptr[i + 1], indptr[j], indptr[j + 1], z_index, z_value)
+        one, other = slice(indptr[i], indptr[i + 1]), slice(indptr[j], indptr[j + 1])
+        n = add_scaled(1.0, indices[one], data[one], -1.0, indices[other], data[other], z_index, z_value)
         index, value = z_index[:n], z_value[:n]
         distance = 0.0
         for k in range(n):

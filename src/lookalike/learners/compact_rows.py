@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.kernels import njit
-from lookalike.learners._oasis_kernels import permute_square
-from lookalike.learners.look_ahead import Rows
+from lookalike.learners.sparse_rows import Rows, permute_square
 
 if TYPE_CHECKING:
     from lookalike.features.visterm_store import VistermStore
@@ -136,10 +135,7 @@ class CompactRows:
 
         Returns
         -------
-        indptr : ndarray of shape (n + 1,), int64
-        indices : ndarray of shape (nnz,), uint32
-        data : ndarray of shape (nnz,)
-        squared_norms : ndarray of shape (n,), float64
+        Rows
 
         Raises
         ------
@@ -166,7 +162,7 @@ class CompactRows:
             data,
             squared_norms,
         )
-        return indptr, indices, data, squared_norms
+        return Rows(indptr, indices, data, squared_norms)
 
     def weighted(self, counts: sp.csr_array, *, internal: bool = False) -> sp.csr_array:
         """Weigh other images' raw counts by these document frequencies.
@@ -202,7 +198,7 @@ class CompactRows:
 
     def restore_order(self, W: NDArray[Any]) -> None:
         """Put W, in place, from the order of features that `take` has into the user's."""
-        permute_square(W, self._place, np.empty_like(W[0]))
+        permute_square(W, self._place)
 
 
 def _selected(store: VistermStore, ids: NDArray[np.int64]) -> Any:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.core.kernels import njit
-from lookalike.learners._online import Draw, OnlineLearner, feed
 from lookalike.learners.base import Matrix, SimilarityLearner, _WithReason, is_sparse
+from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.triplet_products import Products, TripletProducts
 from lookalike.learners.triplets import TripletSampler
 

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json, write_array, write_json
-from lookalike.learners._oasis_kernels import HEAD_BYTES, oasis_steps
 from lookalike.learners.compact_rows import CompactRows
-from lookalike.learners.look_ahead import BLOCK, LookAhead, Rows
+from lookalike.learners.look_ahead import BLOCK, look_ahead_steps
+from lookalike.learners.oasis import oasis_steps
+from lookalike.learners.sparse_rows import Rows
 
 MODES = ("look-ahead", "sequential")
 STOPPING = ("n_steps", "patience", "tolerance")
@@ -196,28 +197,28 @@ def train(
     best = None if keeper is not None else W.copy()
     last_checkpoint = last_report = time.monotonic()
     end = -(-plan.n_steps // plan.interval) * plan.interval
-    taker = _Taker(rows, source, plan, n_threads)
-    with taker:
-        while True:
-            is_due = state.step % plan.interval == 0 and (not state.curve or state.curve[-1]["step"] < state.step)
-            if is_due and _score(state, W, score, tell):
-                best = _keep_best(keeper, W, state.step, best)
-            # also where a finished run is started again, maybe with another limit
-            if _saturated(state, plan) or state.step >= end:
-                break
-            point = min((state.step // plan.interval + 1) * plan.interval, state.step + SEGMENT * plan.block)
-            wall, cpu = time.perf_counter(), time.process_time()
-            losses, updates = taker.take(W, state.step // plan.block, (point - state.step) // plan.block)
-            state.seconds += (seconds := time.perf_counter() - wall)
-            state.cpu_seconds += time.process_time() - cpu
-            now = time.monotonic()
-            if now - last_report >= report_seconds or point == end:
-                last_report = now
-                tell(_progress(state.step, point, end, losses, seconds))
-            state.step, state.losses, state.updates = point, state.losses + losses, state.updates + updates
-            if keeper is not None and now - last_checkpoint >= checkpoint_seconds:
-                keeper.save(state, W)
-                last_checkpoint = time.monotonic()
+    while True:
+        is_due = state.step % plan.interval == 0 and (not state.curve or state.curve[-1]["step"] < state.step)
+        if is_due and _score(state, W, score, tell):
+            best = _keep_best(keeper, W, state.step, best)
+        # also where a finished run is started again, maybe with another limit
+        if _saturated(state, plan) or state.step >= end:
+            break
+        point = min((state.step // plan.interval + 1) * plan.interval, state.step + SEGMENT * plan.block)
+        wall, cpu = time.perf_counter(), time.process_time()
+        losses, updates = take_blocks(
+            W, rows, source, plan, range(state.step // plan.block, point // plan.block), n_threads
+        )
+        state.seconds += (seconds := time.perf_counter() - wall)
+        state.cpu_seconds += time.process_time() - cpu
+        now = time.monotonic()
+        if now - last_report >= report_seconds or point == end:
+            last_report = now
+            tell(_progress(state.step, point, end, losses, seconds))
+        state.step, state.losses, state.updates = point, state.losses + losses, state.updates + updates
+        if keeper is not None and now - last_checkpoint >= checkpoint_seconds:
+            keeper.save(state, W)
+            last_checkpoint = time.monotonic()
     stopped = "saturated" if _saturated(state, plan) else "limit"
     if keeper is not None:
         keeper.save(state, W)  # a caller that is killed before it has written the result starts from here
@@ -282,44 +283,26 @@ def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> s
     )
 
 
-class _Taker:
-    """Takes blocks of steps in the plan's mode."""
+def take_blocks(
+    W: NDArray[np.float32],
+    rows: CompactRows,
+    source: TripletSource,
+    plan: TrainingPlan,
+    blocks: range,
+    n_threads: int,
+) -> tuple[int, int]:
+    """Take the steps of some blocks in the plan's mode; return (losses, updates)."""
 
-    def __init__(self, rows: CompactRows, source: TripletSource, plan: TrainingPlan, n_threads: int) -> None:
-        self._rows, self._source, self._plan = rows, source, plan
-        self._ahead = (
-            LookAhead(rows.n_features, np.dtype(np.float32), n_threads=n_threads, block=plan.block)
-            if plan.mode == "look-ahead"
-            else None
-        )
-
-    def __enter__(self) -> _Taker:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._ahead is not None:
-            self._ahead.__exit__(*exception)
-
-    def take(self, W: NDArray[np.float32], first: int, n_blocks: int) -> tuple[int, int]:
-        """Take the steps of `n_blocks` blocks from block `first` on; return (losses, updates)."""
-        if self._ahead is not None:
-            return self._ahead.steps(W, n_blocks, lambda b: self._fetch(first + b), self._plan.aggressiveness)
-        counts = [self._one_by_one(W, first + b) for b in range(n_blocks)]
-        return sum(losses for losses, _ in counts), sum(updates for _, updates in counts)
-
-    def _fetch(self, number: int) -> tuple[Rows, NDArray[np.int32]]:
+    def fetch(number: int) -> tuple[Rows, NDArray[np.int32]]:
         """Return the rows of a block's triplets, and its triplets as numbers of those."""
-        triplets = self._source.chunk(number, self._plan.block)
-        rows = self._rows.take(triplets.ravel(), np.dtype(np.float32))
-        return rows, np.arange(triplets.size, dtype=np.int32).reshape(triplets.shape)
+        triplets = source.chunk(blocks[number], plan.block)
+        chosen = rows.take(triplets.ravel(), np.dtype(np.float32))
+        return chosen, np.arange(triplets.size, dtype=np.int32).reshape(triplets.shape)
 
-    def _one_by_one(self, W: NDArray[np.float32], number: int) -> tuple[int, int]:
-        rows, triplets = self._fetch(number)
-        longest = 2 * int(np.diff(rows[0]).max(initial=0))
-        n_head = min(self._rows.n_features, HEAD_BYTES // W.itemsize)
-        scratch = np.empty(longest, dtype=np.uint32), np.empty(longest, dtype=W.dtype), np.empty(n_head, dtype=W.dtype)
-        losses, updates = oasis_steps(W, *rows, triplets, self._plan.aggressiveness, *scratch, np.empty(0))
-        return losses, updates
+    if plan.mode == "look-ahead":
+        return look_ahead_steps(W, len(blocks), fetch, plan.aggressiveness, n_threads)
+    counts = [oasis_steps(W, *fetch(number), plan.aggressiveness, np.empty(0)) for number in range(len(blocks))]
+    return sum(losses for losses, _ in counts), sum(updates for _, updates in counts)
 
 
 class _Checkpoint:
@@ -411,14 +394,12 @@ class _Checkpoint:
 
 def warm_up() -> None:
     """Compile the kernels of both modes, so that timed runs do not."""
-    rows = (
+    rows = Rows(
         np.array([0, 1, 2, 4], dtype=np.int64),
         np.array([0, 1, 0, 1], dtype=np.uint32),
         np.ones(4, dtype=np.float32),
         np.array([1.0, 1.0, 2.0]),
     )
     triplets = np.array([[0, 2, 1]], dtype=np.int32)
-    with LookAhead(2, np.dtype(np.float32), block=1) as ahead:
-        ahead.steps(np.eye(2, dtype=np.float32), 1, lambda number: (rows, triplets), 0.1)
-    scratch = np.empty(4, dtype=np.uint32), np.empty(4, dtype=np.float32), np.empty(2, dtype=np.float32)
-    oasis_steps(np.eye(2, dtype=np.float32), *rows, triplets, 0.1, *scratch, np.empty(0))
+    look_ahead_steps(np.eye(2, dtype=np.float32), 1, lambda number: (rows, triplets), 0.1)
+    oasis_steps(np.eye(2, dtype=np.float32), rows, triplets, 0.1, np.empty(0))

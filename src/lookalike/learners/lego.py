@@ -18,8 +18,8 @@ from sklearn.utils.validation import validate_data
 
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners._lego_kernels import lego_steps
-from lookalike.learners._online import Draw, OnlineLearner, feed
 from lookalike.learners.base import Matrix
+from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.pairs import PairSampler, check_pairs
 from lookalike.learners.span import Span
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from lookalike.learners._lmnn_kernels import all_slacks, listed_slacks, pair_distances, possible_impostors
-from lookalike.learners._progress import Progress
-from lookalike.learners._projections import without_negative_part
-from lookalike.learners._steps import log_spaced_steps, traced_steps
 from lookalike.learners.base import SimilarityLearner, class_codes, psd_factor, refuse_overflow
+from lookalike.learners.curve import Progress, log_spaced_steps, traced_steps
+from lookalike.learners.projections import without_negative_part
 from lookalike.learners.span import Span
 
 Array = NDArray[np.float64]

@@ -14,23 +14,20 @@ locks and with the same bits whatever their number.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import count
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from lookalike.learners._look_ahead_kernels import (
-    add_sparse_products,
-    gather_queries,
-    invert,
-    resolve_block,
-    spread_block,
-    visit_rows,
-)
+from lookalike.core.kernels import njit
+from lookalike.learners.sparse_rows import Rows, fill_head, row_of, squared_norm, subtract_rows
 
 BLOCK = 2_048
 """Triplets of a block. A larger one reads W less often, and its products cost more: benchmarks/web_training.py."""
@@ -44,192 +41,314 @@ TILE = 256
 N_DENSE = 64
 """Leading features whose share of the products is a dense one; the rest goes by lists."""
 
-Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[np.float64]]
-"""``indptr``, ``indices`` (sorted in a row, most frequent features first), ``data`` and squared norms."""
+LINE_BYTES = 64
+"""Of a cache line."""
+
 Fetch = Callable[[int], tuple[Rows, NDArray[np.int32]]]
-"""``fetch(b)``: the rows and the triplets, at most `BLOCK` of them, of block b; called once each, on any thread."""
+"""``fetch(b)``: the rows and the triplets of block b; called once each, on any thread."""
 
 
-class LookAhead:
-    """Takes OASIS steps on a matrix, block after block; it keeps the room and the threads between calls.
+def look_ahead_steps(
+    W: NDArray[Any], n_blocks: int, fetch: Fetch, aggressiveness: float, n_threads: int = 1
+) -> tuple[int, int]:
+    """Take the steps of `n_blocks` blocks on W in place; return how many had a loss, and how many changed W.
 
     Parameters
     ----------
-    n_features : int
-        d.
-    dtype : numpy.dtype
-        float32 or float64: of W and of the rows.
+    W : ndarray of shape (d, d), C-contiguous, changed in place
+        In the order of features that the rows have.
+    n_blocks : int
+    fetch : callable
+        Gives the blocks, see `Fetch`. After an error of its own, W holds some steps of the block in hand.
+    aggressiveness : float
+        C of JMLR eq. 9.
     n_threads : int, default=1
         Changes no bit of the result.
-    block : int, default=2,048
-        Triplets of a block. It changes the result only by rounding.
     """
+    nothing = _Block(_no_rows(W), np.empty((0, 3), dtype=np.int32), len(W))
+    blocks = {-1: nothing, n_blocks: nothing}
 
-    def __init__(self, n_features: int, dtype: np.dtype[Any], *, n_threads: int = 1, block: int = BLOCK) -> None:
-        if n_threads < 1:
-            raise ValueError(f"n_threads must be at least 1, not {n_threads}")
-        if block < 1:
-            raise ValueError(f"block must be at least 1, not {block}")
-        self.block = int(block)
-        self._n_features, self._dtype = int(n_features), np.dtype(dtype)
-        self._n_threads = int(n_threads)
-        # one to update with, one to score, one to multiply and one to fetch
-        self._blocks = [_Block(n_features, dtype, self.block) for _ in range(4)]
-        self._scores = np.zeros((PARTS, self.block))
-        self._pool = ThreadPoolExecutor(self._n_threads - 1) if self._n_threads > 1 else None
+    def prepare(number: int) -> None:
+        blocks[number] = _Block(*fetch(number), len(W))
 
-    def __enter__(self) -> Self:
-        return self
+    losses = updates = 0
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
+        # block b is fetched two rounds before it is scored, and multiplied one round before
+        for b in range(-2, n_blocks + 1):
+            tasks: list[Callable[[], None]] = []
+            if b + 2 < n_blocks:
+                tasks.append(partial(prepare, b + 2))
+            if 0 <= b + 1 < n_blocks:
+                # the long ones first
+                tasks += [partial(blocks[b + 1].multiply, first) for first in reversed(range(0, blocks[b + 1].n, TILE))]
+            if b >= 0:
+                old, now = blocks[b - 1], blocks[b]
+                scores = np.zeros((PARTS, now.n))
+                lists = old.queries, old.tau, old.differences, now.queries, now.differences
+                tasks += [partial(visit_rows, W, part, PARTS, *lists, scores[part]) for part in range(PARTS)]
+            for task in [pool.submit(task) for task in tasks]:
+                task.result()
+            if 0 <= b < n_blocks:
+                new_losses, new_updates = now.resolve(scores, aggressiveness)
+                losses += new_losses
+                updates += new_updates
+            blocks.pop(b - 1, None)
+    return losses, updates
 
-    def __exit__(self, *exception: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
 
-    def steps(self, W: NDArray[Any], n_blocks: int, fetch: Fetch, aggressiveness: float) -> tuple[int, int]:
-        """Take the steps of `n_blocks` blocks on W in place; return how many had a loss, and how many changed W.
+class Vectors(NamedTuple):
+    """Sparse vectors one after another: the entries of number t are ``start[t]:start[t + 1]``."""
 
-        Parameters
-        ----------
-        W : ndarray of shape (d, d), C-contiguous, changed in place
-            In the order of features that the rows have.
-        n_blocks : int
-        fetch : callable
-            Gives the blocks, see `Fetch`.
-        aggressiveness : float
-            C of JMLR eq. 9.
+    start: NDArray[np.int64]
+    indices: NDArray[Any]
+    data: NDArray[Any]
 
-        Raises
-        ------
-        ValueError
-            When W is not what this was made for, or a block has more triplets than it has room for.
-        Exception
-            What `fetch` raises; W then holds some steps of the block in hand, and is of no use.
-        """
-        if W.shape != (self._n_features,) * 2 or W.dtype != self._dtype or not W.flags.c_contiguous:
-            raise ValueError(
-                f"W must be a C-contiguous matrix of {self._n_features} x {self._n_features} {self._dtype}, "
-                f"not of shape {W.shape} and {W.dtype}"
-            )
-        losses = updates = 0
-        with threadpool_limits(1, "blas"):
-            # block b is fetched two rounds before it is scored, and multiplied one round before
-            for b in range(-2, n_blocks + 1):
-                old, now = self._blocks[(b - 1) % 4], self._blocks[b % 4]
-                if b <= 0:
-                    old.clear()
-                if b == n_blocks:
-                    now.clear()
-                tasks: list[Callable[[], None]] = []
-                if b + 2 < n_blocks:
-                    tasks.append(partial(self._blocks[(b + 2) % 4].fill, fetch, b + 2))
-                if 0 <= b + 1 < n_blocks:
-                    # the long ones first
-                    following = self._blocks[(b + 1) % 4]
-                    tasks += [partial(following.multiply, first) for first in reversed(range(0, following.n, TILE))]
-                if b >= 0:
-                    tasks += [partial(self._visit, W, part, old, now) for part in range(PARTS)]
-                self._do(tasks)
-                if 0 <= b < n_blocks:
-                    new_losses, new_updates = now.resolve(self._scores, aggressiveness)
-                    losses += new_losses
-                    updates += new_updates
-        return losses, updates
 
-    def _visit(self, W: NDArray[Any], part: int, old: _Block, now: _Block) -> None:
-        scores = self._scores[part]
-        visit_rows(W, part, PARTS, *old.inverted, old.tau, *old.differences, *now.inverted, *now.differences, scores)
+class Lists(NamedTuple):
+    """Vectors feature by feature: those that have feature i, in their order, are ``place[i]:place[i + 1]``."""
 
-    def _do(self, tasks: list[Callable[[], None]]) -> None:
-        """Do all tasks, each thread taking the next one that nobody has."""
-        numbers = count()
-
-        def work() -> None:
-            while (number := next(numbers)) < len(tasks):
-                tasks[number]()
-
-        others = [self._pool.submit(work) for _ in range(self._n_threads - 1)] if self._pool is not None else []
-        try:
-            work()
-        finally:
-            # nobody may go on with W after an error here
-            wait(others)
-        for other in others:
-            other.result()
+    place: NDArray[np.int32]
+    vector: NDArray[np.int32]
+    weight: NDArray[Any]
 
 
 class _Block:
-    """Room for a block of triplets, its products and the lengths of its steps."""
+    """A block of triplets: their p and v = p+ - p- vector by vector and feature by feature, products, step lengths."""
 
-    def __init__(self, n_features: int, dtype: np.dtype[Any], block: int) -> None:
-        self.n = 0
-        self.index_type = np.uint16 if n_features <= np.iinfo(np.uint16).max + 1 else np.uint32
-        self.dtype = dtype
-        self.n_dense = min(N_DENSE, n_features)
-        self.squared = np.zeros(block)
-        self.tau = np.zeros(block)
-        self.products = np.zeros((block, block), dtype=dtype)
-        self.dense = np.zeros((2, block, self.n_dense), dtype=dtype)
-        self._place = np.zeros((2, n_features + 1), dtype=np.int32)
-        self._start = np.zeros((2, block + 1), dtype=np.int64)
-        self._room(0, 0, 0)
-
-    def _room(self, queries: int, differences: int, longest: int) -> None:
-        """Make room for so many entries; what grows, grows by half as much again."""
-        sizes = [queries + queries // 2, differences + differences // 2]
-        self._index = [np.zeros(size, dtype=self.index_type) for size in sizes]
-        self._value = [np.zeros(size, dtype=self.dtype) for size in sizes]
-        self._triplet = [np.zeros(size, dtype=np.int32) for size in sizes]
-        self._weight = [np.zeros(size, dtype=self.dtype) for size in sizes]
-        self._scratch = np.zeros(longest, dtype=np.uint32)
-
-    @property
-    def inverted(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
-        """The query images, feature by feature."""
-        return self._place[0], self._triplet[0], self._weight[0]
-
-    @property
-    def differences(self) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
-        """Vectors v of the triplets."""
-        return self._start[1], self._index[1], self._value[1]
-
-    def clear(self) -> None:
-        """Hold no triplet."""
-        self.n = 0
-        self._place[:] = 0
-
-    def fill(self, fetch: Fetch, number: int) -> None:
-        """Fetch a block of triplets; spread and invert it."""
-        rows, triplets = fetch(number)
-        if len(triplets) > len(self.tau):
-            raise ValueError(
-                f"block {number} has {len(triplets)} triplets, but room for {len(self.tau)}: give it fewer"
-            )
-        self._squared_norms, self._triplets, self.n = rows[3], triplets, len(triplets)
-        lengths = np.diff(rows[0])[triplets]
-        needed = int(lengths[:, 0].sum()), int(lengths[:, 1:].sum())
-        longest = int(lengths[:, 1:].sum(axis=1).max(initial=0))
-        if needed[0] > len(self._index[0]) or needed[1] > len(self._index[1]) or longest > len(self._scratch):
-            self._room(*needed, longest)
-        vectors = [(self._start[k], self._index[k], self._value[k]) for k in (0, 1)]
-        gather_queries(*rows[:3], triplets, *vectors[0], self.dense[0])
-        spread_block(*rows[:3], triplets, *vectors[1], self.squared, self.dense[1], self._scratch)
-        for k in (0, 1):
-            invert(self.n, *vectors[k], self._place[k], self._triplet[k], self._weight[k])
+    def __init__(self, rows: Rows, triplets: NDArray[np.int32], n_features: int) -> None:
+        self.n = len(triplets)
+        self._squared_norms, self._triplets = rows.squared_norms, triplets
+        self._n_dense = min(N_DENSE, n_features)
+        index_type = np.uint16 if n_features <= np.iinfo(np.uint16).max + 1 else np.uint32
+        lengths = np.diff(rows.indptr)[triplets]
+        p, self.differences = (
+            Vectors(np.zeros(self.n + 1, dtype=np.int64), np.empty(size, index_type), np.empty(size, rows.data.dtype))
+            for size in (int(lengths[:, 0].sum()), int(lengths[:, 1:].sum()))
+        )
+        self._dense = np.empty((2, self.n, self._n_dense), dtype=rows.data.dtype)
+        self._squared = np.empty(self.n)
+        spread_block(rows, triplets, p, self.differences, self._dense, self._squared)
+        self.queries, self._v_lists = invert(p, n_features), invert(self.differences, n_features)
+        self._products = np.empty((self.n, self.n), dtype=rows.data.dtype)
+        self.tau = np.zeros(self.n)
 
     def multiply(self, first: int) -> None:
         """Write the products of `TILE` triplets from `first` on with all that come before each."""
         stop = min(first + TILE, self.n)
         both = []
-        for k in (0, 1):
-            products = np.matmul(self.dense[k, first:stop], self.dense[k, :stop].T)
-            lists = self._place[k], self._triplet[k], self._weight[k]
-            add_sparse_products(self.n_dense, *lists, first, stop, products)
+        for dense, lists in zip(self._dense, (self.queries, self._v_lists), strict=True):
+            products = np.matmul(dense[first:stop], dense[:stop].T)
+            add_sparse_products(self._n_dense, lists, first, stop, products)
             both.append(products)
-        np.multiply(both[0], both[1], out=self.products[first:stop, :stop])
+        np.multiply(both[0], both[1], out=self._products[first:stop, :stop])
 
     def resolve(self, scores: NDArray[np.float64], aggressiveness: float) -> tuple[int, int]:
         """Set the lengths of the steps; return how many had a loss and an update."""
-        losses, updates = resolve_block(
-            scores, self.products, self._squared_norms, self.squared, self._triplets, aggressiveness, self.tau
+        return resolve_block(
+            scores, self._products, self._squared_norms, self._squared, self._triplets, aggressiveness, self.tau
         )
-        return losses, updates
+
+
+def _no_rows(W: NDArray[Any]) -> Rows:
+    return Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0, W.dtype), np.empty(0))
+
+
+@njit(cache=True, nogil=True)
+def spread_block(
+    rows: Rows,
+    triplets: NDArray[np.int32],
+    queries: Vectors,
+    differences: Vectors,
+    dense: NDArray[Any],
+    squared: NDArray[np.float64],
+) -> None:
+    """Write p and v = p+ - p- of every triplet, their leading features into `dense` too, and ||v||^2 of each."""
+    for t in range(triplets.shape[0]):
+        query, positive, negative = triplets[t]
+        index, value = row_of(rows, query)
+        begin = queries.start[t]
+        end = begin + index.shape[0]
+        queries.indices[begin:end] = index
+        queries.data[begin:end] = value
+        queries.start[t + 1] = end
+        fill_head(index, value, dense[0, t])
+
+        begin = differences.start[t]
+        end = begin + subtract_rows(rows, positive, negative, differences.indices[begin:], differences.data[begin:])
+        differences.start[t + 1] = end
+        fill_head(differences.indices[begin:end], differences.data[begin:end], dense[1, t])
+        squared[t] = squared_norm(differences.data[begin:end])
+
+
+@njit(cache=True, nogil=True)
+def invert(vectors: Vectors, n_features: int) -> Lists:
+    """List for every feature the vectors that have it."""
+    n = vectors.start.shape[0] - 1
+    place = np.zeros(n_features + 1, dtype=np.int32)
+    vector = np.empty(vectors.start[n], dtype=np.int32)
+    weight = np.empty(vectors.start[n], dtype=vectors.data.dtype)
+    for k in range(vectors.start[n]):
+        place[vectors.indices[k] + 1] += 1
+    for i in range(1, place.shape[0]):
+        place[i] += place[i - 1]
+    for t in range(n):
+        for k in range(vectors.start[t], vectors.start[t + 1]):
+            i = vectors.indices[k]
+            vector[place[i]] = t
+            weight[place[i]] = vectors.data[k]
+            place[i] += 1
+    # each list has moved its beginning to its end, which is where the next one begins
+    for i in range(place.shape[0] - 1, 0, -1):
+        place[i] = place[i - 1]
+    place[0] = 0
+    return Lists(place, vector, weight)
+
+
+@njit(cache=True, nogil=True)
+def add_sparse_products(first_feature: int, lists: Lists, first: int, stop: int, products: NDArray[Any]) -> None:
+    """Add to ``products[t - first, s]`` what the features from `first_feature` on give to the inner product of t and s.
+
+    For first <= t < stop and s < t. Few vectors share a rare feature, so going through its list costs less than a
+    dense product; the frequent features are left to that.
+    """
+    place, vector, weight = lists
+    for i in range(first_feature, place.shape[0] - 1):
+        a, end = place[i], place[i + 1]
+        while a < end and vector[a] < first:
+            a += 1
+        while a < end and vector[a] < stop:
+            row = products[vector[a] - first]
+            for b in range(np.uintp(place[i]), np.uintp(a)):
+                row[np.uintp(vector[b])] += weight[a] * weight[b]
+            a += 1
+
+
+@intrinsic
+def _prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
+    """Ask the processor to fetch the cache line of ``array[row, column]``, a C-contiguous matrix, for later reading."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        matrix = make_array(array)(context, builder, arguments[0])  # type: ignore[no-untyped-call]
+        width = builder.extract_value(matrix.shape, 1)
+        place = builder.gep(matrix.data, [builder.add(builder.mul(arguments[1], width), arguments[2])])
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        # for reading, to be kept in the second level of caches, data
+        hints = [ir.Constant(number, hint) for hint in (0, 2, 1)]
+        builder.call(function, [builder.bitcast(place, byte), *hints])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uintp, types.uintp), generate
+
+
+@njit(cache=True, nogil=True)
+def _prefetch_part(W: NDArray[Any], row: Any, first: Any, stop: Any, line: Any) -> Any:
+    """Fetch a part of a row, cache line by cache line; return where it ends."""
+    for k in range(first, stop, line):
+        _prefetch(W, row, k)  # type: ignore[call-arg]
+    return stop
+
+
+# fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine.
+@njit(cache=True, nogil=True, fastmath=True)
+def _dot(W: NDArray[Any], i: Any, begin: int, end: int, index: NDArray[Any], value: NDArray[Any]) -> Any:
+    total = value.dtype.type(0)
+    # unsigned: numba tests a signed index for being negative
+    for k in range(np.uintp(begin), np.uintp(end)):
+        total += W[i, np.uintp(index[k])] * value[k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _add(W: NDArray[Any], i: Any, weight: Any, begin: int, end: int, index: NDArray[Any], value: NDArray[Any]) -> None:
+    for k in range(np.uintp(begin), np.uintp(end)):
+        W[i, np.uintp(index[k])] += weight * value[k]
+
+
+@njit(cache=True, nogil=True)
+def visit_rows(
+    W: NDArray[Any],
+    first: int,
+    stride: int,
+    old_queries: Lists,
+    old_tau: NDArray[np.float64],
+    old_differences: Vectors,
+    queries: Lists,
+    differences: Vectors,
+    scores: NDArray[np.float64],
+) -> None:
+    """Give every `stride`-th row of W from `first` on the steps of the old block, and read it for the scores of this.
+
+    The old block's queries, step lengths and differences are what W is updated with; `scores` gets these rows' share
+    of p'W v of every triplet of this block.
+    """
+    d = np.uintp(W.shape[0])
+    line = np.uintp(LINE_BYTES // W.itemsize)
+    for i in range(np.uintp(first), d, np.uintp(stride)):
+        n_entries = old_queries.place[i + 1] - old_queries.place[i] + queries.place[i + 1] - queries.place[i]
+        if n_entries == 0:
+            continue
+        # A row is read here and there, which the processor cannot foresee: the next one is fetched meanwhile, whole,
+        # where enough entries will use it
+        next_row = i + np.uintp(stride)
+        ahead, share = d, line
+        if next_row < d:
+            entries = old_queries.place[next_row + 1] - old_queries.place[next_row]
+            entries += queries.place[next_row + 1] - queries.place[next_row]
+            if entries > 3:
+                ahead, share = np.uintp(0), line * np.uintp(1 + d // (line * np.uintp(n_entries)))
+        for a in range(old_queries.place[i], old_queries.place[i + 1]):
+            ahead = _prefetch_part(W, next_row, ahead, min(d, ahead + share), line)
+            t = old_queries.vector[a]
+            if old_tau[t] != 0.0:
+                step = W.dtype.type(old_tau[t] * float(old_queries.weight[a]))
+                begin, end = old_differences.start[t], old_differences.start[t + 1]
+                _add(W, i, step, begin, end, old_differences.indices, old_differences.data)
+        for a in range(queries.place[i], queries.place[i + 1]):
+            ahead = _prefetch_part(W, next_row, ahead, min(d, ahead + share), line)
+            t = queries.vector[a]
+            begin, end = differences.start[t], differences.start[t + 1]
+            share_of_row = _dot(W, i, begin, end, differences.indices, differences.data)
+            scores[t] += float(queries.weight[a]) * float(share_of_row)
+
+
+@njit(cache=True, nogil=True)
+def resolve_block(
+    scores: NDArray[np.float64],
+    products: NDArray[Any],
+    squared_norms: NDArray[np.float64],
+    v_squared: NDArray[np.float64],
+    triplets: NDArray[np.int32],
+    aggressiveness: float,
+    tau: NDArray[np.float64],
+) -> tuple[int, int]:
+    """Go through the steps of a block in order: write the length of each, return how many had a loss and an update.
+
+    `scores` holds the parts of p'W v, with W as it was before the block; `products` has (p_s'p_t)(v_s'v_t) at [t, s]
+    for s < t.
+    """
+    losses = updates = 0
+    for t in range(triplets.shape[0]):
+        score = _correction(products[t], tau, t)
+        for part in range(scores.shape[0]):
+            score += scores[part, t]
+        tau[t] = 0.0
+        loss = 1.0 - score
+        if loss <= 0.0:
+            continue
+        losses += 1
+        norm = v_squared[t] * squared_norms[triplets[t, 0]]
+        if norm == 0.0:
+            continue
+        updates += 1
+        tau[t] = min(aggressiveness, loss / norm)
+    return losses, updates
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _correction(products: NDArray[Any], tau: NDArray[np.float64], n: int) -> float:
+    total = 0.0
+    for s in range(n):
+        total += tau[s] * float(products[s])
+    return total

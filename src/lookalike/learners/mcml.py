@@ -12,10 +12,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.learners._progress import Progress
-from lookalike.learners._projections import project_psd
-from lookalike.learners._steps import traced_steps
 from lookalike.learners.base import SimilarityLearner, class_codes
+from lookalike.learners.curve import Progress, traced_steps
+from lookalike.learners.projections import project_psd
 from lookalike.learners.span import Span
 
 Array = NDArray[np.float64]

@@ -2,19 +2,177 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
 
+from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState
-from lookalike.learners._passive_aggressive import TripletLearner
-from lookalike.learners._projections import project_psd
-from lookalike.learners._training_rows import TrainingRows
+from lookalike.learners.base import Matrix
+from lookalike.learners.online import Draw, OnlineLearner, feed
+from lookalike.learners.projections import project_psd
+from lookalike.learners.sparse_rows import (
+    OrderedRows,
+    Rows,
+    add_to_row,
+    bilinear,
+    empty_head,
+    fill_head,
+    longest_row,
+    row_of,
+    squared_norm,
+    subtract_rows,
+)
+from lookalike.learners.triplets import TripletSampler, check_triplets
 
 
-class OASIS(TripletLearner):
+class PassiveAggressive(OnlineLearner):
+    """Base of OASIS and its variants: passive-aggressive steps on a d x d matrix from W = I, and projections of it.
+
+    A variant names its matrix in `matrix_name`, and defines `_take`.
+    """
+
+    accepts = frozenset({"labels", "triplets", "online"})
+    matrix_name: ClassVar[str] = "W_"
+    """Attribute that holds the matrix."""
+    metric_name: ClassVar[str] = "inner_product"
+    projections: ClassVar[tuple[str | None, ...]] = (None, "psd")
+    """Values that ``projection`` may have."""
+
+    n_projections_: int
+
+    def __init__(
+        self,
+        aggressiveness: float = 0.1,
+        n_steps: int = 35_000,
+        *,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
+        trace_points: int = 60,
+        dtype: str = "float32",
+        projection: str | None = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+    ) -> None:
+        self.aggressiveness = aggressiveness
+        self.n_steps = n_steps
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.trace_points = trace_points
+        self.dtype = dtype
+        self.projection = projection
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Learn from exactly these triplets, once each and in this order.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+        triplets : array-like of shape (m, 3)
+            Row numbers (query, positive, negative) of X. ``n_steps``, ``early_stopping`` and ``random_state`` are not
+            used.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        triplets = check_triplets(triplets, X.shape[0])
+        self._start(X.shape[1])
+        return self._train(self._prepare(X), feed(triplets), len(triplets))
+
+    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Go on from the matrix that is there (from the identity on a new model) with more triplets.
+
+        The parameters are those of `fit_triplets`; X may be other rows than before, with the same features. A
+        projection is made at the end of every call.
+        """
+        if not hasattr(self, self.matrix_name):
+            return self.fit_triplets(X, triplets)
+        self._check_parameters()
+        X = self._check_rows(X)
+        triplets = check_triplets(triplets, X.shape[0])
+        return self._train(self._prepare(X), feed(triplets), len(triplets))
+
+    def as_stopped(self) -> Self:
+        """Return the model that a fit which stopped at this step would give, within a trace.
+
+        A projection is made once at the end; until then, the model of a trace has none.
+        """
+        if self.projection is None:
+            return self
+        stopped = copy.copy(self)
+        stopped._finish()
+        return stopped
+
+    def _why_no_transform(self) -> str | None:
+        if self.projection == "psd":
+            return None
+        name = self.matrix_name.rstrip("_")
+        return (
+            f"{type(self).__name__} with projection={self.projection!r} has no transform, because its {name} need not "
+            f"be positive semidefinite: learn with projection='psd', or use similarity and rank, which take any {name}"
+        )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not self.aggressiveness > 0:
+            raise ValueError(f"aggressiveness must be larger than 0, not {self.aggressiveness!r}")
+        if self.projection not in self.projections:
+            *first, last = (repr(projection) for projection in self.projections)
+            raise ValueError(f"projection must be {', '.join(first)} or {last}, not {self.projection!r}")
+
+    def _start(self, d: int) -> None:
+        self.__dict__.pop("components_", None)  # of an earlier fit
+        self.metric_ = self.metric_name
+        setattr(self, self.matrix_name, np.eye(d, dtype=self.dtype))
+        self.n_steps_ = 0
+        self.n_updates_ = 0
+        self.n_projections_ = 0
+
+    def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
+        return TripletSampler(y, seed).draw
+
+    def _prepare(self, X: Matrix) -> OrderedRows:
+        return OrderedRows(X, self._matrix().dtype)
+
+    @contextmanager
+    def _internal(self, rows: OrderedRows) -> Iterator[None]:
+        with rows.internal_order(self._matrix()):
+            yield
+
+    @contextmanager
+    def _usable(self, rows: OrderedRows) -> Iterator[None]:
+        with rows.user_order(self._matrix()):
+            yield
+
+    def _finish(self) -> None:
+        self._refuse_overflow()
+        matrix = self._matrix()
+        if self.projection == "symmetric":
+            matrix = (matrix + matrix.T) / 2
+        elif self.projection == "psd":
+            matrix, self.components_ = project_psd(matrix)
+            self.n_projections_ += 1
+        setattr(self, self.matrix_name, matrix)
+
+    def _refuse_overflow(self) -> None:
+        with np.errstate(invalid="ignore", over="ignore"):
+            finite = bool(np.isfinite(self._matrix().sum(dtype=np.float64)))
+        if not finite:
+            name = self.matrix_name.rstrip("_")
+            raise ValueError(f"{name} overflowed during learning: scale the rows of X, for instance to length 1")
+
+
+class OASIS(PassiveAggressive):
     """Online learning of a bilinear similarity S(a, b) = a'Wb from triplets (JMLR section 2.1, Figure 1).
 
     From W = I, each step takes a triplet (p, p+, p-) with hinge loss l = max(0, 1 - p'W(p+ - p-)) (eq. 4) and adds
@@ -99,16 +257,18 @@ class OASIS(TripletLearner):
         verbose: int = 0,
         random_state: RandomState = None,
     ) -> None:
-        self.aggressiveness = aggressiveness
-        self.n_steps = n_steps
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.trace_points = trace_points
-        self.dtype = dtype
-        self.projection = projection
+        super().__init__(
+            aggressiveness,
+            n_steps,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            trace_points=trace_points,
+            dtype=dtype,
+            projection=projection,
+            verbose=verbose,
+            random_state=random_state,
+        )
         self.projection_interval = projection_interval
-        self.verbose = verbose
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -131,8 +291,8 @@ class OASIS(TripletLearner):
         interval = int(self.projection_interval)
         return min(self.chunk, interval - self.n_steps_ % interval)
 
-    def _take(self, rows: TrainingRows, examples: NDArray[np.int32]) -> tuple[int, int]:
-        losses, updates = rows.oasis_steps(self.W_, examples, float(self.aggressiveness))
+    def _take(self, rows: OrderedRows, examples: NDArray[np.int32]) -> tuple[int, int]:
+        losses, updates = oasis_steps(self.W_, rows.rows, examples, float(self.aggressiveness), np.empty(0))
         if self.projection_interval is not None and (self.n_steps_ + len(examples)) % self.projection_interval == 0:
             self._refuse_overflow()
             # in place and in whatever order the features are: eigenvalues do not depend on it
@@ -141,8 +301,47 @@ class OASIS(TripletLearner):
         return losses, updates
 
 
+@njit(cache=True, nogil=True)
+def oasis_steps(
+    W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], aggressiveness: float, margins: NDArray[np.float64]
+) -> tuple[int, int]:
+    """Run one passive-aggressive step per triplet, in order, on W in place (JMLR Figure 1, eqs. 4, 7 and 9).
+
+    W is C-contiguous, with its features in the order of `rows`. Where `margins` has room, it gets S(p, p+) - S(p, p-)
+    of every triplet before its step. Return the number of steps with a loss, and of those that changed W: a step with
+    V = 0 has a loss of 1 that no W can mend.
+    """
+    v_index = np.empty(2 * longest_row(rows), dtype=np.uint32)
+    v_value = np.empty(v_index.shape[0], dtype=W.dtype)
+    head = empty_head(W)
+    losses = updates = 0
+    for t in range(triplets.shape[0]):
+        query, positive, negative = triplets[t]
+        p_index, p_value = row_of(rows, query)
+        n = subtract_rows(rows, positive, negative, v_index, v_value)
+        n_head = fill_head(v_index[:n], v_value[:n], head)
+        tail_index, tail_value = v_index[n_head:n], v_value[n_head:n]
+
+        score = bilinear(W, p_index, p_value, head, tail_index, tail_value)
+        if margins.shape[0] > 0:
+            margins[t] = score
+        loss = 1.0 - score
+        if loss <= 0.0:
+            continue
+        losses += 1
+
+        norm = squared_norm(v_value[:n]) * rows.squared_norms[query]
+        if norm == 0.0:
+            continue
+        updates += 1
+        tau = min(aggressiveness, loss / norm)
+        for k in range(p_index.shape[0]):
+            add_to_row(W[p_index[k]], W.dtype.type(tau * float(p_value[k])), head, tail_index, tail_value)
+    return losses, updates
+
+
 def warm_up() -> None:
     """Compile the kernels for both dtypes (or load them from numba's cache), so that timed runs do not."""
-    X = sp.csr_array(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     for dtype in ("float32", "float64"):
         OASIS(dtype=dtype).fit_triplets(X, [[0, 2, 1]])

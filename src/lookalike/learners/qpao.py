@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners._progress import Progress
+from lookalike.learners.curve import Progress
 from lookalike.learners.diagonal import ProductsLearner
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.learners.triplet_products import warm_up as warm_up  # all that it has compiled

@@ -1,7 +1,8 @@
 """Triplets from graded relevance: the online importance sampling of Deep Ranking, section 5.1.
 
-Stands between the relevance data and whatever learns from triplets: the deep network, and OASIS and its kin too, as
-the triplets are row numbers.
+Whatever learns from triplets can take them: the deep network, and OASIS and its kin too, as they are row numbers. Every
+triplet has a random stream of its own, named by its number, and every image offered to a reservoir another. So a run
+that was stopped goes on with the very triplets it would have drawn.
 """
 
 from __future__ import annotations
@@ -9,129 +10,23 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import lookalike.learners._relevance_kernels as kernels
-from lookalike.core.seeds import RandomState, as_seed
-from lookalike.datasets.query_kernels import running_sums
+from lookalike.core.kernels import njit
+from lookalike.core.seeds import RandomState, as_seed, seed_sequence
+from lookalike.datasets.query_kernels import below, pick, running_sums, seed_row, uniform
 from lookalike.datasets.relevance import RelevanceData
 
 State = dict[str, NDArray[Any]]
 
+DISCARDS = 1_000_000
+"""Examples given up one after another before the sampler says that it finds no triplet."""
 
-class TripletReservoirs:
-    """A buffer for each category that keeps a weighted sample, without replacement, of the images offered to it.
-
-    Image j gets the key log(u) / r_j with u uniform, and a full buffer keeps the largest keys (Efraimidis and Spirakis
-    2006; Deep Ranking, section 5.1). The paper prints u^(1 / r_j), which has the same order but rounds to 0 or 1 for
-    small or large r_j. Keys hold for one pass over a category's images: with the largest of many passes a full buffer
-    would hardly change any more. What is being filled is kept apart from what is drawn from until `finish`: a sample
-    of the first images of a pass would favour them, whatever they weigh.
-
-    Parameters
-    ----------
-    n_images : int
-        Images are numbered 0 to n_images - 1.
-    n_categories : int
-    capacity : int
-        Images a buffer, at least 1.
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-
-    Attributes
-    ----------
-    n_offered : int
-        Images offered so far.
-
-    Raises
-    ------
-    ValueError
-        When a number is too small.
-    """
-
-    def __init__(self, n_images: int, n_categories: int, capacity: int, random_state: RandomState = None) -> None:
-        if n_images < 1 or n_categories < 1 or capacity < 1:
-            raise ValueError(
-                f"reservoirs need an image, a category and a capacity of 1 at least, not {n_images}, {n_categories} "
-                f"and {capacity}"
-            )
-        shape = (n_categories, min(capacity, n_images))
-        self._key = _stream_key(as_seed(random_state), 1)
-        self._buffers = kernels.Buffers(
-            members=np.full(shape, -1, dtype=np.int32),
-            sizes=np.zeros(n_categories, dtype=np.int64),
-            place=np.full(n_images, -1, dtype=np.int32),
-            next_members=np.full(shape, -1, dtype=np.int32),
-            next_keys=np.zeros(shape),
-            next_sizes=np.zeros(n_categories, dtype=np.int64),
-            lowest=np.zeros(n_categories, dtype=np.int64),
-        )
-        self.n_offered = 0
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """Number of `members` of each category: int64, shape (n_categories,)."""
-        return self._buffers.sizes.copy()
-
-    def finish(self, category: int | None = None) -> None:
-        """End the pass over one category, or over all: `members` are from now on what was kept of its offers."""
-        for one in range(len(self._buffers.sizes)) if category is None else (category,):
-            kernels.finish(self._buffers, one)
-
-    def offer(self, images: ArrayLike, categories: ArrayLike, weights: ArrayLike) -> None:
-        """Offer images, each at most once before the next `finish`.
-
-        Parameters
-        ----------
-        images, categories : array-like of int, shape (m,)
-        weights : array-like of float, shape (m,)
-            Not negative. An image of weight 0 is only kept where there is room to spare.
-
-        Raises
-        ------
-        ValueError
-            When lengths differ or a number is out of range.
-        """
-        rows = np.asarray(images, dtype=np.int32).reshape(-1)
-        codes = np.asarray(categories, dtype=np.int32).reshape(-1)
-        values = np.asarray(weights, dtype=np.float64).reshape(-1)
-        if not len(rows) == len(codes) == len(values):
-            raise ValueError("images, categories and weights must be equally long")
-        if len(rows) and (rows.min() < 0 or rows.max() >= len(self._buffers.place)):
-            raise ValueError(f"images must be numbers from 0 to {len(self._buffers.place) - 1}")
-        if len(codes) and (codes.min() < 0 or codes.max() >= len(self._buffers.sizes)):
-            raise ValueError(f"categories must be numbers from 0 to {len(self._buffers.sizes) - 1}")
-        if not (np.isfinite(values).all() and (values >= 0).all()):
-            raise ValueError("weights must be finite and not negative")
-        kernels.offer_images(self._key, self.n_offered, rows, codes, values, self._buffers)
-        self.n_offered += len(rows)
-
-    def members(self, category: int) -> NDArray[np.int32]:
-        """Return the images that the last finished pass left in a buffer, in no particular order."""
-        return self._buffers.members[category, : self._buffers.sizes[category]].copy()
-
-    def get_state(self) -> State:
-        """Return all that `set_state` needs to go on from here."""
-        state: State = {f"reservoir_{name}": array.copy() for name, array in self._buffers._asdict().items()}
-        return state | {"reservoir_key": self._key.copy(), "n_offered": np.array(self.n_offered, dtype=np.int64)}
-
-    def set_state(self, state: Mapping[str, ArrayLike]) -> None:
-        """Go on from what `get_state` returned.
-
-        Raises
-        ------
-        ValueError
-            When it is of reservoirs of another size.
-        """
-        arrays = {name: np.asarray(state[f"reservoir_{name}"]) for name in self._buffers._fields}
-        if any(arrays[name].shape != array.shape for name, array in self._buffers._asdict().items()):
-            raise ValueError("this state is of reservoirs of another size: make them as they were made then")
-        for name, array in self._buffers._asdict().items():
-            array[...] = arrays[name]
-        self._key = np.array(state["reservoir_key"], dtype=np.uint64)
-        self.n_offered = int(np.asarray(state["n_offered"]))
+_LOWEST_KEY = -float(np.finfo(np.float64).max)
+"""Key of an image without weight: below every other, however small its weight."""
 
 
 class RelevanceTripletSampler:
@@ -211,9 +106,7 @@ class RelevanceTripletSampler:
     ) -> None:
         _check_arguments(out_of_class, capacity, positive_threshold, margin, tries)
         seed = as_seed(random_state)
-        self._choice = kernels.Choice(
-            float(out_of_class), bool(weighted), float(positive_threshold), float(margin), int(tries)
-        )
+        self._choice = Choice(float(out_of_class), bool(weighted), float(positive_threshold), float(margin), int(tries))
         self._rows = _rows(relevance, self._choice)
         self._categories = _categories(relevance)
         self._image_weights = relevance.total if weighted else np.ones(relevance.n_images)
@@ -260,7 +153,7 @@ class RelevanceTripletSampler:
             raise ValueError(f"cannot draw {n} triplets: give a count that is not negative")
         triplets = np.empty((n, 3), dtype=np.int32)
         if self._reservoirs is None:
-            filled = kernels.draw_triplets(
+            filled = draw_triplets(
                 self._key,
                 self._drawn,
                 self._rows,
@@ -271,24 +164,24 @@ class RelevanceTripletSampler:
                 triplets,
             )
         else:
-            filled, self._reservoirs.n_offered = kernels.draw_from_buffers(
+            filled, self._reservoirs.n_offered = draw_from_buffers(
                 self._key,
                 self._drawn,
-                self._reservoirs._key,
+                self._reservoirs.key,
                 self._reservoirs.n_offered,
                 self._order,
                 self._image_weights,
                 self._rows,
                 self._categories,
                 self._category_sums,
-                self._reservoirs._buffers,
+                self._reservoirs.buffers,
                 self._choice,
                 triplets,
             )
         self._drawn += filled
         if filled < n:
             raise ValueError(
-                f"no triplet was found among {kernels.DISCARDS} examples: lower the margin ({self._choice.margin}) or "
+                f"no triplet was found among {DISCARDS} examples: lower the margin ({self._choice.margin}) or "
                 "raise the number of tries, or the capacity where one is given"
             )
         return triplets
@@ -368,7 +261,7 @@ def _check_arguments(
         raise ValueError(f"capacity must be at least 1, or None for all images at once, not {capacity}")
 
 
-def _rows(relevance: RelevanceData, choice: kernels.Choice) -> kernels.Rows:
+def _rows(relevance: RelevanceData, choice: Choice) -> Relevance:
     matrix = relevance.relevance
     start, in_order = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     # each row by rising relevance; equal ones stay in the order of the images
@@ -378,19 +271,17 @@ def _rows(relevance: RelevanceData, choice: kernels.Choice) -> kernels.Rows:
         weights = np.minimum(values.astype(np.float64), choice.positive_threshold)
     else:
         weights = np.ones(len(values))
-    return kernels.Rows(start, images, values, running_sums(start, weights), in_order, matrix.data)
+    return Relevance(start, images, values, running_sums(start, weights), in_order, matrix.data)
 
 
-def _categories(relevance: RelevanceData) -> kernels.Categories:
+def _categories(relevance: RelevanceData) -> Categories:
     members = np.argsort(relevance.category, kind="stable").astype(np.int32)
-    place = np.empty(relevance.n_images, dtype=np.int32)
-    place[members] = np.arange(relevance.n_images, dtype=np.int32)
     start = np.zeros(relevance.n_categories + 1, dtype=np.int64)
     np.cumsum(np.bincount(relevance.category, minlength=relevance.n_categories), out=start[1:])
-    return kernels.Categories(relevance.category, start, members, place)
+    return Categories(relevance.category, start, members)
 
 
-def _settings(relevance: RelevanceData, choice: kernels.Choice, capacity: int | None) -> NDArray[np.float64]:
+def _settings(relevance: RelevanceData, choice: Choice, capacity: int | None) -> NDArray[np.float64]:
     """Return the numbers that tell this sampler from another: its arguments, and a checksum of the relevance."""
     matrix = relevance.relevance
     checksum = 0
@@ -399,11 +290,434 @@ def _settings(relevance: RelevanceData, choice: kernels.Choice, capacity: int | 
     return np.array([*choice, -1 if capacity is None else capacity, relevance.n_images, checksum], dtype=np.float64)
 
 
+class TripletReservoirs:
+    """A buffer for each category that keeps a weighted sample, without replacement, of the images offered to it.
+
+    Image j gets the key log(u) / r_j with u uniform, and a full buffer keeps the largest keys (Efraimidis and Spirakis
+    2006; Deep Ranking, section 5.1). The paper prints u^(1 / r_j), which has the same order but rounds to 0 or 1 for
+    small or large r_j. Keys hold for one pass over a category's images: with the largest of many passes a full buffer
+    would hardly change any more. What is being filled is kept apart from what is drawn from until `finish`: a sample
+    of the first images of a pass would favour them, whatever they weigh.
+    """
+
+    def __init__(self, n_images: int, n_categories: int, capacity: int, random_state: RandomState = None) -> None:
+        shape = (n_categories, min(capacity, n_images))
+        self.key = _stream_key(as_seed(random_state), 1)
+        self.buffers = Buffers(
+            members=np.full(shape, -1, dtype=np.int32),
+            sizes=np.zeros(n_categories, dtype=np.int64),
+            place=np.full(n_images, -1, dtype=np.int32),
+            next_members=np.full(shape, -1, dtype=np.int32),
+            next_keys=np.zeros(shape),
+            next_sizes=np.zeros(n_categories, dtype=np.int64),
+            lowest=np.zeros(n_categories, dtype=np.int64),
+        )
+        self.n_offered = 0
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of `members` of each category."""
+        return self.buffers.sizes.copy()
+
+    def members(self, category: int) -> NDArray[np.int32]:
+        """Return the images that the last finished pass left in a buffer, in no particular order."""
+        return self.buffers.members[category, : self.buffers.sizes[category]].copy()
+
+    def offer(self, images: ArrayLike, categories: ArrayLike, weights: ArrayLike) -> None:
+        """Offer images, each at most once before `finish`; those of weight 0 are only kept where there is room."""
+        numbers = np.asarray(images, dtype=np.int32)
+        codes, values = np.asarray(categories, dtype=np.int32), np.asarray(weights, dtype=np.float64)
+        offer_images(self.key, self.n_offered, numbers, codes, values, self.buffers)
+        self.n_offered += len(numbers)
+
+    def finish(self) -> None:
+        """End the pass over all categories: `members` are from now on what was kept of its offers."""
+        for category in range(len(self.buffers.sizes)):
+            finish(self.buffers, category)
+
+    def get_state(self) -> State:
+        """Return all that `set_state` needs to go on from here."""
+        state: State = {f"reservoir_{name}": array.copy() for name, array in self.buffers._asdict().items()}
+        return state | {"reservoir_key": self.key.copy(), "n_offered": np.array(self.n_offered, dtype=np.int64)}
+
+    def set_state(self, state: Mapping[str, ArrayLike]) -> None:
+        """Go on from what `get_state` of reservoirs of this size returned."""
+        for name, array in self.buffers._asdict().items():
+            array[...] = np.asarray(state[f"reservoir_{name}"])
+        self.key = np.array(state["reservoir_key"], dtype=np.uint64)
+        self.n_offered = int(np.asarray(state["n_offered"]))
+
+
+class Relevance(NamedTuple):
+    """Relevance as CSR, twice: each row by rising relevance with the running sums of its weights, and by image."""
+
+    start: NDArray[np.int64]
+    images: NDArray[np.int32]
+    values: NDArray[np.float32]
+    cumulative: NDArray[np.float64]
+    images_in_order: NDArray[np.int32]
+    values_in_order: NDArray[np.float32]
+
+
+class Categories(NamedTuple):
+    """Images by category."""
+
+    of_image: NDArray[np.int32]
+    start: NDArray[np.int64]
+    members: NDArray[np.int32]
+
+
+class Buffers(NamedTuple):
+    """One reservoir for each category, twice: what is drawn from, and what is filled for the next time.
+
+    `place` is where an image stands in what is drawn from, -1 for one that does not; `lowest` is the place of the
+    smallest key in what is filled.
+    """
+
+    members: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    place: NDArray[np.int32]
+    next_members: NDArray[np.int32]
+    next_keys: NDArray[np.float64]
+    next_sizes: NDArray[np.int64]
+    lowest: NDArray[np.int64]
+
+
+class Choice(NamedTuple):
+    """What kind of triplets is drawn: see `RelevanceTripletSampler`."""
+
+    out_of_class: float
+    weighted: bool
+    positive_threshold: float
+    margin: float
+    tries: int
+
+
+@njit(cache=True, nogil=True)
+def _keeps_margin(positive: Any, negative: Any, margin: float) -> bool:
+    """Whether the positive is the more relevant one, by the margin at least (equation 8)."""
+    return bool(negative < positive and np.float64(positive) - np.float64(negative) >= margin)
+
+
+@njit(cache=True, nogil=True)
+def _end_of_negatives(rows: Relevance, start: Any, positive: Any, margin: float) -> Any:
+    """Return where the negatives that keep the margin to the entry `positive` of its row end."""
+    low, high = start, positive
+    while low < high:
+        middle = (low + high) >> 1
+        if _keeps_margin(rows.values[positive], rows.values[middle], margin):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _relevance_of(rows: Relevance, query: Any, image: Any) -> Any:
+    """Look the relevance of two images up; 0 where none is stored."""
+    low, high = rows.start[query], rows.start[query + 1]
+    end = high
+    while low < high:
+        middle = (low + high) >> 1
+        if rows.images_in_order[middle] < image:
+            low = middle + 1
+        else:
+            high = middle
+    if low < end and rows.images_in_order[low] == image:
+        return rows.values_in_order[low]
+    return np.float32(0.0)
+
+
+@njit(cache=True, nogil=True)
+def _is_found(states: NDArray[np.uint64], share: float, tries: int) -> bool:
+    """Whether one of `tries` draws, each accepted with probability `share`, is: decided by one number for them all."""
+    return uniform(states, 0) < 1.0 - (1.0 - share) ** tries
+
+
+@njit(cache=True, nogil=True)
+def _draw_unlisted(states: NDArray[np.uint64], rows: Relevance, members: NDArray[np.int32], query: Any) -> Any:
+    """Draw uniformly from those of `members` whose relevance to the query is 0, of which there is one at least."""
+    while True:
+        image = members[below(states, 0, members.shape[0])]
+        if image != query and _relevance_of(rows, query, image) == 0.0:
+            return image
+
+
+@njit(cache=True, nogil=True)
+def _in_class_negative(
+    states: NDArray[np.uint64], rows: Relevance, categories: Categories, choice: Choice, query: Any, positive: Any
+) -> Any:
+    """Draw a negative of the query's category for the entry `positive` of the query's row; -1 where it is given up."""
+    start = rows.start[query]
+    if choice.weighted:
+        end = _end_of_negatives(rows, start, positive, choice.margin)
+        if end == start:
+            return -1
+        share = rows.cumulative[end - 1] / rows.cumulative[rows.start[query + 1] - 1]
+        if not _is_found(states, share, choice.tries):
+            return -1
+        return rows.images[pick(states, 0, rows.cumulative, start, end)]
+    category = categories.of_image[query]
+    first = categories.start[category]
+    size = categories.start[category + 1] - first
+    end = _end_of_negatives(rows, start, positive, choice.margin)
+    unlisted = size - 1 - (rows.start[query + 1] - start)
+    if not _keeps_margin(rows.values[positive], np.float32(0.0), choice.margin):
+        unlisted = 0
+    n_possible = end - start + unlisted
+    if n_possible == 0 or not _is_found(states, n_possible / (size - 1), choice.tries):
+        return -1
+    number = below(states, 0, n_possible)
+    if number < end - start:
+        return rows.images[start + number]
+    return _draw_unlisted(states, rows, categories.members[first : first + size], query)
+
+
+@njit(cache=True, nogil=True)
+def draw_triplets(
+    key: NDArray[np.uint64],
+    first: int,
+    rows: Relevance,
+    categories: Categories,
+    queries: NDArray[np.int32],
+    query_sums: NDArray[np.float64],
+    choice: Choice,
+    triplets: NDArray[np.int32],
+) -> int:
+    """Fill rows (p, p+, p-) of the stream `key` from number `first` on, all images being at hand.
+
+    `query_sums` are the running sums of the weights of `queries`. Return how many rows were filled: fewer than asked
+    for when `DISCARDS` examples in a row were given up.
+    """
+    states = np.empty(1, dtype=np.uint64)
+    for i in range(triplets.shape[0]):
+        seed_row(states, 0, key, first + i)
+        outside = uniform(states, 0) < choice.out_of_class
+        found = False
+        for _ in range(DISCARDS):
+            query: Any = np.int64(queries[pick(states, 0, query_sums, 0, query_sums.shape[0])])
+            positive = pick(states, 0, rows.cumulative, rows.start[query], rows.start[query + 1])
+            if outside:
+                category = categories.of_image[query]
+                start, end = categories.start[category], categories.start[category + 1]
+                place = below(states, 0, categories.members.shape[0] - (end - start))
+                negative: Any = categories.members[place + (end - start if place >= start else 0)]
+            else:
+                negative = _in_class_negative(states, rows, categories, choice, query, positive)
+            if negative >= 0:
+                triplets[i, 0] = query
+                triplets[i, 1] = rows.images[positive]
+                triplets[i, 2] = negative
+                found = True
+                break
+        if not found:
+            return int(i)
+    return int(triplets.shape[0])
+
+
+@njit(cache=True, nogil=True)
+def finish(buffers: Buffers, category: Any) -> None:
+    """Draw from now on from what a category's next buffer was filled with, and begin to fill it anew."""
+    for at in range(buffers.sizes[category]):
+        buffers.place[buffers.members[category, at]] = -1
+    size = buffers.next_sizes[category]
+    for at in range(size):
+        image = buffers.next_members[category, at]
+        buffers.members[category, at] = image
+        buffers.place[image] = at
+    buffers.sizes[category] = size
+    buffers.next_sizes[category] = 0
+    buffers.lowest[category] = 0
+
+
+@njit(cache=True, nogil=True)
+def _offer(buffers: Buffers, image: Any, category: Any, weight: float, chance: float) -> None:
+    """Offer one image; `chance` is uniform in [0, 1)."""
+    key = _LOWEST_KEY
+    if weight > 0.0:
+        key = max(math.log1p(-chance) / weight, _LOWEST_KEY)
+    keys = buffers.next_keys[category]
+    at, low = buffers.next_sizes[category], buffers.lowest[category]
+    if at < keys.shape[0]:
+        buffers.next_sizes[category] += 1
+    elif key > keys[low]:
+        at = low
+    else:
+        return
+    buffers.next_members[category, at] = image
+    keys[at] = key
+    if at == low:
+        for other in range(buffers.next_sizes[category]):
+            if keys[other] < keys[low]:
+                low = other
+        buffers.lowest[category] = low
+    elif key < keys[low]:
+        buffers.lowest[category] = at
+
+
+@njit(cache=True, nogil=True)
+def offer_images(
+    key: NDArray[np.uint64],
+    first: int,
+    images: NDArray[np.int32],
+    categories: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    buffers: Buffers,
+) -> None:
+    """Offer images one after another, the first of them being number `first` of the stream `key`."""
+    states = np.empty(1, dtype=np.uint64)
+    for i in range(images.shape[0]):
+        seed_row(states, 0, key, first + i)
+        _offer(buffers, images[i], categories[i], weights[i], uniform(states, 0))
+
+
+@njit(cache=True, nogil=True)
+def _weight(value: Any, choice: Choice) -> float:
+    """Return the weight of an image as positive (equation 7), or 1 where all are drawn alike."""
+    return min(choice.positive_threshold, np.float64(value)) if choice.weighted else 1.0
+
+
+@njit(cache=True, nogil=True)
+def _pick_in_buffer(
+    states: NDArray[np.uint64],
+    rows: Relevance,
+    place: NDArray[np.int32],
+    start: Any,
+    end: Any,
+    total: float,
+    choice: Choice,
+) -> Any:
+    """Return an entry of [start, end) whose image is in its buffer, by weight; `total` is the sum of the weights."""
+    target = uniform(states, 0) * total
+    last = start
+    reached = 0.0
+    for k in range(start, end):
+        if place[rows.images[k]] >= 0:
+            reached += _weight(rows.values[k], choice)
+            last = k
+            if reached > target:
+                break
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _total_in_buffer(rows: Relevance, place: NDArray[np.int32], start: Any, end: Any, choice: Choice) -> float:
+    total = 0.0
+    for k in range(start, end):
+        if place[rows.images[k]] >= 0:
+            total += _weight(rows.values[k], choice)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _in_buffer_negative(
+    states: NDArray[np.uint64],
+    rows: Relevance,
+    buffers: Buffers,
+    category: Any,
+    choice: Choice,
+    query: Any,
+    positive: Any,
+    total: float,
+) -> Any:
+    """Draw a negative of the query's own buffer for the entry `positive` of the query's row; -1: given up."""
+    start = rows.start[query]
+    end = _end_of_negatives(rows, start, positive, choice.margin)
+    below = _total_in_buffer(rows, buffers.place, start, end, choice)
+    others = total
+    unlisted = 0.0
+    size = buffers.sizes[category]
+    if not choice.weighted:
+        others = size - 1.0
+        if _keeps_margin(rows.values[positive], np.float32(0.0), choice.margin):
+            unlisted = others - total
+    possible = below + unlisted
+    if possible == 0.0 or not _is_found(states, possible / others, choice.tries):
+        return -1
+    if unlisted > 0.0 and uniform(states, 0) * possible >= below:
+        return _draw_unlisted(states, rows, buffers.members[category, :size], query)
+    return rows.images[_pick_in_buffer(states, rows, buffers.place, start, end, below, choice)]
+
+
+@njit(cache=True, nogil=True)
+def _out_of_buffer_negative(
+    states: NDArray[np.uint64], buffers: Buffers, buffer_start: NDArray[np.int64], category: Any
+) -> Any:
+    """Draw uniformly from the images of all other buffers; `buffer_start` are the running sums of their sizes."""
+    n_categories = buffers.sizes.shape[0]
+    size = buffers.sizes[category]
+    number = below(states, 0, buffer_start[n_categories] - size)
+    if number >= buffer_start[category]:
+        number += size
+    other = np.searchsorted(buffer_start, number, side="right") - 1
+    return buffers.members[other, number - buffer_start[other]]
+
+
+@njit(cache=True, nogil=True)
+def draw_from_buffers(
+    key: NDArray[np.uint64],
+    first: int,
+    offer_key: NDArray[np.uint64],
+    offered: int,
+    order: NDArray[np.int32],
+    image_weights: NDArray[np.float64],
+    rows: Relevance,
+    categories: Categories,
+    category_sums: NDArray[np.float64],
+    buffers: Buffers,
+    choice: Choice,
+    triplets: NDArray[np.int32],
+) -> tuple[int, int]:
+    """Fill rows (p, p+, p-) from number `first` on, all three from the buffers, which one image is offered before each.
+
+    `offered` images were offered before, in `order`, category by category, over and over, from the stream `offer_key`.
+    A buffer is chosen by the running sums `category_sums`. Return how many rows were filled, as `draw_triplets` does,
+    and how many images have been offered now.
+    """
+    states = np.empty(1, dtype=np.uint64)
+    offer_states = np.empty(1, dtype=np.uint64)
+    buffer_start = np.zeros(buffers.sizes.shape[0] + 1, dtype=np.int64)
+    buffer_start[1:] = np.cumsum(buffers.sizes)  # every pass fills a buffer to the same size
+    for i in range(triplets.shape[0]):
+        seed_row(states, 0, key, first + i)
+        outside = uniform(states, 0) < choice.out_of_class
+        found = False
+        for _ in range(DISCARDS):
+            at = offered % order.shape[0]
+            seed_row(offer_states, 0, offer_key, offered)
+            image = order[at]
+            category = categories.of_image[image]
+            _offer(buffers, image, category, image_weights[image], uniform(offer_states, 0))
+            offered += 1
+            if at + 1 == order.shape[0] or categories.of_image[order[at + 1]] != category:
+                finish(buffers, category)
+            category = pick(states, 0, category_sums, 0, category_sums.shape[0])
+            query: Any = np.int64(buffers.members[category, below(states, 0, buffers.sizes[category])])
+            start, end = rows.start[query], rows.start[query + 1]
+            total = _total_in_buffer(rows, buffers.place, start, end, choice)
+            if total == 0.0:
+                continue
+            positive = _pick_in_buffer(states, rows, buffers.place, start, end, total, choice)
+            if outside:
+                negative = _out_of_buffer_negative(states, buffers, buffer_start, category)
+            else:
+                negative = _in_buffer_negative(states, rows, buffers, category, choice, query, positive, total)
+            if negative >= 0:
+                triplets[i, 0] = query
+                triplets[i, 1] = rows.images[positive]
+                triplets[i, 2] = negative
+                found = True
+                break
+        if not found:
+            return i, offered
+    return triplets.shape[0], offered
+
+
 def _stream_key(seed: int, *key: int) -> NDArray[np.uint64]:
-    return np.random.SeedSequence(seed, spawn_key=key).generate_state(2, np.uint64).astype(np.uint64)
+    return seed_sequence(seed, *key).generate_state(2, np.uint64).astype(np.uint64)
 
 
-def _order(key: NDArray[np.uint64], categories: kernels.Categories) -> NDArray[np.int32]:
+def _order(key: NDArray[np.uint64], categories: Categories) -> NDArray[np.int32]:
     """Return the images category by category, the categories in a random order."""
     random = np.random.Generator(np.random.PCG64([int(part) for part in key]))
     turn = random.permutation(len(categories.start) - 1)

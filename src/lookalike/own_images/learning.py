@@ -199,7 +199,7 @@ def margins_won(model: Any, X: Vectors, triplets: Integers, block: int = 256) ->
 
 def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: Integers, seed: int) -> int:
     """Choose the number of steps by the triplets of a fifth of the queries."""
-    from lookalike.learners._steps import log_spaced_steps
+    from lookalike.learners.curve import log_spaced_steps
 
     n_steps = int(_n_steps(name, parameters))
     queries = np.unique(triplets[:, 0])

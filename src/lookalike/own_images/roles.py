@@ -35,7 +35,7 @@ def choose_roles(found: ImageSet, hold_out: float, seed: int) -> npt.NDArray[np.
         When nothing can be learned from what is there, or nothing is left to learn from.
     """
     from lookalike.core.seeds import generator
-    from lookalike.learners._online import held_out_rows
+    from lookalike.learners.online import held_out_rows
 
     roles = np.full(len(found.images), TRAIN, dtype="U8")
     rng = generator(seed, "own images", "held out")

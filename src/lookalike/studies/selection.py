@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.learners._steps import log_spaced_steps as log_spaced_steps
+from lookalike.learners.curve import log_spaced_steps as log_spaced_steps
 from lookalike.ranking.rankings import Similarity, rank_leave_one_out
 from lookalike.studies.time_limit import cpu_time_limit
 

@@ -121,7 +121,7 @@ def test_an_edit_of_a_learner_changes_those_that_build_upon_it(copied: Path) -> 
     assert comment == {"oasis": False, "lego": False, "mcml": False}
     update = edited(copied, "learners/lego.py", "def _", "def _not_")
     assert update == {"oasis": False, "lego": True, "mcml": False}
-    shared = edited(copied, "learners/_oasis_kernels.py", "def oasis_steps", "def other_steps")
+    shared = edited(copied, "learners/sparse_rows.py", "def add_scaled", "def other_name")
     assert shared == {"oasis": True, "lego": True, "mcml": False}
     table = edited(copied, "learners/registry.py", "MODULES = {\n", 'MODULES = {\n    "Mine": "mine",\n')
     assert table == {"oasis": False, "lego": False, "mcml": False}

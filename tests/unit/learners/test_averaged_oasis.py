@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.learners import OASIS, AveragedOASIS
-from lookalike.learners.averaged_oasis import average_matrices, ranker_seeds
+from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.ranking.rankings import mean_average_precision
 
 

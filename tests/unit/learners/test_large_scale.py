@@ -164,11 +164,11 @@ def test_a_score_that_is_no_number_is_told(rows: CompactRows) -> None:
 
 
 def test_overflow_is_told_at_the_next_score(rows: CompactRows, monkeypatch: pytest.MonkeyPatch) -> None:
-    def take(taker: Any, W: np.ndarray, first: int, n_blocks: int) -> tuple[int, int]:
+    def take(W: np.ndarray, *arguments: Any) -> tuple[int, int]:
         W[2, 1] = np.inf
         return 1, 1
 
-    monkeypatch.setattr(large_scale._Taker, "take", take)
+    monkeypatch.setattr(large_scale, "take_blocks", take)
     with pytest.raises(LookalikeError, match="overflowed before step 32: make aggressiveness smaller"):
         train(rows, Source(), PLAN, lambda W: 0.5)
 

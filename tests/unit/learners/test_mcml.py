@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from lookalike.learners import MCML, Euclidean
 from lookalike.learners import mcml as module
-from lookalike.learners._projections import project_psd
 from lookalike.learners.mcml import CollapsingObjective, Point, descend
+from lookalike.learners.projections import project_psd
 from lookalike.ranking.rankings import rank_leave_one_out
 
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, Euclidean, OnlineProjOASIS, TripletSampler
-from lookalike.learners._oasis_kernels import HEAD_BYTES
-from lookalike.learners._online import held_out_rows
-from lookalike.learners._projections import project_psd
+from lookalike.learners.online import held_out_rows
+from lookalike.learners.projections import project_psd
+from lookalike.learners.sparse_rows import HEAD_BYTES
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.selection import trace_candidates
 

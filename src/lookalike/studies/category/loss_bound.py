@@ -14,8 +14,8 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lookalike.learners._training_rows import TrainingRows
-from lookalike.learners.oasis import OASIS
+from lookalike.learners.oasis import OASIS, oasis_steps
+from lookalike.learners.sparse_rows import OrderedRows
 from lookalike.learners.triplets import TripletSampler, check_triplets
 from lookalike.studies.folds import fold_seed, images_of, tfidf_rows
 from lookalike.studies.metrics import metrics_frame
@@ -97,14 +97,14 @@ def mistakes_and_losses(X: Any, triplets: Any, aggressiveness: float) -> tuple[N
         When the triplets are not row numbers of X, or the aggressiveness is not larger than 0.
     """
     _check_aggressiveness(aggressiveness)
-    rows = TrainingRows(X, np.dtype(np.float64))
+    rows = OrderedRows(X, np.dtype(np.float64)).rows
     triplets = check_triplets(triplets, _as_rows(X).shape[0])
     W = np.eye(_as_rows(X).shape[1])
     margins = np.empty(len(triplets))
     # from the identity, which is the same in every order of features, and W is not handed out
     for start in range(0, len(triplets), CHUNK):
         chunk = slice(start, start + CHUNK)
-        rows.oasis_steps(W, triplets[chunk], float(aggressiveness), margins[chunk])
+        oasis_steps(W, rows, triplets[chunk], float(aggressiveness), margins[chunk])
     return np.cumsum(margins <= 0), np.cumsum(np.maximum(0.0, 1.0 - margins))
 
 

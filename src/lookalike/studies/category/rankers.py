@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from lookalike.learners.averaged_oasis import average_matrices, ranker_seeds
 from lookalike.learners.oasis import OASIS
+from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.folds import fold_seed, images_of, tfidf_rows
 from lookalike.studies.metrics import metrics_frame

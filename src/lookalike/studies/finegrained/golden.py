@@ -30,7 +30,7 @@ from lookalike.studies.finegrained.training import (
 
 if TYPE_CHECKING:
     from lookalike.datasets.relevance import RelevanceData
-    from lookalike.learners.golden_feature import Component, GoldenFeature
+    from lookalike.studies.finegrained.golden_feature import Component, GoldenFeature
 
 ANNOTATION = (("lda", "l2"), ("lda", "cosine"), ("logistic", "l2"))
 """Embedding and distance of the components learned from categories, see `AnnotationEmbedding`."""
@@ -48,7 +48,7 @@ class GoldenSettings:
     Parameters
     ----------
     C : tuple of float
-        Values to choose from, each above 0; see `lookalike.learners.golden_feature.GoldenFeature`.
+        Values to choose from, each above 0; see `lookalike.studies.finegrained.golden_feature.GoldenFeature`.
     n_triplets : int
         Training triplets in all.
     out_of_class, margin, positive_threshold : float
@@ -111,9 +111,9 @@ def golden_system(
     features alone; where none gets a weight, all of them count the same. In ``fit``, ``components`` has the feature,
     distance, scale and weight of each, ``l1_weights`` the L1 visual features and their weights, for L1HashKPCA.
     """
-    from lookalike.learners.golden_feature import distance_scales, warm_up
     from lookalike.learners.relevance_triplets import warm_up as warm_up_triplets
     from lookalike.ranking.distances import warm_up as warm_up_distances
+    from lookalike.studies.finegrained.golden_feature import distance_scales, warm_up
 
     settings = GoldenSettings() if settings is None else settings
     usable = usable_rows(features)
@@ -167,7 +167,7 @@ def golden_system(
 
 def hand_crafted(features: Features, distances: Sequence[str]) -> list[Component]:
     """Return every feature by every distance, features in alphabetical order."""
-    from lookalike.learners.golden_feature import Component
+    from lookalike.studies.finegrained.golden_feature import Component
 
     return [Component(name, features[name], distance) for name in sorted(features) for distance in distances]
 
@@ -181,8 +181,8 @@ def _annotation(
     seed: int,
 ) -> list[Component]:
     """Return the embeddings of the `wanted` images, learned from the categories of others; both are image ids."""
-    from lookalike.learners.annotation_embedding import AnnotationEmbedding
-    from lookalike.learners.golden_feature import Component
+    from lookalike.studies.finegrained.annotation_embedding import AnnotationEmbedding
+    from lookalike.studies.finegrained.golden_feature import Component
 
     labels = relevance.category[relevance.rows_of(learned_from)]
     embedding = AnnotationEmbedding(
@@ -196,7 +196,7 @@ def _measure_folds(
     features: Features, relevance: RelevanceData, settings: GoldenSettings, seed: int, report: Report | None
 ) -> _Measured:
     """Draw the triplets of every fold and measure them."""
-    from lookalike.learners.golden_feature import component_distances
+    from lookalike.studies.finegrained.golden_feature import component_distances
 
     folds = stratified_folds(relevance.category, settings.folds, generator(seed, "finegrained", "golden", "folds"))
     sizes = [len(part) for part in np.array_split(np.arange(settings.n_triplets), settings.folds)]
@@ -221,7 +221,7 @@ def _learn(
     measured: _Measured, folds: Sequence[int], columns: npt.NDArray[np.integer[Any]], scales: Array, C: float, seed: int
 ) -> GoldenFeature:
     """Learn the weights of some components on the triplets of some folds."""
-    from lookalike.learners.golden_feature import GoldenFeature
+    from lookalike.studies.finegrained.golden_feature import GoldenFeature
 
     model = GoldenFeature(C, random_state=integer_seed(seed, "finegrained", "golden", "order"))
     nearer, farther = (
@@ -258,7 +258,7 @@ def _l1_weights(
     seed: int,
 ) -> dict[str, float]:
     """Choose the L1 visual features and their weights."""
-    from lookalike.learners.golden_feature import select_l1
+    from lookalike.studies.finegrained.golden_feature import select_l1
 
     among = [i for i, (name, distance) in enumerate(measured.names) if distance == "l1" and name in features]
     columns = np.array(among, dtype=np.int64)

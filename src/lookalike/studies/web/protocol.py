@@ -22,11 +22,11 @@ from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.datasets.query_log import QueryLog
 from lookalike.features.visterm_store import VistermStore
-from lookalike.learners.averaged_oasis import average_matrices, ranker_seeds
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.large_scale import TrainingPlan, TrainingRun, train
 from lookalike.learners.large_scale import warm_up as warm_up_training
 from lookalike.learners.oasis import OASIS
+from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.learners.query_triplets import warm_up as warm_up_triplets
 from lookalike.ranking.exact_search import top_k

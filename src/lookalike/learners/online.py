@@ -18,9 +18,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from lookalike.core.seeds import as_seed
-from lookalike.learners._progress import Progress
-from lookalike.learners._steps import log_spaced_steps
 from lookalike.learners.base import Matrix, SimilarityLearner
+from lookalike.learners.curve import Progress, curve_points
 
 Trace = Callable[[Any, int], "dict[str, float]"]
 """``trace(model, step)``: what it returns becomes columns of ``curve_``."""
@@ -197,22 +196,6 @@ class OnlineLearner(SimilarityLearner):
         model.fit(X[~held_out], y[~held_out], trace=score)
         self.validation_curve_ = model.curve_
         return int(model.curve_["step"][np.argmax(model.curve_["map"])])
-
-
-def curve_points(n_steps: int, trace_steps: Iterable[int] | None, n_points: int) -> list[int]:
-    """Return the steps at which a pass of `n_steps` has a point of its curve, 0 always among them.
-
-    Raises
-    ------
-    ValueError
-        When a step lies outside 0..n_steps, as such a pass takes just so many.
-    """
-    if trace_steps is None:
-        return [0, *log_spaced_steps(n_steps, n_points).tolist()] if n_steps else [0]
-    points = sorted({0, *(int(step) for step in trace_steps)})
-    if points[0] < 0 or points[-1] > n_steps:
-        raise ValueError(f"trace_steps must be between 0 and the number of steps, {n_steps}: {points}")
-    return points
 
 
 def held_out_rows(y: NDArray[Any], fraction: float, random: np.random.Generator) -> NDArray[np.bool_]:

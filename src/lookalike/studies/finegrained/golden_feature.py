@@ -18,20 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.triplets import check_triplets
+from lookalike.ranking.distances import distances_of_rows
 
 
 class Component(NamedTuple):
-    """Vectors and the distance that compares them.
+    """Vectors of images, a row each, under the name of a feature, and the distance that compares them.
 
-    Attributes
-    ----------
-    feature : str
-        Name of the vectors.
-    vectors : ndarray of shape (n, d), float32
-        A row per image.
-    distance : {"l1", "l2", "chi2", "cosine"}
-        As in `lookalike.ranking.distances`. For ``chi2``, vectors with negative values are split into their positive
-        and their negative part, because it compares amounts.
+    The distance is one of `lookalike.ranking.distances`. For ``chi2``, vectors with negative values are split into
+    their positive and their negative part, because it compares amounts.
     """
 
     feature: str
@@ -42,21 +36,7 @@ class Component(NamedTuple):
 def component_distances(
     components: Sequence[Component], left_rows: ArrayLike, right_rows: ArrayLike
 ) -> NDArray[np.float64]:
-    """Distances of pairs of rows by every component.
-
-    Parameters
-    ----------
-    components : sequence of Component
-    left_rows, right_rows : array-like of shape (n,), int
-        Row numbers of the components' vectors.
-
-    Returns
-    -------
-    ndarray of shape (n, number of components), float64
-    """
-    # the distances are asked for here only: their module is a reader of learners
-    from lookalike.ranking.distances import distances_of_rows
-
+    """Distances of n pairs of rows by every component, float64 of shape (n, number of components)."""
     left, right = np.asarray(left_rows, dtype=np.int64), np.asarray(right_rows, dtype=np.int64)
     table = np.empty((len(left), len(components)))
     for column, (_, vectors, distance) in enumerate(components):
@@ -83,18 +63,12 @@ class GoldenFeature(BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    weights_ : ndarray of shape (number of components,), float64
-        Of the distances once divided by their scales; at least 0.
-    scales_ : ndarray of shape (number of components,), float64
-        Medians that distances are divided by.
+    weights_, scales_ : ndarray of shape (number of components,), float64
+        Weights of the distances once divided by their scales, at least 0; and these.
     features_, distance_names_ : list of str
         Of the components.
-    objective_, gap_ : float
-        Where learning stopped.
-    n_iter_ : int
-        Passes taken.
-    converged_ : bool
-        Whether the gap was below the tolerance.
+    objective_, gap_, n_iter_, converged_
+        Where learning stopped, after how many passes, and whether the gap was below the tolerance.
 
     Notes
     -----
@@ -121,24 +95,7 @@ class GoldenFeature(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, components: Sequence[Component], triplets: Any) -> Self:
-        """Learn the weights from triplets of row numbers of the components' vectors.
-
-        Parameters
-        ----------
-        components : sequence of Component
-            At least one; all with the same rows.
-        triplets : array-like of shape (m, 3)
-            Row numbers (query, positive, negative), at least one triplet.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            When there is no component or no triplet, a row has no vector (NaN), or a parameter is out of its range.
-        """
+        """Learn the weights from triplets (query, positive, negative) of row numbers of the components' vectors."""
         if not components:
             raise ValueError("there is nothing to weigh: give at least one component")
         rows = check_triplets(triplets, min(len(component.vectors) for component in components))
@@ -154,20 +111,9 @@ class GoldenFeature(BaseEstimator):  # type: ignore[misc]
         farther: NDArray[np.float64],
         scales: NDArray[np.float64] | None = None,
     ) -> Self:
-        """Learn the weights from distances that were measured before.
+        """Learn the weights from d(q, p+) and d(q, p-) of every triplet, a column a component.
 
-        Parameters
-        ----------
-        names : sequence of (feature, distance)
-            Of the columns.
-        nearer, farther : ndarray of shape (m, number of components), float64
-            d(q, p+) and d(q, p-) of every triplet, at least one.
-        scales : ndarray of shape (number of components,), float64, optional
-            Instead of `distance_scales` of these distances.
-
-        Returns
-        -------
-        self
+        `names` are the feature and the distance of each column; `scales` stands for `distance_scales` of these.
         """
         self._check_parameters()
         if nearer.shape != farther.shape or nearer.ndim != 2 or nearer.shape[1] != len(names) or not len(nearer):
@@ -186,23 +132,7 @@ class GoldenFeature(BaseEstimator):  # type: ignore[misc]
     def distances(
         self, components: Sequence[Component], left_rows: ArrayLike, right_rows: ArrayLike
     ) -> NDArray[np.float64]:
-        """Return the weighted sum of distances of pairs of rows.
-
-        Parameters
-        ----------
-        components : sequence of Component
-            In the order of `fit`; the vectors may be other rows. Those of weight 0 are not looked at.
-        left_rows, right_rows : array-like of shape (n,), int
-
-        Returns
-        -------
-        ndarray of shape (n,), float64
-
-        Raises
-        ------
-        ValueError
-            When these are not the components of `fit`.
-        """
+        """Return the weighted sum of distances of pairs of rows, by the components of `fit` with any vectors."""
         check_is_fitted(self)
         if [(c.feature, c.distance) for c in components] != list(
             zip(self.features_, self.distance_names_, strict=True)
@@ -213,13 +143,7 @@ class GoldenFeature(BaseEstimator):  # type: ignore[misc]
         return np.asarray(table @ (self.weights_[used] / self.scales_[used]))
 
     def accuracy(self, nearer: NDArray[np.float64], farther: NDArray[np.float64]) -> float:
-        """Return the share of triplets whose positive is nearer by the weighted sum; a tie counts as half.
-
-        Parameters
-        ----------
-        nearer, farther : ndarray of shape (m, number of components), float64
-            As `fit_distances` takes them.
-        """
+        """Return the share of triplets whose positive is nearer by the weighted sum; a tie counts as half."""
         check_is_fitted(self)
         margins = (farther - nearer) @ (self.weights_ / self.scales_)
         return float(np.mean((margins > 0) + 0.5 * (margins == 0)))
@@ -286,36 +210,16 @@ def dual_pass(
 
 
 def distance_scales(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what distances are divided by: their medians.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (n, k), float64
-
-    Returns
-    -------
-    ndarray of shape (k,), float64
-        Where the median is 0 the mean, and where that is 0 too, 1.
-    """
+    """Return the medians of columns, which distances are divided by; where one is 0 the mean, or else 1."""
     medians, means = np.median(distances, axis=0), distances.mean(axis=0)
     return np.where(medians > 0, medians, np.where(means > 0, means, 1.0))
 
 
 def select_l1(model: GoldenFeature, norms: Mapping[str, float] | None = None) -> dict[str, float]:
-    """Features whose L1 distance has a weight, as weights for `lookalike.features.l1_hash.l1_visual_features`.
+    """Features whose L1 distance has a weight, with weights of sum 1 for `features.l1_hash.l1_visual_features`.
 
-    Parameters
-    ----------
-    model : GoldenFeature
-        Fitted.
-    norms : mapping of str to float, optional
-        Mean L1 norm of the vectors of each feature. Vectors are divided by their norms before they are hashed; with
-        `norms`, the weights make up for that.
-
-    Returns
-    -------
-    dict of str to float
-        Above 0, with the sum 1; empty where no L1 distance has a weight.
+    Vectors are divided by their norms before they are hashed; `norms`, the mean L1 norm of each feature, make up for
+    that.
     """
     check_is_fitted(model)
     found = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookalike.learners.annotation_embedding import AnnotationEmbedding
+from lookalike.studies.finegrained.annotation_embedding import AnnotationEmbedding
 
 
 def made(n: int = 200, n_classes: int = 4, seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -51,7 +51,7 @@ def test_blocks_do_not_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
     features, y = made(60)
     model = AnnotationEmbedding(5, random_state=0).fit(features, np.arange(60), y)
     whole = model.embed(features, np.arange(60))["lda"]
-    monkeypatch.setattr("lookalike.learners.annotation_embedding.EMBEDDED_ROWS", 7)
+    monkeypatch.setattr("lookalike.studies.finegrained.annotation_embedding.EMBEDDED_ROWS", 7)
     np.testing.assert_allclose(model.embed(features, np.arange(60))["lda"], whole, rtol=1e-4, atol=1e-5)
 
 

@@ -13,6 +13,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.covariance import ledoit_wolf_shrinkage
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.seeds import RandomState, as_seed
@@ -58,29 +62,7 @@ class AnnotationEmbedding(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, features: Mapping[str, NDArray[Any]], rows: ArrayLike, labels: ArrayLike) -> Self:
-        """Learn both embeddings.
-
-        Parameters
-        ----------
-        features : mapping of str to ndarray of shape (N, d_i)
-            Vectors of all images by feature.
-        rows : array-like of shape (n,), int
-            Rows of the features to learn from.
-        labels : array-like of shape (n,)
-            Their categories, at least two.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            When there are fewer than two categories, or as many as rows.
-        """
-        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-        from sklearn.linear_model import LogisticRegression
-
+        """Learn both embeddings from some rows of all images' features and their categories, at least two."""
         rows, labels = np.asarray(rows, dtype=np.int64), np.asarray(labels)
         self.classes_ = np.unique(labels)
         if not 2 <= len(self.classes_) < len(rows):
@@ -102,21 +84,11 @@ class AnnotationEmbedding(BaseEstimator):  # type: ignore[misc]
         return self
 
     def embed(self, features: Mapping[str, NDArray[Any]], rows: ArrayLike) -> dict[str, NDArray[np.float32]]:
-        """Embed rows.
+        """Embed some rows; the others are NaN.
 
-        Parameters
-        ----------
-        features : mapping of str to ndarray of shape (N, d_i)
-            As `fit` takes them.
-        rows : array-like of shape (n,), int
-            Rows of the features.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (N, r), float32
-            ``"lda"``: centred, with unit variance within categories, as many dimensions as categories less one (or as
-            there are components); ``"logistic"``: probabilities of the categories, as square roots, whose Euclidean
-            distance is Hellinger's. NaN in rows that were not asked for.
+        ``"lda"`` is centred, with unit variance within categories, and has as many dimensions as categories less one
+        (or as there are components). ``"logistic"`` has the square roots of the categories' probabilities, whose
+        Euclidean distance is Hellinger's.
         """
         check_is_fitted(self)
         rows = np.asarray(rows, dtype=np.int64)
@@ -136,8 +108,6 @@ class AnnotationEmbedding(BaseEstimator):  # type: ignore[misc]
         return found
 
     def _project(self, vectors: NDArray[Any], seed: int) -> _Projection:
-        from sklearn.decomposition import PCA
-
         wanted = max(1, min(int(self.n_components), len(vectors) - 1, vectors.shape[1]))
         solver = "randomized" if wanted < 0.5 * min(vectors.shape) else "full"
         pca = PCA(wanted, svd_solver=solver, random_state=seed).fit(vectors.astype(np.float64))
@@ -152,8 +122,6 @@ class AnnotationEmbedding(BaseEstimator):  # type: ignore[misc]
 
 def _shrinkage(rows: NDArray[np.float64], labels: NDArray[Any]) -> float:
     """Ledoit and Wolf's share of a round covariance in that within categories."""
-    from sklearn.covariance import ledoit_wolf_shrinkage
-
     _, inverse = np.unique(labels, return_inverse=True)
     sums = np.zeros((inverse.max() + 1, rows.shape[1]))
     np.add.at(sums, inverse, rows)

@@ -10,22 +10,10 @@ from numpy.typing import NDArray
 
 
 def project_psd(W: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return the positive semidefinite matrix that is nearest to W, and a factor of it (JMLR section 6.2).
+    """Return the positive semidefinite matrix nearest to W (JMLR section 6.2), and L of rank columns with LL' = it.
 
-    The symmetric part of W with its negative eigenvalues set to zero; where there are none, the symmetric part as it
-    is, to the bit.
-
-    Parameters
-    ----------
-    W : numpy.ndarray of shape (d, d)
-        Finite, symmetric or not.
-
-    Returns
-    -------
-    projected : numpy.ndarray of shape (d, d)
-        In the dtype of W, symmetric to the bit; its eigenvalues are not negative up to the rounding of that dtype.
-    factor : numpy.ndarray of shape (d, r), float64
-        L with LL' = projected up to rounding; r is the number of positive eigenvalues.
+    It is the symmetric part of W with negative eigenvalues set to zero: symmetric to the bit, in the dtype of W.
+    Where no eigenvalue is negative, it is the symmetric part as it is, to the bit.
     """
     symmetric = (W + W.T) / 2
     values, vectors = np.linalg.eigh(symmetric.astype(np.float64))
@@ -39,23 +27,10 @@ def project_psd(W: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
 
 
 def without_negative_part(matrix: NDArray[np.float64], few_negative: bool) -> tuple[NDArray[np.float64], int]:
-    """Do as `project_psd` for a symmetric matrix, of which few eigenvalues are negative and no factor is asked for.
+    """Do as `project_psd` for a symmetric matrix; return it and how many of its eigenvalues were negative.
 
-    Where few are, these and their vectors cost a third of all; where many are, twice as much.
-
-    Parameters
-    ----------
-    matrix : numpy.ndarray of shape (r, r), float64
-        Symmetric.
-    few_negative : bool
-        Whether few eigenvalues are expected to be negative; it decides the cost only.
-
-    Returns
-    -------
-    nearest : numpy.ndarray of shape (r, r), float64
-        Symmetric to the bit; `matrix` itself where no eigenvalue is negative.
-    n_negative : int
-        How many eigenvalues of `matrix` are negative.
+    `few_negative`, whether few are expected to be, decides the cost only: these and their vectors cost a third of all,
+    but twice as much where many are.
     """
     if few_negative:
         values, vectors = scipy.linalg.eigh(matrix, subset_by_value=(-np.inf, 0.0), check_finite=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from lookalike.learners.golden_feature import (
+from lookalike.studies.finegrained.golden_feature import (
     Component,
     GoldenFeature,
     component_distances,

@@ -1,0 +1,82 @@
+"""Steps at which a run of learning has a point of its curve, and the progress bar beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def log_spaced_steps(n_max: int, n_points: int = 60, first: int = 100) -> NDArray[np.int64]:
+    """Step numbers at which a run is scored, evenly spaced on a logarithmic scale.
+
+    Parameters
+    ----------
+    n_max : int
+        The last step, always in the result.
+    n_points : int
+        How many; fewer come back where rounding makes two the same.
+    first : int
+        The first step; `n_max` if that is smaller.
+
+    Returns
+    -------
+    ndarray of int64, shape (<= n_points,)
+        Unique, ascending, ending at `n_max`.
+
+    Raises
+    ------
+    ValueError
+        When a number is below 1.
+    """
+    if min(n_max, n_points, first) < 1:
+        raise ValueError(f"steps, points and the first step must be at least 1; got {n_max}, {n_points} and {first}")
+    steps = np.geomspace(min(first, n_max), n_max, n_points)
+    steps[-1] = n_max
+    return np.unique(np.rint(steps).astype(np.int64))
+
+
+def curve_points(n_steps: int, trace_steps: Iterable[int] | None, n_points: int) -> list[int]:
+    """Return the steps at which a pass of `n_steps` has a point of its curve, 0 always among them."""
+    if trace_steps is None:
+        return [0, *log_spaced_steps(n_steps, n_points).tolist()] if n_steps else [0]
+    points = sorted({0, *(int(step) for step in trace_steps)})
+    if points[0] < 0 or points[-1] > n_steps:
+        raise ValueError(f"trace_steps must be between 0 and the number of steps, {n_steps}: {points}")
+    return points
+
+
+def traced_steps(trace_steps: Iterable[int] | None) -> set[int] | None:
+    """Return the points of the curve of a learner that may end by itself, which cannot know what steps it reaches."""
+    if trace_steps is None:
+        return None
+    steps = {0, *(int(step) for step in trace_steps)}
+    if min(steps) < 0:
+        raise ValueError(f"trace_steps must not be negative: {sorted(steps)}")
+    return steps
+
+
+class Progress:
+    """A bar with the present values of what is learned, or nothing where `verbose` is 0; `many`: steps by thousands."""
+
+    def __init__(self, total: int, verbose: int, title: str, *, many: bool = False) -> None:
+        self._bar: Any = None
+        if verbose > 0:
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, unit="step", unit_scale=many, desc=title)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def advance(self, steps: int = 1, **values: float) -> None:
+        """Move on by so many steps, and show these values."""
+        if self._bar is not None:
+            self._bar.set_postfix({name: f"{value:.4g}" for name, value in values.items()}, refresh=False)
+            self._bar.update(steps)

@@ -1,0 +1,430 @@
+"""Variants of OASIS: symmetric steps, a distance, and the average of several (JMLR sections 5.4 and 6; draft, 2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from lookalike.core.kernels import njit
+from lookalike.core.seeds import RandomState, as_seed
+from lookalike.learners.base import Matrix, SimilarityLearner
+from lookalike.learners.oasis import PassiveAggressive, oasis_steps
+from lookalike.learners.oasis import warm_up as warm_up_oasis
+from lookalike.learners.online import Draw
+from lookalike.learners.sparse_rows import (
+    OrderedRows,
+    Rows,
+    add_scaled,
+    add_to_row,
+    bilinear,
+    empty_head,
+    fill_head,
+    longest_row,
+    row_of,
+    squared_norm,
+    subtract_rows,
+)
+from lookalike.learners.triplets import TripletSampler
+
+
+class OnlineProjOASIS(PassiveAggressive):
+    """OASIS whose W is made symmetric after every step (JMLR section 6.1; draft section 5.2.4).
+
+    The loss l and the length of the step tau are those of `OASIS`; the step is the symmetric part of its step,
+    W += tau (V + V') / 2 with V = p (p+ - p-)'. From W = I, W stays symmetric to the bit. With the same random_state
+    both learn from the same triplets. (Proj-OASIS, made symmetric once at the end, is
+    ``OASIS(projection="symmetric")``.)
+
+    Parameters
+    ----------
+    aggressiveness, n_steps, early_stopping, validation_fraction, trace_points, dtype, verbose, random_state
+        As of `OASIS`.
+    projection : {None, "psd"}, default=None
+        ``"psd"``: at the end of every fit, set the negative eigenvalues of W to zero (JMLR section 6.2), which gives
+        the model a `transform`.
+
+    Attributes
+    ----------
+    W_ : numpy.ndarray of shape (d, d)
+        The learned matrix, symmetric to the bit.
+    n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
+        As of `OASIS`.
+    metric_ : str
+        ``"inner_product"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.eye(4) + 0.1, [0, 0, 1, 1]
+    >>> W = OnlineProjOASIS(n_steps=200, random_state=0).fit(X, y).W_
+    >>> bool((W == W.T).all())
+    True
+    """
+
+    W_: NDArray[Any]
+
+    def _take(self, rows: OrderedRows, examples: NDArray[np.int32]) -> tuple[int, int]:
+        return symmetric_steps(self.W_, rows.rows, examples, float(self.aggressiveness), False)
+
+
+class DissimOASIS(PassiveAggressive):
+    """Online learning of a similarity S(a, b) = -(a - b)'M(a - b) from triplets (JMLR section 6.1, draft section 2.2).
+
+    From M = I, where S is minus the squared Euclidean distance, each step takes a triplet (p, p+, p-) with hinge loss
+    l = max(0, 1 - S(p, p+) + S(p, p-)) and subtracts tau V from M, where V = (p - p+)(p - p+)' - (p - p-)(p - p-)' is
+    the gradient of the loss and tau = min(C, l / ||V||^2) (draft eq. 12). M stays symmetric to the bit, but need not
+    be positive semidefinite, so that S may be positive. A step whose V is zero has a loss of 1 that no M can mend; it
+    counts as a loss and changes nothing. With the same random_state as `OASIS` it learns from the same triplets. It is
+    LMNN's push term, one triplet at a time (draft section 2.2).
+
+    Parameters
+    ----------
+    aggressiveness, n_steps, early_stopping, validation_fraction, trace_points, dtype, verbose, random_state
+        As of `OASIS`.
+    projection : {None, "psd"}, default=None
+        ``"psd"``: at the end of every fit, set the negative eigenvalues of M to zero (JMLR section 6.2), which gives
+        the model a `transform`.
+
+    Attributes
+    ----------
+    M_ : numpy.ndarray of shape (d, d)
+        The learned matrix, symmetric to the bit.
+    n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
+        As of `OASIS`.
+    metric_ : str
+        ``"sqeuclidean"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.eye(4) + 0.1, [0, 0, 1, 1]
+    >>> model = DissimOASIS(n_steps=200, random_state=0).fit(X, y)
+    >>> model.rank(X[:1], X[1:], k=1)[0].tolist()
+    [[0]]
+    """
+
+    matrix_name = "M_"
+    metric_name = "sqeuclidean"
+    M_: NDArray[Any]
+
+    def _take(self, rows: OrderedRows, examples: NDArray[np.int32]) -> tuple[int, int]:
+        return symmetric_steps(self.M_, rows.rows, examples, float(self.aggressiveness), True)
+
+
+@njit(cache=True, nogil=True)
+def symmetric_steps(
+    W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], aggressiveness: float, dissimilarity: bool
+) -> tuple[int, int]:
+    """Run one symmetric passive-aggressive step per triplet, in order, on a symmetric W in place.
+
+    Both variants add tau / 2 (s v' + v s') to W, with v = p+ - p- and the loss l = max(0, 1 - s'Wv):
+
+    - Online-Proj-OASIS (draft section 5.2.4): s = p, so that s v' is the V of OASIS, and tau is that of OASIS;
+    - Dissim-OASIS (draft section 2.2): s = 2p - p+ - p-. With a = p - p+ and b = p - p-, s = a + b and v = b - a, so
+      s'Wv = b'Wb - a'Wa and (s v' + v s') / 2 = bb' - aa' is minus the paper's V; tau = min(C, l / ||bb' - aa'||^2),
+      and ||bb' - aa'||^2 = (||s||^2 ||v||^2 + (s'v)^2) / 2.
+
+    W stays symmetric to the bit: both of W_ij and W_ji get one and the same rounded sum, in one addition each.
+
+    Return as `oasis_steps` does.
+    """
+    longest, dtype = longest_row(rows), W.dtype
+    v_index, v_value, v_head = np.empty(2 * longest, dtype=np.uint32), np.empty(2 * longest, dtype), empty_head(W)
+    s_index, s_value, s_head = np.empty(3 * longest, dtype=np.uint32), np.empty(3 * longest, dtype), empty_head(W)
+    sum_index, sum_value = np.empty_like(v_index), np.empty_like(v_value)
+    u_index, u_s, u_v = np.empty_like(s_index), np.empty_like(s_value), np.empty_like(s_value)
+    losses = updates = 0
+    for t in range(triplets.shape[0]):
+        query, positive, negative = triplets[t]
+        p_index, p_value = row_of(rows, query)
+        n_v = subtract_rows(rows, positive, negative, v_index, v_value)
+        if dissimilarity:
+            plus_index, plus_value = row_of(rows, positive)
+            minus_index, minus_value = row_of(rows, negative)
+            n = add_scaled(1.0, plus_index, plus_value, 1.0, minus_index, minus_value, sum_index, sum_value)
+            n_s = add_scaled(2.0, p_index, p_value, -1.0, sum_index[:n], sum_value[:n], s_index, s_value)
+        else:
+            n_s = p_index.shape[0]
+            s_index[:n_s] = p_index
+            s_value[:n_s] = p_value
+        v_start = fill_head(v_index[:n_v], v_value[:n_v], v_head)
+        s_start = fill_head(s_index[:n_s], s_value[:n_s], s_head)
+        v_tail, v_tail_value = v_index[v_start:n_v], v_value[v_start:n_v]
+        s_tail, s_tail_value = s_index[s_start:n_s], s_value[s_start:n_s]
+
+        # W is symmetric: read the rows of the shorter vector
+        if n_s <= n_v:
+            score = bilinear(W, s_index[:n_s], s_value[:n_s], v_head, v_tail, v_tail_value)
+        else:
+            score = bilinear(W, v_index[:n_v], v_value[:n_v], s_head, s_tail, s_tail_value)
+        loss = 1.0 - score
+        if loss <= 0.0:
+            continue
+        losses += 1
+
+        norm = squared_norm(v_value[:n_v])
+        if dissimilarity:
+            product = _sparse_dot(s_index[:n_s], s_value[:n_s], v_index[:n_v], v_value[:n_v])
+            norm = 0.5 * (squared_norm(s_value[:n_s]) * norm + product * product)
+        else:
+            norm *= rows.squared_norms[query]
+        if norm == 0.0:
+            continue
+        updates += 1
+        half = 0.5 * min(aggressiveness, loss / norm)
+        for k in range(n_s):
+            s_value[k] = dtype.type(half * float(s_value[k]))
+        fill_head(s_index[:n_s], s_value[:n_s], s_head)
+        n = _union(s_index[:n_s], s_value[:n_s], v_index[:n_v], v_value[:n_v], u_index, u_s, u_v)
+        u_start = np.searchsorted(u_index[:n], v_head.shape[0])
+        for k in range(n):
+            row = W[u_index[k]]
+            if u_v[k] == 0:
+                add_to_row(row, u_s[k], v_head, v_tail, v_tail_value)
+            elif u_s[k] == 0:
+                add_to_row(row, u_v[k], s_head, s_tail, s_tail_value)
+            else:
+                _add_both_heads(row, u_s[k], s_head, u_v[k], v_head)
+                _add_both_tails(row, u_s[k], u_s[u_start:n], u_v[k], u_v[u_start:n], u_index[u_start:n])
+    return losses, updates
+
+
+@njit(cache=True, nogil=True)
+def _sparse_dot(
+    a_index: NDArray[np.uint32], a_value: NDArray[Any], b_index: NDArray[np.uint32], b_value: NDArray[Any]
+) -> float:
+    total = 0.0
+    a = b = 0
+    while a < a_index.shape[0] and b < b_index.shape[0]:
+        if a_index[a] < b_index[b]:
+            a += 1
+        elif a_index[a] > b_index[b]:
+            b += 1
+        else:
+            total += float(a_value[a]) * float(b_value[b])
+            a += 1
+            b += 1
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _union(
+    a_index: NDArray[np.uint32],
+    a_value: NDArray[Any],
+    b_index: NDArray[np.uint32],
+    b_value: NDArray[Any],
+    index: NDArray[np.uint32],
+    a_there: NDArray[Any],
+    b_there: NDArray[Any],
+) -> int:
+    """Write the union of two supports with both vectors' values there, zeros among them; return its length."""
+    n = a = b = 0
+    while a < a_index.shape[0] or b < b_index.shape[0]:
+        only_a = b == b_index.shape[0] or (a < a_index.shape[0] and a_index[a] < b_index[b])
+        only_b = not only_a and (a == a_index.shape[0] or a_index[a] > b_index[b])
+        index[n] = b_index[b] if only_b else a_index[a]
+        a_there[n] = 0 if only_b else a_value[a]
+        b_there[n] = 0 if only_a else b_value[b]
+        a += not only_b
+        b += not only_a
+        n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _add_both_heads(row: NDArray[Any], a: Any, a_head: NDArray[Any], b: Any, b_head: NDArray[Any]) -> None:
+    for k in range(a_head.shape[0]):
+        row[k] += a * b_head[k] + b * a_head[k]
+
+
+@njit(cache=True, nogil=True)
+def _add_both_tails(
+    row: NDArray[Any], a: Any, a_tail: NDArray[Any], b: Any, b_tail: NDArray[Any], index: NDArray[np.uint32]
+) -> None:
+    for k in range(index.shape[0]):
+        row[index[k]] += a * b_tail[k] + b * a_tail[k]
+
+
+class AveragedOASIS(PassiveAggressive):
+    """Several `OASIS` rankers, each on triplets of its own, and the mean of their W (JMLR section 5.4, Figure 7).
+
+    The objective that OASIS minimises is convex in W, so the mean of several W is at least as good by it as they are on
+    average, and the rankers can be trained in parallel.
+
+    Ranker r is the same, bit for bit, as ``OASIS(random_state=ranker_seeds(random_state, n_rankers)[r])`` with the
+    other parameters alike, whatever `n_rankers` and `n_jobs` are; so the rankers may as well be trained one by one, in
+    separate jobs, and their W given to `average_matrices`.
+
+    Parameters
+    ----------
+    aggressiveness : float, default=0.1
+        C of JMLR eq. 9, larger than 0: the longest step.
+    n_steps : int, default=35_000
+        Triplets that `fit` draws for each ranker; the most of them with early stopping.
+    n_rankers : int, default=5
+        Rankers to average; the paper shows 5 and 10. While they learn there are so many d x d matrices in memory.
+    early_stopping : bool, default=False
+        Choose the number of steps by mean average precision of the averaged ranker, projected where
+        `projection` says so, on held-out rows, as `OASIS` does.
+    validation_fraction : float, default=0.2
+        Share of every class that is held out.
+    trace_points : int, default=60
+        Points of the learning curve, evenly spaced in the logarithm of the steps.
+    dtype : {"float32", "float64"}, default="float32"
+        Of W and of the arithmetic of a step.
+    projection : {None, "symmetric", "psd"}, default=None
+        What is done to the mean at the end of a fit, as for `OASIS`.
+    n_jobs : int, optional
+        Threads that train rankers side by side; -1 for all cores. It changes no bit of the result. Default: one.
+    verbose : int, default=0
+        Above 0: a progress bar with steps per second of a ranker and the share of steps that had a loss.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        Of the rankers' seeds (see `ranker_seeds`) and of the held-out rows.
+
+    Attributes
+    ----------
+    W_ : numpy.ndarray of shape (d, d)
+        Mean of the rankers' matrices.
+    n_steps_ : int
+        Steps that each ranker took.
+    n_updates_ : int
+        Steps that changed a ranker's matrix, those of all rankers together.
+    n_projections_ : int
+        Projections onto the positive semidefinite cone: one with ``projection="psd"``.
+    curve_ : dict of numpy.ndarray
+        ``step`` (of each ranker), ``loss_rate`` (of all rankers' steps since the last point) and whatever the trace
+        gave, which saw the mean as it was then.
+    validation_curve_ : dict of numpy.ndarray
+        With early stopping: the curve of the selection pass, with ``map``.
+    metric_ : str
+        ``"inner_product"``.
+    components_ : numpy.ndarray of shape (d, r), float64
+        With ``projection="psd"``: L with LL' = W.
+    n_features_in_ : int
+        Number of features d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.eye(4) + 0.1, [0, 0, 1, 1]
+    >>> model = AveragedOASIS(n_steps=200, n_rankers=3, random_state=0).fit(X, y)
+    >>> model.rank(X[:1], X[1:], k=1)[0].tolist()
+    [[0]]
+    """
+
+    accepts = frozenset({"labels"})
+    projections = (None, "symmetric", "psd")
+    fit_triplets = SimilarityLearner.fit_triplets
+    partial_fit_triplets = SimilarityLearner.partial_fit_triplets
+    W_: NDArray[Any]
+
+    def __init__(
+        self,
+        aggressiveness: float = 0.1,
+        n_steps: int = 35_000,
+        *,
+        n_rankers: int = 5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
+        trace_points: int = 60,
+        dtype: str = "float32",
+        projection: str | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            aggressiveness,
+            n_steps,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            trace_points=trace_points,
+            dtype=dtype,
+            projection=projection,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.n_rankers = n_rankers
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.n_rankers < 1 or int(self.n_rankers) != self.n_rankers:
+            raise ValueError(f"n_rankers must be a whole number, at least 1, not {self.n_rankers!r}")
+
+    def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
+        samplers = [TripletSampler(y, ranker) for ranker in ranker_seeds(seed, int(self.n_rankers))]
+
+        def draw(n: int) -> NDArray[np.int32]:
+            """Return n examples, each of which is one triplet for every ranker: shape (n, n_rankers, 3)."""
+            return np.stack([sampler.draw(n) for sampler in samplers], axis=1)
+
+        return draw
+
+    @contextmanager
+    def _internal(self, rows: OrderedRows) -> Iterator[None]:
+        # from the identity, which is the same in every order of features
+        self._rankers = [self.W_.copy() for _ in range(int(self.n_rankers))]
+        try:
+            yield
+        finally:
+            self._average(rows)
+            del self._rankers
+
+    @contextmanager
+    def _usable(self, rows: OrderedRows) -> Iterator[None]:
+        self._average(rows)
+        yield
+
+    def _average(self, rows: OrderedRows) -> None:
+        self.W_ = average_matrices(self._rankers)
+        rows.restore_order(self.W_)
+
+    def _take(self, rows: OrderedRows, examples: NDArray[np.int32]) -> tuple[float, int]:
+        def take(ranker: int) -> tuple[int, int]:
+            triplets = np.ascontiguousarray(examples[:, ranker])
+            return oasis_steps(self._rankers[ranker], rows.rows, triplets, float(self.aggressiveness), np.empty(0))
+
+        # threads: the compiled steps release Python's lock, and change the matrices in place
+        counts = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            delayed(take)(ranker) for ranker in range(len(self._rankers))
+        )
+        return sum(losses for losses, _ in counts) / len(counts), sum(updates for _, updates in counts)
+
+
+def ranker_seeds(random_state: RandomState, n: int) -> list[int]:
+    """Return the seeds of n rankers, 31 bits of each child of the seed; the first of them are the same for every n."""
+    children = np.random.SeedSequence(as_seed(random_state)).spawn(n)
+    return [int(child.generate_state(1)[0] >> 1) for child in children]
+
+
+def average_matrices(matrices: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """Return the mean of matrices of one shape, summed in double precision, in the dtype of the first.
+
+    They are taken one at a time: a generator that loads them needs memory for one.
+    """
+    total: NDArray[np.float64] | None = None
+    count = 0
+    for matrix in matrices:
+        if total is None:
+            total, dtype = np.zeros(matrix.shape), matrix.dtype
+        elif matrix.shape != total.shape:
+            raise ValueError(f"matrices to average must have one shape, not {total.shape} and {matrix.shape}")
+        total += matrix
+        count += 1
+    if total is None:
+        raise ValueError("there is no matrix to average: give at least one")
+    total /= count
+    return total.astype(dtype)
+
+
+def warm_up() -> None:
+    """Compile the kernels of all variants for both dtypes, or load them from numba's cache."""
+    warm_up_oasis()
+    for dtype in ("float32", "float64"):
+        OnlineProjOASIS(dtype=dtype).fit_triplets(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 2, 1]])

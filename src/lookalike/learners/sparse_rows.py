@@ -1,0 +1,227 @@
+"""Sparse rows and a d x d matrix for compiled steps, with the most frequent features first.
+
+So the entries of a row of W that most steps touch lie side by side in a short head, which is cheaper to read and write
+as a dense vector than entry by entry; the rest, the tail, is gathered and scattered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lookalike.core.kernels import njit
+
+HEAD_BYTES = 1024
+"""Bytes of a row of W treated as dense: the fastest of 0 to 4,096 at d = 1,000 and at d = 10,000 (oasis_steps.py)."""
+
+
+class Rows(NamedTuple):
+    """CSR rows with their features by falling document frequency, sorted within a row, and their squared lengths."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    data: NDArray[Any]
+    squared_norms: NDArray[np.float64]
+
+
+class OrderedRows:
+    """The `rows` of X with their features by falling document frequency, and W from that order into the user's."""
+
+    def __init__(self, X: Any, dtype: np.dtype[Any]) -> None:
+        with np.errstate(over="ignore"):
+            X = sp.csr_array(X, dtype=dtype, copy=True)
+        if not np.isfinite(X.data).all():
+            raise ValueError(f"X has values too large for {dtype}: scale its rows, for instance to length 1")
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        self._order = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable")
+        self._place = np.argsort(self._order)
+        X = sp.csr_array((X.data, self._place[X.indices], X.indptr), shape=X.shape)
+        X.sort_indices()
+        with np.errstate(over="ignore"):
+            squared_norms = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
+        self.rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data, squared_norms)
+
+    @contextmanager
+    def internal_order(self, W: NDArray[Any]) -> Iterator[None]:
+        """Inside the block W, in place, has its features by document frequency; after it, in the user's order."""
+        permute_square(W, self._order)
+        try:
+            yield
+        finally:
+            self.restore_order(W)
+
+    @contextmanager
+    def user_order(self, W: NDArray[Any]) -> Iterator[None]:
+        """Within `internal_order`: a block in which W has the user's order."""
+        self.restore_order(W)
+        try:
+            yield
+        finally:
+            permute_square(W, self._order)
+
+    def restore_order(self, W: NDArray[Any]) -> None:
+        """Put W, in place, from the order of `internal_order` into the user's."""
+        permute_square(W, self._place)
+
+
+@njit(cache=True, nogil=True)
+def permute_square(W: NDArray[Any], order: NDArray[np.int64]) -> None:
+    """Replace W by ``W[order][:, order]`` in place, with one row of room (W may be most of the memory there is)."""
+    d = W.shape[0]
+    row = np.empty_like(W[0])
+    for i in range(d):
+        row[:] = W[i]
+        for j in range(d):
+            W[i, j] = row[order[j]]
+    done = np.zeros(d, dtype=np.bool_)
+    for first in range(d):
+        if done[first]:
+            continue
+        row[:] = W[first]
+        i = first
+        while order[i] != first:
+            W[i] = W[order[i]]
+            done[i] = True
+            i = order[i]
+        W[i] = row
+        done[i] = True
+
+
+@njit(cache=True, nogil=True)
+def add_scaled(
+    a_factor: float,
+    a_index: NDArray[Any],
+    a_value: NDArray[Any],
+    b_factor: float,
+    b_index: NDArray[Any],
+    b_value: NDArray[Any],
+    index: NDArray[Any],
+    value: NDArray[Any],
+) -> int:
+    """Write the sparse vector a_factor a + b_factor b; return its length. Entries that cancel exactly are dropped."""
+    a_scale, b_scale = value.dtype.type(a_factor), value.dtype.type(b_factor)
+    n = a = b = 0
+    while a < a_index.shape[0] and b < b_index.shape[0]:
+        if a_index[a] < b_index[b]:
+            index[n], value[n] = a_index[a], a_scale * a_value[a]
+            a += 1
+            n += 1
+        elif a_index[a] > b_index[b]:
+            index[n], value[n] = b_index[b], b_scale * b_value[b]
+            b += 1
+            n += 1
+        else:
+            total = a_scale * a_value[a] + b_scale * b_value[b]
+            if total != 0:
+                index[n], value[n] = a_index[a], total
+                n += 1
+            a += 1
+            b += 1
+    for k in range(a, a_index.shape[0]):
+        index[n], value[n] = a_index[k], a_scale * a_value[k]
+        n += 1
+    for k in range(b, b_index.shape[0]):
+        index[n], value[n] = b_index[k], b_scale * b_value[k]
+        n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def row_of(rows: Rows, number: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+    """Return the features and the values of a row."""
+    start, stop = rows.indptr[number], rows.indptr[number + 1]
+    return rows.indices[start:stop], rows.data[start:stop]
+
+
+@njit(cache=True, nogil=True)
+def subtract_rows(rows: Rows, one: int, other: int, index: NDArray[Any], value: NDArray[Any]) -> int:
+    """Write the sparse difference of two rows, such as p+ - p-; return its length."""
+    one_index, one_value = row_of(rows, one)
+    other_index, other_value = row_of(rows, other)
+    return add_scaled(1.0, one_index, one_value, -1.0, other_index, other_value, index, value)
+
+
+@njit(cache=True, nogil=True)
+def longest_row(rows: Rows) -> int:
+    """Return the number of entries of the longest row."""
+    longest = 0
+    for i in range(rows.indptr.shape[0] - 1):
+        longest = max(longest, rows.indptr[i + 1] - rows.indptr[i])
+    return longest
+
+
+@njit(cache=True, nogil=True)
+def empty_head(W: NDArray[Any]) -> NDArray[Any]:
+    """Return room for the head of a vector that W is multiplied with."""
+    return np.empty(min(W.shape[0], HEAD_BYTES // W.itemsize), dtype=W.dtype)
+
+
+@njit(cache=True, nogil=True)
+def fill_head(index: NDArray[np.uint32], value: NDArray[Any], head: NDArray[Any]) -> int:
+    """Write the leading entries of a sparse vector into a dense head; return where the tail begins."""
+    head[:] = 0
+    n = 0
+    while n < index.shape[0] and index[n] < head.shape[0]:
+        head[index[n]] = value[n]
+        n += 1
+    return n
+
+
+# fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine.
+@njit(cache=True, nogil=True, fastmath=True)
+def _dot_head(row: NDArray[Any], head: NDArray[Any]) -> Any:
+    total = head.dtype.type(0)
+    for k in range(head.shape[0]):
+        total += row[k] * head[k]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _dot_tail(row: NDArray[Any], index: NDArray[np.uint32], value: NDArray[Any]) -> Any:
+    total = value.dtype.type(0)
+    for k in range(index.shape[0]):
+        total += row[index[k]] * value[k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def bilinear(
+    W: NDArray[Any],
+    index: NDArray[np.uint32],
+    value: NDArray[Any],
+    head: NDArray[Any],
+    tail_index: NDArray[np.uint32],
+    tail_value: NDArray[Any],
+) -> float:
+    """Left vector (index, value) times W times right vector (head, tail), a sum over rows of W in double precision."""
+    total = 0.0
+    for k in range(index.shape[0]):
+        row = W[index[k]]
+        total += float(value[k]) * (float(_dot_head(row, head)) + float(_dot_tail(row, tail_index, tail_value)))
+    return total
+
+
+@njit(cache=True, nogil=True)
+def add_to_row(
+    row: NDArray[Any], weight: Any, head: NDArray[Any], tail_index: NDArray[np.uint32], tail_value: NDArray[Any]
+) -> None:
+    """Add `weight` times a vector (head, tail) to a row of W."""
+    for k in range(head.shape[0]):
+        row[k] += weight * head[k]
+    for k in range(tail_index.shape[0]):
+        row[tail_index[k]] += weight * tail_value[k]
+
+
+@njit(cache=True, nogil=True)
+def squared_norm(value: NDArray[Any]) -> float:
+    """Sum of squares, in double precision."""
+    total = 0.0
+    for k in range(value.shape[0]):
+        total += float(value[k]) * float(value[k])
+    return total
