@@ -35,7 +35,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import lookalike
-from lookalike.datasets.query_log import QueryLog
 from lookalike.datasets.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import large_scale
@@ -129,9 +128,7 @@ def simulate(simulation: WebSimulation, folder: Path) -> tuple[CompactRows, Quer
     simulation.write_shard(0, 1, folder / "visterms")
     store = VistermStore(folder / "visterms", simulation.words)
     rows = CompactRows.build(store, np.arange(store.n_images), folder / "rows")
-    log = simulation.log()
-    pairs = QueryLog.from_pairs(log.query, log.image, log.relevance, log.n_queries, log.n_images)
-    return rows, QueryTripletSampler(pairs, 0)
+    return rows, QueryTripletSampler(simulation.query_log(), 0)
 
 
 def check_agreement(folder: Path) -> None:

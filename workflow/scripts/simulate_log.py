@@ -5,7 +5,7 @@ from lookalike.core.job_log import logged
 with logged(snakemake):
     from lookalike.datasets.web_simulation import WebSimulation
 
-    simulation = WebSimulation.from_settings(snakemake.params.settings, snakemake.params.seed)
+    simulation = WebSimulation(**snakemake.params.settings, seed=snakemake.params.seed)
     simulation.write_log(snakemake.output.log)
     simulation.write_images(snakemake.output.images)
     print(f"{simulation.n_images:,} images, {simulation.n_queries:,} queries")

@@ -5,5 +5,5 @@ from lookalike.core.job_log import logged
 with logged(snakemake):
     from lookalike.datasets.web_simulation import WebSimulation
 
-    simulation = WebSimulation.from_settings(snakemake.params.settings, snakemake.params.seed)
+    simulation = WebSimulation(**snakemake.params.settings, seed=snakemake.params.seed)
     simulation.write_shard(int(snakemake.wildcards.shard), snakemake.params.n_shards, snakemake.output[0])

@@ -19,7 +19,7 @@ with logged(snakemake):
             row = time_lmnn(int(size), params.settings[learner], seed=params.seed)
         else:
             seed = integer_seed(params.seed, "web", "simulation", int(size))
-            simulation = WebSimulation.from_settings(params.simulation | {"n_images": int(size)}, seed)
+            simulation = WebSimulation(**params.simulation | {"n_images": int(size)}, seed=seed)
             with tempfile.TemporaryDirectory() as folder:
                 row = time_oasis(simulation, params.settings[learner], seed=params.seed, folder=folder, report=print)
         print(row, flush=True)

@@ -10,25 +10,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
 from lookalike.core.seeds import generator
-from lookalike.datasets._release_pairs import Triplet
-from lookalike.datasets._release_rows import Rejections
 from lookalike.datasets.rated_triplets import RatedTriplets, contents, pool_table, triplet_table
+from lookalike.datasets.release_files import Rejections
 from lookalike.datasets.relevance import RelevanceData
-
-if TYPE_CHECKING:
-    import pandas as pd
+from lookalike.datasets.scan import scan_folder
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Triplet = tuple[str, int, int, int, str]
+"""Text query, query, positive, negative and kind."""
 
 SIDE = 8
 """Pixels that a thumbnail has a side."""
@@ -36,49 +37,27 @@ SIDE = 8
 
 @dataclass(frozen=True)
 class ClassTripletSettings:
-    """Settings of `make_class_triplets`.
-
-    Attributes
-    ----------
-    training_share : float
-        Part of each class's photographs that learners may see, 0..1 (both excluded).
-    held_out : int or sequence of str
-        Classes of which learners see nothing: how many are drawn, or their folders' names.
-    queries : int
-        Query images of each class at most.
-    in_class, out_of_class : int
-        Triplets of each query image whose negative is of its class, or of another.
-    margin : float
-        By how much the relevance of the positive exceeds that of an in-class negative at least.
-    pool_noise : int
-        Images of other classes in each pool.
-    scale : float or None
-        Distance of thumbnails (Lab units, root mean square over the pixels) at which relevance is 1/e; None takes the
-        median of the distances within the training classes.
-    """
+    """Settings of `make_class_triplets`."""
 
     training_share: float = 0.5
-    held_out: int | Sequence[str] = 2
+    """Part of each class's photographs that learners may see, 0..1 (both excluded)."""
+    held_out: int = 2
+    """How many classes learners see nothing of."""
     queries: int = 20
+    """Query images of each class at most."""
     in_class: int = 2
+    """Triplets of each query image whose negative is of its class."""
     out_of_class: int = 2
+    """Triplets of each query image whose negative is of another class."""
     margin: float = 0.1
+    """By how much the relevance of the positive exceeds that of an in-class negative at least."""
     pool_noise: int = 100
-    scale: float | None = None
-
-    def __post_init__(self) -> None:
-        counts = (self.queries, self.in_class, self.out_of_class, self.pool_noise)
-        if not 0 < self.training_share < 1:
-            raise LookalikeError(f"training_share must be between 0 and 1, not {self.training_share}")
-        if min(counts) < 0 or not self.queries or not (self.in_class or self.out_of_class):
-            raise LookalikeError("queries and in_class or out_of_class must be at least 1, and no number below 0")
-        if not 0 <= self.margin < 1 or (self.scale is not None and not self.scale > 0):
-            raise LookalikeError("margin must be from 0 to below 1, and scale above 0: mend the settings")
+    """Images of other classes in each pool."""
 
 
 def make_class_triplets(
     folder: str | os.PathLike[str],
-    settings: Mapping[str, Any] | ClassTripletSettings | None = None,
+    settings: Mapping[str, Any],
     seed: int = 0,
     n_threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
@@ -89,7 +68,7 @@ def make_class_triplets(
     ----------
     folder : path-like
         The folder of class folders.
-    settings : mapping or ClassTripletSettings, optional
+    settings : mapping
         What to change of the defaults of `ClassTripletSettings`.
     seed : int, default=0
         Root of every draw; each class has streams of its own.
@@ -110,59 +89,50 @@ def make_class_triplets(
     Raises
     ------
     LookalikeError
-        When the folder is none of class folders, a setting means nothing, or no triplet can be made.
+        When the folder is none of class folders, no class is left to learn from, or no triplet can be made.
     """
-    from lookalike.datasets.scan import scan_folder
-
-    chosen = _settings(settings)
-    root = Path(folder)
+    chosen, root = ClassTripletSettings(**settings), Path(folder)
     manifest = scan_folder(root, n_threads=n_threads, progress=_half(progress, 0))
     rejections = Rejections()
     usable = _usable(manifest, rejections)
     labels = sorted(usable["label"].unique())
     if len(labels) < 2:
         raise LookalikeError(f"{root} has usable photographs of {len(labels)} class: triplets need two or more")
-    held_out = _held_out(labels, chosen, seed)
+    held_out = _held_out(labels, chosen.held_out, seed)
     members = {str(label): rows.to_numpy(dtype=np.int64) for label, rows in usable.groupby("label")["image_id"]}
-    training, evaluation = _split(members, held_out, chosen, seed)
+    training, evaluation = _split(members, held_out, chosen.training_share, seed)
     thumbnails = _thumbnails(root, manifest, usable["image_id"].to_numpy(), n_threads, _half(progress, 1))
     distances = {label: _distances(thumbnails[images]) for label, images in training.items()}
-    scale = chosen.scale or _median_distance(list(distances.values()))
+    scale = _median_distance(list(distances.values()))
     relevance = {label: np.exp(-distance / scale) for label, distance in distances.items()}
 
-    triplets: list[Triplet] = []
+    triplets: set[Triplet] = set()
+    pools = {}
     for label in labels:
         others = np.concatenate([evaluation[other] for other in labels if other != label])
         alike = np.exp(-_distances(thumbnails[evaluation[label]]) / scale)
-        triplets += _class_triplets(label, evaluation[label], others, alike, chosen, seed)
+        made = _class_triplets(label, evaluation[label], others, alike, chosen, seed)
+        triplets.update(made)
+        if made:
+            order = generator(seed, "class triplets", "pool", label).permutation(len(others))
+            noise = others[order[: chosen.pool_noise]]
+            pools[label] = ([*evaluation[label].tolist(), *noise.tolist()], "pool")
     if not triplets:
         raise LookalikeError(f"no triplet can be made of {root}: its classes need three photographs or more")
-    pools = {label: (_pool(label, labels, evaluation, chosen, seed), "pool") for label in labels}
+    names = np.repeat(list(training), [len(images) for images in training.values()])
     return RatedTriplets(
         root=root,
         manifest=_with_parts(manifest, training),
-        triplets=triplet_table(sorted(set(triplets))),
+        triplets=triplet_table(sorted(triplets)),
         rejected=rejections.table(),
-        pool=pool_table({label: pools[label] for label in sorted({triplet.text_query for triplet in triplets})}),
-        relevance=_relevance(training, relevance),
+        pool=pool_table(pools),
+        relevance=RelevanceData.from_blocks(np.concatenate([*training.values()]), names, relevance),
     )
-
-
-def _settings(given: Mapping[str, Any] | ClassTripletSettings | None) -> ClassTripletSettings:
-    if isinstance(given, ClassTripletSettings):
-        return given
-    try:
-        return replace(ClassTripletSettings(), **(given or {}))
-    except TypeError as error:
-        known = ", ".join(ClassTripletSettings.__dataclass_fields__)
-        raise LookalikeError(f"unknown or wrong setting of class triplets ({error}): there are {known}") from error
 
 
 def _half(progress: Callable[[int, int], None] | None, half: int) -> Callable[[int, int], None] | None:
     """One of the two passes over the files, of one bar."""
-    if progress is None:
-        return None
-    return lambda done, total: progress(half * total + done, 2 * total)
+    return progress and (lambda done, total: progress(half * total + done, 2 * total))
 
 
 def _usable(manifest: pd.DataFrame, rejections: Rejections) -> pd.DataFrame:
@@ -171,35 +141,28 @@ def _usable(manifest: pd.DataFrame, rejections: Rejections) -> pd.DataFrame:
     of_contents = usable.groupby("sha256")["label"]
     in_two = of_contents.transform("nunique") > 1
     is_copy = contents(manifest)[usable["image_id"]] != usable["image_id"]
-    for path in usable.loc[in_two, "path"]:
-        rejections.add("photograph in two classes", path)
-    for path in usable.loc[is_copy & ~in_two, "path"]:
-        rejections.add("photograph that is there already", path)
+    rejections.add("photograph in two classes", usable.loc[in_two, "path"])
+    rejections.add("photograph that is there already", usable.loc[is_copy & ~in_two, "path"])
     distinct: pd.DataFrame = usable[~in_two & ~is_copy]
     return distinct
 
 
-def _held_out(labels: Sequence[str], settings: ClassTripletSettings, seed: int) -> set[str]:
+def _held_out(labels: Sequence[str], n: int, seed: int) -> set[str]:
     """Classes that learners see nothing of."""
-    if isinstance(settings.held_out, int):
-        if not 0 <= settings.held_out < len(labels):
-            raise LookalikeError(f"held_out must leave a class of the {len(labels)} to learn from: make it smaller")
-        order = generator(seed, "class triplets", "held out").permutation(len(labels))
-        return {labels[place] for place in order[: settings.held_out]}
-    named = {str(name) for name in settings.held_out}
-    if named - set(labels) or len(named) == len(labels):
-        raise LookalikeError(f"held_out must name some, not all, of the classes {', '.join(labels)}")
-    return named
+    if n >= len(labels):
+        raise LookalikeError(f"held_out must leave a class of the {len(labels)} to learn from: make it smaller")
+    order = generator(seed, "class triplets", "held out").permutation(len(labels))
+    return {labels[place] for place in order[:n]}
 
 
 def _split(
-    members: Mapping[str, Integers], held_out: set[str], settings: ClassTripletSettings, seed: int
+    members: Mapping[str, Integers], held_out: set[str], share: float, seed: int
 ) -> tuple[dict[str, Integers], dict[str, Integers]]:
     """Image ids of each class for training (held-out classes have none) and for evaluation, sorted."""
     training, evaluation = {}, {}
     for label, images in members.items():
         order = images[generator(seed, "class triplets", "split", label).permutation(len(images))]
-        n_training = 0 if label in held_out else round(settings.training_share * len(images))
+        n_training = 0 if label in held_out else round(share * len(images))
         if n_training:
             training[label] = np.sort(order[:n_training])
         evaluation[label] = np.sort(order[n_training:])
@@ -214,23 +177,22 @@ def _thumbnails(
     progress: Callable[[int, int], None] | None,
 ) -> Floats:
     """Lab thumbnails, float64 (number of rows of the manifest, 3 * SIDE * SIDE); rows of other images are NaN."""
-    import cv2
-
-    from lookalike.core.images import load_rgb
-
-    def thumbnail(path: str) -> npt.NDArray[np.float32]:
-        small = cv2.resize(load_rgb(root / path), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
-        lab = cv2.cvtColor(small.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)  # of floats: L 0..100, a and b as defined
-        return np.asarray(lab, dtype=np.float32).ravel()
-
     table = np.full((len(manifest), 3 * SIDE * SIDE), np.nan)
     with ThreadPoolExecutor(max(1, n_threads)) as pool:
-        paths = manifest["path"].iloc[images]
-        for done, (image, row) in enumerate(zip(images, pool.map(thumbnail, paths), strict=True), start=1):
+        paths = [root / path for path in manifest["path"].iloc[images]]
+        for done, (image, row) in enumerate(zip(images, pool.map(_thumbnail, paths), strict=True), start=1):
             table[image] = row
             if progress is not None:
                 progress(done, len(images))
     return table
+
+
+def _thumbnail(path: Path) -> npt.NDArray[np.float32]:
+    import cv2
+
+    small = cv2.resize(load_rgb(path), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
+    lab = cv2.cvtColor(small.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)  # of floats: L 0..100, a and b as defined
+    return np.asarray(lab, dtype=np.float32).ravel()
 
 
 def _distances(thumbnails: Floats) -> Floats:
@@ -246,7 +208,7 @@ def _median_distance(distances: Sequence[Floats]) -> float:
     """Median distance of two images of one class."""
     pairs = np.concatenate([distance[np.triu_indices(len(distance), 1)] for distance in distances])
     if not len(pairs) or not np.median(pairs) > 0:
-        raise LookalikeError("the classes have too few different photographs to learn from: add some, or set scale")
+        raise LookalikeError("the classes have too few different photographs to learn from: add some")
     return float(np.median(pairs))
 
 
@@ -257,7 +219,7 @@ def _class_triplets(
     if len(images) < 2:
         return []
     rng = generator(seed, "class triplets", "triplets", label)
-    triplets = []
+    triplets: list[Triplet] = []
     for query in np.sort(rng.permutation(len(images))[: settings.queries]):
         rest = np.delete(np.arange(len(images)), query)
         nearest = rest[np.argsort(-alike[query, rest], kind="stable")]
@@ -266,21 +228,11 @@ def _class_triplets(
             farther = rest[is_farther & (rest != positive)]
             if len(farther):
                 chosen = images[[query, positive, rng.choice(farther)]].tolist()
-                triplets.append(Triplet(label, chosen[0], chosen[1], chosen[2], "in-class"))
+                triplets.append((label, chosen[0], chosen[1], chosen[2], "in-class"))
         for _ in range(settings.out_of_class):
             positive, negative = images[rng.choice(rest)], rng.choice(others)
-            triplets.append(Triplet(label, int(images[query]), int(positive), int(negative), "out-of-class"))
+            triplets.append((label, int(images[query]), int(positive), int(negative), "out-of-class"))
     return triplets
-
-
-def _pool(
-    label: str, labels: Sequence[str], evaluation: Mapping[str, Integers], settings: ClassTripletSettings, seed: int
-) -> list[int]:
-    """Pool of a class: its evaluation images and some of all others, evenly drawn."""
-    others = np.concatenate([evaluation[other] for other in labels if other != label])
-    order = generator(seed, "class triplets", "pool", label).permutation(len(others))
-    noise = others[order[: settings.pool_noise]]
-    return [*evaluation[label].tolist(), *noise.tolist()]
 
 
 def _with_parts(manifest: pd.DataFrame, training: Mapping[str, Integers]) -> pd.DataFrame:
@@ -293,10 +245,3 @@ def _with_parts(manifest: pd.DataFrame, training: Mapping[str, Integers]) -> pd.
     table = manifest.copy()
     table.insert(3, "part", np.where(seen, "training", "evaluation"))
     return table.astype({"part": "str"})
-
-
-def _relevance(training: Mapping[str, Integers], relevance: Mapping[str, Floats]) -> RelevanceData:
-    """Relevance data of the training images."""
-    images = np.concatenate([training[label] for label in sorted(training)])
-    names = np.concatenate([np.repeat(label, len(training[label])) for label in sorted(training)])
-    return RelevanceData.from_blocks(images, names, relevance)

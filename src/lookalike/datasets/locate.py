@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lookalike.core.errors import LookalikeError
-from lookalike.datasets.fetch import fetch_archive, is_reachable, not_run_reason, put_in_place, unpacked_folder
+from lookalike.datasets.fetch import fetch_archive, is_reachable
 from lookalike.datasets.ground_truth import landmarks_of
 from lookalike.datasets.sources import Archive
+from lookalike.datasets.unpack import unpack_tar
 
 MAX_MEMBERS = 100_000
 """Files and folders that an archive may unpack to; Caltech-256 has about 31,000."""
@@ -29,86 +30,57 @@ def obtain_archive(
 ) -> dict[str, Any]:
     """Return where the unpacked archive is, after fetching, verifying and unpacking whatever is missing.
 
-    Parameters
-    ----------
-    archive : Archive
-        What to obtain.
-    folder : str or path-like
-        Where the user puts the archive or its unpacked top folder, and where a download goes.
-    class_counts : str or path-like, optional
-        CSV with the columns ``folder`` and ``images``: what the archive holds. A top folder that the user put in place
-        must hold at least as many files in each class folder.
-    may_download : bool
-        Whether to use the network when neither is there.
-    progress : bool or TextIO
-        Where to show how far a download is; see `lookalike.datasets.fetch.fetch_archive`.
+    `folder` is where the user puts the archive or its unpacked top folder, and where a download goes. By `class_counts`
+    (CSV: folder, images) a top folder that the user put in place must hold at least as many files in each class folder.
 
     Returns
     -------
     dict
         ``root``, the folder of class folders (of a flat archive, the folder that holds its files), and if it was
-        unpacked just now the ``archive`` and its ``md5``; the SHA-256 is recorded in the JSON file beside the archive.
+        unpacked just now the ``archive`` and its ``md5``.
 
     Raises
     ------
     LookalikeError
         When it is not there and cannot be fetched, is not the published archive, or was unpacked only in part.
     """
-    from lookalike.datasets.unpack import unpack_tar
-
-    root = unpacked_folder(archive, folder)
+    root = _unpacked_folder(archive, folder)
     if root is not None:
-        if class_counts is not None:
-            _check_complete(root, archive, _read_class_counts(class_counts))
-        _check_number(root, archive)
+        if lack := _what_root_lacks(root, archive, class_counts):
+            raise LookalikeError(lack)
         return {"root": root.as_posix()}
-    file = os.path.join(folder, archive.filename)
-    if not may_download and not os.path.exists(file):
+    if not may_download and not Path(folder, archive.filename).exists():
         raise LookalikeError(
-            f"{archive.name} is not in place and may not be downloaded (fetch: false): {put_in_place(archive, folder)}"
+            f"{archive.name} is not in place and may not be downloaded (fetch: false): {archive.put_in_place(folder)}"
         )
-    path = fetch_archive(archive, folder, progress=progress)
     root = unpack_tar(
-        path,
-        os.path.join(folder, archive.top_folder),
+        fetch_archive(archive, folder, progress=progress),
+        Path(folder, archive.top_folder),
         max_bytes=archive.max_bytes,
         max_members=MAX_MEMBERS,
         top_folder=None if archive.flat else archive.top_folder,
-        flat=archive.flat,
     )
     return {"root": root.as_posix(), "archive": archive.filename, "md5": archive.md5}
 
 
 def why_not_obtainable(
-    archive: Archive,
-    folder: str | os.PathLike[str],
-    class_counts: str | os.PathLike[str] | None,
-    may_download: bool,
+    archive: Archive, folder: str | os.PathLike[str], class_counts: str | os.PathLike[str] | None, may_download: bool
 ) -> str:
-    """Return why an archive's images cannot be had now, as a ``not run: ...`` sentence; empty where they can.
+    """Return why `obtain_archive` cannot have the images now, as a ``not run: ...`` sentence; empty where it can.
 
     Cheap enough for planning: files are counted and sizes compared, nothing is read or verified.
-
-    Parameters
-    ----------
-    archive, folder, class_counts, may_download
-        As for `obtain_archive`.
     """
-    root, file = unpacked_folder(archive, folder), Path(folder) / archive.filename
+    root, file = _unpacked_folder(archive, folder), Path(folder, archive.filename)
+    size = file.stat().st_size if file.is_file() else None
     if root is not None:
-        try:
-            if class_counts is not None:
-                _check_complete(root, archive, _read_class_counts(class_counts))
-            _check_number(root, archive)
-        except LookalikeError as error:
-            return f"not run: {error}"
-        return ""
-    if file.is_file():
-        size = file.stat().st_size
-        if archive.size is None or size == archive.size:
-            return ""
-        return f"not run: {file} has {size:,} bytes instead of {archive.size:,}; {put_in_place(archive, folder)}"
-    return "" if may_download and is_reachable(archive) else not_run_reason(archive, folder)
+        why = _what_root_lacks(root, archive, class_counts)
+    elif size is None:
+        why = "" if may_download and is_reachable(archive) else archive.put_in_place(folder)
+    elif archive.size in (None, size):
+        why = ""
+    else:
+        why = f"{file} has {size:,} bytes instead of {archive.size:,}; {archive.put_in_place(folder)}"
+    return f"not run: {why}" if why else ""
 
 
 def obtain_landmarks(
@@ -121,30 +93,13 @@ def obtain_landmarks(
 ) -> dict[str, Any]:
     """Return where the Oxford Buildings are, after fetching, verifying and unpacking whatever is missing.
 
-    Parameters
-    ----------
-    archives : mapping of str to Archive
-        With the keys ``oxford5k_images``, ``oxford5k_ground_truth`` and ``oxford5k_words``.
-    folder : str or path-like
-        Where the user puts the archives or their unpacked folders, and where downloads go.
-    may_download : bool
-        Whether to use the network for what is not there.
-    wants_words : bool
-        Whether the published visual words are wanted too; if not, they are not looked at, whatever is in place.
-    progress : bool or TextIO
-        As for `obtain_archive`.
+    The published visual words are not looked at, whatever is in place, unless they are wanted.
 
     Returns
     -------
     dict
-        ``root``, the folder of photographs; ``ground_truth``, the folder of its text files; ``words``, the folder of
-        the published visual words, only if they are wanted; and ``archives``, the MD5 of each archive that was unpacked
-        just now.
-
-    Raises
-    ------
-    LookalikeError
-        As for `obtain_archive`.
+        ``root``, the folder of photographs; ``ground_truth``, that of its text files; ``words``, that of the visual
+        words, only if wanted; and ``archives``, the MD5 of each archive that was unpacked just now.
     """
     found = {
         what: obtain_archive(archive, folder, may_download=may_download, progress=progress)
@@ -156,25 +111,7 @@ def obtain_landmarks(
 
 
 def own_landmarks(path: str | os.PathLike[str], ground_truth: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return where a user's own photographs and their ground truth are, after checking that they are there.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Folder of photographs.
-    ground_truth : str or path-like
-        Folder of text files; see `lookalike.datasets.ground_truth`.
-
-    Returns
-    -------
-    dict
-        ``root`` and ``ground_truth``.
-
-    Raises
-    ------
-    LookalikeError
-        When one of the two is missing, or the second holds no query.
-    """
+    """Return a user's own folders of photographs (``root``) and of their ``ground_truth``, if both are there."""
     missing = _what_is_missing(path, ground_truth)
     if missing:
         raise LookalikeError(f"the landmarks' data is not in place: {missing}")
@@ -186,25 +123,15 @@ def why_landmarks_not_obtainable(
 ) -> str:
     """Return why a landmark data set cannot be had now, as a ``not run: ...`` sentence; empty where it can.
 
-    Cheap enough for planning: files are counted and sizes compared, nothing is read or verified.
-
-    Parameters
-    ----------
-    data : mapping
-        Settings of the data set: ``kind`` and, for the kind ``landmarks``, ``path`` and ``ground_truth``; for the kind
-        ``oxford5k``, ``path`` and ``fetch``. Any other kind is made by code and can always be had.
-    archives : mapping of str to Archive
-        As for `obtain_landmarks`.
-    wants_words : bool
-        As for `obtain_landmarks`: whether lacking or damaged words are a reason.
+    Cheap enough for planning: files are counted and sizes compared, nothing is read or verified. `data` are the
+    settings of the data set; what is made by code can always be had.
     """
+    reasons = []
     if data["kind"] == "landmarks":
-        missing = _what_is_missing(data["path"], data["ground_truth"])
-        return f"not run: {missing}" if missing else ""
-    if data["kind"] != "oxford5k":
-        return ""
-    needed = _parts(archives, wants_words).values()
-    reasons = [why_not_obtainable(archive, data["path"], None, data["fetch"]) for archive in needed]
+        reasons = [_what_is_missing(data["path"], data["ground_truth"])]
+    elif data["kind"] == "oxford5k":
+        needed = _parts(archives, wants_words).values()
+        reasons = [why_not_obtainable(archive, data["path"], None, data["fetch"]) for archive in needed]
     reasons = [reason.removeprefix("not run: ") for reason in reasons if reason]
     return f"not run: {', and '.join(reasons)}" if reasons else ""
 
@@ -225,25 +152,53 @@ def _what_is_missing(path: str | os.PathLike[str], ground_truth: str | os.PathLi
     return ""
 
 
+def _unpacked_folder(archive: Archive, folder: str | os.PathLike[str]) -> Path | None:
+    """The unpacked archive in `folder`, or `folder` itself where it is that, or None."""
+    places = (Path(folder) / archive.top_folder, Path(folder))
+    return next((place for place in places if place.name == archive.top_folder and place.is_dir()), None)
+
+
+def _what_root_lacks(root: Path, archive: Archive, class_counts: str | os.PathLike[str] | None) -> str:
+    """Why a folder with the archive's name is only a part of it, as a sentence; empty where it is the whole."""
+    instead = f"complete it, or move it away and {archive.put_in_place(root.parent)}"
+    if archive.files and (n_files := _count_files(root.resolve())) < archive.files:
+        return f"{root} holds {n_files:,} of {archive.name}'s {archive.files:,} files: {instead}"
+    if class_counts is None:
+        return ""
+    with Path(class_counts).open(encoding="utf-8", newline="") as stream:
+        published = {row["folder"]: int(row["images"]) for row in csv.DictReader(stream)}
+    found = {name: _count_files(root / name) for name in published}
+    first = next((name for name, images in published.items() if found[name] < images), None)
+    if first is None:
+        return ""
+    n_folders = sum(images > 0 for images in found.values())
+    n_images = sum(min(found[name], images) for name, images in published.items())
+    return (
+        f"{root} holds {n_folders:,} of {archive.name}'s {len(published):,} class folders and {n_images:,} of its "
+        f"{sum(published.values()):,} images (the first that lacks some is {first}, {found[first]:,} of "
+        f"{published[first]:,}): {instead}, or describe what is there as a data set of your own, kind: folder "
+        "(docs/own-images.md)"
+    )
+
+
+def _count_files(folder: Path) -> int:
+    """Files at any depth that are not hidden; links are not followed, because the scan follows none."""
+    if folder.is_symlink():
+        return 0
+    return sum(
+        not name.startswith(".") and not os.path.islink(os.path.join(inside, name))
+        for inside, _, names in os.walk(folder)
+        for name in names
+    )
+
+
 def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
     """Delete the folders beside a synthetic data set's own: images of other settings, and scratch of killed runs.
 
     Where a folder ``ground_truth`` stands beside ``images``, its folders for other settings go too.
 
-    Parameters
-    ----------
-    folder : str or path-like
-        The folder to keep, ``.../images/<fingerprint>``. It must exist; files and links beside it are left alone.
-
-    Returns
-    -------
-    list of str
-        The deleted folders: names of those beside `folder`, sorted, then those of ``ground_truth/``.
-
-    Raises
-    ------
-    LookalikeError
-        When `folder` is not a folder inside one named ``images`` (nothing is deleted then), or one cannot be deleted.
+    `folder` is the one to keep, ``.../images/<fingerprint>``; files and links beside it are left alone. Nothing is
+    deleted unless it is there, in a folder named ``images``. Returns the names of the deleted folders.
     """
     kept = Path(os.path.abspath(folder))
     if kept.parent.name != "images" or not kept.is_dir():
@@ -251,26 +206,22 @@ def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
             f"{folder} is not a folder of drawn images (.../images/<fingerprint>): nothing beside it was deleted; "
             "draw the images again"
         )
-    removed = _remove_folders(kept.parent, kept.name)
     truth = kept.parent.with_name("ground_truth")
-    if truth.is_dir() and not truth.is_symlink():
-        removed += [f"{truth.name}/{name}" for name in _remove_folders(truth, kept.name)]
-    return removed
-
-
-def _remove_folders(parent: Path, kept: str) -> list[str]:
-    """Delete the folders in `parent` but for one, and return their names, sorted."""
-    with os.scandir(parent) as entries:
-        others = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and entry.name != kept)
-    for name in others:
+    others = _folders(kept.parent) + (_folders(truth) if not truth.is_symlink() else [])
+    others = [other for other in others if other.name != kept.name]
+    for other in others:
         try:
-            shutil.rmtree(parent / name)
+            shutil.rmtree(other)
         except OSError as error:
             raise LookalikeError(
-                f"cannot delete {parent / name}: {error.strerror or error}; it was made with other settings: "
-                "delete it by hand"
+                f"cannot delete {other}: {error.strerror or error}; it was made with other settings: delete it by hand"
             ) from error
-    return others
+    return [other.name if other.parent == kept.parent else f"{truth.name}/{other.name}" for other in others]
+
+
+def _folders(parent: Path) -> list[Path]:
+    """Folders in a folder, sorted; none where it is away."""
+    return sorted(path for path in parent.glob("*") if path.is_dir() and not path.is_symlink())
 
 
 def listing_fingerprint(root: str | os.PathLike[str]) -> str:
@@ -295,58 +246,3 @@ def _size_and_time(path: str) -> str:
     except OSError:
         return "-"
     return f"{facts.st_size}\t{facts.st_mtime_ns}"
-
-
-def _read_class_counts(path: str | os.PathLike[str]) -> dict[str, int]:
-    """Number of files that an archive holds in each class folder."""
-    try:
-        with Path(path).open(encoding="utf-8", newline="") as stream:
-            return {row["folder"]: int(row["images"]) for row in csv.DictReader(stream)}
-    except OSError as error:
-        raise LookalikeError(f"cannot read the class counts {path}: {error.strerror}; restore the file") from error
-    except (KeyError, TypeError, ValueError) as error:
-        raise LookalikeError(f"{path} must have the columns folder and images, a number: {error}") from error
-
-
-def _check_complete(root: Path, archive: Archive, published: dict[str, int]) -> None:
-    """Refuse a folder that has the archive's name but holds only a part of it."""
-    found = {name: _count_files(root / name) for name in published}
-    if all(found[name] >= images for name, images in published.items()):
-        return
-    n_folders = sum(images > 0 for images in found.values())
-    n_images = sum(min(found[name], images) for name, images in published.items())
-    first = next(name for name, images in published.items() if found[name] < images)
-    raise LookalikeError(
-        f"{root} holds {n_folders:,} of {archive.name}'s {len(published):,} class folders and {n_images:,} of its "
-        f"{sum(published.values()):,} images (the first that lacks some is {first}, {found[first]:,} of "
-        f"{published[first]:,}): complete it, or move it away and {put_in_place(archive, root.parent)}, or describe "
-        "what is there as a data set of your own, kind: folder (docs/own-images.md)"
-    )
-
-
-def _check_number(root: Path, archive: Archive) -> None:
-    """Refuse a folder of an archive without classes that holds fewer files than were published."""
-    found = _count_files(root, follow=True) if archive.files else 0
-    if found < archive.files:
-        raise LookalikeError(
-            f"{root} holds {found:,} of {archive.name}'s {archive.files:,} files: complete it, or move it away and "
-            f"{put_in_place(archive, root.parent)}"
-        )
-
-
-def _count_files(folder: Path, *, follow: bool = False) -> int:
-    """Files at any depth that are not hidden; links inside are not followed, because the scan follows none.
-
-    `folder` itself may be a link if `follow` says so.
-    """
-    if (folder.is_symlink() and not follow) or not folder.is_dir():
-        return 0
-    count, waiting = 0, [os.fspath(folder)]
-    while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-                elif entry.is_file(follow_symlinks=False) and not entry.name.startswith("."):
-                    count += 1
-    return count

@@ -262,7 +262,8 @@ def largest_relevance_bound(log: Incidence) -> NDArray[np.float64]:
 
 
 @njit(cache=True, nogil=True)
-def _mix(x: np.uint64) -> np.uint64:
+def mix(x: np.uint64) -> np.uint64:
+    """Finalise SplitMix64: a bijection of 64-bit numbers that scatters neighbours."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -271,14 +272,14 @@ def _mix(x: np.uint64) -> np.uint64:
 @njit(cache=True, nogil=True)
 def seed_row(states: NDArray[np.uint64], i: int, key: NDArray[np.uint64], row: int) -> None:
     """Set generator `i` to where the numbers of a row of the stream `key` begin: rows are drawn in any order."""
-    states[i] = _mix(_mix(np.uint64(row) + key[0]) ^ key[1])
+    states[i] = mix(mix(np.uint64(row) + key[0]) ^ key[1])
 
 
 @njit(cache=True, nogil=True)
 def uniform(states: NDArray[np.uint64], i: int) -> float:
     """Return generator i's next number in [0, 1), a multiple of 2**-53: SplitMix64 (Steele, Lea and Flood 2014)."""
     states[i] += np.uint64(0x9E3779B97F4A7C15)
-    return np.float64(_mix(states[i]) >> np.uint64(11)) * 2.0**-53
+    return np.float64(mix(states[i]) >> np.uint64(11)) * 2.0**-53
 
 
 @njit(cache=True, nogil=True)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import os
 import zipfile
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
-
-if TYPE_CHECKING:
-    from lookalike.datasets.query_kernels import Incidence
+from lookalike.datasets import query_kernels as kernels
+from lookalike.datasets.query_kernels import Incidence
 
 RELEVANCES = ("joint", "co_clicks")
 """Pr(p1, p2) of JMLR equation 10, or the C'C of click counts of NIPS section 4.1."""
@@ -28,6 +28,7 @@ class QueryLog:
 
     Make one with `from_pairs` or `load`. Pr(q, p) = R(q, p) / S with S the sum of R over everything, and
     Pr(p1, p2) = sum over q of Pr(p1 | q) Pr(p2 | q) Pr(q) (JMLR section 5.2.1; 2009 draft, equations 18 and 19).
+    Numbers of queries or images that are out of range are refused with a ValueError.
 
     Parameters
     ----------
@@ -43,11 +44,8 @@ class QueryLog:
     ----------
     query_start, query_images, query_weights
         As given.
-    image_start : numpy.ndarray of shape (n_images + 1,), int64
-    image_queries : numpy.ndarray of shape (n_pairs,), int32
-        Queries of each image, ascending.
-    image_weights : numpy.ndarray of shape (n_pairs,)
-        Their relevance.
+    image_start, image_queries, image_weights
+        The same the other way round: queries of each image, ascending, and their relevance.
     n_queries, n_images, n_pairs : int
     total : float
         S, the sum of the relevance.
@@ -79,11 +77,12 @@ class QueryLog:
         self.n_pairs = len(query_images)
         # stable: the pairs come query by query, so an image's queries stay ascending
         order = np.argsort(query_images, kind="stable")
+        queries = self.pairs()[0]
         self.image_start = _starts(query_images, n_images)
-        self.image_queries = self._queries_of_pairs()[order]
+        self.image_queries = queries[order]
         self.image_weights = query_weights[order]
-        self._query_sums = _sums(self._queries_of_pairs(), query_weights, self.n_queries)
-        self._incidence: Incidence | None = None
+        # bincount adds in double precision, but gives integers where there is nothing to add
+        self._query_sums = np.bincount(queries, weights=query_weights, minlength=self.n_queries).astype(np.float64)
         self.total = float(self._query_sums.sum())
         if self.n_pairs:
             smallest = float(query_weights.min()) ** 2 / (float(self._query_sums.max()) * self.total)
@@ -118,11 +117,8 @@ class QueryLog:
         """
         queries, n_queries = _numbers(query, n_queries, "query")
         images, n_images = _numbers(image, n_images, "image")
-        if relevance is None:
-            weights: NDArray[Any] = np.ones(len(queries), dtype=np.float32)
-        else:
-            weights = np.asarray(relevance)
-            weights = weights if weights.dtype == np.float32 else weights.astype(np.float64)
+        weights = np.ones(len(queries), dtype=np.float32) if relevance is None else np.asarray(relevance)
+        weights = weights if weights.dtype == np.float32 else weights.astype(np.float64)
         if not queries.shape == images.shape == weights.shape:
             raise ValueError(
                 f"query, image and relevance must be equally long, not {queries.shape}, {images.shape}, {weights.shape}"
@@ -148,49 +144,27 @@ class QueryLog:
         """
         try:
             with np.load(path, allow_pickle=False) as arrays:
-                return cls.from_pairs(
-                    arrays["query"],
-                    arrays["image"],
-                    arrays["relevance"],
-                    int(arrays["n_queries"]),
-                    int(arrays["n_images"]),
-                )
+                sizes = int(arrays["n_queries"]), int(arrays["n_images"])
+                return cls.from_pairs(arrays["query"], arrays["image"], arrays["relevance"], *sizes)
         except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise LookalikeError(
                 f"{os.fspath(path)} is not a query log that can be read ({error}): make it again"
             ) from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the log as ``log.npz``: pairs sorted by (query, image), the same bytes for the same log.
-
-        Raises
-        ------
-        LookalikeError
-            When the disk is full or the folder cannot be written.
-        """
+        """Write the log as ``log.npz``: pairs sorted by (query, image), the same bytes for the same log."""
         query, image, relevance = self.pairs()
+        sizes = {"n_queries": np.int64(self.n_queries), "n_images": np.int64(self.n_images)}
         with replacing(path) as part:
-            np.savez_compressed(
-                part,
-                query=query,
-                image=image,
-                relevance=relevance,
-                n_queries=np.int64(self.n_queries),
-                n_images=np.int64(self.n_images),
-            )
+            np.savez_compressed(part, allow_pickle=False, query=query, image=image, relevance=relevance, **sizes)
 
     def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """Return query, image and relevance of every pair, sorted by (query, image)."""
-        return self._queries_of_pairs(), self.query_images, self.query_weights
+        query = np.repeat(np.arange(self.n_queries, dtype=np.int32), self.images_per_query())
+        return query, self.query_images, self.query_weights
 
     def of_images(self, image_ids: ArrayLike) -> QueryLog:
-        """Return the log of some images, numbered in the order given; queries left without images are dropped.
-
-        Raises
-        ------
-        ValueError
-            When an id is out of range or comes twice.
-        """
+        """Return the log of some images, numbered in the order given; queries left without images are dropped."""
         ids = self._images(image_ids).ravel()
         new = np.full(self.n_images, -1, dtype=np.int64)
         new[ids] = np.arange(len(ids))
@@ -201,69 +175,22 @@ class QueryLog:
         used, renumbered = np.unique(query[kept], return_inverse=True)
         return QueryLog.from_pairs(renumbered, new[image[kept]], relevance[kept], len(used), len(ids))
 
-    def probability(self, query: ArrayLike, image: ArrayLike) -> NDArray[np.float64]:
-        """Return Pr(q, p), the share of the whole relevance, of arrays of pairs (draft equation 18).
-
-        Raises
-        ------
-        ValueError
-            When a number is out of range.
-        """
-        queries = _in_range(query, self.n_queries, "query")
-        wanted_query, wanted_image = np.broadcast_arrays(queries, self._images(image))
-        wanted = wanted_query * self.n_images + wanted_image
-        keys = self._queries_of_pairs().astype(np.int64) * self.n_images + self.query_images
-        if not self.n_pairs:
-            return np.zeros(wanted.shape)
-        place = np.minimum(np.searchsorted(keys, wanted), self.n_pairs - 1)
-        return np.where(keys[place] == wanted, self.query_weights[place].astype(np.float64) / self.total, 0.0)
-
     def joint(self, p1: ArrayLike, p2: ArrayLike) -> NDArray[np.float64]:
-        """Return Pr(p1, p2), not cut, of arrays of image pairs (draft equation 19).
-
-        Parameters
-        ----------
-        p1, p2 : array-like of integers
-            Image numbers, of one shape or shapes that broadcast.
-
-        Returns
-        -------
-        numpy.ndarray of the common shape, float64
-
-        Raises
-        ------
-        ValueError
-            When a number is out of range.
-        """
-        from lookalike.datasets.query_kernels import relevance_of_pairs
-
+        """Return Pr(p1, p2), not cut, of image pairs in arrays that broadcast (draft equation 19)."""
         first, second = np.broadcast_arrays(self._images(p1), self._images(p2))
-        values = relevance_of_pairs(self.incidence(), first.ravel(), second.ravel())
+        values = kernels.relevance_of_pairs(self.incidence(), first.ravel(), second.ravel())
         return np.asarray(values, dtype=np.float64).reshape(first.shape)
 
     def relevant(self, image: int, theta: float = 0.0) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the other images whose Pr(p1, p2) with `image` is above `theta` (JMLR equation 10).
-
-        Parameters
-        ----------
-        image : int
-        theta : float, default=0.0
-            The cut; not negative.
 
         Returns
         -------
         images : numpy.ndarray of shape (m,), int32
             Ascending, `image` itself left out.
         joint : numpy.ndarray of shape (m,), float64
-
-        Raises
-        ------
-        ValueError
-            When `image` is out of range or `theta` is negative.
         """
-        from lookalike.datasets.query_kernels import relevant_to
-
-        images, values = relevant_to(self.incidence(), int(self._images(image)), check_theta(theta))
+        images, values = kernels.relevant_to(self.incidence(), int(self._images(image)), check_theta(theta))
         return images, values
 
     def are_relevant(self, queries: ArrayLike, candidates: ArrayLike, theta: float = 0.0) -> NDArray[np.bool_]:
@@ -280,32 +207,19 @@ class QueryLog:
         Returns
         -------
         numpy.ndarray of shape (n, k), bool
-
-        Raises
-        ------
-        ValueError
-            When the shapes do not match, a number is out of range or `theta` is negative.
         """
-        from lookalike.datasets.query_kernels import related
-
         images, others = self._images(queries), self._images(candidates)
         if images.ndim != 1 or others.ndim != 2 or len(images) != len(others):
             raise ValueError(
                 f"give n query images and candidates of shape (n, k), not shapes {images.shape} and {others.shape}"
             )
-        answers = related(self.incidence(), images, np.ascontiguousarray(others), check_theta(theta))
+        answers = kernels.related(self.incidence(), images, np.ascontiguousarray(others), check_theta(theta))
         return np.asarray(answers, dtype=np.bool_)
 
     def relevant_per_image(self, theta: float = 0.0, images: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return how many other images are above `theta`, for all images or those given; collected image by image."""
-        from lookalike.datasets.query_kernels import stream
-
         chosen = np.arange(self.n_images) if images is None else self._images(images).ravel()
-        return np.asarray(stream(self.incidence(), chosen, check_theta(theta))[0], dtype=np.int64)
-
-    def total_relevance(self) -> NDArray[np.float64]:
-        """Return the sum over queries of R(q, p) for every image (JMLR section 5.2.3, footnote 1)."""
-        return _sums(self.query_images, self.query_weights, self.n_images)
+        return np.asarray(kernels.stream(self.incidence(), chosen, check_theta(theta))[0], dtype=np.int64)
 
     def images_per_query(self) -> NDArray[np.int64]:
         """Return how many images each query has."""
@@ -317,28 +231,25 @@ class QueryLog:
 
     def incidence(self, relevance: str = "joint") -> Incidence:
         """Return the log as the compiled kernels take it, weights in double precision, for either of `RELEVANCES`."""
-        from lookalike.datasets.query_kernels import Incidence
-
         if relevance not in RELEVANCES:
             raise ValueError(f"relevance must be one of {', '.join(RELEVANCES)}, not {relevance!r}")
-        factor = np.ones(self.n_queries)
-        if relevance == "co_clicks":
-            return self.incidence()._replace(factor=factor)
-        if self._incidence is None:  # kept: `relevant` is asked image by image
-            np.divide(1.0, self._query_sums * self.total, out=factor, where=self._query_sums > 0)
-            self._incidence = Incidence(
-                self.query_start,
-                self.query_images,
-                self.query_weights.astype(np.float64),
-                self.image_start,
-                self.image_queries,
-                self.image_weights.astype(np.float64),
-                factor,
-            )
-        return self._incidence
+        joint = self._incidence
+        return joint if relevance == "joint" else joint._replace(factor=np.ones(self.n_queries))
 
-    def _queries_of_pairs(self) -> NDArray[np.int32]:
-        return np.repeat(np.arange(self.n_queries, dtype=np.int32), np.diff(self.query_start))
+    @cached_property
+    def _incidence(self) -> Incidence:
+        # kept: `relevant` is asked image by image
+        factor = np.ones(self.n_queries)
+        np.divide(1.0, self._query_sums * self.total, out=factor, where=self._query_sums > 0)
+        return Incidence(
+            self.query_start,
+            self.query_images,
+            self.query_weights.astype(np.float64),
+            self.image_start,
+            self.image_queries,
+            self.image_weights.astype(np.float64),
+            factor,
+        )
 
     def _images(self, numbers: ArrayLike) -> NDArray[np.int64]:
         return _in_range(numbers, self.n_images, "image")
@@ -349,11 +260,6 @@ def check_theta(theta: float) -> float:
     if not 0 <= theta < np.inf:
         raise ValueError(f"theta must be a finite number that is not negative, not {theta}: 0 keeps every pair")
     return float(theta)
-
-
-def _sums(rows: NDArray[Any], weights: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
-    # bincount adds in double precision, but gives integers where there is nothing to add
-    return np.bincount(rows, weights=weights, minlength=n_rows).astype(np.float64)
 
 
 def _starts(rows: NDArray[Any], n_rows: int) -> NDArray[np.int64]:

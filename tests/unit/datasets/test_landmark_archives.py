@@ -18,7 +18,7 @@ import pytest
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
 from lookalike.datasets import locate
-from lookalike.datasets.fetch import fetch_archive, put_in_place
+from lookalike.datasets.fetch import fetch_archive
 from lookalike.datasets.locate import obtain_landmarks, own_landmarks, why_landmarks_not_obtainable
 from lookalike.datasets.sources import Archive, load_archives
 from lookalike.datasets.unpack import unpack_tar
@@ -90,16 +90,6 @@ def test_the_published_facts() -> None:
     assert not archives["caltech256"].flat
 
 
-def test_an_archive_without_size_needs_another_bound(tmp_path: Path) -> None:
-    path = tmp_path / "archives.yaml"
-    path.write_text("x: {url: u, filename: f, md5: m, top_folder: t, page: p}\n")
-    with pytest.raises(LookalikeError, match="size"):
-        load_archives(path)
-    path.write_text("x: {url: u, filename: f, md5: m, top_folder: t, page: p, unpacked_limit: 3, flat: 1}\n")
-    with pytest.raises(LookalikeError, match="flat of x must be of type bool"):
-        load_archives(path)
-
-
 def test_archives_in_place_are_verified_and_unpacked_once(tmp_path: Path, archives: dict[str, Archive]) -> None:
     folder = put(archives, tmp_path, "oxford5k_images", "oxford5k_ground_truth")
     assert why_landmarks_not_obtainable(oxford(folder), archives) == ""
@@ -153,7 +143,7 @@ def test_words_that_are_wanted_and_not_there_are_asked_for(
 ) -> None:
     folder = put(archives, tmp_path, "oxford5k_images", "oxford5k_ground_truth")
     reason = why_landmarks_not_obtainable(oxford(folder, fetch), archives, wants_words=True)
-    assert reason == f"not run: {put_in_place(archives['oxford5k_words'], str(folder))}"
+    assert reason == f"not run: {archives['oxford5k_words'].put_in_place(str(folder))}"
     with pytest.raises(LookalikeError, match=r"put .*\.tgz from .* into "):
         obtain_landmarks(archives, folder, may_download=False, wants_words=True)
 
@@ -213,7 +203,7 @@ def test_a_truncated_ground_truth_shows_when_the_run_is_planned(tmp_path: Path, 
 def test_what_is_missing_is_one_sentence(tmp_path: Path, archives: dict[str, Archive], fetch: bool) -> None:
     folder = put(archives, tmp_path, "oxford5k_ground_truth")
     reason = why_landmarks_not_obtainable(oxford(folder, fetch), archives)
-    assert reason == f"not run: {put_in_place(archives['oxford5k_images'], str(folder))}"
+    assert reason == f"not run: {archives['oxford5k_images'].put_in_place(str(folder))}"
     assert "None" not in reason
     (folder / "gt_files_170407.tgz").unlink()
     both = why_landmarks_not_obtainable(oxford(folder, fetch), archives)
@@ -241,7 +231,7 @@ def test_own_photographs(tmp_path: Path, archives: dict[str, Archive]) -> None:
 @pytest.mark.parametrize("top", ["", "./", "any_name/"])
 def test_flat_archives_and_those_with_one_folder_give_the_same(tmp_path: Path, top: str) -> None:
     make_tgz(tmp_path / "x.tgz", FILES["oxford5k_images"], top)
-    unpack_tar(tmp_path / "x.tgz", tmp_path / "x", max_bytes=100, max_members=10, flat=True)
+    unpack_tar(tmp_path / "x.tgz", tmp_path / "x", max_bytes=100, max_members=10)
     assert {path.name for path in (tmp_path / "x").iterdir()} == set(FILES["oxford5k_images"])
 
 
@@ -249,7 +239,7 @@ def test_flat_archives_and_those_with_one_folder_give_the_same(tmp_path: Path, t
 def test_flat_archives_are_guarded_too(tmp_path: Path, name: str) -> None:
     make_tgz(tmp_path / "x.tgz", {"a.jpg": b"a", name: b"b"})
     with pytest.raises(LookalikeError, match="leads out of the folder"):
-        unpack_tar(tmp_path / "x.tgz", tmp_path / "x", max_bytes=100, max_members=10, flat=True)
+        unpack_tar(tmp_path / "x.tgz", tmp_path / "x", max_bytes=100, max_members=10)
     assert not (tmp_path / "x").exists()
 
 

@@ -115,18 +115,6 @@ def test_a_folder_beside_nothing_holds_nothing(tmp_path: Path, class_counts: Pat
         obtain_archive(toys(), tmp_path / "data", class_counts=class_counts)
 
 
-@pytest.mark.parametrize(
-    ("content", "words"), [("folder\na\n", "'images'"), ("folder,images\na,b\n", "'b'"), (None, "cannot read")]
-)
-def test_wrong_class_counts_are_one_sentence(tmp_path: Path, content: str | None, words: str) -> None:
-    whole_toys(tmp_path)
-    path = tmp_path / "counts.csv"
-    if content is not None:
-        path.write_text(content)
-    with pytest.raises(LookalikeError, match=words):
-        obtain_archive(toys(), tmp_path / "data", class_counts=path)
-
-
 def test_the_twelve_real_classes_are_no_archive(real_images: Path, tmp_path: Path) -> None:
     (tmp_path / "256_ObjectCategories").symlink_to(real_images)
     archive = load_archives(RESOURCES / "archives.yaml")["caltech256"]

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_table, write_table
+from lookalike.core.files import read_table
 from lookalike.datasets import web_marginals
 from lookalike.datasets.query_log import QueryLog
 from lookalike.datasets.web_marginals import measure_marginals, write_marginals
@@ -134,22 +134,9 @@ def test_the_sample_is_seeded_and_no_larger_than_asked() -> None:
     np.testing.assert_allclose(shares * 50, np.rint(shares * 50))
 
 
-def test_files_of_different_data_sets_are_refused(store: VistermStore, tmp_path: Path) -> None:
+def test_files_of_different_data_sets_are_refused(store: VistermStore) -> None:
     log = QueryLog.from_pairs(QUERY, IMAGE)
     with pytest.raises(LookalikeError, match="same settings"):
         measure_marginals(log, PARTS[:4], store, seed=0)
     with pytest.raises(LookalikeError, match="no image is in the test part"):
         measure_marginals(log, np.repeat("train", 5), store, seed=0)
-    images = pd.DataFrame({"image_id": [1, 0], "part": ["train", "test"], "topic": [0, 0]})
-    write_table(images, tmp_path / "images.parquet")
-    log.save(tmp_path / "log.npz")
-    with pytest.raises(LookalikeError, match="numbered from 0"):
-        write_marginals(
-            tmp_path / "log.npz",
-            tmp_path / "images.parquet",
-            store.folders,
-            4,
-            tmp_path / "a.csv",
-            tmp_path / "b.csv",
-            seed=0,
-        )

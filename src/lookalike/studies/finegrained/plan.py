@@ -112,14 +112,14 @@ def is_graded(config: Config, dataset: str) -> bool:
 
 @cache
 def _has_training_images(folder: str) -> bool:
-    from lookalike.datasets.rated_triplets import has_training_images
+    from lookalike.datasets.release_training import has_training_images
 
     return has_training_images(Path(folder))
 
 
 @cache
 def _has_grades(folder: str) -> bool:
-    from lookalike.datasets.rated_triplets import has_grades
+    from lookalike.datasets.release_training import has_grades
 
     return has_grades(Path(folder))
 

@@ -51,7 +51,7 @@ def check_simulation(dataset: str, simulation: Mapping[str, Any], seed: int) -> 
     from lookalike.datasets.web_simulation import WebSimulation
 
     try:
-        WebSimulation.from_settings(simulation, seed)
+        WebSimulation(**simulation, seed=seed)
     except LookalikeError as error:
         raise LookalikeError(f"config: datasets.{dataset}.simulation: {error}") from error
 

@@ -129,15 +129,13 @@ def _learn(
     report: Callable[[str], None] | None,
 ) -> TrainingRun:
     """Make the images, hold some out, and train on the others."""
-    from lookalike.datasets.query_log import QueryLog
     from lookalike.features.visterm_store import VistermStore
     from lookalike.learners.compact_rows import CompactRows
     from lookalike.learners.large_scale import TrainingPlan, train
     from lookalike.learners.look_ahead import BLOCK
     from lookalike.learners.query_triplets import QueryTripletSampler
 
-    made = simulation.log()
-    log = QueryLog.from_pairs(made.query, made.image, made.relevance, made.n_queries, made.n_images)
+    log = simulation.query_log()
     simulation.write_shard(0, 1, scratch / "visterms")
     store = VistermStore(scratch / "visterms", simulation.words)
     ids = np.arange(simulation.n_images)

@@ -1,4 +1,4 @@
-"""Compiled inner loops of the simulated web images: every image draws its visterms from a random stream of its own.
+"""The words of simulated web images: every image draws its visterms from a random stream of its own.
 
 A stream is SplitMix64 started from a hash of the data set's key and the image's number, so that an image has the same
 visterms whatever shard it is made in. Words are drawn through alias tables (Walker 1977; Vose 1991), one draw each.
@@ -9,15 +9,28 @@ visterms whatever shard it is made in. Words are drawn through alias tables (Wal
 from __future__ import annotations
 
 from math import cos, exp, log, pi, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
+from lookalike.datasets.query_kernels import mix
 
 Words = NDArray[np.uint32]
 Floats = NDArray[np.float64]
+WordTables = tuple[Words, NDArray[np.uint64], NDArray[np.int32]]
+"""Words, and the thresholds and aliases of the alias tables by which they are drawn."""
+
+
+class Tables(NamedTuple):
+    """What words are drawn from: tables of all words, of each topic (a row) and each style, and queries' own words."""
+
+    background: WordTables
+    topics: WordTables
+    styles: WordTables
+    query_words: Words
+
 
 MAX_COUNT = 255
 MAX_TERMS = 4096
@@ -30,18 +43,7 @@ TOPIC, QUERY, STYLE, NONZEROS, SPREAD = range(5)
 """Places of the numbers in `recipe`: three shares of terms, mean number of terms, spread of its logarithm."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
-_30, _27, _31, _32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
-_LOW = np.uint64(0xFFFFFFFF)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _mix(z: Any) -> Any:
-    """Finalise SplitMix64: a bijection of 64-bit numbers that scatters neighbours."""
-    z = (z ^ (z >> _30)) * _MIX_1
-    z = (z ^ (z >> _27)) * _MIX_2
-    return z ^ (z >> _31)
+_32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -84,64 +86,47 @@ def draw_images(
     topics: NDArray[np.int32],
     queries: NDArray[np.int32],
     recipe: Floats,
-    background: tuple[Words, NDArray[np.uint64], NDArray[np.int32]],
-    topic_tables: tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.int32]],
-    style_tables: tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.int32]],
-    query_words: NDArray[np.uint32],
+    tables: Tables,
     n_words: int,
     indptr: NDArray[np.int64],
     words: Words,
     counts: NDArray[np.uint8],
 ) -> bool:
-    """Draw the visterms of images first, first + 1, ..., one for each entry of `topics`.
+    """Draw the visterms of images first, first + 1, ..., one for each entry of `topics` and `queries` (main queries).
 
-    Parameters
-    ----------
-    key : uint64, of the data set
-    first : number of the first image
-    topics, queries : (m,) int32, topic and main query of each image
-    recipe : (5,) float64, see `NONZEROS`
-    background : words (n_words,), thresholds and aliases of one alias table
-    topic_tables, style_tables : words, thresholds and aliases, a row for each topic or style
-    query_words : (n_queries, k) uint32, the own words of each query, all as likely
-    n_words : int
-    indptr : (m + 1,) int64, overwritten
-    words, counts : room for the result, overwritten; with no room, only `indptr` is written
-
-    Returns
-    -------
-    bool
-        False when `words` is too short; what was written is then of no use.
+    A query's own words are all as likely. The result is written to `indptr`, `words` and `counts`; with no room there,
+    only `indptr` is. False when `words` is too short: what was written is then of no use.
     """
     found = np.zeros(n_words, dtype=np.int32)
     seen = np.empty(min(n_words, MAX_TERMS), dtype=np.uint32)
-    background_words, background_threshold, background_other = background
-    topic_words, topic_threshold, topic_other = topic_tables
-    style_words, style_threshold, style_other = style_tables
+    background_words, background_threshold, background_other = tables.background
+    topic_words, topic_threshold, topic_other = tables.topics
+    style_words, style_threshold, style_other = tables.styles
+    query_words = tables.query_words
     counting = words.shape[0] == 0
     end = 0
     indptr[0] = 0
     for row in range(topics.shape[0]):
-        state = _mix(key ^ _mix(np.uint64(first + row) * _GOLDEN + _GOLDEN))
+        state = mix(key ^ mix(np.uint64(first + row) * _GOLDEN + _GOLDEN))
         state += _GOLDEN
-        radius = sqrt(-2.0 * log(_uniform(_mix(state))))
+        radius = sqrt(-2.0 * log(_uniform(mix(state))))
         state += _GOLDEN
-        normal = radius * cos(2.0 * pi * _uniform(_mix(state)))
+        normal = radius * cos(2.0 * pi * _uniform(mix(state)))
         length = recipe[NONZEROS] * exp(recipe[SPREAD] * normal - 0.5 * recipe[SPREAD] ** 2)
         n_terms: Any = min(max(np.int64(length + 0.5), 1), MAX_TERMS)
         state += _GOLDEN
-        style = _below(_mix(state), style_words.shape[0])
+        style = _below(mix(state), style_words.shape[0])
         state += _GOLDEN
-        of_topic = recipe[TOPIC] * STRENGTHS * _uniform(_mix(state))
+        of_topic = recipe[TOPIC] * STRENGTHS * _uniform(mix(state))
         of_query = of_topic + recipe[QUERY]
         of_style = of_query + recipe[STYLE]
         topic, query = topics[row], queries[row]
         n_seen = 0
         for _ in range(n_terms):
             state += _GOLDEN
-            source = _uniform(_mix(state))
+            source = _uniform(mix(state))
             state += _GOLDEN
-            bits = _mix(state)
+            bits = mix(state)
             if source < of_topic:
                 word = topic_words[topic, _from_alias(bits, topic_threshold[topic], topic_other[topic])]
             elif source < of_query:
@@ -171,18 +156,9 @@ def draw_images(
 
 
 def alias_table(weights: Floats) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """Build the alias table of each row of `weights` (Vose's algorithm).
+    """Build the alias table of each row of positive `weights` (Vose's algorithm).
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_tables, n), positive
-
-    Returns
-    -------
-    threshold : ndarray of shape (n_tables, n), uint64
-        Out of 2**32: how often a place is its own.
-    other : ndarray of shape (n_tables, n), int32
-        Whose it is otherwise.
+    Returns out of 2**32 how often a place is its own, and whose it is otherwise.
     """
     threshold = np.empty(weights.shape, dtype=np.uint64)
     other = np.empty(weights.shape, dtype=np.int32)

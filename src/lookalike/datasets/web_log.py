@@ -1,20 +1,15 @@
-"""The simulated query log: which images were found through which query, with Table 1's counts in expectation.
+"""The simulated query log: which images were found through which query.
 
-Under a split of the images at random, Table 1 of the JMLR paper says a lot about its log. A query with a handful of
-images or more almost surely has one in the training set, and one with some tens has one in the test set. Since only
-three in ten have one in the test set, most queries must have a single image or so: the *rare* queries. All other
-images then belong to the others, the *full* queries. `calibrate` solves for both numbers.
+Rare queries have one image, full ones share all the others (why, `lookalike.datasets.web_simulation` says).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from lookalike.core.errors import LookalikeError
+from scipy.special import ndtri
 
 REDRAWS = 20
 SAME_TOPIC = 0.9
@@ -23,76 +18,21 @@ CLICK_EXPONENT = 1.2
 MAX_CLICKS = 100_000
 
 
-class Rates(NamedTuple):
-    """Numbers of queries per image, and the share of the images in the test set."""
-
-    test_share: float
-    rare_queries: float
-    full_queries: float
-
-
-def calibrate(training_queries: int, test_queries: int, training_images: int, test_images: int) -> Rates:
-    """Solve for the log whose expected numbers of queries in each part are the printed ones.
-
-    With a share t of the images drawn at random as the test set, R rare queries of one image and F full ones, whose
-    chance of missing a part is nil, the expected numbers of queries with an image in a part are
-    F + (1 - t) R (training) and F + t R (test): two equations for R and F.
-
-    Parameters
-    ----------
-    training_queries, test_queries : int
-        Queries with an image in the part (JMLR 2010, Table 1).
-    training_images, test_images : int
-        Images of the part (the same table).
-
-    Returns
-    -------
-    Rates
-        Per image of both parts together.
-
-    Raises
-    ------
-    LookalikeError
-        When no log of this kind has such counts.
-    """
-    n_images = training_images + test_images
-    share = test_images / n_images
-    rare = (training_queries - test_queries) / (1.0 - 2.0 * share) if share != 0.5 else 0.0
-    full = training_queries - (1.0 - share) * rare
-    if rare < 0.0 or full <= 0.0:
-        raise LookalikeError(
-            f"simulated web data: no query log with a random split has {training_queries} training and {test_queries} "
-            f"test queries on {training_images} and {test_images} images; give counts in proportion to Table 1's"
-        )
-    return Rates(share, rare / n_images, full / n_images)
-
-
 @dataclass(frozen=True, eq=False)
 class WebLog:
-    """A query log, and what the images and queries were made from.
-
-    Attributes
-    ----------
-    query, image : ndarray of shape (E,), int32
-        Pairs, sorted by (query, image), each once.
-    relevance : ndarray of shape (E,), float32
-        Simulated click counts, 1 or more.
-    n_queries, n_images : int
-    main_query : ndarray of shape (n_images,), int32
-        The query through which each image was collected.
-    query_topic : ndarray of shape (n_queries,), int32
-    image_topic : ndarray of shape (n_images,), int32
-        That of the main query.
-    """
+    """Pairs of a query and an image, each once, sorted by both, and what the images and queries were made from."""
 
     query: NDArray[np.int32]
     image: NDArray[np.int32]
     relevance: NDArray[np.float32]
+    """Simulated click counts, 1 or more."""
     n_queries: int
     n_images: int
     main_query: NDArray[np.int32]
+    """Of each image: the query through which it was collected."""
     query_topic: NDArray[np.int32]
     image_topic: NDArray[np.int32]
+    """That of the main query."""
 
 
 def make_log(
@@ -106,18 +46,9 @@ def make_log(
 ) -> WebLog:
     """Draw a log: sizes and topics of the queries, the images of each, and the clicks.
 
-    Parameters
-    ----------
-    n_images, n_rare, n_full : int
-        Images, queries of one image, and the others; at least one of the last.
-    n_pairs : int
-        Pairs of a query and an image; what is beyond `n_images` are further queries of images that have one. A few
-        are lost where an image would be in a query twice.
-    size_spread : float
-        Standard deviation of the logarithm of the sizes of full queries.
-    popularity : ndarray of shape (n_topics,)
-        Shares of the queries, sum 1.
-    random : numpy.random.Generator
+    `n_rare` queries have one image. Of the `n_pairs`, what is beyond `n_images` are further queries of images that have
+    one; a few are lost where an image would be in a query twice. `size_spread` is the standard deviation of the
+    logarithm of the sizes of full queries, `popularity` the topics' shares of the queries.
     """
     sizes = np.concatenate([_full_sizes(n_full, n_pairs - n_rare, size_spread), np.ones(n_rare, dtype=np.int64)])
     topics = np.concatenate([_spread_over(popularity, n_full, random), _spread_over(popularity, n_rare, random)])
@@ -145,8 +76,6 @@ def make_log(
 
 def _full_sizes(n: int, total: int, spread: float) -> NDArray[np.int64]:
     """Sizes of the full queries: quantiles of a log-normal law, rounded so that they sum to `total`."""
-    from scipy.special import ndtri
-
     shares = np.exp(spread * ndtri((np.arange(n) + 0.5) / n))
     ends = np.rint(np.cumsum(shares) * (total / shares.sum())).astype(np.int64)
     sizes: NDArray[np.int64] = np.diff(ends, prepend=0)
