@@ -65,16 +65,9 @@ class RelevanceData:
     def from_pairs(
         cls, image_id: ArrayLike, labels: ArrayLike, first: ArrayLike, second: ArrayLike, relevance: ArrayLike
     ) -> Self:
-        """Return the data of a list of rated pairs; pairs that are not listed have relevance 0.
+        """Return the data of a list of rated pairs of image ids; pairs that are not listed have relevance 0.
 
-        Parameters
-        ----------
-        image_id : array-like of int, shape (n,)
-        labels : array-like of str, shape (n,)
-            Category of each image.
-        first, second : array-like of int, shape (m,)
-            Image ids of each pair; a pair may come once or more, in either order.
-        relevance : array-like of float, shape (m,)
+        `labels` are the categories of the images. A pair may come once or more, in either order.
 
         Raises
         ------
@@ -104,27 +97,16 @@ class RelevanceData:
 
     @classmethod
     def from_blocks(cls, image_id: ArrayLike, labels: ArrayLike, blocks: Mapping[str, ArrayLike]) -> Self:
-        """Return the data of one dense matrix per category.
+        """Return the data of one dense matrix per category, of its images in the order that they have in `image_id`.
 
-        Parameters
-        ----------
-        image_id : array-like of int, shape (n,)
-        labels : array-like of str, shape (n,)
-        blocks : mapping of str to array-like of float, shape (m, m)
-            For each category the relevance of its images, in the order they have in `image_id`. Diagonals are not
-            read; a category without a block has relevance 0 throughout.
-
-        Raises
-        ------
-        ValueError
-            When a block is of no category or its size is not that category's.
+        Diagonals are not read; a category without a block has relevance 0 throughout.
         """
         ids = _whole_numbers(image_id, "image_id")
         category, names = _codes(labels)
         unknown = sorted(set(blocks) - set(names.tolist()))
         if unknown:
             raise ValueError(f"there is a block for {unknown[0]!r}, which no image has as its category")
-        rows, columns, values = [], [], []
+        rows, columns, values = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.float32)]
         for code, name in enumerate(names.tolist()):
             if name not in blocks:
                 continue
@@ -138,8 +120,6 @@ class RelevanceData:
             columns.append(members[j])
             values.append(block[i, j])
         shape = (len(ids), len(ids))
-        if not rows:
-            return cls(ids, category, names, sp.csr_array(shape, dtype=np.float32))
         places = (np.concatenate(rows), np.concatenate(columns))
         return cls(ids, category, names, sp.csr_array((np.concatenate(values), places), shape=shape))
 
@@ -186,13 +166,7 @@ class RelevanceData:
         return np.asarray(self.relevance.astype(np.float64).sum(axis=1), dtype=np.float64).reshape(-1)
 
     def rows_of(self, image_id: ArrayLike) -> NDArray[np.int32]:
-        """Return the rows that hold these images.
-
-        Raises
-        ------
-        ValueError
-            When there is no such image.
-        """
+        """Return the rows that hold these images, or raise ValueError when there is no such image."""
         return _rows(self.image_id, image_id)
 
     def subset(self, rows: ArrayLike) -> Self:
@@ -216,13 +190,7 @@ class RelevanceData:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote.
-
-        Raises
-        ------
-        LookalikeError
-            When the file is not such a file, or what it holds breaks a rule of the class.
-        """
+        """Read what `save` wrote, or raise LookalikeError when the file is damaged or breaks a rule of the class."""
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 n = len(arrays["image_id"])

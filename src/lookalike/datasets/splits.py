@@ -7,15 +7,11 @@ line, and the images of the codebook pool are never drawn.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from lookalike.core.errors import LookalikeError
+import pandas as pd
+
 from lookalike.core.seeds import generator
-from lookalike.datasets.subsets import keep_large_enough, usable_counts
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
+from lookalike.datasets.subsets import keep_large_enough, usable_counts, usable_images
 
 
 def make_splits(
@@ -60,43 +56,22 @@ def make_splits(
     Raises
     ------
     LookalikeError
-        When a count is out of range, a class is named twice, or a class has fewer than ``n_train + n_test`` usable
-        images.
+        When a class has fewer than ``n_train + n_test`` usable images.
     """
-    import pandas as pd
-
-    if not 1 <= n_folds <= 127 or n_train < 1 or n_test < 1 or not 0 <= n_validation < n_train:
-        raise LookalikeError(
-            f"subset {subset}: needs 1 to 127 folds, at least 1 training and 1 test image, and fewer validation than "
-            f"training images per class, not {n_folds}, {n_train}, {n_test} and {n_validation}"
-        )
-    if len(set(classes)) < len(classes):
-        raise LookalikeError(f"subset {subset} names a class more than once")
     keep_large_enough(classes, usable_counts(manifest, pool), n_train + n_test)
-    usable = manifest[(manifest["status"] == "ok") & ~manifest["image_id"].isin(pool["image_id"])]
+    usable = usable_images(manifest, pool)
+    # of each class and fold, the images drawn first validate, then train, the last test
+    roles = {
+        "role": ["train"] * n_train + ["test"] * n_test,
+        "validation": [True] * n_validation + [False] * (n_train - n_validation + n_test),
+    }
     parts = []
     for label in sorted(classes):
         image_ids = usable.loc[usable["label"] == label, "image_id"].sort_values().to_numpy()
         for fold in range(n_folds):
             order = generator(seed, "split", subset, fold, label).permutation(len(image_ids))
             drawn = image_ids[order[: n_train + n_test]]
-            parts.append(_fold_of_class(drawn, fold, label, n_train, n_validation))
+            parts.append(pd.DataFrame({"fold": fold, "image_id": drawn, "label": label, **roles}))
     table = pd.concat(parts, ignore_index=True)
     table = table.astype({"fold": "int8", "image_id": "int32", "label": "str", "role": "str", "validation": "bool"})
     return table.sort_values(["fold", "role", "label", "image_id"], ignore_index=True)
-
-
-def _fold_of_class(drawn: np.ndarray, fold: int, label: str, n_train: int, n_validation: int) -> pd.DataFrame:
-    """Rows of one class in one fold: the images drawn first validate, then train, the last test."""
-    import pandas as pd
-
-    n_test = len(drawn) - n_train
-    return pd.DataFrame(
-        {
-            "fold": fold,
-            "image_id": drawn,
-            "label": label,
-            "role": ["train"] * n_train + ["test"] * n_test,
-            "validation": [True] * n_validation + [False] * (n_train - n_validation + n_test),
-        }
-    )

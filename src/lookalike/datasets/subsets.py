@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 def read_published_subsets(path: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """Read the class lists of the papers.
-
-    Parameters
-    ----------
-    path : str or path-like
-        CSV with the columns ``subset`` and ``folder`` (``workflow/resources/class-subsets.csv``: OASIS draft, Appendix
-        B, for ``easy10``, ``var10`` and ``var20``; JMLR, Appendix B, for ``classes50`` and ``classes249``).
-
-    Returns
-    -------
-    dict of str to list of str
-        Folder names of each subset in the printed order.
-    """
-    subsets: dict[str, list[str]] = {}
-    try:
-        with Path(path).open(encoding="utf-8", newline="") as stream:
-            for row in csv.DictReader(stream):
-                subsets.setdefault(row["subset"], []).append(row["folder"])
-    except OSError as error:
-        raise LookalikeError(f"cannot read the class lists {path}: {error.strerror}") from error
-    except KeyError as error:
-        raise LookalikeError(
-            f"{path} lacks the column {error}: class lists have the columns subset and folder"
-        ) from error
-    return subsets
+    """Read the papers' class lists: folders of each subset in the printed order, from a CSV with both columns."""
+    table = pd.read_csv(path)
+    return {str(name): rows["folder"].tolist() for name, rows in table.groupby("subset", sort=False)}
 
 
 def class_labels(manifest: pd.DataFrame) -> list[str]:
@@ -97,16 +72,15 @@ def resolve_subset(
     return chosen
 
 
-def usable_counts(manifest: pd.DataFrame, pool: pd.DataFrame) -> dict[str, int]:
-    """Count each class's images that a split may use: status ok and not in the codebook pool.
+def usable_images(manifest: pd.DataFrame, pool: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the images that a split may use: status ok and not in the codebook pool."""
+    usable: pd.DataFrame = manifest[(manifest["status"] == "ok") & ~manifest["image_id"].isin(pool["image_id"])]
+    return usable
 
-    Returns
-    -------
-    dict of str to int
-        For every class of the manifest, sorted by label; 0 where none is usable.
-    """
-    usable = manifest[(manifest["status"] == "ok") & ~manifest["image_id"].isin(pool["image_id"])]
-    counts = usable["label"].value_counts()
+
+def usable_counts(manifest: pd.DataFrame, pool: pd.DataFrame) -> dict[str, int]:
+    """Count the images of each class of the manifest that a split may use, sorted by label; 0 where none is usable."""
+    counts = usable_images(manifest, pool)["label"].value_counts()
     return {label: int(counts.get(label, 0)) for label in class_labels(manifest)}
 
 
@@ -141,8 +115,6 @@ def keep_large_enough(
     LookalikeError
         With "error" when a class is too small; with "drop" when fewer than two remain.
     """
-    if too_small not in ("error", "drop"):
-        raise LookalikeError(f"too_small must be error or drop, not {too_small!r}")
     small = [label for label in classes if counts.get(label, 0) < needed]
     listed = ", ".join(f"{label} ({counts.get(label, 0)})" for label in small)
     if small and too_small == "error":
@@ -156,47 +128,23 @@ def keep_large_enough(
             f"only {len(kept)} of {len(classes)} classes have the {needed} usable images that each needs; "
             f"add images, or use fewer for training and test; too small: {listed or 'none'}"
         )
-    reasons = [f"{counts.get(label, 0)} usable images, {needed} needed" for label in small]
-    return kept, _left_out_table(small, counts, reasons)
+    return kept, _left_out_table(small, counts, "{} usable images, " + f"{needed} needed")
 
 
 def left_out(classes: Sequence[str], manifest: pd.DataFrame, pool: pd.DataFrame, dropped: pd.DataFrame) -> pd.DataFrame:
-    """List every class of the data set that a published subset leaves out: dropped by us, or not in the papers' list.
+    """List every class that a published subset leaves out: dropped by us, then those not in the papers' list.
 
-    Parameters
-    ----------
-    classes : sequence of str
-        The published list as labels, before any class was dropped.
-    manifest : DataFrame
-        As `lookalike.datasets.scan.scan_folder` makes it.
-    pool : DataFrame
-        The codebook pool (column ``image_id``).
-    dropped : DataFrame
-        From `keep_large_enough`.
-
-    Returns
-    -------
-    DataFrame
-        ``label``, ``usable`` (int), ``reason``: the rows of `dropped`, then the others sorted by label.
+    `classes` is the published list as labels, `dropped` the table of `keep_large_enough`, which the result is like.
     """
-    import pandas as pd
-
     counts = usable_counts(manifest, pool)
     others = [label for label in counts if label not in set(classes)]
-    unlisted = _left_out_table(others, counts, ["not in the published list"] * len(others))
-    return pd.concat([dropped, unlisted], ignore_index=True)
+    return pd.concat([dropped, _left_out_table(others, counts, "not in the published list")], ignore_index=True)
 
 
-def _left_out_table(labels: Sequence[str], counts: Mapping[str, int], reasons: Sequence[str]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "label": pd.Series(labels, dtype="str"),
-            "usable": pd.Series([counts.get(label, 0) for label in labels], dtype="int64"),
-            "reason": pd.Series(reasons, dtype="str"),
-        }
-    )
+def _left_out_table(labels: Sequence[str], counts: Mapping[str, int], reason: str) -> pd.DataFrame:
+    rows = [(label, counts.get(label, 0), reason.format(counts.get(label, 0))) for label in labels]
+    table = pd.DataFrame(rows, columns=["label", "usable", "reason"])
+    return table.astype({"label": "str", "usable": "int64", "reason": "str"})
 
 
 def _labels_without_images(manifest: pd.DataFrame) -> dict[str, str]:
@@ -247,10 +195,8 @@ def _labels_like(name: str, labels: Sequence[str]) -> list[str]:
 def _unknown_names(unknown: Sequence[str], labels: Sequence[str]) -> LookalikeError:
     """List what exists, the nearest names first."""
     known = sorted({spelling for label in labels for spelling in (_plain(label), _bare(label))})
-    near: list[str] = []
-    for name in unknown:
-        for match in get_close_matches(_plain(name), known, n=3):
-            near.extend(label for label in labels if match in (_plain(label), _bare(label)) and label not in near)
+    matches = [match for name in unknown for match in get_close_matches(_plain(name), known, n=3)]
+    near = list(dict.fromkeys(label for match in matches for label in labels if match in (_plain(label), _bare(label))))
     rest = [label for label in labels if label not in near]
     meant = f"did you mean {', '.join(near)}? " if near else ""
     others = f"the classes are {', '.join(rest)}" if not near else f"the others are {', '.join(rest) or 'none'}"

@@ -231,23 +231,3 @@ def test_two_images_of_one_name_matter_where_ground_truth_names_them(tmp_path: P
         read_ground_truth(tmp_path, manifest)
     manifest.loc[4, "status"] = "not_an_image"  # a note beside the image
     assert len(read_ground_truth(tmp_path, manifest)[1]) == 3
-
-
-@pytest.mark.parametrize(
-    ("query", "listed"),
-    [
-        (Query("x_1", "hall", 1, "a", 0, 0, 1, 1), {}),
-        (Query("a b_1", "a b", 1, "a", 0, 0, 1, 1), {}),
-        (Query("../x_1", "../x", 1, "a", 0, 0, 1, 1), {}),
-        (Query("a's_1", "a's", 1, "a", 0, 0, 1, 1), {}),
-        (Query("hall_1", "hall", 1, "a", 0, 0, 0, 1), {}),
-        (Query("hall_1", "hall", 1, "a", 0, 0, float("inf"), 1), {}),
-        (Query("hall_1", "hall", 1, "oxc1_a", 0, 0, 1, 1), {}),
-        (Query("hall_1", "hall", 1, "a", 0, 0, 1, 1), {"b c": "good"}),
-        (Query("hall_1", "hall", 1, "a", 0, 0, 1, 1), {"b": "great"}),
-    ],
-)
-def test_what_could_not_be_read_back_is_not_written(tmp_path: Path, query: Query, listed: dict[str, str]) -> None:
-    with pytest.raises(LookalikeError, match="cannot be written"):
-        write_ground_truth(tmp_path / "out", [query], {query.name: listed})
-    assert not (tmp_path / "out").exists()

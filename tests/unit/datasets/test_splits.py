@@ -150,17 +150,3 @@ def test_too_few_images_name_class_and_number(manifest: pd.DataFrame, pool: pd.D
         make_splits(manifest, pool, ["001.cat", "004.elk"], **{**PAPER, "n_test": 26})
     with pytest.raises(LookalikeError, match=r"257\.clutter \(0\)"):
         make_splits(manifest, pool, ["001.cat", "257.clutter"], **PAPER)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"n_folds": 0}, {"n_folds": 128}, {"n_train": 0}, {"n_test": 0}, {"n_validation": 40}, {"n_validation": -1}],
-)
-def test_counts_out_of_range(manifest: pd.DataFrame, pool: pd.DataFrame, wrong: dict[str, int]) -> None:
-    with pytest.raises(LookalikeError, match="subset toy: needs 1 to 127 folds"):
-        make_splits(manifest, pool, ["001.cat", "002.dog"], **{**PAPER, **wrong})
-
-
-def test_a_class_named_twice(manifest: pd.DataFrame, pool: pd.DataFrame) -> None:
-    with pytest.raises(LookalikeError, match="more than once"):
-        make_splits(manifest, pool, ["001.cat", "001.cat"], **PAPER)
