@@ -153,7 +153,7 @@ def test_an_edited_kernel_reruns_what_it_changes(finished: Project) -> None:
     assert planned["train_rankers_demo"] == 1
     assert planned["bound_mistakes"] == 1
     assert not {"describe_blocks", "learn_codebook", "scan_images", "draw_splits"} & set(planned)
-    planned = planned_after_an_edit(finished, "_lego_kernels.py")
+    planned = planned_after_an_edit(finished, "lego.py")
     assert planned["run_subset_words500_demo10_demo"] == 1, "LEGO is in it"
     assert not {"run_fold_demo", "trace_fold_demo", "run_method_demo", "train_rankers_demo"} & set(planned)
 

@@ -295,6 +295,14 @@ def class_codes(y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.asarray(codes, dtype=np.int64), np.asarray(sizes, dtype=np.int64)
 
 
+def class_deviations(rows: NDArray[Any], codes: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[Any]:
+    """Return every row minus the mean of its class, which `class_codes` numbers."""
+    sums = np.zeros((len(sizes), rows.shape[1]))
+    np.add.at(sums, codes, rows)
+    deviations: NDArray[Any] = rows - (sums / sizes[:, None])[codes]
+    return deviations
+
+
 def refuse_overflow(X: Matrix) -> None:
     """Raise ValueError when products of squared lengths could overflow."""
     # abs of a CSR matrix would sort its indices in place

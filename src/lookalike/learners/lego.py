@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import hypot, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,19 +17,23 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners._lego_kernels import lego_steps
 from lookalike.learners.base import Matrix
 from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.pairs import PairSampler, check_pairs
 from lookalike.learners.span import Span
+from lookalike.learners.sparse_rows import add_scaled
 
 Array = NDArray[np.float64]
 
 RANDOM_PAIRS = 10_000
 """Pairs of rows, drawn at random, whose distances set the targets."""
 BLOCK = 32
-"""Steps whose vectors are kept beside the matrix before one matrix product takes them in."""
+"""Steps whose vectors are kept beside the matrix before one matrix product takes them in: a step that wrote its
+c (Az)(Az)' to A at once would move all of A through memory."""
+SMALLEST_DISTANCE = 1e-12
+"""Distances below this share of the two rows' squared lengths are rounding: such a pair is left alone."""
 
 
 class LEGO(OnlineLearner):
@@ -222,19 +227,7 @@ class LEGO(OnlineLearner):
 
 
 class _LazyMatrix:
-    """Rows, a d x d matrix, and the vectors of recent steps that are still to be taken off it.
-
-    Parameters
-    ----------
-    X : array-like or CSR matrix of shape (n, d)
-    M : numpy.ndarray of shape (d, d)
-        Where learning starts.
-
-    Raises
-    ------
-    ValueError
-        When the squared length of a row overflows.
-    """
+    """Rows, a d x d matrix from M on, and the vectors of recent steps that are still to be taken off it."""
 
     def __init__(self, X: Matrix, M: NDArray[Any]) -> None:
         X = sp.csr_array(X, dtype=np.float64, copy=True)
@@ -342,6 +335,107 @@ def _subtract(matrix: Array, vectors: Array, factors: Array) -> None:
         # the transposes are column-major views, so BLAS works in place and no second matrix is made
         scaled = (vectors * factors[:, None]).T
         scipy.linalg.blas.dgemm(-1.0, vectors.T, scaled, 1.0, matrix.T, trans_b=True, overwrite_c=True)
+
+
+@njit(cache=True, nogil=True)
+def lego_steps(
+    A: Array,
+    recent: Array,
+    factors: Array,
+    n_recent: int,
+    inverse_weights: Array,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.uint32],
+    data: Array,
+    squared_lengths: Array,
+    pairs: NDArray[np.int32],
+    targets: tuple[float, float],
+    relative: bool,
+    regularization: float,
+    z_index: NDArray[np.uint32],
+    z_value: Array,
+    products: Array,
+) -> tuple[int, int, int]:
+    """Run one step per pair (i, j, same) until the pairs are through or `recent` is full.
+
+    The matrix in force is A, which is only read, minus the sum of ``factors[k] * outer(recent[k], recent[k])`` over
+    k < n_recent; every update fills one row more. `inverse_weights`, (n, n) or (0, 0), gains what the inverse gains:
+    X' inverse_weights X. Rows are CSR, sorted. `targets` are (l, u); with `relative`, pairs farther apart than l and
+    pairs closer than u are left alone. The last three are scratch, twice as long as the longest row and as `recent`.
+
+    Returns how many pairs were taken, how many of them were off their target, and how many changed the matrix.
+    """
+    losses = 0
+    updates = 0
+    for p in range(pairs.shape[0]):
+        if n_recent == recent.shape[0]:
+            return p, losses, updates
+        i, j, same = pairs[p]
+        one, other = slice(indptr[i], indptr[i + 1]), slice(indptr[j], indptr[j + 1])
+        n = add_scaled(1.0, indices[one], data[one], -1.0, indices[other], data[other], z_index, z_value)
+        index, value = z_index[:n], z_value[:n]
+        distance = 0.0
+        for k in range(n):
+            distance += value[k] * _sparse_dot(A[index[k]], index, value)
+        for k in range(n_recent):
+            products[k] = factors[k] * _sparse_dot(recent[k], index, value)
+            distance -= products[k] * products[k] / factors[k]
+        target = targets[same]
+        # the distance of a row to itself may come out a rounding below 0
+        error = max(distance, 0.0) - target
+        if error == 0.0 or (relative and (error < 0.0) == (same == 1)):
+            continue
+        losses += 1
+        if distance <= SMALLEST_DISTANCE * (squared_lengths[i] + squared_lengths[j]):
+            continue
+        after, weight = logdet_step(distance, target, regularization)
+        if weight == 0.0:
+            continue
+        updates += 1
+        direction = recent[n_recent]
+        direction[:] = 0.0
+        for k in range(n):
+            _add(direction, value[k], A[index[k]])
+        for k in range(n_recent):
+            _add(direction, -products[k], recent[k])
+        factors[n_recent] = weight * after / distance
+        n_recent += 1
+        if inverse_weights.shape[0] > 0:
+            inverse_weights[i, i] += weight
+            inverse_weights[j, j] += weight
+            inverse_weights[i, j] -= weight
+            inverse_weights[j, i] -= weight
+    return pairs.shape[0], losses, updates
+
+
+@njit(cache=True, nogil=True)
+def logdet_step(distance: float, target: float, regularization: float) -> tuple[float, float]:
+    """Return the distance after the step, and the weight that zz' gets in the inverse of A.
+
+    The new distance is the positive root of eta yh yb^2 - (eta y yh - 1) yb - yh = 0, written so that nothing cancels
+    and nothing overflows. The weight is eta (yb - y) = (yh - yb) / (yh yb), whichever of the two differences is exact.
+    """
+    half = 0.5 * (target - 1.0 / (regularization * distance))
+    root = hypot(half, 1.0 / sqrt(regularization))
+    after = half + root if half > 0.0 else 1.0 / (regularization * (root - half))
+    if abs(after - target) > abs(distance - after):
+        return after, regularization * (after - target)
+    return after, (distance - after) / distance / after
+
+
+# fastmath: the order of a sum is the compiler's, and the same on every run of a machine
+@njit(cache=True, nogil=True, fastmath=True)
+def _sparse_dot(row: NDArray[Any], index: NDArray[np.uint32], value: NDArray[Any]) -> Any:
+    total = 0.0
+    for k in range(index.shape[0]):
+        total += row[index[k]] * value[k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _add(target: NDArray[Any], weight: float, row: NDArray[Any]) -> None:
+    for k in range(target.shape[0]):
+        target[k] += weight * row[k]
 
 
 def warm_up() -> None:

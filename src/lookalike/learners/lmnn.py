@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from lookalike.learners._lmnn_kernels import all_slacks, listed_slacks, pair_distances, possible_impostors
-from lookalike.learners.base import SimilarityLearner, class_codes, psd_factor, refuse_overflow
-from lookalike.learners.curve import Progress, log_spaced_steps, traced_steps
+from lookalike.core.kernels import njit
+from lookalike.learners.base import class_codes, psd_factor
+from lookalike.learners.batch import BatchLearner
+from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.projections import without_negative_part
 from lookalike.learners.span import Span
 
 Array = NDArray[np.float64]
-Trace = Callable[["LMNN", int], "dict[str, float]"]
+Numbers = NDArray[np.int64]
 
 CANDIDATE_MARGIN = 2.0
 """Impostors up to this margin are in the active set; only those within 1 have a loss."""
@@ -41,7 +42,7 @@ FEW = 1 / 12
 TRACE_POINTS = 60
 
 
-class LMNN(SimilarityLearner):
+class LMNN(BatchLearner):
     """Distance under which the nearest rows of a row's own class are close, and rows of other classes a margin further.
 
     Minimises, over positive semidefinite M with d(a, b) = (a - b)'M(a - b),
@@ -120,8 +121,6 @@ class LMNN(SimilarityLearner):
     [[0]]
     """
 
-    accepts = frozenset({"labels"})
-
     def __init__(
         self,
         omega: float = 0.5,
@@ -143,83 +142,37 @@ class LMNN(SimilarityLearner):
         self.refresh = refresh
         self.verbose = verbose
 
-    def fit(
-        self, X: Any, y: Any = None, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
-    ) -> Self:
-        """Learn M from labelled rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-        y : array-like of shape (n,)
-            Class labels.
-        trace : callable (model, step) -> dict of str to float, optional
-            Called at step 0 and after the iterations `trace_steps`, with the model as it is then; what it returns
-            becomes columns of ``curve_``. It must not change the model.
-        trace_steps : iterable of int, optional
-            Not negative. Default: 60 iterations from 1 to `max_iter`, evenly spaced in the logarithm. Those that the
-            descent does not reach have no row; the last one that it takes always has.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            On NaN or infinity, a single class, no class with two rows, values so large that their squares overflow,
-            or a parameter out of its range.
-        """
-        self._check_parameters()
-        X, y = self._check_labelled(X, y)
+    def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[_Descent]:
+        """Yield the descent at M = I and after every iteration."""
         classes, _ = class_codes(y)
-        wanted = traced_steps(trace_steps)
-        if wanted is None:
-            wanted = set(log_spaced_steps(max(int(self.max_iter), 1), TRACE_POINTS, first=1).tolist())
-        refuse_overflow(X)
-        span = Span(X)
-        targets = target_neighbours(span.coordinates, classes, self.n_neighbors)
+        targets = target_neighbours(coordinates, classes, self.n_neighbors)
         triplets = _ActiveSet if self.solver == "active_set" else _AllTriplets
         descent = _Descent(
-            triplets(span.coordinates, classes, targets, float(self.omega)),
+            triplets(coordinates, classes, targets, float(self.omega)),
             float(self.tol),
             bool(self.accelerated),
             int(self.refresh),
         )
-        self.metric_ = "sqeuclidean"
-        self.__dict__.pop("components_", None)  # of an earlier fit
-        curve: list[dict[str, float]] = []
+        yield descent
+        for step in range(1, int(self.max_iter) + 1):
+            if descent.finished:
+                return
+            descent.iterate()
+            if step == self.max_iter:
+                descent.verify()
+            yield descent
 
-        def record(step: int) -> None:
-            self.n_steps_ = self.n_iter_ = step
-            row: dict[str, float] = {"step": step, "objective": descent.full_objective()}
-            if trace is not None:
-                self.M_ = span.full_matrix(descent.point.matrix)
-                row |= trace(self, step)
-            curve.append(row)
+    def _curve_steps(self, trace_steps: Iterable[int] | None) -> set[int] | None:
+        if trace_steps is None:
+            return {0, *log_spaced_steps(max(int(self.max_iter), 1), TRACE_POINTS, first=1).tolist()}
+        return super()._curve_steps(trace_steps)
 
-        self._iterate(descent, wanted, record)
-        self.converged_ = descent.finished
-        self.M_ = span.full_matrix(descent.point.matrix)
-        self.components_ = _without_zero_columns(span.full_factor(psd_factor(descent.point.matrix)))
-        self.objective_ = float(curve[-1]["objective"])
-        self.curve_ = {name: np.array([row[name] for row in curve]) for name in curve[0]}
-        return self
+    def _recorded(self, point: _Descent) -> float:
+        return float(point.full_objective())
 
-    def _iterate(self, descent: _Descent, wanted: set[int], record: Callable[[int], None]) -> None:
-        """Descend until the end, with a row of the curve at each wanted step and at the last."""
-        record(0)
-        step = 0
-        with Progress(int(self.max_iter), self.verbose, "LMNN") as progress:
-            while step < self.max_iter and not descent.finished:
-                descent.iterate()
-                step += 1
-                if step == self.max_iter or descent.finished:
-                    descent.verify()
-                    record(step)
-                elif step in wanted:
-                    record(step)
-                progress.advance(objective=descent.point.objective)
+    def _full_factor(self, span: Span, factor: Array) -> Array:
+        full = span.full_factor(factor)
+        return np.ascontiguousarray(full[:, full.any(axis=0)])
 
     def _check_parameters(self) -> None:
         if not 0 <= self.omega <= 1:
@@ -234,22 +187,11 @@ class LMNN(SimilarityLearner):
             raise ValueError(f"solver must be 'active_set' or 'naive', not {self.solver!r}")
 
 
-def target_neighbours(rows: Array, classes: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Return the k nearest rows of the same class of every row by Euclidean distance, nearest first.
+def target_neighbours(rows: Array, classes: Numbers, k: int) -> Numbers:
+    """Return the k nearest rows of the same class of every row by Euclidean distance, nearest first, (n, k).
 
-    Distances equal in ten digits, as those of equal rows are whatever the rounding, go by row number.
-
-    Parameters
-    ----------
-    rows : numpy.ndarray of shape (n, r), float64
-    classes : numpy.ndarray of shape (n,), int64
-        Class numbers from 0 on.
-    k : int
-
-    Returns
-    -------
-    numpy.ndarray of shape (n, k), int64
-        Padded at the end with -1 where the class has fewer than k + 1 rows.
+    Distances equal in ten digits, as those of equal rows are whatever the rounding, go by row number. Where a class has
+    fewer than k + 1 rows, the end is -1.
     """
     targets = np.full((len(rows), k), -1, dtype=np.int64)
     for label in range(int(classes.max()) + 1):
@@ -321,6 +263,21 @@ class _Descent:
             self._look()
         if self.finished and self.verify():
             self.finished = False
+
+    @property
+    def matrix(self) -> Array:
+        """The matrix at the point."""
+        return self.point.matrix
+
+    @property
+    def factor(self) -> Array:
+        """A factor of it."""
+        return psd_factor(self.point.matrix)
+
+    @property
+    def objective(self) -> float:
+        """Eq. 13 at the point, with what is in the active set."""
+        return self.point.objective
 
     def full_objective(self) -> float:
         """Return eq. 13 at the point over all triplets, whatever is in the active set."""
@@ -432,7 +389,7 @@ class _AllTriplets:
 
     partial = False
 
-    def __init__(self, X: Array, classes: NDArray[np.int64], targets: NDArray[np.int64], omega: float) -> None:
+    def __init__(self, X: Array, classes: Numbers, targets: Numbers, omega: float) -> None:
         self.X, self.omega = X, omega
         self._classes, self._targets = classes, targets
         self._weights = np.empty((0, 0))
@@ -478,7 +435,7 @@ class _ActiveSet(_AllTriplets):
 
     partial = True
 
-    def __init__(self, X: Array, classes: NDArray[np.int64], targets: NDArray[np.int64], omega: float) -> None:
+    def __init__(self, X: Array, classes: Numbers, targets: Numbers, omega: float) -> None:
         super().__init__(X, classes, targets, omega)
         n, k = targets.shape
         self._possible = np.zeros((n, n), dtype=bool)
@@ -490,7 +447,9 @@ class _ActiveSet(_AllTriplets):
         if not keep:
             self._possible[:] = False
         distances = _all_distances(self.X, products)
-        possible_impostors(distances, self._targets, self._classes, CANDIDATE_MARGIN, self._possible)
+        reach = np.where(self._targets >= 0, np.take_along_axis(distances, self._targets, 1), -np.inf).max(axis=1)
+        within = distances < CANDIDATE_MARGIN + reach[:, None]
+        self._possible |= within & (self._classes[:, None] != self._classes)
         left, right = np.nonzero(self._possible)
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=len(products)))]).astype(np.int64)
         self._left = np.concatenate([self._target_left, left])
@@ -527,7 +486,7 @@ class _ActiveSet(_AllTriplets):
         return self._mixed(*listed_slacks(distances, self._targets, self._starts, width, self._scratch))
 
 
-def _pair_gradient(X: Array, left: NDArray[np.int64], right: NDArray[np.int64], weights: Array) -> Array:
+def _pair_gradient(X: Array, left: Numbers, right: Numbers, weights: Array) -> Array:
     """Sum of weight (x_left - x_right)(x_left - x_right)' over pairs, as X'LX with L the Laplacian of the weights."""
     n = len(X)
     if len(weights) < n:
@@ -553,8 +512,100 @@ def _all_distances(X: Array, products: Array) -> Array:
     return np.asarray(distances)
 
 
-def _without_zero_columns(matrix: Array) -> Array:
-    return np.ascontiguousarray(matrix[:, matrix.any(axis=0)])
+# Slacks of triplets (i, j, l), with a target neighbour j of i and an impostor l of another class: 1 + d_ij - d_il. What
+# the gradient needs of all triplets is one weight per pair of rows, what the sum of hinges gains per unit of its
+# distance.
+
+
+@njit(cache=True, nogil=True)
+def rounded_hinge(slack: float, width: float) -> tuple[float, float]:
+    """Value and slope of the hinge max(0, slack) with its kink rounded off, by a parabola over 0 < slack < width.
+
+    The value is at most width / 2 below the hinge. With width 0 it is the hinge, with slope 0 at the kink itself.
+    """
+    if slack <= 0.0:
+        return 0.0, 0.0
+    if slack >= width:
+        return slack - width / 2, 1.0
+    return slack * slack / (2 * width), slack / width
+
+
+@njit(cache=True, nogil=True)
+def all_slacks(
+    distances: Array, targets: Numbers, classes: Numbers, width: float, weights: Array
+) -> tuple[float, float]:
+    """Return the sums of distances to target neighbours and of hinges; overwrite the weights of pairs, both (n, n)."""
+    n, k = targets.shape
+    pull, push = 0.0, 0.0
+    for i in range(n):
+        weights[i, :] = 0.0
+        if targets[i, 0] < 0:
+            continue
+        furthest = distances[i, targets[i, 0]]
+        for t in range(k):
+            if targets[i, t] >= 0:
+                pull += distances[i, targets[i, t]]
+                furthest = max(furthest, distances[i, targets[i, t]])
+        for other in range(n):
+            if distances[i, other] >= 1.0 + furthest or classes[other] == classes[i]:
+                continue
+            for t in range(k):
+                j = targets[i, t]
+                if j < 0:
+                    break
+                slack = 1.0 + distances[i, j] - distances[i, other]
+                if slack > 0.0:
+                    value, slope = rounded_hinge(slack, width)
+                    push += value
+                    weights[i, j] += slope
+                    weights[i, other] -= slope
+    return pull, push
+
+
+@njit(cache=True, nogil=True)
+def listed_slacks(
+    distances: Array, targets: Numbers, starts: Numbers, width: float, weights: Array
+) -> tuple[float, float]:
+    """Do as `all_slacks` does, over listed impostors only; distances and weights are those of pairs, (n k + m,).
+
+    First the pairs (i, targets[i, t]), row by row, then the m listed ones (i, l), those of row i at starts[i] to
+    starts[i + 1].
+    """
+    n, k = targets.shape
+    pull, push = 0.0, 0.0
+    weights[:] = 0.0
+    for i in range(n):
+        for t in range(k):
+            if targets[i, t] >= 0:
+                pull += distances[i * k + t]
+        for pair in range(n * k + starts[i], n * k + starts[i + 1]):
+            for t in range(k):
+                if targets[i, t] < 0:
+                    break
+                slack = 1.0 + distances[i * k + t] - distances[pair]
+                if slack > 0.0:
+                    value, slope = rounded_hinge(slack, width)
+                    push += value
+                    weights[i * k + t] += slope
+                    weights[pair] -= slope
+    return pull, push
+
+
+@njit(cache=True, nogil=True)
+def pair_distances(X: Array, products: Array, left: Numbers, right: Numbers, distances: Array) -> None:
+    """Write the squared distances (a - b)'M(a - b) of pairs of rows of X, given the products XM; both C-contiguous."""
+    for p in range(left.shape[0]):
+        distance = _difference_product(X[left[p]], X[right[p]], products[left[p]], products[right[p]])
+        distances[p] = max(distance, 0.0)
+
+
+# fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine
+@njit(cache=True, nogil=True, fastmath=True)
+def _difference_product(a: Array, b: Array, of_a: Array, of_b: Array) -> float:
+    total = 0.0
+    for c in range(a.shape[0]):
+        total += (a[c] - b[c]) * (of_a[c] - of_b[c])
+    return total
 
 
 def warm_up() -> None:

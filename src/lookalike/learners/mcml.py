@@ -1,24 +1,22 @@
 """MCML, the convex learner of a Mahalanobis matrix that collapses classes (Globerson and Roweis, NIPS 2005).
 
-One of the batch competitors that OASIS is compared with (JMLR section 5.3.1). Works in the `Span` of its rows.
+One of the batch competitors that OASIS is compared with (JMLR section 5.3.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.learners.base import SimilarityLearner, class_codes
-from lookalike.learners.curve import Progress, traced_steps
+from lookalike.learners.base import class_codes, class_deviations
+from lookalike.learners.batch import BatchLearner
 from lookalike.learners.projections import project_psd
-from lookalike.learners.span import Span
 
 Array = NDArray[np.float64]
-Trace = Callable[["MCML", int], "dict[str, float]"]
 
 BLOCK_ENTRIES = 4_194_304
 """Of the n x n matrix of neighbour probabilities, this many are in memory at a time."""
@@ -30,7 +28,7 @@ SUFFICIENT_DECREASE = 1e-4
 MOST_HALVINGS = 60
 
 
-class MCML(SimilarityLearner):
+class MCML(BatchLearner):
     """Maximally collapsing metric learning: rows of a class together, all others far away.
 
     Row i picks another row j with probability p(j|i) proportional to exp(-(x_i - x_j)'M(x_i - x_j)); a row never picks
@@ -96,120 +94,33 @@ class MCML(SimilarityLearner):
     True
     """
 
-    accepts = frozenset({"labels"})
-
     def __init__(self, max_iter: int = 100, tol: float = 0.01, *, verbose: int = 0) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
 
-    def fit(
-        self, X: Any, y: Any = None, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
-    ) -> Self:
-        """Learn M from labelled rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-            Rows, for instance tf-idf visterms. Worked on in float64.
-        y : array-like of shape (n,)
-            Class labels.
-        trace : callable (model, step) -> dict of str to float, optional
-            Called at step 0 (M = I) and at `trace_steps`, with the model as it is then; what it returns becomes columns
-            of ``curve_``. It does not change what is learned.
-        trace_steps : iterable of int, optional
-            Steps that get a row of ``curve_``, besides 0 and the last; default: all. Steps after the last get none.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            On NaN or infinity, a single class, no class with two rows, values too large to be squared, or a parameter
-            out of its range.
-        """
-        self._check_parameters()
-        X, y = self._check_labelled(X, y)
-        wanted = traced_steps(trace_steps)
-        span = Span(X)
-        self.metric_ = "sqeuclidean"
-        self.__dict__.pop("components_", None)  # of an earlier fit, which must not serve the trace
-        curve: list[dict[str, float]] = []
-        for point, is_last in self._points(CollapsingObjective(span.coordinates, y)):
-            if not (is_last or wanted is None or point.step in wanted):
-                continue
-            record = {"step": point.step, "objective": point.objective}
-            if trace is not None:
-                self._take(point, span)
-                record |= trace(self, point.step)
-            curve.append(record)
-        self._take(point, span)
-        self.components_ = span.full_factor(point.factor)
-        self.converged_ = point.step < self.max_iter
-        self.curve_ = {name: np.array([record[name] for record in curve]) for name in curve[0]}
-        return self
-
-    @property
-    def n_iter_(self) -> int:
-        """Steps taken, under the name that scikit-learn gives them."""
-        return self.n_steps_
-
-    def _check_parameters(self) -> None:
-        if self.max_iter < 0 or int(self.max_iter) != self.max_iter:
-            raise ValueError(f"max_iter must be a whole number that is not negative, not {self.max_iter!r}")
-        if not self.tol >= 0:
-            raise ValueError(f"tol must not be negative, not {self.tol!r}")
-
-    def _take(self, point: Point, span: Span) -> None:
-        self.M_ = span.full_matrix(point.matrix)
-        self.n_steps_ = point.step
-        self.objective_ = point.objective
-
-    def _points(self, objective: CollapsingObjective) -> Iterator[tuple[Point, bool]]:
-        """Yield the points of the descent up to where the stopping rule ends it, and whether each is the last."""
-        steps = descend(objective)
-        point, values = next(steps), []
-        with Progress(int(self.max_iter), self.verbose, "MCML") as progress:
-            while point.step < self.max_iter:
-                values.append(point.objective)
-                recent = values[-1 - STEPS_COMPARED :]
-                if len(recent) > STEPS_COMPARED and recent[0] - recent[-1] <= self.tol * values[0]:
-                    break
-                following = next(steps, None)
-                if following is None:
-                    break
-                yield point, False
-                point = following
-                progress.advance(objective=point.objective)
-        yield point, True
+    def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[Point]:
+        objectives: list[float] = []
+        for point in descend(CollapsingObjective(coordinates, y)):
+            yield point
+            objectives.append(point.objective)
+            recent = objectives[-1 - STEPS_COMPARED :]
+            if len(recent) > STEPS_COMPARED and recent[0] - recent[-1] <= self.tol * objectives[0]:
+                return
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where a descent is after `step` steps: a matrix A = LL' in the coordinates, and the objective there."""
+    """A matrix A = LL' on the way down, and the objective there."""
 
-    step: int
     matrix: Array
     factor: Array
     objective: float
+    finished: bool = False
 
 
 class CollapsingObjective:
-    """Mean divergence between the ideal and the actual choice of neighbours, as a function of A in coordinates.
-
-    Parameters
-    ----------
-    coordinates : numpy.ndarray of shape (n, r), float64
-    y : numpy.ndarray of shape (n,)
-        Class labels.
-
-    Raises
-    ------
-    ValueError
-        When there is one class only, or none of two rows.
-    """
+    """Mean divergence between the ideal and the actual choice of neighbours, as a function of A in coordinates."""
 
     def __init__(self, coordinates: Array, y: NDArray[Any]) -> None:
         codes, sizes = class_codes(y)
@@ -219,26 +130,14 @@ class CollapsingObjective:
         self.constant = float(self.weights @ np.log(others))
         self.rows = _centred(coordinates)
         # sum over the pairs of a class of z z' is 2 (class size) times its scatter around its own mean
-        means = np.zeros((len(sizes), coordinates.shape[1]))
-        np.add.at(means, codes, self.rows)
-        means /= sizes[:, None]
-        within = (self.rows - means[codes]) * np.sqrt(2 * self.weights * sizes[codes] / others)[:, None]
+        within = class_deviations(self.rows, codes, sizes) * np.sqrt(2 * self.weights * sizes[codes] / others)[:, None]
         self.target = within.T @ within
 
     def value_and_gradient(self, factor: Array) -> tuple[float, Array]:
-        """Return the objective at A = LL' in nats, and its gradient with respect to A.
+        """Return the objective at A = LL' in nats, and its gradient with respect to A, symmetric.
 
-        Parameters
-        ----------
-        factor : numpy.ndarray of shape (r, k)
-            L.
-
-        Returns
-        -------
-        value : float
-        gradient : numpy.ndarray of shape (r, r), symmetric
-            Globerson and Roweis, section 3: the mean over rows i of sum_j (p0 - p)(j|i) z z'. The sum over p is
-            X'diag(row sums + column sums of P)X - X'PX - X'P'X.
+        The gradient is the mean over rows i of sum_j (p0 - p)(j|i) z z' (Globerson and Roweis, section 3). The sum over
+        p is X'diag(row sums + column sums of P)X - X'PX - X'P'X.
         """
         rows, n = self.rows, len(self.rows)
         mapped = rows @ factor
@@ -259,18 +158,10 @@ class CollapsingObjective:
 
 
 def descend(objective: CollapsingObjective) -> Iterator[Point]:
-    """Yield A = I and then a point of lower objective after every step, without end unless no step lowers it.
-
-    Raises
-    ------
-    ValueError
-        When the gradient is not finite.
-    """
+    """Yield A = I and then a point of lower objective after every step, without end unless no step lowers it."""
     matrix = factor = np.eye(objective.rows.shape[1])
     value, gradient = objective.value_and_gradient(factor)
-    if not np.isfinite(gradient).all():
-        raise ValueError("X has values too large to be squared: scale its rows, for instance to length 1")
-    yield Point(0, matrix, factor, value)
+    yield Point(matrix, factor, value)
     if not gradient.any():
         return
     # the spectral norm, so that the first step, in which some direction changes by as much as A = I, is the same
@@ -287,7 +178,7 @@ def descend(objective: CollapsingObjective) -> Iterator[Point]:
         step, halvings = step + 1, 0
         length = _next_length(length, moved, new_gradient - gradient, step)
         matrix, factor, value, gradient = new_matrix, new_factor, new_value, new_gradient
-        yield Point(step, matrix, factor, value)
+        yield Point(matrix, factor, value)
 
 
 def _next_length(length: float, moved: Array, bent: Array, step: int) -> float:

@@ -6,20 +6,18 @@ off by default in the workflow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.learners.base import SimilarityLearner, class_codes, refuse_overflow
-from lookalike.learners.curve import Progress, traced_steps
+from lookalike.learners.base import class_codes, class_deviations
+from lookalike.learners.batch import BatchLearner
 from lookalike.learners.projections import project_psd
-from lookalike.learners.span import Span
 
 Array = NDArray[np.float64]
-Trace = Callable[["MMC", int], "dict[str, float]"]
 
 RANK_TOLERANCE = 1e-10
 """Directions with less than this share of the largest variance within classes have none."""
@@ -32,7 +30,7 @@ EXCESS = 0.01
 left of it is scaled away."""
 
 
-class MMC(SimilarityLearner):
+class MMC(BatchLearner):
     """Move rows of different classes apart while those of the same class stay, on average, as near as they are.
 
     Maximises the mean of sqrt(z'Mz) over the pairs of different classes subject to: the mean of z'Mz over the pairs of
@@ -89,106 +87,17 @@ class MMC(SimilarityLearner):
     True
     """
 
-    accepts = frozenset({"labels"})
-
     def __init__(self, max_iter: int = 100, tol: float = 0.001, *, verbose: int = 0) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
 
-    def fit(
-        self, X: Any, y: Any = None, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
-    ) -> Self:
-        """Learn M from labelled rows, all their pairs.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-            Rows, for instance tf-idf visterms. Worked on in float64.
-        y : array-like of shape (n,)
-            Class labels.
-        trace : callable (model, step) -> dict of str to float, optional
-            Called at step 0 (M = I) and at `trace_steps`, with the model as it is then; what it returns becomes columns
-            of ``curve_``. It does not change what is learned.
-        trace_steps : iterable of int, optional
-            Steps that get a row of ``curve_``, besides 0 and the last; default: all. Steps after the last get none.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            On NaN or infinity, a single class, no class with two rows, values too large to be squared, or a parameter
-            out of its range.
-        """
-        self._check_parameters()
-        X, y = self._check_labelled(X, y)
-        wanted = traced_steps(trace_steps)
-        refuse_overflow(X)
-        span = Span(X)
-        problem = SpreadingProblem(span.coordinates, y)
-        self.metric_ = "sqeuclidean"
-        self.__dict__.pop("components_", None)  # of an earlier fit, which must not serve the trace
-        curve: list[dict[str, float]] = []
-        for point in self._points(problem):
-            if not (point.is_last or wanted is None or point.step in wanted):
-                continue
-            record = {"step": point.step, "objective": point.objective}
-            if trace is not None:
-                self._take(point, span, problem)
-                record |= trace(self, point.step)
-            curve.append(record)
-        self._take(point, span, problem)
-        self.components_ = span.full_factor(problem.in_span(_square_root(point.matrix)))
-        self.converged_ = point.converged
-        self.curve_ = {name: np.array([record[name] for record in curve]) for name in curve[0]}
-        return self
-
-    @property
-    def n_iter_(self) -> int:
-        """Steps taken, under the name that scikit-learn gives them."""
-        return self.n_steps_
-
-    def _check_parameters(self) -> None:
-        if self.max_iter < 0 or int(self.max_iter) != self.max_iter:
-            raise ValueError(f"max_iter must be a whole number that is not negative, not {self.max_iter!r}")
-        if not self.tol >= 0:
-            raise ValueError(f"tol must not be negative, not {self.tol!r}")
-
-    def _take(self, point: Point, span: Span, problem: SpreadingProblem) -> None:
-        self.M_ = span.full_matrix(problem.in_span(point.matrix))
-        self.n_steps_ = point.step
-        self.objective_ = point.objective
-
-    def _points(self, problem: SpreadingProblem) -> Iterator[Point]:
-        with Progress(int(self.max_iter), self.verbose, "MMC") as progress:
-            for point in ascend(problem, int(self.max_iter), self.tol):
-                if point.step:
-                    progress.advance(objective=point.objective)
-                yield point
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """Where an ascent is after `step` steps: the matrix in the directions that are learned, and the objective there."""
-
-    step: int
-    matrix: Array
-    objective: float
-    is_last: bool
-    converged: bool
+    def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[Point]:
+        return ascend(SpreadingProblem(coordinates, y), self.tol)
 
 
 class SpreadingProblem:
     """The objective, its gradient and the constraint, in the directions in which classes vary.
-
-    Parameters
-    ----------
-    coordinates : numpy.ndarray of shape (n, r), float64
-    y : numpy.ndarray of shape (n,)
-        Class labels.
 
     Attributes
     ----------
@@ -197,16 +106,15 @@ class SpreadingProblem:
     similar : numpy.ndarray of shape (q, q), float64
         Mean of zz' over pairs of the same class in these directions: the constraint is
         <matrix, similar> <= bound, its trace.
-
-    Raises
-    ------
-    ValueError
-        When there is one class only, or none of two rows.
     """
 
     def __init__(self, coordinates: Array, y: NDArray[Any]) -> None:
         codes, sizes = class_codes(y)
-        similar = _mean_of_similar_pairs(coordinates, codes, sizes)
+        deviations = class_deviations(coordinates, codes, sizes)
+        # over the pairs of a class, zz' sums to its size times its scatter around its mean
+        n_pairs = float((sizes * (sizes - 1) / 2).sum())
+        similar: Array = (deviations * (sizes[codes] / n_pairs)[:, None]).T @ deviations
+        similar = (similar + similar.T) / 2
         variances, vectors = np.linalg.eigh(similar)
         squared_scale = float(np.vdot(coordinates, coordinates)) / len(coordinates)
         self.directions: Array = vectors[:, variances > RANK_TOLERANCE * squared_scale]
@@ -225,18 +133,7 @@ class SpreadingProblem:
         return float(np.sqrt(self._distances(matrix)).sum()) / self._n_different
 
     def gradient(self, matrix: Array) -> Array:
-        """Return the gradient of `value`, the mean of zz' / (2 distance).
-
-        Pairs at distance 0, where there is none, add nothing.
-
-        Parameters
-        ----------
-        matrix : numpy.ndarray of shape (q, q)
-
-        Returns
-        -------
-        numpy.ndarray of shape (q, q), symmetric to the bit
-        """
+        """Return the gradient of `value`, the mean of zz' / (2 distance); pairs at distance 0 have none, and add 0."""
         distances = np.sqrt(self._distances(matrix))
         smallest = 1e-8 * distances.max(initial=0.0)
         weights = np.divide(0.5, distances, out=np.zeros_like(distances), where=distances > smallest)
@@ -277,18 +174,36 @@ class SpreadingProblem:
         return np.where(self._different, np.maximum((distances + distances.T) / 2, 0.0), 0.0)
 
 
-def ascend(problem: SpreadingProblem, max_iter: int, tol: float) -> Iterator[Point]:
-    """Yield the identity and then a feasible point of higher objective after every step; the last says so."""
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A feasible matrix of the learned directions on the way up, and the objective there."""
+
+    problem: SpreadingProblem
+    learned: Array
+    objective: float
+    finished: bool = False
+
+    @property
+    def matrix(self) -> Array:
+        """The matrix in the span."""
+        return self.problem.in_span(self.learned)
+
+    @property
+    def factor(self) -> Array:
+        """Its symmetric square root."""
+        values, vectors = np.linalg.eigh(self.learned)
+        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+        return self.problem.in_span(np.asarray(root + root.T) / 2)
+
+
+def ascend(problem: SpreadingProblem, tol: float) -> Iterator[Point]:
+    """Yield the identity and then a feasible point of higher objective after every step, until none reaches `tol`."""
     matrix = np.eye(len(problem.similar))
-    value = problem.value(matrix)
-    share = FIRST_STEP
-    for step in range(max_iter):
-        found = _better(problem, matrix, value, share, tol)
-        yield Point(step, matrix, value, found is None, found is None)
-        if found is None:
-            return
+    found: tuple[Array, float, float] | None = matrix, problem.value(matrix), FIRST_STEP
+    while found is not None:
         matrix, value, share = found
-    yield Point(max_iter, matrix, value, True, False)
+        yield Point(problem, matrix, value)
+        found = _better(problem, matrix, value, share, tol)
 
 
 def _better(
@@ -311,24 +226,7 @@ def _better(
     return None
 
 
-def _mean_of_similar_pairs(coordinates: Array, codes: NDArray[np.int64], sizes: NDArray[np.int64]) -> Array:
-    means = np.zeros((len(sizes), coordinates.shape[1]))
-    np.add.at(means, codes, coordinates)
-    deviations = coordinates - (means / sizes[:, None])[codes]
-    # over the pairs of a class, zz' sums to its size times its scatter around its mean
-    n_pairs = float((sizes * (sizes - 1) / 2).sum())
-    similar: Array = (deviations * (sizes[codes] / n_pairs)[:, None]).T @ deviations
-    return (similar + similar.T) / 2
-
-
 def _squared_distances(rows: Array) -> Array:
     products = rows @ rows.T
     own = np.diag(products)
     return np.maximum(own[:, None] + own - 2 * products, 0.0)
-
-
-def _square_root(matrix: Array) -> Array:
-    """Return the symmetric square root of a positive semidefinite matrix."""
-    values, vectors = np.linalg.eigh(matrix)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return np.asarray(root + root.T) / 2

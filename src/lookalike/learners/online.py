@@ -14,8 +14,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from lookalike.core.seeds import as_seed
 from lookalike.learners.base import Matrix, SimilarityLearner
@@ -128,8 +126,7 @@ class OnlineLearner(SimilarityLearner):
         self._check_parameters()
         if trace_steps is not None:
             trace_steps = curve_points(int(self.n_steps), trace_steps, self.trace_points)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        check_classification_targets(y)
+        X, y = self._check_labelled(X, y)
         seed = as_seed(self.random_state)
         draw = self._sampler(X, y, seed)
         self.__dict__.pop("validation_curve_", None)  # of an earlier fit
@@ -138,11 +135,6 @@ class OnlineLearner(SimilarityLearner):
             trace_steps = [step for step in trace_steps if step <= n_steps]
         self._start(X.shape[1])
         return self._train(self._prepare(X), draw, n_steps, trace, trace_steps)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
     def _train(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from lookalike.learners.base import SimilarityLearner, class_codes, refuse_overflow
+from lookalike.learners.base import SimilarityLearner, class_codes, class_deviations, refuse_overflow
 from lookalike.learners.span import Span
 
 Array = NDArray[np.float64]
@@ -88,7 +88,7 @@ class RCA(SimilarityLearner):
         refuse_overflow(X)
         span = Span(X)
         directions, variances = principal_directions(span.coordinates)
-        deviations = class_deviations(span.coordinates, y) @ directions
+        deviations = class_deviations(span.coordinates, *class_codes(y)) @ directions
         covariance = deviations.T @ deviations / len(deviations)
         most = _leading_regular(covariance, variances)
         kept = self._number_kept(most, len(variances))
@@ -115,21 +115,6 @@ class RCA(SimilarityLearner):
                 f"first {most} principal directions only; choose at most {most}, or give more rows per class"
             )
         return int(self.n_components)
-
-
-def class_deviations(coordinates: Array, y: NDArray[Any]) -> Array:
-    """Return every row minus the mean of its class.
-
-    Raises
-    ------
-    ValueError
-        When there is one class only, or none of two rows.
-    """
-    codes, sizes = class_codes(y)
-    means = np.zeros((len(sizes), coordinates.shape[1]))
-    np.add.at(means, codes, coordinates)
-    deviations: Array = coordinates - (means / sizes[:, None])[codes]
-    return deviations
 
 
 def principal_directions(coordinates: Array) -> tuple[Array, Array]:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from lookalike.learners import Euclidean
-from lookalike.learners._lego_kernels import logdet_step
-from lookalike.learners.lego import BLOCK, LEGO, random_distances
+from lookalike.learners.lego import BLOCK, LEGO, logdet_step, random_distances
 from lookalike.learners.pairs import PairSampler
 from lookalike.ranking.rankings import mean_average_precision
 

@@ -9,9 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 import lookalike.learners.lmnn as lmnn
-from lookalike.learners import LMNN, Euclidean
-from lookalike.learners._lmnn_kernels import rounded_hinge
-from lookalike.learners.lmnn import _ActiveSet, _AllTriplets, target_neighbours, warm_up
+from lookalike.learners import LMNN, Euclidean, batch
+from lookalike.learners.lmnn import _ActiveSet, _AllTriplets, rounded_hinge, target_neighbours, warm_up
 from lookalike.ranking.rankings import mean_average_precision
 
 SOLVERS = ["active_set", "naive"]
@@ -243,7 +242,7 @@ def test_the_span_gives_the_matrix_of_the_full_space(
         def full_factor(self, factor: np.ndarray) -> np.ndarray:
             return factor
 
-    monkeypatch.setattr(lmnn, "Span", FullSpace)
+    monkeypatch.setattr(batch, "Span", FullSpace)
     full = LMNN(**parameters).fit(X, y)
     np.testing.assert_allclose(model.M_, full.M_, atol=1e-9)
     np.testing.assert_allclose(model.similarity(unseen, X), full.similarity(unseen, X), atol=1e-8)

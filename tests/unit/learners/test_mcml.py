@@ -231,7 +231,7 @@ def test_the_span_gives_the_matrix_of_the_full_space(n_unused: int) -> None:
     X[:, 40 - n_unused :] = 0
     model = MCML(max_iter=8, tol=0).fit(X, y)
     full = last_of(CollapsingObjective(X, y), 9)
-    assert full.step == model.n_steps_ == 8
+    assert model.n_steps_ == 8
     unseen = clusters(12, 40, seed=9)[0]
     expected = -np.sum(((unseen[:, None] - unseen[None]) @ full.factor) ** 2, axis=2)
     np.testing.assert_allclose(model.similarity(unseen, unseen), expected, atol=1e-8)

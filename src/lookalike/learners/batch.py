@@ -1,0 +1,133 @@
+"""What MCML, MMC and LMNN share: from M = I, step by step down (or up) an objective of all rows, in their span."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.learners.base import SimilarityLearner, refuse_overflow
+from lookalike.learners.curve import Progress, traced_steps
+from lookalike.learners.span import Span
+
+Array = NDArray[np.float64]
+Trace = Callable[[Any, int], "dict[str, float]"]
+"""``trace(model, step)``: what it returns becomes columns of ``curve_``."""
+
+
+class Point(Protocol):
+    """Where learning is after a step; matrices are those of the span's coordinates."""
+
+    @property
+    def matrix(self) -> Array:
+        """M."""
+
+    @property
+    def factor(self) -> Array:
+        """L with LL' = M."""
+
+    @property
+    def objective(self) -> float:
+        """The objective at M."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether learning ends here by its own rule, be it at the last step that it may take."""
+
+
+class BatchLearner(SimilarityLearner):
+    """Base of the learners of a Mahalanobis matrix that see all rows in every step.
+
+    A subclass has the parameters ``max_iter``, ``tol`` and ``verbose``, and defines `_descend`.
+    """
+
+    accepts = frozenset({"labels"})
+    max_iter: int
+    tol: float
+    verbose: int
+
+    @abstractmethod
+    def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[Point]:
+        """Yield M = I and then a point after every step, until learning ends by its own rule."""
+
+    def _curve_steps(self, trace_steps: Iterable[int] | None) -> set[int] | None:
+        """Return the steps that get a row of the curve besides the last, None for all."""
+        return traced_steps(trace_steps)
+
+    def _recorded(self, point: Any) -> float:
+        """Return the objective that a row of the curve has."""
+        return float(point.objective)
+
+    def _full_factor(self, span: Span, factor: Array) -> Array:
+        """Return ``components_``."""
+        return span.full_factor(factor)
+
+    def fit(
+        self, X: Any, y: Any = None, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
+    ) -> Self:
+        """Learn M from labelled rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            Rows, for instance tf-idf visterms. Worked on in float64.
+        y : array-like of shape (n,)
+            Class labels.
+        trace : callable (model, step) -> dict of str to float, optional
+            Called at step 0 (M = I) and after `trace_steps`, with the model as it is then; what it returns becomes
+            columns of ``curve_``. It must not change the model.
+        trace_steps : iterable of int, optional
+            Steps that get a row of ``curve_``, besides 0 and the last; not negative. Default: all; LMNN has 60, evenly
+            spaced in the logarithm up to `max_iter`. Steps after the last get none.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            On NaN or infinity, a single class, no class with two rows, values too large to be squared, or a parameter
+            out of its range.
+        """
+        self._check_parameters()
+        X, y = self._check_labelled(X, y)
+        wanted = self._curve_steps(trace_steps)
+        refuse_overflow(X)
+        span = Span(X)
+        self.metric_ = "sqeuclidean"
+        self.__dict__.pop("components_", None)  # of an earlier fit, which must not serve the trace
+        curve: list[dict[str, float]] = []
+
+        def record(step: int, point: Point) -> None:
+            self.n_steps_ = self.n_iter_ = step
+            self.objective_ = self._recorded(point)
+            row = {"step": step, "objective": self.objective_}
+            if trace is not None:
+                self.M_ = span.full_matrix(point.matrix)
+                row |= trace(self, step)
+            curve.append(row)
+
+        with Progress(int(self.max_iter), self.verbose, type(self).__name__) as progress:
+            for step, point in enumerate(islice(self._descend(span.coordinates, y), int(self.max_iter) + 1)):
+                if step:
+                    progress.advance(objective=point.objective)
+                if wanted is None or step in wanted:
+                    record(step, point)
+        if curve[-1]["step"] != step:
+            record(step, point)
+        self.M_ = span.full_matrix(point.matrix)
+        self.components_ = self._full_factor(span, point.factor)
+        self.converged_ = point.finished or step < self.max_iter
+        self.curve_ = {name: np.array([row[name] for row in curve]) for name in curve[0]}
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.max_iter < 0 or int(self.max_iter) != self.max_iter:
+            raise ValueError(f"max_iter must be a whole number that is not negative, not {self.max_iter!r}")
+        if not self.tol >= 0:
+            raise ValueError(f"tol must not be negative, not {self.tol!r}")
