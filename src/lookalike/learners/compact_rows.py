@@ -32,10 +32,7 @@ FILES = ("indptr", "words", "counts", "lengths", "idf", "order", "image_ids")
 class CompactRows:
     """Rows of tf-idf weights f_i d_i / ||f d|| (2009 draft, eq. 15), made from counts as they are asked for.
 
-    Parameters
-    ----------
-    folder : path
-        What `build` wrote. Arrays are memory-mapped, so several processes share one copy.
+    The arrays of the folder that `build` wrote are memory-mapped, so several processes share one copy.
 
     Attributes
     ----------
@@ -45,11 +42,6 @@ class CompactRows:
         d_i of the words in the user's order, from these images alone; words of weight 0 have no entries.
     n_features : int
         Number of words d.
-
-    Raises
-    ------
-    LookalikeError
-        When a file is missing or damaged.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -67,31 +59,17 @@ class CompactRows:
             raise LookalikeError(f"{folder} holds arrays of different lengths: make the rows anew")
         self.image_ids, self.idf = np.asarray(arrays["image_ids"]), np.asarray(arrays["idf"])
         self.n_features = len(self.idf)
-        self._order = np.asarray(arrays["order"])
-        self._place = np.argsort(self._order)
+        order = np.asarray(arrays["order"])
+        self._place = np.argsort(order)
+        self._indptr, lengths = np.asarray(arrays["indptr"]), np.asarray(arrays["lengths"])
         # frequent features lead: their weights are looked up far more often
-        self._idf = self.idf[self._order]
-        self._indptr, self._lengths = np.asarray(arrays["indptr"]), np.asarray(arrays["lengths"])
-        self._words, self._counts = arrays["words"], arrays["counts"]
+        self._stored = self._indptr, arrays["words"], arrays["counts"], lengths, self.idf[order]
 
     @classmethod
     def build(cls, store: VistermStore, image_ids: ArrayLike, folder: str | os.PathLike[str]) -> Self:
-        """Write the rows of some images of a store, in two passes over it, and open them.
+        """Write the rows of some images of a store, in two passes over it, and open them; replace `folder` whole.
 
-        Parameters
-        ----------
-        store : VistermStore
-        image_ids : array-like of int, shape (n,)
-            Ascending, each once: the images whose document frequencies are counted and whose rows are kept.
-        folder : path
-            Replaced whole.
-
-        Raises
-        ------
-        ValueError
-            When the images are not ascending numbers of the store.
-        LookalikeError
-            When the disk is full.
+        Document frequencies are counted of `image_ids` alone, which must ascend.
         """
         ids = np.asarray(image_ids, dtype=np.int64)
         if not len(ids) or np.any(np.diff(ids) <= 0) or ids[0] < 0 or ids[-1] >= store.n_images:
@@ -124,64 +102,21 @@ class CompactRows:
         return len(self.image_ids)
 
     def take(self, rows: NDArray[np.integer[Any]], dtype: np.dtype[Any]) -> Rows:
-        """Return weighted rows as the kernels take them: features by falling document frequency.
-
-        Parameters
-        ----------
-        rows : ndarray of int, shape (n,)
-            Row numbers, in any order, repeats allowed.
-        dtype : numpy.dtype
-            float32 or float64.
-
-        Returns
-        -------
-        Rows
-
-        Raises
-        ------
-        IndexError
-            When there is no such row.
-        """
+        """Return weighted rows, by number in any order, as the kernels take them: features by document frequency."""
         wanted = np.asarray(rows, dtype=np.int64)
         if wanted.size and (wanted.min() < 0 or wanted.max() >= len(self)):
             raise IndexError(f"rows must be 0 to {len(self) - 1}; found {wanted.min()} to {wanted.max()}")
         indptr = np.zeros(len(wanted) + 1, dtype=np.int64)
         np.cumsum(self._indptr[wanted + 1] - self._indptr[wanted], out=indptr[1:])
-        indices = np.empty(indptr[-1], dtype=np.uint32)
-        data = np.empty(indptr[-1], dtype=dtype)
-        squared_norms = np.empty(len(wanted))
-        _weigh(
-            wanted,
-            self._indptr,
-            self._words,
-            self._counts,
-            self._lengths,
-            self._idf,
-            indptr,
-            indices,
-            data,
-            squared_norms,
-        )
-        return Rows(indptr, indices, data, squared_norms)
+        room = np.empty(indptr[-1], dtype=np.uint32), np.empty(indptr[-1], dtype=dtype), np.empty(len(wanted))
+        taken = Rows(indptr, *room)
+        _weigh(wanted, *self._stored, *taken)
+        return taken
 
     def weighted(self, counts: sp.csr_array, *, internal: bool = False) -> sp.csr_array:
-        """Weigh other images' raw counts by these document frequencies.
+        """Weigh other images' raw counts by these document frequencies: float32 rows of unit length, or empty ones.
 
-        Parameters
-        ----------
-        counts : csr_array of shape (m, d)
-        internal : bool, default=False
-            With the features by document frequency, as `take` has them, instead of the user's order.
-
-        Returns
-        -------
-        csr_array of shape (m, d), float32
-            Rows of unit length; a row without a weighted word is empty.
-
-        Raises
-        ------
-        ValueError
-            When the counts are of another number of words.
+        `internal` features are by document frequency, as `take` has them, instead of in the user's order.
         """
         if counts.shape[1] != self.n_features:
             raise ValueError(f"counts must have {self.n_features} columns, one a word, not {counts.shape[1]}")
@@ -226,18 +161,7 @@ def _write(
     files = {name: _mapped(folder / f"{name}.npy", types[name], shapes[name]) for name in types}
     files["indptr"][0] = 0
     for counts, done in _selected(store, ids):
-        _write_slice(
-            counts.indptr.astype(np.int64),
-            counts.indices,
-            counts.data,
-            idf,
-            place,
-            done,
-            files["indptr"],
-            files["words"],
-            files["counts"],
-            files["lengths"],
-        )
+        _write_slice(counts.indptr.astype(np.int64), counts.indices, counts.data, idf, place, done, *files.values())
     for array in files.values():
         array.flush()
     np.save(folder / "idf.npy", idf)

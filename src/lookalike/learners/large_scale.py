@@ -47,37 +47,18 @@ class TrainingPlan:
     """What decides the result of a run, but for the rows and the triplets.
 
     `n_steps`, `patience` and `tolerance` only say when to stop, so a checkpoint goes on under others of them. A run
-    that is already past a smaller limit ends where it is.
-
-    Parameters
-    ----------
-    aggressiveness : float
-        C of JMLR eq. 9.
-    n_steps : int
-        The most triplets; rounded up to whole intervals.
-    interval : int
-        Steps between two scores on held-out images; a multiple of `block`.
-    patience : int
-        Scores in a row that may fail to beat the best by `tolerance` before the run stops; 0 never stops early.
-    tolerance : float
-        By how much mean average precision must grow to count.
-    mode : {"look-ahead", "sequential"}
-        Blocks on all threads, or one step after another on one; the same W to the rounding of sums.
-    block : int
-        Triplets of a block of triplets, in both modes.
-    seed : int
-        Of the triplets; only part of what a checkpoint belongs to, since the source of triplets has it already.
-    scored : int
-        A number that tells the held-out images from others; likewise.
+    that is already past a smaller limit ends where it is. `look-ahead` takes blocks on all threads, `sequential` one
+    step after another on one: the same W to the rounding of sums. `seed` and `scored`, a number that tells the held-out
+    images from others, are only part of what a checkpoint belongs to.
     """
 
-    aggressiveness: float = 0.1
-    n_steps: int = 160_000_000
-    interval: int = 1_048_576
-    patience: int = 10
-    tolerance: float = 0.0
+    aggressiveness: float = 0.1  # C of JMLR eq. 9
+    n_steps: int = 160_000_000  # at most; rounded up to whole intervals
+    interval: int = 1_048_576  # steps between two scores on held-out images, a multiple of `block`
+    patience: int = 10  # scores in a row that may fail to beat the best by `tolerance`; 0 never stops early
+    tolerance: float = 0.0  # by how much mean average precision must grow to count
     mode: str = "look-ahead"
-    block: int = BLOCK
+    block: int = BLOCK  # triplets of a block, in both modes
     seed: int = 0
     scored: int = 0
 
@@ -96,36 +77,22 @@ class TrainingPlan:
 
 @dataclass
 class TrainingRun:
-    """What a run has learned and what it took.
+    """What a run has learned and what it took, over all starts.
 
-    Attributes
-    ----------
-    W : ndarray of shape (d, d), float32
-        In the user's order of features, at the step with the best score.
-    best_step : int
-        That step.
-    curve : list of dict
-        A row for every score: ``step``, ``seconds`` (wall time of the training so far, scores left out), ``map``,
-        ``loss_rate`` (share of the steps since the row before that had a loss; NaN at step 0).
-    n_steps, n_losses, n_updates : int
-        Taken in all.
-    seconds, cpu_seconds : float
-        Of the steps alone, over all starts.
-    stopped : {"saturated", "limit"}
-    resumed : int
-        How often the run went on from a checkpoint.
+    The curve has a row for every score: ``step``, ``seconds`` (wall time of the training so far, scores left out),
+    ``map``, ``loss_rate`` (share of the steps since the row before that had a loss; NaN at step 0).
     """
 
-    W: NDArray[np.float32]
+    W: NDArray[np.float32]  # at the step with the best score, in the user's order of features
     best_step: int
     curve: list[dict[str, float]]
     n_steps: int
     n_losses: int
     n_updates: int
-    seconds: float
+    seconds: float  # of the steps alone
     cpu_seconds: float
-    stopped: str
-    resumed: int
+    stopped: str  # "saturated" or "limit"
+    resumed: int  # how often it went on from a checkpoint
 
 
 @dataclass
@@ -176,15 +143,6 @@ def train(
         Of the look-ahead mode and of nothing else; changes no bit of W.
     report : callable (str), optional
         Gets a line about progress every `report_seconds`.
-
-    Returns
-    -------
-    TrainingRun
-
-    Raises
-    ------
-    LookalikeError
-        When W overflows, a score is not a number, the disk is full, or a checkpoint is damaged.
     """
     tell = report or (lambda line: None)
     keeper = _Checkpoint(checkpoint, plan, rows, source) if checkpoint is not None else None
@@ -194,13 +152,16 @@ def train(
     else:
         state.resumed += 1
         tell(f"goes on from step {state.step:,}, where a checkpoint of an earlier start stands")
-    best = None if keeper is not None else W.copy()
+    best = W.copy() if keeper is None else None  # one W less in memory where there is a disk
     last_checkpoint = last_report = time.monotonic()
     end = -(-plan.n_steps // plan.interval) * plan.interval
     while True:
         is_due = state.step % plan.interval == 0 and (not state.curve or state.curve[-1]["step"] < state.step)
         if is_due and _score(state, W, score, tell):
-            best = _keep_best(keeper, W, state.step, best)
+            if keeper is not None:
+                keeper.save_best(W, state.step)
+            else:
+                best = W.copy()
         # also where a finished run is started again, maybe with another limit
         if _saturated(state, plan) or state.step >= end:
             break
@@ -225,9 +186,17 @@ def train(
         best = keeper.best(state.best_step)
     assert best is not None
     rows.restore_order(best)
-    counts = state.step, state.losses, state.updates
     return TrainingRun(
-        best, state.best_step, state.curve, *counts, state.seconds, state.cpu_seconds, stopped, state.resumed
+        W=best,
+        best_step=state.best_step,
+        curve=state.curve,
+        n_steps=state.step,
+        n_losses=state.losses,
+        n_updates=state.updates,
+        seconds=state.seconds,
+        cpu_seconds=state.cpu_seconds,
+        stopped=stopped,
+        resumed=state.resumed,
     )
 
 
@@ -262,16 +231,6 @@ def _saturated(state: _State, plan: TrainingPlan) -> bool:
     if not plan.patience or len(scores) <= plan.patience:
         return False
     return max(scores[-plan.patience :]) <= max(scores[: -plan.patience]) + plan.tolerance
-
-
-def _keep_best(
-    keeper: _Checkpoint | None, W: NDArray[np.float32], step: int, best: NDArray[np.float32] | None
-) -> NDArray[np.float32] | None:
-    if keeper is not None:
-        keeper.save_best(W, step)
-    elif best is not None:
-        best[:] = W
-    return best
 
 
 def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> str:
@@ -312,6 +271,7 @@ class _Checkpoint:
         self, folder: str | os.PathLike[str], plan: TrainingPlan, rows: CompactRows, source: TripletSource
     ) -> None:
         self._folder = Path(folder)
+        self._state = self._folder / "state.json"
         # the rows by what their weights are made from, since another set of images has other document frequencies; the
         # triplets by the first of them
         self._made_by = {
@@ -324,10 +284,6 @@ class _Checkpoint:
         self._shape = (rows.n_features,) * 2
         self._named: tuple[str, ...] = ()
         """Files that the state on the disk needs."""
-
-    @property
-    def _state(self) -> Path:
-        return self._folder / "state.json"
 
     def resume(self) -> tuple[_State | None, NDArray[np.float32] | None]:
         """Return the state and W of an earlier start, or nothing where there is none of this plan."""
@@ -366,7 +322,7 @@ class _Checkpoint:
             return self._load(f"best-{step}.npy")
 
     def _files(self, state: _State) -> tuple[str, ...]:
-        return f"W-{state.step}.npy", f"best-{state.best_step}.npy", self._state.name
+        return f"W-{state.step}.npy", f"best-{state.best_step}.npy"
 
     def _load(self, name: str, mmap_mode: Literal["r"] | None = None) -> NDArray[np.float32]:
         W: NDArray[np.float32] = np.load(self._folder / name, mmap_mode=mmap_mode, allow_pickle=False)

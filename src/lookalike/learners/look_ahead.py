@@ -65,7 +65,8 @@ def look_ahead_steps(
     n_threads : int, default=1
         Changes no bit of the result.
     """
-    nothing = _Block(_no_rows(W), np.empty((0, 3), dtype=np.int32), len(W))
+    no_rows = Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0, W.dtype), np.empty(0))
+    nothing = _Block(no_rows, np.empty((0, 3), dtype=np.int32), len(W))
     blocks = {-1: nothing, n_blocks: nothing}
 
     def prepare(number: int) -> None:
@@ -147,10 +148,6 @@ class _Block:
         return resolve_block(
             scores, self._products, self._squared_norms, self._squared, self._triplets, aggressiveness, self.tau
         )
-
-
-def _no_rows(W: NDArray[Any]) -> Rows:
-    return Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0, W.dtype), np.empty(0))
 
 
 @njit(cache=True, nogil=True)

@@ -262,29 +262,18 @@ class AveragedOASIS(PassiveAggressive):
 
     Parameters
     ----------
-    aggressiveness : float, default=0.1
-        C of JMLR eq. 9, larger than 0: the longest step.
     n_steps : int, default=35_000
         Triplets that `fit` draws for each ranker; the most of them with early stopping.
     n_rankers : int, default=5
         Rankers to average; the paper shows 5 and 10. While they learn there are so many d x d matrices in memory.
-    early_stopping : bool, default=False
-        Choose the number of steps by mean average precision of the averaged ranker, projected where
-        `projection` says so, on held-out rows, as `OASIS` does.
-    validation_fraction : float, default=0.2
-        Share of every class that is held out.
-    trace_points : int, default=60
-        Points of the learning curve, evenly spaced in the logarithm of the steps.
-    dtype : {"float32", "float64"}, default="float32"
-        Of W and of the arithmetic of a step.
     projection : {None, "symmetric", "psd"}, default=None
-        What is done to the mean at the end of a fit, as for `OASIS`.
+        What is done to the mean at the end of a fit, and where early stopping scores it.
     n_jobs : int, optional
         Threads that train rankers side by side; -1 for all cores. It changes no bit of the result. Default: one.
-    verbose : int, default=0
-        Above 0: a progress bar with steps per second of a ranker and the share of steps that had a loss.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
         Of the rankers' seeds (see `ranker_seeds`) and of the held-out rows.
+    aggressiveness, early_stopping, validation_fraction, trace_points, dtype, verbose
+        As of `OASIS`.
 
     Attributes
     ----------
@@ -294,19 +283,11 @@ class AveragedOASIS(PassiveAggressive):
         Steps that each ranker took.
     n_updates_ : int
         Steps that changed a ranker's matrix, those of all rankers together.
-    n_projections_ : int
-        Projections onto the positive semidefinite cone: one with ``projection="psd"``.
     curve_ : dict of numpy.ndarray
         ``step`` (of each ranker), ``loss_rate`` (of all rankers' steps since the last point) and whatever the trace
         gave, which saw the mean as it was then.
-    validation_curve_ : dict of numpy.ndarray
-        With early stopping: the curve of the selection pass, with ``map``.
-    metric_ : str
-        ``"inner_product"``.
-    components_ : numpy.ndarray of shape (d, r), float64
-        With ``projection="psd"``: L with LL' = W.
-    n_features_in_ : int
-        Number of features d.
+    n_projections_, validation_curve_, metric_, components_, n_features_in_
+        As of `OASIS`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners.triplets import TripletSampler
+from lookalike.learners.triplets import TripletSampler, check_row_numbers
 
 
 class PairSampler:
@@ -63,29 +63,8 @@ class PairSampler:
 
 
 def check_pairs(pairs: Any, same: Any, n_rows: int) -> NDArray[np.int32]:
-    """Return pairs and whether they are alike as C-contiguous int32 rows (i, j, same), as `PairSampler` draws them.
-
-    Parameters
-    ----------
-    pairs : array-like of shape (m, 2)
-        Row numbers.
-    same : array-like of shape (m,)
-        True (or 1) where the two rows belong together, False (or 0) where they do not.
-    n_rows : int
-        Rows that there are.
-
-    Raises
-    ------
-    ValueError
-        When a shape is wrong, the row numbers are not whole numbers within 0..n_rows-1, or ``same`` has other values.
-    """
-    array, alike = np.asarray(pairs), np.asarray(same)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise ValueError(f"pairs must be rows (i, j), an array of shape (m, 2), not {array.shape}")
-    if array.size and not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"pairs must be row numbers of X, whole numbers, not values of type {array.dtype}")
-    if array.size and (array.min() < 0 or array.max() >= n_rows):
-        raise ValueError(f"pairs must be row numbers of X, 0 to {n_rows - 1}; found {array.min()} to {array.max()}")
+    """Return pairs of row numbers, and whether they are alike, as int32 rows (i, j, same), as `PairSampler` draws."""
+    array, alike = check_row_numbers(pairs, n_rows, "pairs", "i, j"), np.asarray(same)
     if alike.shape != (len(array),):
         raise ValueError(f"same must be one value per pair, an array of shape ({len(array)},), not {alike.shape}")
     if not np.isin(alike, (0, 1)).all():

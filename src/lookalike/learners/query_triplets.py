@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from lookalike.datasets.query_kernels import (
     write_lists,
 )
 from lookalike.datasets.query_log import QueryLog, check_theta
+from lookalike.learners.triplets import stream_key
 
 TRIES = 64
 """Rejections after which a positive or a negative is drawn from the written-out candidates instead."""
@@ -113,18 +113,17 @@ class QueryTripletSampler:
         elif share is not None:
             raise ValueError("share goes with relevance='co_clicks' only: cut the joint relevance with theta")
         self._exclude_relevant = bool(exclude_relevant)
-        self._tries = TRIES
         self._proposal = _proposal(self._log)
-        found = _positives(self._log, self._proposal, self._theta)
-        self._lists = _lists(self._log, found, self._theta)
-        queries = found.images
+        with_positive, accepted = _positives(self._log, self._proposal, self._theta)
+        self._lists = _lists(self._log, with_positive[accepted < EASY], self._theta)
+        queries = with_positive
         self.n_without_positive_ = log.n_images - len(queries)
         if self._exclude_relevant:
             queries = queries[~_without_negative(self._log, queries, self._theta)]
         if not len(queries):
             raise ValueError(
                 "no image has a relevant other image"
-                + (" and an irrelevant one" if self._exclude_relevant and len(found.images) else "")
+                + (" and an irrelevant one" if self._exclude_relevant and len(with_positive) else "")
                 + ": lower theta, raise share or give a log with more queries"
             )
         self.queries_ = queries.astype(np.int32)
@@ -132,17 +131,9 @@ class QueryTripletSampler:
     def draw(self, n: int) -> NDArray[np.int32]:
         """Return the next `n` triplets of the stream; ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
 
-        Parameters
-        ----------
-        n : int
-            How many, not negative.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n, 3), int32
-            Image numbers (query, positive, negative).
+        They are image numbers (query, positive, negative), int32 of shape (n, 3).
         """
-        triplets = self._rows(_stream_key(self._seed, 0), self._drawn, n)
+        triplets = self._rows(stream_key(self._seed, 0), self._drawn, n)
         self._drawn += n
         return triplets
 
@@ -150,21 +141,10 @@ class QueryTripletSampler:
         """Return the first `n` triplets of chunk `number`: a stream of its own, by the seed and the number alone.
 
         So a training run can go on anywhere, and rankers can share the chunks out. Threads may call it together.
-
-        Parameters
-        ----------
-        number : int
-            Which chunk, not negative.
-        n : int
-            How many triplets, not negative.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n, 3), int32
         """
         if number < 0:
             raise ValueError(f"there is no chunk {number}: chunks are numbered from 0 on")
-        return self._rows(_stream_key(self._seed, 1, number), 0, n)
+        return self._rows(stream_key(self._seed, 1, number), 0, n)
 
     def _rows(self, key: NDArray[np.uint64], first: int, n: int) -> NDArray[np.int32]:
         if n < 0:
@@ -178,22 +158,11 @@ class QueryTripletSampler:
             self._lists,
             self.queries_,
             self._theta,
-            self._tries,
+            TRIES,
             self._exclude_relevant,
             triplets,
         )
         return triplets
-
-
-def _stream_key(seed: int, *key: int) -> NDArray[np.uint64]:
-    return np.random.SeedSequence(seed, spawn_key=key).generate_state(2, np.uint64).astype(np.uint64)
-
-
-class _Positives(NamedTuple):
-    """Images with a relevant other image, and the share of their proposals that is accepted."""
-
-    images: NDArray[np.int64]
-    accepted: NDArray[np.float64]
 
 
 def _proposal(log: Incidence) -> Proposal:
@@ -206,22 +175,24 @@ def _proposal(log: Incidence) -> Proposal:
     return Proposal(running_sums(log.image_start, weights), by_query)
 
 
-def _positives(log: Incidence, proposal: Proposal, theta: float) -> _Positives:
-    """Find the images with a positive: at theta 0 from the queries alone, else by collecting where one may be."""
+def _positives(log: Incidence, proposal: Proposal, theta: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the images with a relevant other image, and the share of their proposals that is accepted.
+
+    At theta 0 they are known from the queries alone; else they are collected where one may be.
+    """
     images = np.flatnonzero(largest_relevance_bound(log) > theta)
     if theta > 0:
         counts, accepted = stream(log, images, theta)
-        return _Positives(images[counts > 0], accepted[counts > 0])
+        return images[counts > 0], accepted[counts > 0]
     # only the image itself is rejected: its relevance to itself is what is lost
     own = log.image_weights**2 * log.factor[log.image_queries]
     own = running_sums(log.image_start, own)
     last = log.image_start[images + 1] - 1
-    return _Positives(images, 1 - own[last] / proposal.by_image[last])
+    return images, 1 - own[last] / proposal.by_image[last]
 
 
-def _lists(log: Incidence, found: _Positives, theta: float) -> Lists:
+def _lists(log: Incidence, hard: NDArray[np.int64], theta: float) -> Lists:
     """Write out the positives of the images of which few proposals are accepted, as far as the memory allows."""
-    hard = found.images[found.accepted < EASY]
     counts = stream(log, hard, theta)[0]
     fits = np.cumsum(counts) <= LIST_ENTRIES
     hard, counts = hard[fits], counts[fits]
@@ -256,7 +227,7 @@ def _co_click_threshold(log: Incidence, share: float) -> tuple[float, bool]:
         place = len(values) - math.ceil(share * len(values))
         return float(np.partition(values, place)[place]), True
     # a seed of its own, so that rankers with other seeds have the same threshold
-    values, weights = sample_pairs(_stream_key(0), log, pair_sums, SAMPLED_PAIRS)
+    values, weights = sample_pairs(stream_key(0), log, pair_sums, SAMPLED_PAIRS)
     order = np.argsort(-values, kind="stable")
     covered = np.cumsum(weights[order])
     place = np.searchsorted(covered, share * covered[-1])
@@ -271,4 +242,4 @@ def warm_up() -> None:
     log.are_relevant([0], [[1, 2]])
     QueryTripletSampler(log, 0, exclude_relevant=True).draw(2)
     QueryTripletSampler(log, 0, relevance="co_clicks", share=0.5).draw(2)
-    sample_pairs(_stream_key(0), log.incidence(), np.array([1.0, 4.0]), 1)
+    sample_pairs(stream_key(0), log.incidence(), np.array([1.0, 4.0]), 1)

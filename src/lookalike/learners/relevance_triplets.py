@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.kernels import njit
-from lookalike.core.seeds import RandomState, as_seed, seed_sequence
+from lookalike.core.seeds import RandomState, as_seed
 from lookalike.datasets.query_kernels import below, pick, running_sums, seed_row, uniform
 from lookalike.datasets.relevance import RelevanceData
+from lookalike.learners.triplets import stream_key
 
 State = dict[str, NDArray[Any]]
 
@@ -119,7 +120,7 @@ class RelevanceTripletSampler:
             np.bincount(relevance.category, self._image_weights * possible, minlength=relevance.n_categories)
         ).astype(np.float64)
         self._settings = _settings(relevance, self._choice, capacity)
-        self._key = _stream_key(seed, 0)
+        self._key = stream_key(seed, 0)
         self._drawn = 0
         self._reservoirs: TripletReservoirs | None = None
         if capacity is not None:
@@ -134,34 +135,16 @@ class RelevanceTripletSampler:
     def draw(self, n: int) -> NDArray[np.int32]:
         """Return the next `n` triplets of the stream; ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
 
-        Parameters
-        ----------
-        n : int
-            How many, not negative.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n, 3), int32
-            Rows (query, positive, negative) of the relevance data; ``relevance.image_id[rows]`` are the image ids.
-
-        Raises
-        ------
-        ValueError
-            When no triplet is found among a million examples.
+        They are int32 rows (query, positive, negative) of the relevance data: ``relevance.image_id[rows]`` are the
+        image ids.
         """
         if n < 0:
             raise ValueError(f"cannot draw {n} triplets: give a count that is not negative")
         triplets = np.empty((n, 3), dtype=np.int32)
         if self._reservoirs is None:
+            queries = self._queries, self._query_sums
             filled = draw_triplets(
-                self._key,
-                self._drawn,
-                self._rows,
-                self._categories,
-                self._queries,
-                self._query_sums,
-                self._choice,
-                triplets,
+                self._key, self._drawn, self._rows, self._categories, *queries, self._choice, triplets
             )
         else:
             filled, self._reservoirs.n_offered = draw_from_buffers(
@@ -196,13 +179,7 @@ class RelevanceTripletSampler:
         return state if self._reservoirs is None else state | self._reservoirs.get_state()
 
     def set_state(self, state: Mapping[str, ArrayLike]) -> None:
-        """Go on from what `get_state` returned; the random state of this sampler is replaced.
-
-        Raises
-        ------
-        ValueError
-            When the state is of other relevance data or another choice of arguments.
-        """
+        """Go on from what `get_state` returned, of the same relevance data and arguments."""
         if not np.array_equal(np.asarray(state["settings"]), self._settings):
             raise ValueError(
                 "this state is of a sampler of other relevance data or with other settings: make the sampler as it "
@@ -302,7 +279,7 @@ class TripletReservoirs:
 
     def __init__(self, n_images: int, n_categories: int, capacity: int, random_state: RandomState = None) -> None:
         shape = (n_categories, min(capacity, n_images))
-        self.key = _stream_key(as_seed(random_state), 1)
+        self.key = stream_key(as_seed(random_state), 1)
         self.buffers = Buffers(
             members=np.full(shape, -1, dtype=np.int32),
             sizes=np.zeros(n_categories, dtype=np.int64),
@@ -415,17 +392,9 @@ def _end_of_negatives(rows: Relevance, start: Any, positive: Any, margin: float)
 @njit(cache=True, nogil=True)
 def _relevance_of(rows: Relevance, query: Any, image: Any) -> Any:
     """Look the relevance of two images up; 0 where none is stored."""
-    low, high = rows.start[query], rows.start[query + 1]
-    end = high
-    while low < high:
-        middle = (low + high) >> 1
-        if rows.images_in_order[middle] < image:
-            low = middle + 1
-        else:
-            high = middle
-    if low < end and rows.images_in_order[low] == image:
-        return rows.values_in_order[low]
-    return np.float32(0.0)
+    start, end = rows.start[query], rows.start[query + 1]
+    at = start + np.searchsorted(rows.images_in_order[start:end], image)
+    return rows.values_in_order[at] if at < end and rows.images_in_order[at] == image else np.float32(0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -711,10 +680,6 @@ def draw_from_buffers(
         if not found:
             return i, offered
     return triplets.shape[0], offered
-
-
-def _stream_key(seed: int, *key: int) -> NDArray[np.uint64]:
-    return seed_sequence(seed, *key).generate_state(2, np.uint64).astype(np.uint64)
 
 
 def _order(key: NDArray[np.uint64], categories: Categories) -> NDArray[np.int32]:

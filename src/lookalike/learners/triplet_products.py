@@ -106,11 +106,7 @@ class TripletProducts:
     def blocks(self, examples: NDArray[np.int32]) -> Iterator[tuple[Products, NDArray[np.int32]]]:
         """Give the products of a run of `examples` (or of triplets, where none were given at first), in order.
 
-        Yields
-        ------
-        products : Products
-        triplets : numpy.ndarray of shape (k, 2), int32
-            Numbers of the two products of every triplet.
+        With them come the numbers of the two products of every triplet, int32 of shape (k, 2).
         """
         if self._ready is not None:
             yield self._ready, examples
@@ -124,16 +120,12 @@ class TripletProducts:
     def _restrict(self, X: sp.csr_array, rows: NDArray[np.int64], queries: NDArray[np.int64]) -> None:
         """Keep these rows, at the columns of the queries only."""
         marked = np.zeros(self.n_features, dtype=bool)
-        mark_columns(X.indptr, X.indices, queries, marked)
+        marked[X[queries].indices] = True
         self.columns = np.flatnonzero(marked)
-        place = np.full(self.n_features, -1, dtype=np.int32)
-        place[self.columns] = np.arange(len(self.columns), dtype=np.int32)
-        room = int(np.diff(X.indptr)[rows].sum()) + 1
-        indptr = np.empty(len(rows) + 1, dtype=np.int64)
-        indices, data = np.empty(room, dtype=np.uint32), np.empty(room)
-        restrict_rows(X.indptr, X.indices, X.data, rows, place, indptr, indices, data)
-        self._rows = (indptr, indices, data)
-        self._lengths = np.diff(indptr)
+        kept = X[rows][:, self.columns].astype(np.float64)
+        kept.eliminate_zeros()
+        self._rows = kept.indptr.astype(np.int64), kept.indices.astype(np.uint32), kept.data
+        self._lengths = np.diff(self._rows[0])
         self._dense = np.zeros(len(self.columns))
 
     def _room(self, pairs: NDArray[np.int64]) -> int:
@@ -150,61 +142,11 @@ class TripletProducts:
 
 
 def distinct_pairs(triplets: NDArray[np.int32], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the distinct pairs (query, other) of triplets, and the numbers of every triplet's two pairs.
-
-    Parameters
-    ----------
-    triplets : numpy.ndarray of shape (m, 3)
-        Row numbers below `n_rows`.
-    n_rows : int
-
-    Returns
-    -------
-    pairs : numpy.ndarray of shape (p, 2), int64
-        Sorted.
-    numbers : numpy.ndarray of shape (m, 2), int32
-    """
+    """Return the distinct pairs (query, other) of triplets, sorted, and the numbers of every triplet's two pairs."""
     codes = triplets[:, :1].astype(np.int64) * n_rows + triplets[:, 1:]
     distinct, numbers = np.unique(codes, return_inverse=True)
     pairs = np.stack(np.divmod(distinct, max(1, n_rows)), axis=1)
     return pairs, numbers.reshape(codes.shape).astype(np.int32)
-
-
-@njit(cache=True, nogil=True)
-def mark_columns(
-    indptr: NDArray[Any], indices: NDArray[Any], rows: NDArray[np.int64], marked: NDArray[np.bool_]
-) -> None:
-    """Mark the columns that occur in these rows of a CSR matrix."""
-    for row in rows:
-        for k in range(indptr[row], indptr[row + 1]):
-            marked[indices[k]] = True
-
-
-@njit(cache=True, nogil=True)
-def restrict_rows(
-    indptr: NDArray[Any],
-    indices: NDArray[Any],
-    data: NDArray[Any],
-    rows: NDArray[np.int64],
-    place: NDArray[np.int32],
-    new_indptr: NDArray[np.int64],
-    new_indices: NDArray[np.uint32],
-    new_data: NDArray[np.float64],
-) -> None:
-    """Copy these rows, with the columns j of ``place[j] >= 0`` under that number and without all others.
-
-    The new indices and data have room for one entry more than the rows have.
-    """
-    n = 0
-    new_indptr[0] = 0
-    for i in range(rows.shape[0]):
-        for k in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            column = place[indices[k]]
-            # written in any case and kept only where it counts: there is no branch to mispredict
-            new_indices[n] = np.uint32(column)
-            new_data[n] = data[k]
-            n += column >= 0 and data[k] != 0
-        new_indptr[i + 1] = n
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.seeds import RandomState, as_seed
+from lookalike.core.seeds import RandomState, as_seed, seed_sequence
 from lookalike.learners.base import class_codes
 
 
@@ -74,11 +74,11 @@ class TripletSampler:
         triplets = np.empty((n, 3), dtype=np.int32)
         # floor(u * m) < m for every double u < 1 and m < 2**53: u is at most 1 - 2**-53, and m minus m * 2**-53
         # never rounds up to m.
-        query = self._queries[_floor(uniforms[:, 0] * len(self._queries))]
+        query = self._queries[(uniforms[:, 0] * len(self._queries)).astype(np.int32)]
         start, size = self._start[query], self._size[query]
-        positive = start + _floor(uniforms[:, 1] * (size - 1))
+        positive = start + (uniforms[:, 1] * (size - 1)).astype(np.int32)
         positive += positive >= self._place[query]
-        negative = _floor(uniforms[:, 2] * (len(self._place) - size))
+        negative = (uniforms[:, 2] * (len(self._place) - size)).astype(np.int32)
         negative += np.where(negative >= start, size, 0)
         triplets[:, 0] = query
         triplets[:, 1] = self._by_class[positive]
@@ -87,24 +87,22 @@ class TripletSampler:
 
 
 def check_triplets(triplets: Any, n_rows: int) -> NDArray[np.int32]:
-    """Return `triplets` as C-contiguous int32 rows (query, positive, negative), every index checked against `n_rows`.
+    """Return `triplets` as C-contiguous int32 rows (query, positive, negative), with every row number checked."""
+    return check_row_numbers(triplets, n_rows, "triplets", "query, positive, negative")
 
-    Raises
-    ------
-    ValueError
-        When the shape is not (m, 3), the values are not whole numbers, or an index is outside 0..n_rows-1.
-    """
-    array = np.asarray(triplets)
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise ValueError(
-            f"triplets must be rows (query, positive, negative), an array of shape (m, 3), not {array.shape}"
-        )
+
+def check_row_numbers(rows: Any, n_rows: int, name: str, columns: str) -> NDArray[np.int32]:
+    """Return rows of row numbers as C-contiguous int32; raise ValueError where they are none, or not those of X."""
+    array, n_columns = np.asarray(rows), columns.count(",") + 1
+    if array.ndim != 2 or array.shape[1] != n_columns:
+        raise ValueError(f"{name} must be rows ({columns}), an array of shape (m, {n_columns}), not {array.shape}")
     if array.size and not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"triplets must be row numbers of X, whole numbers, not values of type {array.dtype}")
+        raise ValueError(f"{name} must be row numbers of X, whole numbers, not values of type {array.dtype}")
     if array.size and (array.min() < 0 or array.max() >= n_rows):
-        raise ValueError(f"triplets must be row numbers of X, 0 to {n_rows - 1}; found {array.min()} to {array.max()}")
+        raise ValueError(f"{name} must be row numbers of X, 0 to {n_rows - 1}; found {array.min()} to {array.max()}")
     return np.ascontiguousarray(array, dtype=np.int32)
 
 
-def _floor(values: NDArray[np.float64]) -> NDArray[np.int32]:
-    return values.astype(np.int32)
+def stream_key(seed: int, *key: int) -> NDArray[np.uint64]:
+    """Return what names a random stream of the compiled samplers, of which every triplet has one of its own."""
+    return seed_sequence(seed, *key).generate_state(2, np.uint64).astype(np.uint64)

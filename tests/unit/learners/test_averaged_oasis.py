@@ -88,39 +88,6 @@ def test_the_loss_rate_is_that_of_all_rankers(rows: tuple[np.ndarray, np.ndarray
     assert np.isclose(model.curve_["loss_rate"][-1], np.mean(alone))
 
 
-def test_a_trace_that_fails_leaves_the_average_so_far(rows: tuple[np.ndarray, np.ndarray]) -> None:
-    model = AveragedOASIS(n_steps=500, n_rankers=2, random_state=0)
-
-    def trace(model: AveragedOASIS, step: int) -> dict[str, float]:
-        if step == 200:
-            raise RuntimeError("stopped")
-        return {}
-
-    with pytest.raises(RuntimeError, match="stopped"):
-        model.fit(*rows, trace=trace, trace_steps=[200])
-    np.testing.assert_array_equal(model.W_, AveragedOASIS(n_steps=200, n_rankers=2, random_state=0).fit(*rows).W_)
-    assert not hasattr(model, "_rankers")
-
-
-def test_early_stopping_chooses_by_the_average(rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, y = rows
-    model = AveragedOASIS(0.5, 3000, n_rankers=2, early_stopping=True, trace_points=8, random_state=1).fit(X, y)
-    curve = model.validation_curve_
-    best = int(curve["step"][np.argmax(curve["map"])])
-    assert model.n_steps_ == best
-    np.testing.assert_array_equal(model.W_, AveragedOASIS(0.5, best, n_rankers=2, random_state=1).fit(X, y).W_)
-
-
-def test_the_mean_is_projected(rows: tuple[np.ndarray, np.ndarray]) -> None:
-    plain = AveragedOASIS(n_steps=500, n_rankers=2, dtype="float64", random_state=0).fit(*rows)
-    symmetric = AveragedOASIS(n_steps=500, n_rankers=2, dtype="float64", projection="symmetric", random_state=0)
-    psd = AveragedOASIS(n_steps=500, n_rankers=2, dtype="float64", projection="psd", random_state=0).fit(*rows)
-    np.testing.assert_array_equal(symmetric.fit(*rows).W_, (plain.W_ + plain.W_.T) / 2)
-    values, vectors = np.linalg.eigh(symmetric.W_)
-    np.testing.assert_allclose(psd.W_, (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-10)
-    np.testing.assert_allclose(psd.components_ @ psd.components_.T, psd.W_, atol=1e-10)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_mean_is_summed_in_double_precision_and_has_the_dtype_of_the_matrices(dtype: str) -> None:
     # in single precision 2^24 + 1 is 2^24, and the two ones are lost

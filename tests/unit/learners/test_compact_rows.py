@@ -147,15 +147,6 @@ def test_a_matrix_comes_back_in_the_order_of_the_words(rows: CompactRows) -> Non
     np.testing.assert_allclose(a @ internal @ a.T.toarray(), b @ user @ b.T.toarray(), rtol=0, atol=1e-12)
 
 
-def test_what_was_built_is_opened_again(rows: CompactRows, tmp_path: Path) -> None:
-    again = CompactRows(tmp_path / "rows")
-    every = np.arange(len(rows))
-    for left, right in zip(
-        rows.take(every, np.dtype(np.float32)), again.take(every, np.dtype(np.float32)), strict=True
-    ):
-        np.testing.assert_array_equal(left, right)
-
-
 @pytest.mark.parametrize("n_shards", [1, 2, 5])
 @pytest.mark.parametrize("size", [1, 4, 1000])
 def test_shards_and_slices_change_nothing(
@@ -241,11 +232,6 @@ def test_damaged_files_are_told(rows: CompactRows, tmp_path: Path, name: str, da
 def _written(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
-
-
-def test_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(LookalikeError, match="make the rows anew"):
-        CompactRows(tmp_path / "nowhere")
 
 
 class Full:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import resource
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_training import BLOCK, INTERVAL, N_IMAGES, Source, long_run, made_counts, made_rows, wavy
+from made_training import BLOCK, INTERVAL, N_IMAGES, Source, made_counts, made_rows, wavy
 
 from lookalike.core.errors import LookalikeError
 from lookalike.learners import OASIS, large_scale
@@ -243,15 +241,6 @@ def test_a_run_that_is_killed_goes_on_to_the_same_bits(
     assert len(list(checkpoint.iterdir())) == 3
 
 
-def test_a_kill_before_the_first_checkpoint_costs_all(rows: CompactRows, tmp_path: Path) -> None:
-    checkpoint = tmp_path / "checkpoint"
-    with pytest.raises(Killed):
-        train(rows, Source(), PLAN, Interruption(wavy, 4), checkpoint=checkpoint)  # five minutes are not over
-    run = train(rows, Source(), PLAN, wavy, checkpoint=checkpoint)
-    assert result(run) == result(train(rows, Source(), PLAN, wavy))
-    assert run.resumed == 0
-
-
 @contextmanager
 def kill_at(n: int, *, after: bool) -> Iterator[list[int]]:
     """Kill the process before or after its n-th change to the disk; what is yielded counts the changes."""
@@ -310,20 +299,6 @@ def test_no_change_to_the_disk_is_a_bad_moment(rows: CompactRows, tmp_path: Path
     assert resumed > count[0] - 6
 
 
-def test_being_killed_again_and_again(rows: CompactRows, tmp_path: Path) -> None:
-    expected = result(train(rows, Source(), PLAN, wavy))
-    for starts in range(1, 200):
-        try:
-            with kill_at(11, after=starts % 2 == 0):
-                run = train(rows, Source(), PLAN, wavy, checkpoint=tmp_path / "checkpoint", checkpoint_seconds=0)
-            break
-        except Killed:
-            continue
-    assert starts > 4
-    assert result(run) == expected
-    assert run.resumed >= 3
-
-
 def test_a_best_w_after_the_resumed_checkpoint_does_not_replace_the_one_that_it_names(
     rows: CompactRows, interrupted: Path
 ) -> None:
@@ -335,19 +310,6 @@ def test_a_best_w_after_the_resumed_checkpoint_does_not_replace_the_one_that_it_
     assert before < {path.name for path in interrupted.iterdir()}
     run = train(rows, Source(), PLAN, wavy, checkpoint=interrupted)
     assert result(run) == expected
-
-
-@pytest.mark.parametrize("seed", [1])
-def test_real_processes_killed_at_random_moments(tmp_path: Path, seed: int) -> None:
-    rows = made_rows(tmp_path, n_words=400)
-    script = Path(__file__).with_name("made_training.py")
-    arguments = [str(tmp_path / name) for name in ("rows", "checkpoint", "W.npy")]
-    output = subprocess.run(
-        [sys.executable, str(script), *arguments, str(seed)], capture_output=True, text=True, check=True, timeout=120
-    ).stdout
-    assert int(output) >= 3  # or nothing was tried
-    expected = long_run(rows, None)
-    assert np.load(tmp_path / "W.npy").tobytes() == expected.W.tobytes()
 
 
 def test_files_that_pile_up_between_checkpoints(rows: CompactRows, tmp_path: Path) -> None:
@@ -537,7 +499,3 @@ def test_lines_about_progress(rows: CompactRows, tmp_path: Path) -> None:
 def test_rows_of_the_source_are_rows_of_the_images(rows: CompactRows) -> None:
     with pytest.raises(IndexError, match=f"rows must be 0 to {N_IMAGES - 1}"):
         train(rows, Source(n_rows=10 * N_IMAGES), PLAN, wavy)
-
-
-def test_kernels_are_compiled_in_advance() -> None:
-    large_scale.warm_up()

@@ -1,6 +1,9 @@
-"""OASIS against a plain dense recursion, and what must not change its bits."""
+"""OASIS and its variants against plain dense recursions, and what must not change their bits."""
 
 from __future__ import annotations
+
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,24 +11,64 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.learners import OASIS, Euclidean, TripletSampler
+from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, Euclidean, OnlineProjOASIS, TripletSampler
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.sparse_rows import HEAD_BYTES, permute_square
 from lookalike.ranking.rankings import mean_average_precision
 
+Recursed = tuple[np.ndarray, int, int]
+"""W (or M), steps with a loss, updates."""
 
-def dense_recursion(X: np.ndarray, triplets: np.ndarray, aggressiveness: float) -> tuple[np.ndarray, int, int]:
-    """JMLR Figure 1 as it is printed, in double precision."""
-    W = np.eye(X.shape[1])
+
+def dense_recursion(
+    X: np.ndarray, triplets: np.ndarray, aggressiveness: float, W: Any = None, *, symmetric: bool = False
+) -> Recursed:
+    """JMLR Figure 1 as it is printed, or the symmetric part of its steps (draft, 5.2.4), from W = I or another W."""
+    W = np.eye(X.shape[1]) if W is None else W.copy()
     losses = updates = 0
     for query, positive, negative in triplets:
         V = np.outer(X[query], X[positive] - X[negative])
         loss = max(0.0, 1.0 - np.sum(W * V))
         losses += loss > 0
         if loss > 0 and V.any():
-            W += min(aggressiveness, loss / np.sum(V * V)) * V
+            step = min(aggressiveness, loss / np.sum(V * V)) * V
+            W += (step + step.T) / 2 if symmetric else step
             updates += 1
     return W, losses, updates
+
+
+def dissim_recursion(X: np.ndarray, triplets: np.ndarray, aggressiveness: float) -> Recursed:
+    """Dissim-OASIS as the draft's section 2.2 has it, in double precision."""
+    M = np.eye(X.shape[1])
+    losses = updates = 0
+
+    def similarity(a: np.ndarray, b: np.ndarray) -> float:
+        return float(-(a - b) @ M @ (a - b))
+
+    for query, positive, negative in triplets:
+        p, plus, minus = X[query], X[positive], X[negative]
+        V = np.outer(p - plus, p - plus) - np.outer(p - minus, p - minus)
+        loss = max(0.0, 1.0 - similarity(p, plus) + similarity(p, minus))
+        losses += loss > 0
+        if loss > 0 and V.any():
+            M -= min(aggressiveness, loss / np.sum(V * V)) * V
+            updates += 1
+    return M, losses, updates
+
+
+RECURSIONS = {
+    OASIS: dense_recursion,
+    OnlineProjOASIS: partial(dense_recursion, symmetric=True),
+    DissimOASIS: dissim_recursion,
+}
+one_by_one = pytest.mark.parametrize("learner", list(RECURSIONS))
+"""Those that learn from given triplets."""
+plain_or_averaged = pytest.mark.parametrize("learner", [OASIS, partial(AveragedOASIS, n_rankers=2)])
+
+
+def learned(model: Any) -> np.ndarray:
+    matrix: np.ndarray = getattr(model, model.matrix_name)
+    return matrix
 
 
 def sparse_rows(n: int, d: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -45,54 +88,77 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
     return sparse_rows(80, 400, 4)
 
 
+@one_by_one
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 1e-4)])
-@pytest.mark.parametrize("aggressiveness", [0.02, 0.1, 5.0])
-@pytest.mark.parametrize("scale", [1.0, 3.0])
+@pytest.mark.parametrize(("aggressiveness", "scale"), [(0.02, 1.0), (5.0, 1.0), (0.1, 3.0)])
 def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(
-    rows: tuple[np.ndarray, np.ndarray], dtype: str, tolerance: float, aggressiveness: float, scale: float
+    rows: tuple[np.ndarray, np.ndarray], learner: Any, dtype: str, tolerance: float, aggressiveness: float, scale: float
 ) -> None:
     X, y = rows
-    triplets = TripletSampler(y, 1).draw(1500)
-    expected, losses, updates = dense_recursion(scale * X, triplets, aggressiveness)
-    model = OASIS(aggressiveness, dtype=dtype).fit_triplets(sp.csr_array(scale * X), triplets)
-    assert model.W_.dtype == dtype
-    np.testing.assert_allclose(model.W_, expected, atol=tolerance)
-    assert not np.array_equal(expected, np.eye(400))
+    assert X.shape[1] > HEAD_BYTES // np.dtype(dtype).itemsize  # both the dense head and the rest are used
+    triplets = TripletSampler(y, 1).draw(250)
+    expected, losses, updates = RECURSIONS[learner](scale * X, triplets, aggressiveness)
+    model = learner(aggressiveness, dtype=dtype).fit_triplets(sp.csr_array(scale * X), triplets)
+    assert learned(model).dtype == dtype
+    np.testing.assert_allclose(learned(model), expected, atol=tolerance)
+    assert not np.allclose(expected, np.eye(400), atol=1e-3)
+    if learner is not OASIS:
+        np.testing.assert_array_equal(learned(model), learned(model).T)
     if dtype == "float64":
-        assert model.n_updates_ == updates
-        assert model.n_steps_ == 1500
+        assert (model.n_steps_, model.n_updates_) == (250, updates)
         assert np.isclose(np.nansum(model.curve_["loss_rate"] * np.diff(model.curve_["step"], prepend=0)), losses)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_any_small_rows_give_the_matrix_of_a_dense_recursion(data: st.DataObject) -> None:
     n, d = data.draw(st.integers(2, 6)), data.draw(st.integers(1, 8))
-    # few values, so that equal rows, exact cancellations and zero rows are common
+    # few values, so that equal rows, exact cancellations (2p = p+ + p- too) and zero rows are common
     X = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.0, 1.0, -0.5, 2.0]), min_size=n * d, max_size=n * d)))
     X = X.reshape(n, d)
     triplets = np.array(
         data.draw(st.lists(st.tuples(*[st.integers(0, n - 1)] * 3), min_size=1, max_size=25)), dtype=np.int64
     )
-    expected, _, _ = dense_recursion(X, triplets, 0.3)
-    # W only: a step that ends exactly on the margin leaves a loss of 0 or of one rounding, and counts differ by it
-    np.testing.assert_allclose(OASIS(0.3, dtype="float64").fit_triplets(X, triplets).W_, expected, atol=1e-10)
+    # the matrix only: a step that ends on the margin leaves a loss of 0 or of one rounding, and counts differ by it
+    for learner, recursion in RECURSIONS.items():
+        found = learned(learner(0.3, dtype="float64").fit_triplets(X, triplets))
+        np.testing.assert_allclose(found, recursion(X, triplets, 0.3)[0], atol=1e-10)
+        assert learner is OASIS or (found == found.T).all()
 
 
-def test_a_step_without_a_direction_counts_as_a_loss_and_changes_nothing() -> None:
-    X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]])
-    model = OASIS().fit_triplets(X, [[0, 1, 2], [3, 1, 0]])
-    np.testing.assert_array_equal(model.W_, np.eye(2))
-    assert (model.n_steps_, model.n_updates_) == (2, 0)
+@one_by_one
+def test_a_step_without_a_direction_counts_as_a_loss_and_changes_nothing(learner: Any) -> None:
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    model = learner().fit_triplets(X, [[0, 1, 2]])
+    np.testing.assert_array_equal(learned(model), np.eye(2))
+    assert (model.n_steps_, model.n_updates_) == (1, 0)
     assert model.curve_["loss_rate"][-1] == 1.0
 
 
-def test_passive_once_the_margin_is_kept() -> None:
-    X = np.array([[2.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
-    model = OASIS().fit_triplets(X, [[0, 1, 2]] * 5)
-    np.testing.assert_array_equal(model.W_, np.eye(2))
+@one_by_one
+def test_passive_once_the_margin_is_kept(learner: Any) -> None:
+    model = learner().fit_triplets([[2.0, 0.0], [2.0, 0.0], [0.0, 1.0]], [[0, 1, 2]] * 5)
+    np.testing.assert_array_equal(learned(model), np.eye(2))
     assert model.n_updates_ == 0
     assert model.curve_["loss_rate"][-1] == 0.0
+
+
+@one_by_one
+def test_fit_draws_the_samplers_triplets(rows: tuple[np.ndarray, np.ndarray], learner: Any) -> None:
+    X, y = rows
+    drawn = learner(n_steps=800, random_state=9).fit(X, y)
+    given_ = learner(n_steps=7).fit_triplets(X, TripletSampler(y, 9).draw(800))
+    np.testing.assert_array_equal(learned(drawn), learned(given_))
+    assert given_.n_steps_ == 800
+
+
+@one_by_one
+def test_values_that_overflow_are_named(learner: Any) -> None:
+    with pytest.raises(ValueError, match="too large"):
+        learner().fit_triplets(np.array([[1e39, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 1, 2]])
+    X = np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]])
+    with pytest.raises(ValueError, match=learner.matrix_name[0] + " overflowed during learning: scale the rows"):
+        learner(dtype="float64").fit_triplets(X, [[0, 1, 2]] * 3)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -139,37 +205,46 @@ def test_tracing_changes_no_bit_and_trains_once(rows: tuple[np.ndarray, np.ndarr
         np.testing.assert_array_equal(matrices[step], OASIS(n_steps=step, random_state=4).fit(X, y).W_)
 
 
-def test_a_trace_that_fails_leaves_the_users_order(rows: tuple[np.ndarray, np.ndarray]) -> None:
+@plain_or_averaged
+def test_a_trace_that_fails_leaves_the_users_order(rows: tuple[np.ndarray, np.ndarray], learner: Any) -> None:
     X, y = rows
-    model = OASIS(n_steps=500, random_state=0)
+    model = learner(n_steps=500, random_state=0)
 
-    def trace(model: OASIS, step: int) -> dict[str, float]:
+    def trace(model: Any, step: int) -> dict[str, float]:
         if step == 200:
             raise RuntimeError("stopped")
         return {}
 
     with pytest.raises(RuntimeError, match="stopped"):
         model.fit(X, y, trace=trace, trace_steps=[200])
-    np.testing.assert_array_equal(model.W_, OASIS(n_steps=200, random_state=0).fit(X, y).W_)
+    np.testing.assert_array_equal(model.W_, learner(n_steps=200, random_state=0).fit(X, y).W_)
+    assert not hasattr(model, "_rankers")
 
 
-def test_fit_draws_the_samplers_triplets(rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, y = rows
-    drawn = OASIS(n_steps=3000, random_state=9).fit(X, y)
-    given_ = OASIS(n_steps=7).fit_triplets(X, TripletSampler(y, 9).draw(3000))
-    np.testing.assert_array_equal(drawn.W_, given_.W_)
-    assert given_.n_steps_ == 3000
-
-
-def test_early_stopping_refits_on_all_rows_for_the_best_step() -> None:
+@plain_or_averaged
+def test_early_stopping_refits_on_all_rows_for_the_best_step(learner: Any) -> None:
     X, y = sparse_rows(120, 60, 4, seed=3)
-    model = OASIS(n_steps=30_000, early_stopping=True, trace_points=25, random_state=1).fit(X, y)
+    model = learner(n_steps=10_000, early_stopping=True, trace_points=25, random_state=1).fit(X, y)
     curve = model.validation_curve_
     best = int(curve["step"][np.argmax(curve["map"])])
     assert model.n_steps_ == best
     assert best == min(curve["step"][curve["map"] == curve["map"].max()])
-    np.testing.assert_array_equal(model.W_, OASIS(n_steps=best, random_state=1).fit(X, y).W_)
+    np.testing.assert_array_equal(model.W_, learner(n_steps=best, random_state=1).fit(X, y).W_)
     assert not hasattr(model.set_params(early_stopping=False).fit(X, y), "validation_curve_")
+
+
+@plain_or_averaged
+def test_projections(rows: tuple[np.ndarray, np.ndarray], learner: Any) -> None:
+    X, y = rows
+    plain, symmetric, psd = (
+        learner(n_steps=1000, random_state=0, dtype="float64", projection=projection).fit(X, y)
+        for projection in (None, "symmetric", "psd")
+    )
+    np.testing.assert_array_equal(symmetric.W_, (plain.W_ + plain.W_.T) / 2)
+    values, vectors = np.linalg.eigh(symmetric.W_)
+    np.testing.assert_allclose(psd.W_, (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-10)
+    np.testing.assert_allclose(psd.components_ @ psd.components_.T, psd.W_, atol=1e-10)
+    assert not hasattr(psd.set_params(projection=None).fit(X, y), "components_")
 
 
 def test_a_fifth_of_every_class_is_held_out() -> None:
@@ -178,18 +253,6 @@ def test_a_fifth_of_every_class_is_held_out() -> None:
     assert [int(held_out[y == label].sum()) for label in range(4)] == [8, 2, 2, 0]
     with pytest.raises(ValueError, match="at least four rows"):
         held_out_rows(np.repeat([0, 1], 3), 0.2, np.random.default_rng(0))
-
-
-def test_projections(rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, y = rows
-    plain = OASIS(n_steps=2000, random_state=0, dtype="float64").fit(X, y)
-    symmetric = OASIS(n_steps=2000, random_state=0, dtype="float64", projection="symmetric").fit(X, y)
-    psd = OASIS(n_steps=2000, random_state=0, dtype="float64", projection="psd").fit(X, y)
-    np.testing.assert_array_equal(symmetric.W_, (plain.W_ + plain.W_.T) / 2)
-    values, vectors = np.linalg.eigh(symmetric.W_)
-    np.testing.assert_allclose(psd.W_, (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-10)
-    np.testing.assert_allclose(psd.components_ @ psd.components_.T, psd.W_, atol=1e-10)
-    assert not hasattr(psd.set_params(projection=None).fit(X, y), "components_")
 
 
 def test_learning_beats_the_euclidean_baseline() -> None:
@@ -226,14 +289,6 @@ def test_trace_steps_out_of_range_are_named(rows: tuple[np.ndarray, np.ndarray])
     for steps in ([-1], [11]):
         with pytest.raises(ValueError, match="trace_steps"):
             OASIS(n_steps=10).fit(*rows, trace_steps=steps)
-
-
-def test_values_that_overflow_are_named() -> None:
-    X = np.array([[1e39, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    with pytest.raises(ValueError, match="too large"):
-        OASIS().fit_triplets(X, [[0, 1, 2]])
-    with pytest.raises(ValueError, match="scale the rows"):
-        OASIS(dtype="float64").fit_triplets(np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]]), [[0, 1, 2]] * 3)
 
 
 def test_no_steps_leave_the_identity(rows: tuple[np.ndarray, np.ndarray]) -> None:

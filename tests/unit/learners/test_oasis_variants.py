@@ -6,53 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from test_oasis import dense_recursion, learned
 
 from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, Euclidean, OnlineProjOASIS, TripletSampler
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.projections import project_psd
-from lookalike.learners.sparse_rows import HEAD_BYTES
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.selection import trace_candidates
 
-
-def dissim_recursion(X: np.ndarray, triplets: np.ndarray, aggressiveness: float) -> np.ndarray:
-    """Dissim-OASIS as the draft's section 2.2 has it, in double precision."""
-    M = np.eye(X.shape[1])
-
-    def similarity(a: np.ndarray, b: np.ndarray) -> float:
-        return float(-(a - b) @ M @ (a - b))
-
-    for query, positive, negative in triplets:
-        p, plus, minus = X[query], X[positive], X[negative]
-        V = np.outer(p - plus, p - plus) - np.outer(p - minus, p - minus)
-        loss = max(0.0, 1.0 - similarity(p, plus) + similarity(p, minus))
-        if loss > 0 and V.any():
-            M -= min(aggressiveness, loss / np.sum(V * V)) * V
-    return M
-
-
-def online_proj_recursion(X: np.ndarray, triplets: np.ndarray, aggressiveness: float) -> np.ndarray:
-    """Online-Proj-OASIS as the draft's section 5.2.4 has it, in double precision."""
-    W = np.eye(X.shape[1])
-    for query, positive, negative in triplets:
-        V = np.outer(X[query], X[positive] - X[negative])
-        loss = max(0.0, 1.0 - np.sum(W * V))
-        if loss > 0 and V.any():
-            W += min(aggressiveness, loss / np.sum(V * V)) / 2 * (V + V.T)
-    return W
-
-
-VARIANTS = pytest.mark.parametrize(
-    ("learner", "recursion"), [(DissimOASIS, dissim_recursion), (OnlineProjOASIS, online_proj_recursion)]
-)
-
-
-def matrix(model: Any) -> np.ndarray:
-    found: np.ndarray = model.M_ if isinstance(model, DissimOASIS) else model.W_
-    return found
+VARIANTS = pytest.mark.parametrize("learner", [DissimOASIS, OnlineProjOASIS])
 
 
 @pytest.fixture(scope="module")
@@ -69,57 +31,12 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 
 @VARIANTS
-@pytest.mark.parametrize(("aggressiveness", "scale"), [(0.02, 1.0), (5.0, 1.0), (0.1, 3.0)])
-def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(
-    rows: tuple[np.ndarray, np.ndarray], learner: Any, recursion: Any, aggressiveness: float, scale: float
-) -> None:
-    X, y = rows
-    triplets = TripletSampler(y, 1).draw(200)
-    expected = recursion(scale * X, triplets, aggressiveness)
-    assert not np.allclose(expected, np.eye(400), atol=1e-3)
-    for dtype, tolerance in (("float64", 1e-10), ("float32", 1e-4)):
-        assert X.shape[1] > HEAD_BYTES // np.dtype(dtype).itemsize  # both the dense head and the rest are used
-        model = learner(aggressiveness, dtype=dtype).fit_triplets(sp.csr_array(scale * X), triplets)
-        assert matrix(model).dtype == dtype
-        np.testing.assert_allclose(matrix(model), expected, atol=tolerance)
-        np.testing.assert_array_equal(matrix(model), matrix(model).T)
-
-
-@settings(deadline=None, max_examples=60)
-@given(data=st.data())
-def test_any_small_rows_give_the_matrices_of_dense_recursions(data: st.DataObject) -> None:
-    n, d = data.draw(st.integers(2, 6)), data.draw(st.integers(1, 8))
-    # few values, so that equal rows, exact cancellations (2p = p+ + p- too) and zero rows are common
-    X = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.0, 1.0, -0.5, 2.0]), min_size=n * d, max_size=n * d)))
-    X = X.reshape(n, d)
-    triplets = np.array(
-        data.draw(st.lists(st.tuples(*[st.integers(0, n - 1)] * 3), min_size=1, max_size=25)), dtype=np.int64
-    )
-    dissim = DissimOASIS(0.3, dtype="float64").fit_triplets(X, triplets)
-    online_proj = OnlineProjOASIS(0.3, dtype="float64").fit_triplets(X, triplets)
-    np.testing.assert_allclose(dissim.M_, dissim_recursion(X, triplets, 0.3), atol=1e-10)
-    np.testing.assert_allclose(online_proj.W_, online_proj_recursion(X, triplets, 0.3), atol=1e-10)
-    for found in (dissim.M_, online_proj.W_):
-        np.testing.assert_array_equal(found, found.T)
-
-
-@VARIANTS
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_long_training_stays_symmetric_to_the_bit(
-    rows: tuple[np.ndarray, np.ndarray], learner: Any, recursion: Any, dtype: str
+    rows: tuple[np.ndarray, np.ndarray], learner: Any, dtype: str
 ) -> None:
-    found = matrix(learner(n_steps=20_000, dtype=dtype, random_state=0).fit(*rows))
+    found = learned(learner(n_steps=20_000, dtype=dtype, random_state=0).fit(*rows))
     np.testing.assert_array_equal(found, found.T)
-
-
-@VARIANTS
-def test_fit_draws_the_triplets_of_oasis(rows: tuple[np.ndarray, np.ndarray], learner: Any, recursion: Any) -> None:
-    X, y = rows
-    triplets = TripletSampler(y, 9).draw(500)
-    np.testing.assert_array_equal(OASIS(n_steps=500, random_state=9).fit(X, y).W_, OASIS().fit_triplets(X, triplets).W_)
-    np.testing.assert_array_equal(
-        matrix(learner(n_steps=500, random_state=9).fit(X, y)), matrix(learner().fit_triplets(X, triplets))
-    )
 
 
 def test_one_step_of_online_proj_is_the_symmetric_part_of_the_step_of_oasis(
@@ -147,15 +64,6 @@ def test_dissim_starts_as_the_euclidean_distance(rows: tuple[np.ndarray, np.ndar
     assert not np.allclose(seen[50], euclidean, atol=1e-3)
 
 
-@VARIANTS
-def test_a_step_without_a_direction_counts_as_a_loss_and_changes_nothing(learner: Any, recursion: Any) -> None:
-    X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    model = learner().fit_triplets(X, [[0, 1, 2]])
-    np.testing.assert_array_equal(matrix(model), np.eye(2))
-    assert (model.n_steps_, model.n_updates_) == (1, 0)
-    assert model.curve_["loss_rate"][-1] == 1.0
-
-
 def test_a_query_midway_between_the_two_changes_nothing_in_dissim() -> None:
     # (p - p+)(p - p+)' equals (p - p-)(p - p-)' here though p+ and p- differ
     model = DissimOASIS().fit_triplets([[1.0, 1.0], [2.0, 0.0], [0.0, 2.0]], [[0, 1, 2]])
@@ -164,21 +72,14 @@ def test_a_query_midway_between_the_two_changes_nothing_in_dissim() -> None:
 
 
 @VARIANTS
-def test_passive_once_the_margin_is_kept(learner: Any, recursion: Any) -> None:
-    model = learner().fit_triplets([[2.0, 0.0], [2.0, 0.0], [0.0, 1.0]], [[0, 1, 2]] * 5)
-    np.testing.assert_array_equal(matrix(model), np.eye(2))
-    assert model.curve_["loss_rate"][-1] == 0.0
-
-
-@VARIANTS
-def test_projection_at_the_end(rows: tuple[np.ndarray, np.ndarray], learner: Any, recursion: Any) -> None:
+def test_projection_at_the_end(rows: tuple[np.ndarray, np.ndarray], learner: Any) -> None:
     X, y = rows
     plain = learner(n_steps=2000, random_state=0, dtype="float64").fit(X, y)
     psd = learner(n_steps=2000, random_state=0, dtype="float64", projection="psd").fit(X, y)
-    values, vectors = np.linalg.eigh(matrix(plain))
+    values, vectors = np.linalg.eigh(learned(plain))
     assert values[0] < -0.01
-    np.testing.assert_allclose(matrix(psd), (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-10)
-    np.testing.assert_array_equal(matrix(psd), matrix(psd).T)
+    np.testing.assert_allclose(learned(psd), (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-10)
+    np.testing.assert_array_equal(learned(psd), learned(psd).T)
     assert (plain.n_projections_, psd.n_projections_) == (0, 1)
     assert hasattr(psd, "transform")
     assert not hasattr(plain, "transform")
@@ -186,18 +87,11 @@ def test_projection_at_the_end(rows: tuple[np.ndarray, np.ndarray], learner: Any
         learner(projection="symmetric").fit(X, y)
 
 
-@VARIANTS
-def test_overflow_names_the_matrix(learner: Any, recursion: Any) -> None:
-    X = np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]])
-    with pytest.raises(ValueError, match=("M" if learner is DissimOASIS else "W") + " overflowed"):
-        learner(dtype="float64").fit_triplets(X, [[0, 1, 2]] * 3)
-
-
 # Projections during training --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_projection_is_the_nearest_positive_matrix(dtype: str) -> None:
+def test_the_projection_is_the_nearest_positive_learned(dtype: str) -> None:
     random = np.random.default_rng(0)
     W = random.normal(size=(30, 30)).astype(dtype)
     projected, factor = project_psd(W)
@@ -219,12 +113,10 @@ def test_a_positive_matrix_is_projected_to_itself() -> None:
 def oasis_with_projections(X: np.ndarray, triplets: np.ndarray, aggressiveness: float, interval: int) -> np.ndarray:
     """OASIS with a projection after every `interval` steps, and none at the end."""
     W = np.eye(X.shape[1])
-    for step, (query, positive, negative) in enumerate(triplets, start=1):
-        V = np.outer(X[query], X[positive] - X[negative])
-        loss = max(0.0, 1.0 - np.sum(W * V))
-        if loss > 0 and V.any():
-            W += min(aggressiveness, loss / np.sum(V * V)) * V
-        if step % interval == 0:
+    for start in range(0, len(triplets), interval):
+        chunk = triplets[start : start + interval]
+        W = dense_recursion(X, chunk, aggressiveness, W)[0]
+        if len(chunk) == interval:
             values, vectors = np.linalg.eigh((W + W.T) / 2)
             W = (vectors * np.maximum(values, 0)) @ vectors.T
     return W
