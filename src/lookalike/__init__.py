@@ -14,9 +14,9 @@ def __getattr__(name: str) -> Any:
     A learner is what the registry names; any other name is no attribute.
     """
     if name == "load":
-        return import_module("lookalike.own_images.opening").load
+        return import_module("lookalike.app").load
     if name == "ImageSimilarity":
-        return import_module("lookalike.own_images.similarity").ImageSimilarity
+        return import_module("lookalike.app.similarity").ImageSimilarity
     if not name.startswith("_"):
         registry = import_module("lookalike.learners.registry")
         if name in registry.MODULES:

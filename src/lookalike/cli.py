@@ -1,8 +1,7 @@
 """The command ``lookalike``: what the package does for a user's own images, from a terminal.
 
-The commands are modules of `lookalike.commands`: each adds its parser and says what runs it; whatever is heavy is
-imported by the latter, so that ``--help`` answers at once. A mistake in the input ends in one sentence and exit status
-1, one in the command line in 2.
+`lookalike.app` has the parser of each command and what runs it; the latter imports whatever is heavy, so that
+``--help`` answers at once. A mistake in the input ends in one sentence and exit status 1, one in the command line in 2.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from lookalike import __version__
-from lookalike.commands import evaluate, features, fit, info, rank, rating, triplets
-from lookalike.commands.options import STATUS, escaped
+from lookalike.app import commands, rated
+from lookalike.app.options import STATUS, escaped
 from lookalike.core.errors import LookalikeError
 
 OK, FAILED = 0, 1
@@ -95,18 +94,9 @@ def parser() -> argparse.ArgumentParser:
     shtab.add_argument_to(
         made, ["--print-completion"], help="print what makes a shell complete these commands, and where it goes"
     )
-    commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (
-        fit.add_fit,
-        rank.add_rank,
-        evaluate.add_evaluate,
-        features.add_features,
-        info.add_info,
-        rating.add_rate,
-        rating.add_ratings,
-        triplets.add_parser,
-    ):
-        add(commands)
+    parsers = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands.add_commands(parsers)
+    rated.add_commands(parsers)
     return made
 
 

@@ -14,8 +14,8 @@ ROOMS = (
     *("app", "report", "studies", "deep", "exhibits", "learners", "ranking", "datasets", "features", "core"),
 )  # fmt: skip
 """From top to bottom."""
-APP = ("cli", "__main__", "__init__", "commands", "own_images")
-"""What the app consists of as long as it has no folder of its own."""
+APP = ("cli", "__main__", "__init__")
+"""What of the app is not in its folder."""
 
 
 def modules() -> dict[str, Path]:

@@ -9,29 +9,19 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class ConvolutionLayer:
-    """One convolution of the ConvNet path with what follows it: ReLU, local response normalisation, max-pooling.
-
-    Parameters
-    ----------
-    channels : int
-        Feature maps that come out.
-    kernel : int
-        Side of the filters, in pixels.
-    stride, padding, groups : int
-        Of the convolution.
-    normalised : bool
-        Whether local response normalisation follows.
-    pool, pool_stride : int
-        Side and stride of the max-pooling that follows; 0 for none.
-    """
+    """One convolution of the ConvNet path with what follows it: ReLU, local response normalisation, max-pooling."""
 
     channels: int
+    """Feature maps that come out."""
     kernel: int
+    """Side of the filters, in pixels."""
     stride: int = 1
     padding: int = 0
     groups: int = 1
     normalised: bool = False
+    """Whether local response normalisation follows."""
     pool: int = 0
+    """Side of the max-pooling that follows; 0 for none."""
     pool_stride: int = 0
 
     def side(self, side: int) -> int:
@@ -44,16 +34,7 @@ class ConvolutionLayer:
 class LowResolutionPath:
     """A shallow path: every `every`-th pixel, one convolution with ReLU, one max-pooling, both with SAME padding.
 
-    Parameters
-    ----------
-    every : int
-        Pixels are taken at 0, every, 2 * every, ... of both directions, without smoothing and without learning.
-    channels : int
-        Feature maps.
-    kernel, stride : int
-        Of the convolution.
-    pool, pool_stride : int
-        Of the max-pooling.
+    Pixels are taken at 0, every, 2 * every, ... of both directions, without smoothing and without learning.
     """
 
     every: int
@@ -70,36 +51,23 @@ class LowResolutionPath:
 
 @dataclass(frozen=True)
 class NetworkConfiguration:
-    """Everything that fixes the shapes of a network; equal configurations have interchangeable weights.
-
-    Parameters
-    ----------
-    name : str
-        What people call it.
-    input_size : int
-        Side of the square input, in pixels.
-    convolutions : tuple of ConvolutionLayer
-        The ConvNet path.
-    fully_connected : tuple of int
-        Widths of the fully connected layers after it.
-    low_resolution : tuple of LowResolutionPath
-        The other paths; unused where `multiscale` is false.
-    embedding_width : int
-        Width of the linear embedding that joins the paths; unused where `multiscale` is false.
-    keep_probability : float, default=0.6
-        Share of the fully connected activations that dropout KEEPS (section 5 of the paper), not the share it drops.
-    multiscale : bool, default=True
-        False for the single-scale network of section 6.5: the ConvNet path alone.
-    """
+    """Everything that fixes the shapes of a network; equal configurations have interchangeable weights."""
 
     name: str
     input_size: int
+    """Side of the square input, in pixels."""
     convolutions: tuple[ConvolutionLayer, ...]
+    """The ConvNet path."""
     fully_connected: tuple[int, ...]
+    """Widths of the fully connected layers after it."""
     low_resolution: tuple[LowResolutionPath, ...]
+    """The other paths; unused where `multiscale` is false."""
     embedding_width: int
+    """Width of the linear embedding that joins the paths; unused where `multiscale` is false."""
     keep_probability: float = 0.6
+    """Share of the fully connected activations that dropout KEEPS (section 5 of the paper), not the share it drops."""
     multiscale: bool = True
+    """False for the single-scale network of section 6.5: the ConvNet path alone."""
 
     def __post_init__(self) -> None:
         if not 0 < self.keep_probability <= 1:

@@ -91,27 +91,10 @@ def train_linear_embedding(
     in which the training vectors are largest (their right singular vectors), so that it measures nearly as the joined
     vectors themselves do.
 
-    Parameters
-    ----------
-    vectors : numpy.ndarray of shape (n, d), float32
-        Joined vectors (`join_parts`).
-    sampler : TripletSource
-        Where training triplets come from.
-    settings : RankingSettings, optional
-        Its `learning_rate` is not used, and its `precision` neither: this is computed in float32.
-    width : int
-        Dimensions of the embedding, at most d.
-    validation : numpy.ndarray of shape (m, 3), integer
-        Held-out triplets as rows of `vectors`, of training data that the sampler does not draw from; never the rated
-        triplets of the evaluation.
-    rows : numpy.ndarray of shape (k,), integer, optional
-        The row of `vectors` for each number that the sampler draws; by default they are the same.
-    learning_rates : sequence of float
-        Each is trained to the end.
-    random_state : int, default=0
-        Fixes the start; the triplets are the sampler's.
-    device, n_threads, report
-        As of `lookalike.deep.loop.Machine`.
+    `vectors` are joined ones (`join_parts`), and `rows` the row of them for each number that the sampler draws. The
+    `validation` triplets are rows of images that it does not draw from; never the rated triplets of the evaluation.
+    The learning rate and the precision of the settings are not used: this is computed in float32. `random_state` fixes
+    the start; `device`, `n_threads` and `report` are those of `lookalike.deep.loop.Machine`.
     """
     settings = settings or RankingSettings()
     if not 1 <= width <= vectors.shape[1]:

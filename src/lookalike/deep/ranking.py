@@ -101,23 +101,9 @@ def hold_out(
 ) -> tuple[RelevanceData, NDArray[np.int32]]:
     """Hold out training images, whole and category by category, and draw triplets of them alone.
 
-    Parameters
-    ----------
-    relevance : RelevanceData
-    share : float
-        Of the images of every category, rounded; between 0 and 1.
-    n_triplets : int
-        How many triplets to draw of the images that are held out; duplicates are left in.
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=0
-    **sampling
-        Of `lookalike.learners.relevance_triplets.RelevanceTripletSampler`.
-
-    Returns
-    -------
-    RelevanceData
-        Of the images that are left to learn from.
-    ndarray of shape (n_triplets, 3), int32
-        IMAGE IDS (query, positive, negative).
+    So large a share of the images of every category is held out, rounded. The triplets may repeat; `sampling` is of
+    `RelevanceTripletSampler`. Returns the relevance of the images that are left to learn from, and rows
+    (query, positive, negative) of IMAGE IDS.
     """
     if not 0 < share < 1:
         raise ValueError(f"the share of images to hold out must lie between 0 and 1, not {share!r}")

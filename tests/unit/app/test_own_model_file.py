@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from lookalike import ImageSimilarity
+from lookalike.app import model_file as stored_model
+from lookalike.app.model_file import read_about
 from lookalike.core.errors import LookalikeError
-from lookalike.own_images import model_file as stored_model
-from lookalike.own_images.saved import read_about
 
 Members = dict[str, bytes]
 
@@ -224,3 +224,53 @@ def test_the_same_seed_gives_the_same_file_but_for_its_times(photos: Path, tmp_p
         found.append((members, about, dates))
     assert found[0] == found[1]
     assert np.load(io.BytesIO(found[0][0]["learner.npz"])).files
+
+
+def array(members: Members, name: str, value: Any, pickled: bool = False) -> None:
+    stream = io.BytesIO()
+    np.save(stream, value, allow_pickle=pickled)
+    members[name] = stream.getvalue()
+
+
+def huge(members: Members) -> None:
+    """A header that says more than there is."""
+    content = members["arrays/representation.codebook.npy"]
+    members["arrays/representation.codebook.npy"] = content.replace(b"(20, ", b"(20000000, ", 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda m: said(m, format_version=99), "format version 99, and this lookalike reads version 1"),
+        (lambda m: said(m, format="other"), "is not a model of lookalike"),
+        (lambda m: m.pop("model.json"), "is not a model of lookalike"),
+        (lambda m: m.pop("learner.npz"), "is not a whole model file"),
+        (lambda m: m.pop("arrays/representation.codebook.npy"), "is not a whole model file"),
+        (lambda m: array(m, "arrays/representation.codebook.npy", np.zeros((3, 3), np.float32)), "not of the size"),
+        (lambda m: array(m, "arrays/representation.codebook.npy", np.array([{}]), True), "not a whole model file"),
+        (huge, "does not hold what its header says"),
+        (lambda m: said(m, images={}), "lacks a part of a model"),
+        (lambda m: said(m, representation={"name": "hog", "settings": {}}), "lacks a part of a model"),
+        (lambda m: said(m, learner=3), "lacks a part of a model"),
+        (lambda m: m.update({"model.json": b"{"}), "is not a whole model file"),
+    ],
+)
+def test_a_file_that_is_no_whole_model_is_one_sentence(
+    model_file_copy: Path, change: Callable[[Members], None], sentence: str
+) -> None:
+    with pytest.raises(LookalikeError, match=sentence):
+        ImageSimilarity.load(rewritten(model_file_copy, change))
+
+
+def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(model_file_copy: Path, tmp_path: Path) -> None:
+    path = model_file_copy
+    whole = path.read_bytes()
+    assert read_about(path)["seed"] == 0
+    for content in (whole[: len(whole) // 2], b"", b"text", whole[:200] + b"?" * 50 + whole[250:]):
+        path.write_bytes(content)
+        with pytest.raises(LookalikeError, match=r"copy\.lookalike"):
+            ImageSimilarity.load(path)
+    with pytest.raises(LookalikeError, match="there is no model"):
+        ImageSimilarity.load(tmp_path / "none.lookalike")
+    with pytest.raises(LookalikeError, match=r"ends in \.lookalike"):
+        ImageSimilarity.load(tmp_path / "m.npz")

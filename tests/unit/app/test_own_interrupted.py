@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from lookalike import ImageSimilarity
+from lookalike.app import model_file
+from lookalike.app.representations import Described, Visterms, thread_pool
 from lookalike.core.errors import LookalikeError
-from lookalike.own_images import describing, model_file
-from lookalike.own_images.dense import Described
-from lookalike.own_images.visterms import Visterms
 
 
 def stop_at(done: int) -> Any:
@@ -74,7 +73,7 @@ def test_an_interruption_waits_for_the_images_begun_and_no_other() -> None:
         go_on.wait(10)
 
     def interrupted() -> None:
-        with describing.thread_pool(1) as pool:
+        with thread_pool(1) as pool:
             pool.map(work, range(50))
             threading.Timer(0.05, go_on.set).start()
             raise KeyboardInterrupt

@@ -221,7 +221,7 @@ def test_a_full_disk_behind_the_output_is_one_sentence(project: Path) -> None:
 def test_names_that_the_output_cannot_show_are_escaped(project: Path) -> None:
     assert from_neighbours(project) == 0
     code = (
-        "import sys; from lookalike.commands.options import print_json, tell\n"
+        "import sys; from lookalike.app.options import print_json, tell\n"
         "tell(['caf\u00e9 \\udcff']); print_json({'a': 'caf\u00e9 \\udcff'})"
     )
     for encoding, shown in (("utf-8", b"caf\xc3\xa9 "), ("ascii", b"caf\\xe9 ")):

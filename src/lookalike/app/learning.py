@@ -1,4 +1,4 @@
-"""Choosing and training a learner on the rows of one's own images, so that no setting must be chosen by hand.
+"""Training a learner on the rows of one's own images, so that no setting must be chosen by hand.
 
 Learners that can stop by themselves do: from labels by the early stopping that they have, from triplets by held-out
 triplets here. Settings given by hand are checked against the learner's constructor.
@@ -12,13 +12,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.decomposition import PCA
 
+from lookalike.app.representations import Arrays, Vectors, unit_rows
+from lookalike.app.sources import ImageSet
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
+from lookalike.features._clustering import one_thread
+from lookalike.learners.curve import log_spaced_steps
+from lookalike.learners.online import held_out_rows
 from lookalike.learners.registry import MODULES, learner_class
 
 Integers = npt.NDArray[np.int32]
-Vectors = Any
+
+TRAIN, HELD_OUT = "train", "held-out"
+"""Whether an image is learned from, or kept for `ImageSimilarity.evaluate`."""
 
 OURS = {"random_state": "--seed", "verbose": "--quiet", "n_jobs": "--jobs"}
 """Arguments of learners that other options set."""
@@ -28,15 +36,14 @@ VALIDATION = 0.2
 
 TRACE_POINTS = 30
 
+MOST_COMPONENTS = 256
+"""Principal components that long dense descriptions are brought to before learning: W has their square."""
+
+_MOST_ROWS = 2000  # that principal components are found from
+
 
 def learner_name(name: str) -> str:
-    """Return the name of a learner as the registry has it, however it is capitalised.
-
-    Raises
-    ------
-    LookalikeError
-        When there is none.
-    """
+    """Return the name of a learner as the registry has it, however it is capitalised."""
     for known in MODULES:
         if known.lower() == name.lower().replace("-", ""):
             return known
@@ -44,13 +51,7 @@ def learner_name(name: str) -> str:
 
 
 def check_learner(name: str, *, triplets: bool) -> None:
-    """Refuse a learner that cannot learn from what is there.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such learner, or it does not take triplets.
-    """
+    """Refuse a learner that cannot learn from labels or from triplets, whichever is there."""
     kind = "triplets" if triplets else "labels"
     if kind not in learner_class(learner_name(name)).accepts:
         others = [known for known in MODULES if kind in learner_class(known).accepts]
@@ -58,24 +59,7 @@ def check_learner(name: str, *, triplets: bool) -> None:
 
 
 def checked_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn settings into arguments of a learner's constructor.
-
-    Parameters
-    ----------
-    name : str
-        The learner.
-    settings : mapping
-        Values, or the text of a command line, which is read as what the argument's default is.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    LookalikeError
-        When the learner has no such setting, or the value is of another kind than its default.
-    """
+    """Turn settings into arguments of a learner's constructor; text of a command line is read as the default's kind."""
     defaults = learner_defaults(name)
     offered = [key for key in defaults if key not in OURS]
     checked = {}
@@ -93,6 +77,67 @@ def checked_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
+def choose_roles(found: ImageSet, hold_out: float, seed: int) -> npt.NDArray[np.str_]:
+    """Return the role of every image; a share of every class, or of the queries of triplets, is held out."""
+    roles = np.full(len(found.images), TRAIN, dtype="U8")
+    rng = generator(seed, "own images", "held out")
+    if found.triplets is None:
+        labels = found.images["label"].to_numpy(str)
+        names, sizes = np.unique(labels, return_counts=True)
+        if len(names) < 2:
+            only = f"only {names[0]}" if len(names) else "none"
+            raise LookalikeError(
+                f"a similarity is learned from two classes or more, and {found.root} has {only}: add another"
+            )
+        if sizes.max() < 2:
+            raise LookalikeError(
+                f"every class of {found.root} has a single image: give at least two images of some class"
+            )
+        if hold_out:
+            try:
+                roles[held_out_rows(labels, hold_out, rng)] = HELD_OUT
+            except ValueError:
+                raise LookalikeError(
+                    "no class has four images, two to hold out and two to learn from: give more, or hold none out"
+                ) from None
+    elif hold_out:
+        queries = np.unique(found.triplets[:, 0])
+        roles[rng.permutation(queries)[: max(1, round(hold_out * len(queries)))]] = HELD_OUT
+        kept = (roles[found.triplets] == TRAIN).all(axis=1)
+        if not kept.any():
+            raise LookalikeError(
+                "no triplet is left to learn from once queries are held out: give more, or hold fewer out"
+            )
+        # an image that only held-out triplets name is not learned from either
+        roles[np.setdiff1d(np.arange(len(roles)), found.triplets[kept])] = HELD_OUT
+    return roles
+
+
+def fit_components(vectors: Vectors, seed: int) -> Arrays:
+    """Find ``mean`` and ``components`` of long dense rows; nothing for others, which are learned from as they are.
+
+    A learned matrix has the square of their number, so there are not many. They are found from at most 2,000 rows,
+    which the seed draws.
+    """
+    if hasattr(vectors, "indptr") or vectors.shape[1] <= MOST_COMPONENTS:
+        return {}
+    order = generator(seed, "own images", "components").permutation(len(vectors))
+    chosen = vectors[np.sort(order[:_MOST_ROWS])]
+    with one_thread():
+        found = PCA(min(MOST_COMPONENTS, len(chosen) - 1), svd_solver="full").fit(chosen.astype(np.float64))
+    return {
+        "mean": found.mean_.astype(np.float32),
+        "components": np.ascontiguousarray(found.components_, dtype=np.float32),
+    }
+
+
+def onto_components(rows: Vectors, reduction: Arrays) -> Vectors:
+    """Bring rows to the components that `fit_components` found, at unit length; with none, return them as they are."""
+    if not reduction:
+        return rows
+    return unit_rows((rows - reduction["mean"]) @ reduction["components"].T)
+
+
 def train(
     name: str,
     settings: Mapping[str, Any],
@@ -102,59 +147,33 @@ def train(
     triplets: Integers | None = None,
     seed: int = 0,
     jobs: int = 1,
-    verbose: bool = False,
 ) -> Any:
-    """Make a learner and fit it to labels or triplets.
+    """Make a learner and fit it to labels `y` or to triplets of rows.
 
     What it learns does not depend on `jobs`, and neither does what is saved of it: ``n_jobs`` is its default again.
-
-    Parameters
-    ----------
-    name : str
-        Of `lookalike.learners`.
-    settings : mapping
-        From `checked_settings`.
-    X : ndarray or CSR of shape (n, d)
-    y : ndarray of shape (n,), optional
-        Labels; or else
-    triplets : ndarray of shape (m, 3), int32, optional
-        Row numbers (query, positive, negative).
-    seed, jobs : int
-    verbose : bool
-        Whether the learner may show its own progress.
-
-    Returns
-    -------
-    SimilarityLearner
-
-    Raises
-    ------
-    LookalikeError
-        When the images do not suffice, or a setting is out of its range.
     """
     defaults = learner_defaults(name)
     parameters = dict(settings)
-    ours = {"random_state": integer_seed(seed, "own images", "learning"), "verbose": int(verbose), "n_jobs": jobs}
+    ours = {"random_state": integer_seed(seed, "own images", "learning"), "verbose": 0, "n_jobs": jobs}
     parameters |= {key: value for key, value in ours.items() if key in defaults}
     stops = "early_stopping" in defaults and "early_stopping" not in settings and "n_steps" not in settings
     try:
         if y is not None:
             if stops:
                 parameters["early_stopping"] = bool(np.unique(y, return_counts=True)[1].max() >= 4)
-            return _without_jobs(learner_class(name)(**parameters).fit(X, y), defaults)
-        if triplets is None:
+            learner = learner_class(name)(**parameters).fit(X, y)
+        elif triplets is None:
             raise ValueError("there are neither labels nor triplets")
-        steps = None
-        if "n_steps" in defaults:
+        elif "n_steps" in defaults:
             early = bool(parameters.pop("early_stopping", stops))
-            steps = _best_step(name, parameters, X, triplets, seed) if early else int(_n_steps(name, parameters))
-        return _without_jobs(_fit_triplets(learner_class(name)(**parameters), X, triplets, steps, seed), defaults)
+            n_steps = int(parameters.get("n_steps", defaults["n_steps"]))
+            steps = _best_step(name, parameters, X, triplets, n_steps, seed) if early else n_steps
+            learner = learner_class(name)(**parameters).fit_triplets(X, stream(triplets, steps, seed))
+        else:
+            learner = learner_class(name)(**parameters).fit_triplets(X, triplets)
     except (ValueError, TypeError) as error:
         told = str(error).strip().splitlines()[0]
         raise LookalikeError(f"{name} cannot learn from these images: {told}") from error
-
-
-def _without_jobs(learner: Any, defaults: Mapping[str, Any]) -> Any:
     return learner.set_params(n_jobs=defaults["n_jobs"]) if "n_jobs" in defaults else learner
 
 
@@ -174,17 +193,7 @@ def share_ordered(model: Any, X: Vectors, triplets: Integers) -> float:
 def margins_won(model: Any, X: Vectors, triplets: Integers, block: int = 256) -> npt.NDArray[np.float64]:
     """Return for every triplet 1 where the positive is more similar to the query than the negative, 0.5 in a tie, or 0.
 
-    Parameters
-    ----------
-    model : SimilarityLearner
-    X : ndarray or CSR of shape (n, d)
-    triplets : ndarray of shape (m, 3), int32
-    block : int, default=256
-        Queries that are compared with all rows at a time.
-
-    Returns
-    -------
-    ndarray of shape (m,), float64
+    So many queries are compared with all rows at a time.
     """
     won = np.empty(len(triplets))
     queries, query_of = np.unique(triplets[:, 0], return_inverse=True)
@@ -197,11 +206,10 @@ def margins_won(model: Any, X: Vectors, triplets: Integers, block: int = 256) ->
     return won
 
 
-def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: Integers, seed: int) -> int:
-    """Choose the number of steps by the triplets of a fifth of the queries."""
-    from lookalike.learners.curve import log_spaced_steps
-
-    n_steps = int(_n_steps(name, parameters))
+def _best_step(
+    name: str, parameters: Mapping[str, Any], X: Vectors, triplets: Integers, n_steps: int, seed: int
+) -> int:
+    """Choose the number of steps, at most `n_steps`, by the triplets of a fifth of the queries."""
     queries = np.unique(triplets[:, 0])
     if len(queries) < 5:
         return n_steps
@@ -209,7 +217,7 @@ def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: I
     chosen = rng.permutation(queries)[: max(1, round(VALIDATION * len(queries)))]
     held_out = np.isin(triplets[:, 0], chosen)
     examples = stream(triplets[~held_out], n_steps, seed)
-    model = _fit_triplets(learner_class(name)(**parameters), X, examples, 0, seed)
+    model = learner_class(name)(**parameters).fit_triplets(X, examples[:0])
     best = (share_ordered(model, X, triplets[held_out]), 0)
     taken = 0
     for step in log_spaced_steps(n_steps, TRACE_POINTS).tolist():
@@ -218,14 +226,6 @@ def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: I
         share = share_ordered(model, X, triplets[held_out])
         best = (share, step) if share > best[0] else best
     return best[1]
-
-
-def _fit_triplets(learner: Any, X: Vectors, triplets: Integers, steps: int | None, seed: int) -> Any:
-    return learner.fit_triplets(X, triplets if steps is None else stream(triplets, steps, seed))
-
-
-def _n_steps(name: str, parameters: Mapping[str, Any]) -> Any:
-    return parameters.get("n_steps", learner_defaults(name)["n_steps"])
 
 
 def learner_defaults(name: str) -> dict[str, Any]:

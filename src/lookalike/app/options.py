@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from lookalike.core.errors import LookalikeError
 
@@ -22,21 +23,40 @@ STATUS = """\
 exit status: 0 all went well; 1 a mistake in the input, told in one sentence;
 2 a mistake in the command line"""
 
+CACHE = ".lookalike-cache"
+"""Name of the cache beside a model. Begins with a dot, so that a scan of the folder passes it over."""
+
 _SHOWN = 10  # files that are named in a summary; --json names all
 
 
 def add_command(
-    commands: Commands, name: str, *, help: str, description: str, examples: str
+    commands: Commands, name: str, run: Callable[[argparse.Namespace], None], told: str, description: str, examples: str
 ) -> argparse.ArgumentParser:
-    """Add a subcommand with examples and the exit status below its options."""
+    """Add a subcommand, what runs it, and its help with examples and the exit status below its options."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
-        help=help,
+        help=told,
         description=description,
         epilog=f"{examples}\n\n{STATUS}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.set_defaults(run=run)
     return parser
+
+
+def add_path(parser: Any, *names: str, kind: Literal["file", "folder", "name"] = "file", **options: Any) -> None:
+    """Add an argument that shells complete by files or folders; a name may be that of a file."""
+    import shtab
+
+    options = options if kind == "name" else {"type": Path, **options}
+    parser.add_argument(*names, **options).complete = shtab.DIRECTORY if kind == "folder" else shtab.FILE
+
+
+def add_tables(parser: argparse.ArgumentParser) -> None:
+    """Add --labels and --triplets, of which one can be given."""
+    source = parser.add_mutually_exclusive_group()
+    add_path(source, "--labels", metavar="FILE.csv", help="columns path, label")
+    add_path(source, "--triplets", metavar="FILE.csv", help="columns query, positive, negative")
 
 
 def add_common(parser: argparse.ArgumentParser, *, cache: str) -> None:
@@ -50,12 +70,8 @@ def add_common(parser: argparse.ArgumentParser, *, cache: str) -> None:
         default=os.cpu_count() or 1,
         help="images read at a time; results do not depend on it (default: one per processor)",
     )
-    completed(
-        group.add_argument(
-            "--cache", metavar="FOLDER", type=Path, help=f"where descriptions of images are kept (default: {cache})"
-        ),
-        "directory",
-    )
+    where = f"where descriptions of images are kept (default: {cache})"
+    add_path(group, "--cache", metavar="FOLDER", kind="folder", help=where)
     group.add_argument("--no-cache", action="store_true", help="keep no descriptions of images")
     add_output(group)
 
@@ -67,69 +83,30 @@ def add_output(parser: Any, *, quiet: bool = True) -> None:
         parser.add_argument("--quiet", action="store_true", help="no progress, and no summary of what was written")
 
 
-def completed(action: argparse.Action, kind: str) -> argparse.Action:
-    """Let shells complete an argument: ``"file"`` or ``"directory"``."""
-    import shtab
-
-    action.complete = shtab.FILE if kind == "file" else shtab.DIRECTORY  # type: ignore[attr-defined]
-    return action
-
-
 def cache_folder(options: argparse.Namespace, beside: Path) -> Path | None:
     """Return where descriptions are kept: what was asked for, else the cache beside a file."""
-    from lookalike.own_images.vector_cache import FOLDER
-
-    if options.no_cache:
-        return None
-    return options.cache or beside.parent / FOLDER
+    return None if options.no_cache else options.cache or beside.parent / CACHE
 
 
 def positive(text: str) -> int:
     """Read a whole number of at least 1."""
-    number = _whole(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
+    return _whole(text, 1, "must be at least 1")
 
 
 def natural(text: str) -> int:
     """Read a whole number of at least 0."""
-    number = _whole(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError("must not be negative")
-    return number
+    return _whole(text, 0, "must not be negative")
 
 
-def positives(text: str) -> list[int]:
-    """Read whole numbers of at least 1, separated by commas."""
-    return sorted({positive(part.strip()) for part in text.split(",")})
-
-
-def share(text: str) -> float:
-    """Read a number from 0 to below 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a number such as 0.25, not {text!r}") from None
-    if not 0 <= number < 1:
-        raise argparse.ArgumentTypeError("must be from 0 to below 1, such as 0.25")
-    return number
-
-
-def setting(text: str) -> tuple[str, str]:
-    """Read ``key=value``."""
-    key, equals, value = text.partition("=")
-    if not key.strip() or not equals:
-        raise argparse.ArgumentTypeError(f"must be like key=value, not {text!r}")
-    return key.strip(), value.strip()
-
-
-def _whole(text: str) -> int:
+def _whole(text: str, least: int, otherwise: str) -> int:
     """Read a whole number, or say what argparse says of anything else."""
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None
+    if number < least:
+        raise argparse.ArgumentTypeError(otherwise)
+    return number
 
 
 def refuse_same(output: Path, *inputs: Path | None) -> None:
@@ -152,6 +129,12 @@ def make_folder(path: Path) -> None:
         raise LookalikeError(f"the folder {path.parent} cannot be written: mend its permissions or name another one")
 
 
+def check_table(path: Path) -> None:
+    """Refuse to write a table of another kind than CSV and Parquet."""
+    if path.suffix not in (".csv", ".parquet"):
+        raise LookalikeError(f"{path} must end in .csv or .parquet: name the table so")
+
+
 def print_json(value: Any) -> None:
     """Print one JSON object; what is not a number becomes null, and letters that the output has not are escaped."""
     text = json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False)
@@ -161,11 +144,12 @@ def print_json(value: Any) -> None:
 
 
 def _without_nan(value: Any) -> Any:
+    """Return a value with None in place of what is no number."""
     if isinstance(value, dict):
         return {key: _without_nan(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and (value != value or value in (float("inf"), -float("inf"))) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def left_out_lines(left_out: pd.DataFrame) -> list[str]:
@@ -192,15 +176,7 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 class Told:
-    """Progress on standard error: a bar where somebody watches, a line now and then elsewhere.
-
-    Parameters
-    ----------
-    quiet : bool
-        Tell nothing.
-    seconds : float, default=5.0
-        Between two lines.
-    """
+    """Progress on standard error: a bar where somebody watches, a line every so many seconds elsewhere."""
 
     def __init__(self, quiet: bool = False, seconds: float = 5.0) -> None:
         self._quiet = quiet
@@ -219,17 +195,12 @@ class Told:
             self._last = time.monotonic()
             print(f"{what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
 
-    def close(self) -> None:
-        """Remove the bar."""
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
-
     def _show(self, what: str, done: int, total: int) -> None:
+        """Move the bar."""
         from tqdm import tqdm
 
         if self._bar is None or what != self._what:
-            self.close()
+            self.__exit__()
             self._what = what
             self._bar = tqdm(desc=what, total=total, file=sys.stderr, leave=False, unit="")
         self._bar.total = total
@@ -240,7 +211,9 @@ class Told:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.close()
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
 
 
 def tell(lines: Iterable[str]) -> None:
@@ -250,18 +223,10 @@ def tell(lines: Iterable[str]) -> None:
 
 
 def escaped(text: str) -> str:
-    r"""Return text with its control characters written as in Python: names of files may hold any.
+    r"""Return text with its control characters written as in Python, as in ``\x1b``: names of files may hold any.
 
-    Parameters
-    ----------
-    text : str
-        A line, or a name in it.
-
-    Returns
-    -------
-    str
-        Escapes that colour or clear a terminal, line breaks, marks that turn the direction of writing, and bytes of
-        names that are no text are spelled out, as in ``\x1b``.
+    Escapes that colour or clear a terminal, line breaks, marks that turn the direction of writing, and bytes of names
+    that are no text are spelled out.
     """
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text

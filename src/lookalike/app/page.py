@@ -5,19 +5,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-import os
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
+import pandas as pd
+from jinja2 import Environment, StrictUndefined
+from PIL import Image
+
+from lookalike.app.learning import TRAIN
+from lookalike.app.similarity import ImageSimilarity, PathLike
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from lookalike.own_images.similarity import ImageSimilarity
+from lookalike.core.images import load_rgb
 
 QUERY_SIDE, NEIGHBOUR_SIDE = 400, 240
 """Longer side of the pictures, in pixels."""
@@ -34,44 +36,13 @@ class Picture(NamedTuple):
 
 
 def write_page(
-    ranked: Mapping[bool, pd.DataFrame],
-    gallery: str | os.PathLike[str],
-    output: str | os.PathLike[str],
-    *,
-    title: str,
-    model: ImageSimilarity,
+    ranked: Mapping[bool, pd.DataFrame], gallery: PathLike, output: PathLike, *, title: str, model: ImageSimilarity
 ) -> None:
-    """Write the rankings as one HTML file.
-
-    Parameters
-    ----------
-    ranked : mapping of bool to DataFrame
-        From `ImageSimilarity.rank_both`: True after learning, False, which may be absent, before.
-    gallery : path-like
-        The folder that paths of neighbours start from.
-    output : path-like
-    title : str
-        Heading of the page.
-    model : ImageSimilarity
-        What ranked, for the page to say.
-
-    Raises
-    ------
-    LookalikeError
-        When an image cannot be read any more, or the page cannot be written.
-    """
-    from jinja2 import Environment, StrictUndefined
-
+    """Write the rankings of `ImageSimilarity.rank_both` in a gallery as one HTML file, which says what ranked."""
     root = Path(gallery)
-    pictures: dict[Path, Picture] = {}
-
-    def picture(path: Path) -> Picture:
-        if path not in pictures:
-            pictures[path] = _thumbnail(path, NEIGHBOUR_SIDE)
-        return pictures[path]
-
+    picture = cache(lambda path: _thumbnail(path, NEIGHBOUR_SIDE))
     learner = model.about()["learner"]["name"]
-    learned_from = set(model.images_.loc[model.images_["role"] == "train", "sha256"])
+    learned_from = set(model.images_.loc[model.images_["role"] == TRAIN, "sha256"])
     names = {True: f"After learning ({learner})", False: "Before learning (Euclidean distance)"}
     queries = []
     for query in dict.fromkeys(ranked[True]["query"]):
@@ -94,11 +65,11 @@ def write_page(
             for learned, table in ranked.items()
         ]
         shown = _thumbnail(Path(query), QUERY_SIDE)
-        seen = _sha256(Path(query)) in learned_from
+        seen = hashlib.sha256(Path(query).read_bytes()).hexdigest() in learned_from
         queries.append(
             {"path": str(query), "label": label, "learned_from": seen, "picture": shown, "rankings": rankings}
         )
-    text = files("lookalike.own_images").joinpath("neighbours.html").read_text(encoding="utf-8")
+    text = files("lookalike.app").joinpath("neighbours.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page = environment.from_string(text).render(
         title=title, queries=queries, learner=learner, gallery=str(gallery), marked=any(q["label"] for q in queries)
@@ -116,18 +87,10 @@ def label_in(query: Path, gallery: Path) -> str | None:
     return parts[0] if len(parts) > 1 else None
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def _thumbnail(path: Path, side: int) -> Picture:
-    from PIL import Image
-
-    from lookalike.core.images import load_rgb
-
+    """Return a picture whose longer side is at most so many pixels."""
     try:
-        picture: Any = Image.fromarray(load_rgb(path))
+        picture = Image.fromarray(load_rgb(path))
     except LookalikeError as error:
         raise LookalikeError(f"the page cannot show {path}: {error}; rank again") from error
     picture.thumbnail((side, side))

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from lookalike.app.representations import VectorCache, enlarged, make_representation
+from lookalike.app.sources import read_class_folders
 from lookalike.core.errors import LookalikeError
 from lookalike.features.pyramid import is_large_enough
-from lookalike.own_images.representations import make_representation, restore_representation
-from lookalike.own_images.sources import read_class_folders
-from lookalike.own_images.vector_cache import VectorCache
-from lookalike.own_images.visterms import enlarged
 
 
 def dense(rows: object) -> np.ndarray:
@@ -44,7 +42,8 @@ def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos: Path, tmp_path: Path
         assert np.array_equal(dense(rows), dense(cached.fit(gone, names, seed=3, cache=tmp_path / "cache")))
     lengths = np.linalg.norm(dense(rows), axis=1)
     assert np.allclose(lengths[lengths > 0], 1, atol=1e-5)
-    restored = restore_representation(first.name, first.settings(), first.arrays())
+    restored = make_representation(first.name, **first.settings())
+    restored.restore(first.arrays())
     assert np.array_equal(dense(restored.rows(paths[:5], names[:5])), dense(rows)[:5])
 
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from lookalike import ImageSimilarity
-from lookalike.own_images import visterms
+from lookalike.app import representations
 
 COLOURS = {"blue": (30, 60, 200), "green": (40, 180, 60), "red": (200, 40, 30)}
 
@@ -27,7 +27,7 @@ def paint(path: Path, colour: tuple[int, int, int], seed: int, size: tuple[int, 
 @pytest.fixture(autouse=True)
 def few_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Learn the colours of visterms from fewer pixels than in earnest, which is most of the time of a fit."""
-    monkeypatch.setattr(visterms, "_N_PIXELS", FEW_PIXELS)
+    monkeypatch.setattr(representations, "N_PIXELS", FEW_PIXELS)
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +51,7 @@ def model_file(painted_photos: Path) -> Path:
     path = painted_photos.parent / "photos.lookalike"
     settings = {"n_steps": 400}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(visterms, "_N_PIXELS", FEW_PIXELS)
+        patch.setattr(representations, "N_PIXELS", FEW_PIXELS)
         ImageSimilarity(words=20, hold_out=0.25, jobs=2, parameters=settings).fit(painted_photos).save(path)
     return path
 

@@ -2,7 +2,7 @@
 
 Everything that a ranking needs is inside: the codebook, the learner, and which images were learned from. A stranger's
 file is only ever read as text and numbers, and no more of them than it says it holds. The same images and seed give the
-same bytes, but for the times in ``model.json``: how long each step took, and when it was made.
+same bytes, but for the times in ``model.json``. Reading what a file says of itself needs no library of learners.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ import shutil
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
@@ -46,48 +47,89 @@ _DAMAGED = (
 )  # fmt: skip
 
 Arrays = dict[str, npt.NDArray[Any]]
+PathLike = str | os.PathLike[str]
+Plain = str | int | float | bool | list[Any] | None
 
 
-@dataclass(frozen=True, eq=False)
-class Stored:
-    """What a model file holds.
-
-    Attributes
-    ----------
-    about : dict
-        JSON values.
-    arrays : dict of ndarray
-    learner : SimilarityLearner
-        Fitted.
-    """
-
-    about: dict[str, Any]
-    arrays: Arrays
-    learner: Any
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, allow_inf_nan=True)
 
 
-def write_model(path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Arrays, learner: Any) -> None:
-    """Write a model file, whole or not at all.
+class _Representation(_Part):
+    name: str
+    dimensions: int
+    settings: dict[str, Plain]
+    learned_components: int | None
 
-    Parameters
-    ----------
-    path : path-like
-        Ends in ``.lookalike``.
-    about : mapping
-        JSON values.
-    arrays : dict of ndarray
-        Of plain types.
-    learner : SimilarityLearner
 
-    Raises
-    ------
-    LookalikeError
-        When the name ends in something else, the file cannot be written, or it would be too large to be read again.
-    """
+class _Learner(_Part):
+    name: str
+    parameters: dict[str, Plain]
+    n_steps: int = 0
+    n_updates: int = 0
+    n_iter: int = 0
+    metric: str = ""
+
+
+class _Images(_Part):
+    path: list[str]
+    label: list[str]
+    sha256: list[str]
+    role: list[str]
+
+
+class _LeftOut(_Part):
+    path: list[str]
+    reason: list[str]
+
+
+class Header(_Part):
+    """What a model file says of itself, in JSON, but for its list of images: its fields are those of `about`."""
+
+    format: str
+    format_version: int
+    representation: _Representation
+    learner: _Learner
+    learned_from: str
+    n_images: int
+    n_held_out: int
+    n_left_out: int
+    n_triplets: int
+    triplets_left_out: int
+    hold_out: float
+    classes: dict[str, int]
+    seed: int
+    seconds: dict[str, float]
+    made_by: dict[str, str]
+
+
+class _Whole(Header):
+    """With the list of images, which the numbers are those of."""
+
+    images: _Images
+    left_out: _LeftOut
+
+    @model_validator(mode="after")
+    def _check_counts(self) -> Self:
+        for table in (self.images, self.left_out):
+            if len({len(column) for column in table.__dict__.values()}) != 1:
+                raise ValueError("the columns of a table are not of one length")
+        roles = Counter(self.images.role)
+        counts = {"n_images": roles["train"], "n_held_out": roles["held-out"], "n_left_out": len(self.left_out.path)}
+        for name, number in counts.items():
+            if getattr(self, name) != number:
+                raise ValueError(f"{name} is {getattr(self, name):,}, and it names {number:,}")
+        pairs = zip(self.images.label, self.images.role, strict=True)
+        if self.classes != Counter(label for label, role in pairs if label and role == "train"):
+            raise ValueError("its classes are not those of its images")
+        return self
+
+
+def write_model(path: PathLike, about: Mapping[str, Any], arrays: Arrays, learner: Any) -> None:
+    """Write a model file, whole or not at all: JSON values, arrays of plain types, and a fitted learner."""
     path = checked_name(path)
     listed = {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()}
-    header = {"format": FORMAT, "format_version": FORMAT_VERSION, **about, "arrays": listed}
-    text = json.dumps(header, indent=1, sort_keys=True, ensure_ascii=False).encode()
+    text = json.dumps({**about, "arrays": listed}, indent=1, sort_keys=True, ensure_ascii=False).encode()
     if len(text) > LARGEST_JSON:
         raise LookalikeError(
             f"the names of all images take {len(text) / 2**20:.0f} MB, and {path} holds {LARGEST_JSON / 2**20:.0f} MB "
@@ -101,70 +143,56 @@ def write_model(path: str | os.PathLike[str], about: Mapping[str, Any], arrays: 
             _add(archive, f"arrays/{name}.npy", stream.getvalue())
         with _unpacked(path, "written") as folder:
             learner.save(folder / f"{_LEARNER}.npz")
-            contents = {
-                name: (folder / name).read_bytes() for name in (f"{_LEARNER}{suffix}" for suffix in (".json", ".npz"))
-            }
-        for name, content in contents.items():
+            names = [f"{_LEARNER}.json", f"{_LEARNER}.npz"]
+            contents = [(folder / name).read_bytes() for name in names]
+        for name, content in zip(names, contents, strict=True):
             _add(archive, name, content)
 
 
-def read_model(path: str | os.PathLike[str]) -> Stored:
-    """Read a model file.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    Stored
-
-    Raises
-    ------
-    LookalikeError
-        When the file is missing, is none of ours, is damaged or cut short, or was written by a later version.
-    """
+def read_model(path: PathLike) -> tuple[dict[str, Any], Arrays, Any]:
+    """Read a model file: its JSON values, its arrays and its learner."""
     path = checked_name(path)
     with _opened(path) as archive:
         about = _read_about(archive, path)
         _check_learner(archive, path)
         arrays = {name: _read_array(archive, name, facts) for name, facts in about["arrays"].items()}
-        return Stored(about, arrays, _read_learner(archive, path))
+        learner = _read_learner(archive, path)
+    with fits_together(path):
+        _Whole.model_validate(about)
+    return about, arrays, learner
 
 
-def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the JSON values of a model file, and nothing else of it: fast, and no library of a learner is needed.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    LookalikeError
-        As of `read_model`, except for damage in the arrays, which are not looked at.
-    """
+def read_about(path: PathLike) -> dict[str, Any]:
+    """Read what a model file says of itself, and nothing else of it: fast, and no library of a learner is needed."""
     path = checked_name(path)
     with _opened(path) as archive:
-        return _read_about(archive, path)
+        about = _read_about(archive, path)
+    with fits_together(path):
+        _Whole.model_validate(about)
+    return {name: about[name] for name in Header.model_fields}
 
 
-def checked_name(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a model file.
-
-    Raises
-    ------
-    LookalikeError
-        When it ends in something else than ``.lookalike``.
-    """
+def checked_name(path: PathLike) -> Path:
+    """Return the path of a model file, which ends in ``.lookalike``."""
     path = Path(path)
     if path.suffix != SUFFIX:
         raise LookalikeError(f"a model of images ends in {SUFFIX}, {path} does not: name it {path.with_suffix(SUFFIX)}")
     return path
+
+
+@contextmanager
+def fits_together(path: PathLike) -> Iterator[None]:
+    """Make one sentence of what a model file lacks, or of parts of it that are not of one model."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        told = str(error)
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            told = f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()
+        raise LookalikeError(
+            f"{path} lacks a part of a model, or its parts do not fit ({told}): fit the model anew"
+        ) from error
 
 
 @contextmanager
@@ -188,6 +216,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    """Add a member without a time."""
     facts = zipfile.ZipInfo(name, _EPOCH)
     facts.compress_type = zipfile.ZIP_STORED if name.endswith(".npz") else zipfile.ZIP_DEFLATED
     facts.external_attr = 0o644 << 16
@@ -195,7 +224,7 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 @contextmanager
-def _unpacked(path: Path, done: str) -> Iterator[Path]:
+def _unpacked(path: Path, done: Literal["written", "opened"]) -> Iterator[Path]:
     """Yield a temporary folder for the learner; what goes wrong in it is told of the model file that the user named."""
     folder = ""
     try:
@@ -215,11 +244,12 @@ def _unpacked(path: Path, done: str) -> Iterator[Path]:
 
 
 def _read_about(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
-    if _JSON not in archive.namelist():
-        raise LookalikeError(f"{path} is not a model of lookalike: give a file that lookalike fit wrote")
-    with archive.open(_JSON) as stream:
-        # a number, because without one a member that says less than it holds is unpacked whole
-        about = json.loads(stream.read(archive.getinfo(_JSON).file_size))
+    """Read the JSON values of a file of this format and version."""
+    about = None
+    if _JSON in archive.namelist():
+        with archive.open(_JSON) as stream:
+            # a number, because without one a member that says less than it holds is unpacked whole
+            about = json.loads(stream.read(archive.getinfo(_JSON).file_size))
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise LookalikeError(f"{path} is not a model of lookalike: give a file that lookalike fit wrote")
     version = about.get("format_version")
@@ -263,6 +293,7 @@ def _check_learner(archive: zipfile.ZipFile, path: Path) -> None:
 
 
 def _refuse_large(size: int, path: Path) -> None:
+    """Refuse so many bytes, if they are more than any model has."""
     if size > LARGEST:
         raise LookalikeError(
             f"{path} would take {size / 2**30:.1f} GB of memory, more than any model of lookalike: get it from whom "
@@ -289,6 +320,7 @@ def _check_header(stream: Any, member: zipfile.ZipInfo) -> tuple[tuple[int, ...]
 
 
 def _read_array(archive: zipfile.ZipFile, name: str, facts: Mapping[str, Any]) -> npt.NDArray[Any]:
+    """Read an array that is what the JSON values say of it."""
     member = archive.getinfo(f"arrays/{name}.npy")
     with archive.open(member) as stream:
         shape, dtype = _check_header(stream, member)
@@ -300,10 +332,11 @@ def _read_array(archive: zipfile.ZipFile, name: str, facts: Mapping[str, Any]) -
 
 
 def _read_learner(archive: zipfile.ZipFile, path: Path) -> Any:
-    from lookalike.learners.model_io import load
+    """Read the learner through a temporary folder."""
+    from lookalike.learners.model_io import load as load_learner
 
     with _unpacked(path, "opened") as folder:
         for name in (f"{_LEARNER}.json", f"{_LEARNER}.npz"):
             with archive.open(name) as content, (folder / name).open("wb") as file:
                 shutil.copyfileobj(content, file)
-        return load(folder / f"{_LEARNER}.npz")
+        return load_learner(folder / f"{_LEARNER}.npz")

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from lookalike import OASIS, Euclidean
-from lookalike.core.errors import LookalikeError
-from lookalike.learners.registry import MODULES, learner_class
-from lookalike.own_images.learning import (
+from lookalike.app.learning import (
     check_learner,
     checked_settings,
     learner_name,
@@ -15,6 +13,8 @@ from lookalike.own_images.learning import (
     stream,
     train,
 )
+from lookalike.core.errors import LookalikeError
+from lookalike.learners.registry import MODULES, learner_class
 
 RANDOM = np.random.default_rng(0)
 Y = np.repeat(["a", "b", "c"], 10)

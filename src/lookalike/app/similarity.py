@@ -5,29 +5,38 @@ What the commands ``fit``, ``rank``, ``evaluate``, ``features`` and ``info`` do,
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from lookalike import __version__
+from lookalike.app import learning
+from lookalike.app.evaluation import choose_evaluated, compare_on_labels, compare_on_triplets, nearest
+from lookalike.app.learning import TRAIN, choose_roles, fit_components, onto_components
+from lookalike.app.model_file import (
+    FORMAT,
+    FORMAT_VERSION,
+    SUFFIX,
+    Header,
+    fits_together,
+    read_model,
+    write_model,
+)
+from lookalike.app.representations import Arrays, Progress, Representation, Vectors, make_representation
+from lookalike.app.sources import ImageSet, distinct, read_files, read_images, read_source
 from lookalike.core.errors import LookalikeError
-from lookalike.own_images.components import fit_components, onto_components
-from lookalike.own_images.describing import Progress, Representation, Vectors
-from lookalike.own_images.image_set import ImageSet, distinct
-from lookalike.own_images.ranking import nearest
-from lookalike.own_images.representations import make_representation
-from lookalike.own_images.roles import TRAIN, choose_roles
-from lookalike.own_images.saved import describe, made_now, read_similarity, write_similarity
-from lookalike.own_images.sources import read_images, read_source
-from lookalike.own_images.tables import read_files
-
-if TYPE_CHECKING:
-    import pandas as pd
+from lookalike.learners.euclidean import Euclidean
 
 BASELINE = "Euclidean"
 PRECISION_AT = (1, 5, 10)
@@ -115,7 +124,7 @@ class ImageSimilarity:
         self.triplets_left_out_ = 0
         self.n_triplets_ = 0
         self.made_: dict[str, Any] = {}
-        self.reduction_: dict[str, npt.NDArray[Any]] = {}
+        self.reduction_: Arrays = {}
 
     def fit(self, folder: PathLike, labels: Any = None, triplets: Any = None) -> Self:
         """Learn from a folder of images.
@@ -138,11 +147,9 @@ class ImageSimilarity:
         LookalikeError
             When the input, the representation or the learner's settings cannot be used.
         """
-        from lookalike.own_images.learning import check_learner, checked_settings, learner_name, train
-
-        name = learner_name(self.learner)
-        check_learner(name, triplets=triplets is not None)
-        settings = checked_settings(name, self.parameters)
+        name = learning.learner_name(self.learner)
+        learning.check_learner(name, triplets=triplets is not None)
+        settings = learning.checked_settings(name, self.parameters)
         if not 0 <= self.hold_out < 1:
             raise LookalikeError(f"the share that is held out is from 0 to below 1, not {self.hold_out}: try 0.25")
         representation, fitted = self._make_representation()
@@ -164,12 +171,12 @@ class ImageSimilarity:
             self.n_triplets_ = len(kept)
         self._tell(f"learning ({name})", 0, 1)
         with self._timed("learning"):
-            self.learner_ = train(name, settings, rows, seed=self.random_state, jobs=self.jobs, **kwargs)
+            self.learner_ = learning.train(name, settings, rows, seed=self.random_state, jobs=self.jobs, **kwargs)
         self._tell(f"learning ({name})", 1, 1)
         self.learner = name
         self.images_ = found.images[["path", "label", "sha256"]].assign(role=roles)
         self.left_out_, self.triplets_left_out_ = found.left_out, found.triplets_left_out
-        self.made_ = made_now()
+        self.made_ = _made_now()
         return self
 
     def rank(
@@ -257,20 +264,18 @@ class ImageSimilarity:
         LookalikeError
             When the input cannot be used.
         """
-        from lookalike.own_images.evaluating import choose_evaluated, compare_on_labels, compare_on_triplets
-
         self._check_fitted()
         found = self._read(folder, labels, triplets)
         self.left_out_ = found.left_out
         seen = found.images["sha256"].isin(self.images_.loc[self.images_["role"] == TRAIN, "sha256"]).to_numpy()
-        chosen = choose_evaluated(found, seen, everything=everything)
-        sides = self._sides(found, chosen.rows)
-        if chosen.triplets is not None:
-            table = compare_on_triplets(sides, chosen.triplets, self.random_state)
+        rows, judged, counts = choose_evaluated(found, seen, everything=everything)
+        sides = self._sides(found, rows)
+        if judged is not None:
+            table = compare_on_triplets(sides, judged, self.random_state)
         else:
-            classes = found.images["label"].to_numpy(str)[chosen.rows]
+            classes = found.images["label"].to_numpy(str)[rows]
             table = compare_on_labels(sides, classes, ks, self.random_state)
-        table.attrs.update(chosen.counts)
+        table.attrs.update(counts)
         return table
 
     def vectors(self, folder: PathLike) -> tuple[Vectors, pd.DataFrame]:
@@ -300,7 +305,7 @@ class ImageSimilarity:
         return self.representation_.weigh(raw), found.images
 
     def save(self, path: PathLike) -> None:
-        """Write the model file; see `lookalike.own_images.model_file`.
+        """Write the model file.
 
         Parameters
         ----------
@@ -312,8 +317,12 @@ class ImageSimilarity:
         LookalikeError
             When it cannot be written.
         """
-        self._check_fitted()
-        write_similarity(self, path)
+        about = self.about()
+        about["images"] = {name: self.images_[name].tolist() for name in self.images_.columns}
+        about["left_out"] = self.left_out_.to_dict(orient="list")
+        arrays = {f"representation.{name}": array for name, array in self.representation_.arrays().items()}
+        arrays |= {f"reduction.{name}": array for name, array in self.reduction_.items()}
+        write_model(path, about, arrays, self.learner_)
 
     @classmethod
     def load(cls, path: PathLike, **how: Any) -> Self:
@@ -334,20 +343,84 @@ class ImageSimilarity:
         LookalikeError
             When it is missing, damaged, none of ours, or of a later version.
         """
-        return read_similarity(cls, path, how)
+        about, arrays, learner = read_model(path)
+        with fits_together(path):
+            described, learned = about["representation"], about["learner"]
+            chosen = {"hold_out": about["hold_out"], "random_state": about["seed"]}
+            model = cls(described["name"], learned["name"], **chosen, **how)
+            model.representation_ = make_representation(described["name"], **described["settings"])
+            model.representation_.restore(_part(arrays, "representation."))
+            model.reduction_ = _part(arrays, "reduction.")
+            model.learner_ = learner
+            model.images_ = pd.DataFrame(about["images"])[["path", "label", "sha256", "role"]].astype(str)
+            model.left_out_ = pd.DataFrame(about["left_out"], columns=["path", "reason"])
+            model.n_triplets_, model.triplets_left_out_ = about["n_triplets"], about["triplets_left_out"]
+            model.seconds_, model.made_ = dict(about["seconds"]), about["made_by"]
+            model._check_parts()
+            if _decided(about) != _decided(model.about()):
+                raise ValueError("what it says of itself is not what it holds")
+        return model
 
     def about(self) -> dict[str, Any]:
         """Return what can be said of a fitted model, as JSON holds it: what ``lookalike info --json`` prints."""
         self._check_fitted()
-        return describe(self)
+        train = self.images_[self.images_["role"] == TRAIN]
+        learner, representation, components = self.learner_, self.representation_, self.reduction_.get("components")
+        fitted = {
+            name.rstrip("_"): getattr(learner, name)
+            for name in ("n_steps_", "n_updates_", "n_iter_", "metric_")
+            if hasattr(learner, name)
+        }
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "representation": {
+                "name": representation.name,
+                "dimensions": representation.n_dimensions,
+                "settings": representation.settings(),
+                "learned_components": None if components is None else len(components),
+            },
+            "learner": {
+                "name": type(learner).__name__,
+                "parameters": {name: _plain(value) for name, value in learner.get_params(deep=False).items()},
+                **{name: _plain(value) for name, value in fitted.items()},
+            },
+            "learned_from": "triplets" if self.n_triplets_ else "labels",
+            "n_images": len(train),
+            "n_held_out": len(self.images_) - len(train),
+            "n_left_out": len(self.left_out_),
+            "n_triplets": self.n_triplets_,
+            "triplets_left_out": self.triplets_left_out_,
+            "hold_out": self.hold_out,
+            "classes": {str(name): int(n) for name, n in train["label"].value_counts().sort_index().items() if name},
+            "seed": int(self.random_state),
+            "seconds": {name: round(seconds, 3) for name, seconds in self.seconds_.items()},
+            "made_by": self.made_,
+        }
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "learner_"):
             raise LookalikeError("this similarity has learned nothing yet: call fit, or load a model")
 
+    def _check_parts(self) -> None:
+        """Refuse parts of a file that are not of one model, and parameters that are not of the learner's kinds."""
+        n_rows = self.representation_.n_dimensions
+        if self.reduction_:
+            mean, components = self.reduction_["mean"], self.reduction_["components"]
+            if mean.shape != (n_rows,) or components.ndim != 2 or components.shape[1] != n_rows:
+                raise ValueError("the components are not of the representation")
+            n_rows = len(components)
+        if getattr(self.learner_, "n_features_in_", n_rows) != n_rows:
+            raise ValueError("the learner is not of the representation")
+        name = type(self.learner_).__name__
+        defaults = learning.learner_defaults(name)
+        for key, value in self.learner_.get_params(deep=False).items():
+            if not learning.is_like(value, defaults[key]):
+                raise ValueError(f"{key} of {name} cannot be {value!r}")
+
     def _make_representation(self) -> tuple[Representation, bool]:
         """Return the representation asked for, and whether it has learned already."""
-        if str(self.representation).endswith(".lookalike"):
+        if str(self.representation).endswith(SUFFIX):
             if self.words is not None:
                 raise LookalikeError(f"the words of {self.representation} are what they are: leave --words out")
             return ImageSimilarity.load(self.representation).representation_, True
@@ -376,8 +449,6 @@ class ImageSimilarity:
 
     def _side(self, raw: Vectors, learned: bool) -> tuple[Any, Vectors]:
         """Return what compares descriptions, and the rows that it takes."""
-        from lookalike.learners import Euclidean
-
         rows = self.representation_.weigh(raw)
         return (self.learner_, onto_components(rows, self.reduction_)) if learned else (Euclidean().fit(rows), rows)
 
@@ -393,3 +464,35 @@ class ImageSimilarity:
         start = time.perf_counter()
         yield
         self.seconds_[what] = time.perf_counter() - start
+
+
+def _made_now() -> dict[str, str]:
+    """Return the time, and the versions that decide a model's numbers."""
+    found = {"lookalike": __version__, "python": platform.python_version()}
+    for name in ("numpy", "scipy", "scikit-learn", "faiss-cpu", "numba", "pillow"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {"time": datetime.now(UTC).isoformat(timespec="seconds"), **found}
+
+
+def _decided(about: Mapping[str, Any]) -> str:
+    """Return what a file says that its parts decide; settings may be written in another way by another version."""
+    facts: dict[str, Any] = {name: about[name] for name in Header.model_fields if name not in ("seconds", "made_by")}
+    facts["representation"] = {name: value for name, value in about["representation"].items() if name != "settings"}
+    facts["learner"] = {name: value for name, value in about["learner"].items() if name != "parameters"}
+    return json.dumps(facts, sort_keys=True)
+
+
+def _part(arrays: Arrays, prefix: str) -> Arrays:
+    """Return the arrays whose names begin so, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON holds it."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

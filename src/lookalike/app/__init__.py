@@ -1,4 +1,4 @@
-"""`lookalike.load`: opens whatever the package saves, a learner or a similarity of images."""
+"""What the package does for a user's own images: a similarity, its model file, and the commands."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     LookalikeError
         When there is no such file, or it cannot be used.
     """
-    from lookalike.own_images.model_file import SUFFIX
+    from lookalike.app.model_file import SUFFIX
 
     if os.fspath(path).endswith(SUFFIX):
-        from lookalike.own_images.similarity import ImageSimilarity
+        from lookalike.app.similarity import ImageSimilarity
 
         return ImageSimilarity.load(path)
     from lookalike.learners.model_io import load as load_learner

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import io
-import json
 import shutil
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +11,8 @@ import pytest
 
 import lookalike
 from lookalike import ImageSimilarity
+from lookalike.app.page import label_in, write_page
 from lookalike.core.errors import LookalikeError
-from lookalike.own_images.model_file import read_model
-from lookalike.own_images.page import label_in, write_page
 
 
 @pytest.fixture
@@ -101,73 +97,6 @@ def test_a_folder_that_nothing_can_be_learned_from(photos: Path, change: Callabl
     change(photos)
     with pytest.raises(LookalikeError, match=sentence):
         ImageSimilarity("color", hold_out=0.25).fit(photos)
-
-
-def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    change(members)
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return path
-
-
-def about(members: dict[str, bytes], **values: Any) -> None:
-    members["model.json"] = json.dumps(json.loads(members["model.json"]) | values).encode()
-
-
-def array(members: dict[str, bytes], name: str, value: Any, pickled: bool = False) -> None:
-    stream = io.BytesIO()
-    np.save(stream, value, allow_pickle=pickled)
-    members[name] = stream.getvalue()
-
-
-def huge(members: dict[str, bytes]) -> None:
-    """A header that says more than there is."""
-    content = members["arrays/representation.codebook.npy"]
-    members["arrays/representation.codebook.npy"] = content.replace(b"(20, ", b"(20000000, ", 1)
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (lambda m: about(m, format_version=99), "format version 99, and this lookalike reads version 1"),
-        (lambda m: about(m, format="other"), "is not a model of lookalike"),
-        (lambda m: m.pop("model.json"), "is not a model of lookalike"),
-        (lambda m: m.pop("learner.npz"), "is not a whole model file"),
-        (lambda m: m.pop("arrays/representation.codebook.npy"), "is not a whole model file"),
-        (lambda m: array(m, "arrays/representation.codebook.npy", np.zeros((3, 3), np.float32)), "not of the size"),
-        (lambda m: array(m, "arrays/representation.codebook.npy", np.array([{}]), True), "not a whole model file"),
-        (huge, "does not hold what its header says"),
-        (lambda m: about(m, images={}), "lacks a part of a model"),
-        (lambda m: about(m, representation={"name": "hog", "settings": {}}), "lacks a part of a model"),
-        (lambda m: about(m, learner=3), "lacks a part of a model"),
-        (lambda m: m.update({"model.json": b"{"}), "is not a whole model file"),
-    ],
-)
-def test_a_file_that_is_no_whole_model_is_one_sentence(
-    fitted: ImageSimilarity, tmp_path: Path, change: Callable[[dict[str, bytes]], None], sentence: str
-) -> None:
-    path = tmp_path / "m.lookalike"
-    fitted.save(path)
-    with pytest.raises(LookalikeError, match=sentence):
-        ImageSimilarity.load(rewritten(path, change))
-
-
-def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(fitted: ImageSimilarity, tmp_path: Path) -> None:
-    path = tmp_path / "m.lookalike"
-    fitted.save(path)
-    whole = path.read_bytes()
-    assert read_model(path).about["seed"] == 0
-    for content in (whole[: len(whole) // 2], b"", b"text", whole[:200] + b"?" * 50 + whole[250:]):
-        path.write_bytes(content)
-        with pytest.raises(LookalikeError, match=r"m\.lookalike"):
-            ImageSimilarity.load(path)
-    with pytest.raises(LookalikeError, match="there is no model"):
-        ImageSimilarity.load(tmp_path / "none.lookalike")
-    with pytest.raises(LookalikeError, match=r"ends in \.lookalike"):
-        ImageSimilarity.load(tmp_path / "m.npz")
 
 
 def test_a_page_escapes_names_and_marks_folders(photos: Path, fitted: ImageSimilarity, tmp_path: Path) -> None:

@@ -1,0 +1,500 @@
+"""Descriptions of one's own images: learned on some images, then made of any, and kept in a cache between two calls.
+
+A representation is fitted on the images that are learned from and on no other, describes any image from then on, and
+goes into the model file whole: its settings as JSON, what it learned as arrays. Nothing depends on the cache: a file of
+it that is damaged is not used, and where none can be written, the work goes on without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import faiss
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
+from lookalike.core.images import load_rgb
+from lookalike.core.seeds import generator, integer_seed
+from lookalike.features._clustering import one_thread
+from lookalike.features.codebook import assign, learn_codebook, warm_up
+from lookalike.features.describers import (
+    DESCRIBERS,
+    SHORT_NAMES,
+    Describer,
+    fit_within,
+    make_describer,
+    one_opencv_thread,
+    resize,
+)
+from lookalike.features.descriptors import BlockDescriber, normalise
+from lookalike.features.fisher_vector import Mixture
+from lookalike.features.lbp import N_BINS
+from lookalike.features.palette import N_COLOURS, learn_palette, sample_pixels
+from lookalike.features.pyramid import is_large_enough
+from lookalike.features.visterms import TfidfVisterms
+
+Item = TypeVar("Item")
+Arrays = dict[str, npt.NDArray[Any]]
+Image = npt.NDArray[np.uint8]
+Progress = Callable[[str, int, int], None]
+"""``progress(what, done, total)``."""
+Vectors = Any
+"""CSR matrix or ndarray: a row an image."""
+
+VISTERMS = "visterms"
+
+MAX_LEARNING_IMAGES = 1000
+"""Images that a codebook is learned from at most: of more, so many are drawn by the seed."""
+
+LONGEST_SIDE = 512
+"""Pixels of the longer side of an image that visterms are counted in: photographs of today have ten times as many."""
+
+BLOCKS_PER_WORD = 120
+"""Block descriptors that k-means is given for every word, as in the demo of the category study."""
+
+FEWEST_WORDS, MOST_WORDS = 100, 1000
+"""Words by default; the papers' comparisons have 1,000."""
+
+LARGEST_CODEBOOK = 10_000
+"""Words of the largest codebook of the papers, and the most that can be asked for: W has their square."""
+
+N_PIXELS = 100_000
+"""Pixels that the colours of visterms are learned from."""
+
+_TOGETHER = 16
+"""Images that a thread describes at a time, so that their words are found in one go."""
+
+
+def make_representation(name: str, words: int | None = None, **settings: Any) -> Representation:
+    """Make ``"visterms"``, which alone have words, or a describer of the fine-grained study, not fitted yet."""
+    if name == VISTERMS:
+        return Visterms(words, **settings)
+    if name not in {*DESCRIBERS, *SHORT_NAMES}:
+        known = ", ".join([VISTERMS, *DESCRIBERS, *SHORT_NAMES])
+        raise LookalikeError(f"there is no representation {name!r}: take one of {known}, or a .lookalike file")
+    if words is not None:
+        raise LookalikeError(f"--words is of visterms, and {name} has none: leave it out or take visterms")
+    return Described(name, **settings)
+
+
+class Representation(ABC):
+    """What turns images into rows."""
+
+    name: str
+    """As on the command line."""
+
+    @property
+    @abstractmethod
+    def n_dimensions(self) -> int:
+        """Length of a row; known once fitted."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Return what was chosen before learning, as JSON holds it."""
+
+    @abstractmethod
+    def arrays(self) -> Arrays:
+        """Return what was learned."""
+
+    @abstractmethod
+    def restore(self, arrays: Arrays) -> None:
+        """Take over what was learned; raise KeyError or ValueError for arrays that cannot be."""
+
+    @abstractmethod
+    def _learn(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, jobs: int, progress: Progress) -> None:
+        """Learn what describing needs from images."""
+
+    @abstractmethod
+    def _describe(self, paths: Sequence[Path]) -> Vectors:
+        """Describe some images, in one thread."""
+
+    @abstractmethod
+    def weigh(self, vectors: Vectors) -> Vectors:
+        """Turn descriptions into rows of unit length; what weights them was learned by `fit`."""
+
+    def _learn_weights(self, vectors: Vectors) -> None:  # noqa: B027 (most have none to learn)
+        """Learn what `weigh` needs from the descriptions of all images that are learned from."""
+
+    def fit(
+        self,
+        paths: Sequence[Path],
+        sha256: Sequence[str],
+        *,
+        seed: int = 0,
+        jobs: int = 1,
+        cache: Path | None = None,
+        progress: Progress | None = None,
+    ) -> Vectors:
+        """Learn from images, and return their rows, float32 of shape (n, n_dimensions).
+
+        Parameters
+        ----------
+        paths, sha256 : sequences of Path and str
+            Images, in an order that does not depend on the file system.
+        seed : int, default=0
+            Root of every random draw.
+        jobs : int, default=1
+            Images described at a time; the result does not depend on it.
+        cache : Path, optional
+            Folder of the cache.
+        progress : callable, optional
+        """
+        chosen = list(range(len(paths)))
+        if len(paths) > MAX_LEARNING_IMAGES:
+            order = generator(seed, "own images", "codebook").permutation(len(paths))
+            chosen = sorted(order[:MAX_LEARNING_IMAGES].tolist())
+        made_of = json.dumps([self.name, self.settings(), seed, [sha256[i] for i in chosen]], sort_keys=True)
+        key = f"codebook-{hashlib.sha256(made_of.encode()).hexdigest()[:24]}"
+        known = None if cache is None else _read_arrays(cache / key / "learned.npz")
+        if known is None or not self._takes(known):
+            with one_thread_each():
+                names = [sha256[i] for i in chosen]
+                self._learn([paths[i] for i in chosen], names, seed, jobs, progress or _silent)
+            if cache is not None and self.arrays():
+                _write_part(cache / key, "learned.npz", self.arrays())
+        vectors = self.describe(paths, sha256, jobs=jobs, cache=cache, progress=progress)
+        self._learn_weights(vectors)
+        return self.weigh(vectors)
+
+    def rows(self, paths: Sequence[Path], sha256: Sequence[str], **how: Any) -> Vectors:
+        """Return the rows of any images; parameters as of `fit`, but for the seed."""
+        return self.weigh(self.describe(paths, sha256, **how))
+
+    def _takes(self, known: Arrays) -> bool:
+        try:
+            self.restore(known)
+        except (KeyError, ValueError):
+            return False
+        return True
+
+    def describe(
+        self,
+        paths: Sequence[Path],
+        sha256: Sequence[str],
+        *,
+        jobs: int = 1,
+        cache: Path | None = None,
+        progress: Progress | None = None,
+    ) -> Vectors:
+        """Describe images, those that the cache has excepted, as they are before `weigh`; parameters as of `fit`."""
+        tell = progress or _silent
+        store = VectorCache(cache, self._key(), self.n_dimensions)
+        path_of = dict(zip(sha256, paths, strict=True))
+        missing = [name for name in path_of if name not in store]
+        chunks = [missing[start : start + _TOGETHER] for start in range(0, len(missing), _TOGETHER)]
+
+        def describe_chunk(chunk: Sequence[str]) -> Vectors:
+            return self._describe([path_of[name] for name in chunk])
+
+        done = len(path_of) - len(missing)
+        with one_thread_each(), thread_pool(jobs) as pool:
+            for chunk, vectors in zip(chunks, pool.map(describe_chunk, chunks), strict=True):
+                store.add(chunk, vectors)
+                done += len(chunk)
+                tell("describing images", done, len(path_of))
+        return store.rows(sha256)
+
+    def _key(self) -> str:
+        """Return the name of this representation in the cache."""
+        digest = hashlib.sha256(json.dumps([self.name, self.settings()], sort_keys=True).encode())
+        for name, array in sorted(self.arrays().items()):
+            if name != "idf":  # weights come after what is cached
+                digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
+        return f"{self.name}-{digest.hexdigest()[:24]}"
+
+
+class Visterms(Representation):
+    """Counts of visterms, weighted by tf-idf: the representation of the category study (JMLR 2010, section 3).
+
+    Two things are as no paper has them, because photographs come in any size: an image is shrunk to `LONGEST_SIDE`
+    pixels, and one that is too small for the pyramid is enlarged until it has ten blocks. By default there are about
+    as many words as images to learn from, from 100 to 1,000, in hundreds.
+    """
+
+    name = VISTERMS
+
+    def __init__(self, words: int | None = None, *, longest_side: int = LONGEST_SIDE) -> None:
+        if words is not None and not 2 <= words <= LARGEST_CODEBOOK:
+            raise LookalikeError(f"a codebook has 2 to {LARGEST_CODEBOOK:,} words, not {words:,}: ask for 1000")
+        self.words = words
+        self.longest_side = longest_side
+        self.palette: npt.NDArray[np.float32] = np.empty((0, 3), np.float32)
+        self.codebook: npt.NDArray[np.float32] = np.empty((0, 0), np.float32)
+        self.idf: npt.NDArray[np.float64] = np.empty(0)
+
+    @property
+    def n_dimensions(self) -> int:
+        """Number of words."""
+        return len(self.codebook)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the words asked for and the size that images are brought to."""
+        return {"words": self.words, "longest_side": self.longest_side}
+
+    def arrays(self) -> Arrays:
+        """Return palette, codebook and inverse document frequencies."""
+        return {"palette": self.palette, "codebook": self.codebook, "idf": self.idf}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take over palette, codebook and inverse document frequencies."""
+        palette, codebook, idf = arrays["palette"], arrays["codebook"], arrays["idf"]
+        if palette.ndim != 2 or palette.shape[1] != 3 or codebook.ndim != 2 or not len(codebook):
+            raise ValueError("a palette has three columns and a codebook words")
+        if codebook.shape[1] != N_BINS + len(palette) or (idf.shape != (len(codebook),) and idf.size):
+            raise ValueError("palette, codebook and weights are not of one size")
+        self.palette, self.codebook = palette.astype(np.float32), codebook.astype(np.float32)
+        self.idf = idf.astype(np.float64)
+
+    def _learn(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, jobs: int, progress: Progress) -> None:
+        n_words = self.words or min(MOST_WORDS, max(FEWEST_WORDS, len(paths) // 100 * 100))
+        n_pixels, n_blocks = -(-N_PIXELS // len(paths)), -(-n_words * BLOCKS_PER_WORD // len(paths))
+
+        def pixels(number: int) -> Image:
+            image = self._prepare(paths[number])
+            return sample_pixels(image, n_pixels, generator(seed, "own images", "pixels", sha256[number]))
+
+        def blocks(number: int) -> npt.NDArray[np.uint16]:
+            counts = describer.describe(self._prepare(paths[number]))
+            rng = generator(seed, "own images", "blocks", sha256[number])
+            return counts[np.sort(rng.choice(len(counts), min(n_blocks, len(counts)), replace=False))]
+
+        warm_up()
+        with thread_pool(jobs) as pool:
+            drawn = counting(pool.map(pixels, range(len(paths))), len(paths), "learning colours", progress)
+            palette = learn_palette(np.concatenate(list(drawn)), N_COLOURS, integer_seed(seed, "own images", "palette"))
+            describer = BlockDescriber(palette)
+            counts = counting(pool.map(blocks, range(len(paths))), len(paths), "collecting blocks", progress)
+            descriptors = normalise(np.concatenate(list(counts)))
+        progress(f"learning {n_words:,} words", 0, 1)
+        n_words = min(n_words, len(descriptors)) if self.words is None else n_words
+        codebook = learn_codebook(descriptors, n_words, integer_seed(seed, "own images", "codebook"))
+        progress(f"learning {n_words:,} words", 1, 1)
+        self.palette, self.codebook, self.idf = palette, codebook, np.empty(0)
+
+    def _prepare(self, path: Path) -> Image:
+        """Read an image and bring it to a size at which it has blocks."""
+        image = fit_within(load_rgb(path), self.longest_side)
+        height, width = enlarged(*image.shape[:2])
+        return resize(image, height, width)
+
+    def _describe(self, paths: Sequence[Path]) -> Vectors:
+        describer = BlockDescriber(self.palette)
+        counts = [describer.describe(self._prepare(path)) for path in paths]
+        words = assign(normalise(np.concatenate(counts)), self.codebook).astype(np.int64)
+        rows = np.repeat(np.arange(len(paths)), [len(one) for one in counts])
+        key, times = np.unique(rows * self.n_dimensions + words, return_counts=True)
+        starts = np.searchsorted(key, np.arange(len(paths) + 1) * self.n_dimensions)
+        places = (key % self.n_dimensions).astype(np.int32)
+        return sp.csr_array(
+            (times.astype(np.int32), places, starts.astype(np.int32)), shape=(len(paths), self.n_dimensions)
+        )
+
+    def _learn_weights(self, vectors: Vectors) -> None:
+        self.idf = TfidfVisterms().fit(vectors).idf_
+
+    def weigh(self, vectors: Vectors) -> Vectors:
+        """Weight counts by tf-idf, rows of unit length."""
+        weights = TfidfVisterms()
+        weights.idf_, weights.n_features_in_ = self.idf, self.n_dimensions
+        return weights.transform(vectors)
+
+
+def enlarged(height: int, width: int) -> tuple[int, int]:
+    """Return the least size, its own or more by eighths, at which an image has the ten blocks of its pyramid."""
+    eighths = 8
+    while not is_large_enough(width * eighths // 8, height * eighths // 8):
+        eighths += 1
+    return height * eighths // 8, width * eighths // 8
+
+
+class Described(Representation):
+    """A hand-crafted description of the fine-grained study, its vectors brought to unit length.
+
+    Histograms, which are compared by another distance than the Euclidean one, go through a square root first: the
+    Euclidean distance of square roots is Hellinger's.
+    """
+
+    _FITTED: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "fisher": ("mean_", "projection_", "mixture_"),
+        "sift-like": ("words_",),
+        "spmk-texton-1024-max": ("textons", "variance"),
+    }
+
+    def __init__(self, system: str, **settings: Any) -> None:
+        self.describer: Describer = make_describer(system, **settings)
+        self.name = self.describer.system
+
+    @property
+    def n_dimensions(self) -> int:
+        """Length of the description."""
+        return self.describer.n_dimensions
+
+    def settings(self) -> dict[str, Any]:
+        """Return the describer's settings."""
+        values = self.describer.settings().items()
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values}
+
+    def arrays(self) -> Arrays:
+        """Return what the describer learned; nothing for most."""
+        learned: Arrays = {}
+        for name in self._FITTED.get(self.name, ()):
+            value = getattr(self.describer, name, None)
+            if isinstance(value, tuple):
+                learned |= {f"{name}.{place}": np.asarray(part) for place, part in enumerate(value)}
+            elif value is not None:
+                learned[name] = np.asarray(value)
+        return learned
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take over what the describer learned."""
+        for name in self._FITTED.get(self.name, ()):
+            if name == "mixture_":
+                value: Any = Mixture(*(arrays[f"{name}.{place}"] for place in range(3)))
+            else:
+                value = arrays[name] if arrays[name].ndim else float(arrays[name])
+            setattr(self.describer, name, value)
+
+    def _learn(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, jobs: int, progress: Progress) -> None:
+        if self.describer.needs_fit:
+            images = (load_rgb(path) for path in paths)
+            self.describer.fit(
+                counting(images, len(paths), f"learning what {self.name} needs", progress),
+                random_state=integer_seed(seed, "own images", self.name),
+            )
+
+    def _describe(self, paths: Sequence[Path]) -> Vectors:
+        return np.stack([self.describer.describe(load_rgb(path)) for path in paths])
+
+    def weigh(self, vectors: Vectors) -> Vectors:
+        """Take square roots of histograms, and scale rows to unit length."""
+        rows = vectors.astype(np.float64)
+        if self.describer.distance in ("l1", "chi2"):
+            rows = np.sign(rows) * np.sqrt(np.abs(rows))
+        return unit_rows(rows)
+
+
+def unit_rows(rows: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
+    """Scale rows to length 1; a row of zeros stays as it is."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
+
+class VectorCache:
+    """Vectors of one representation, by the sha256 of their image; without a folder, in memory alone.
+
+    A folder per representation (`key`) holds files of some images each, written as soon as these are described, so that
+    a run that is killed loses little.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None, key: str, n_dimensions: int) -> None:
+        self.folder = None if folder is None else Path(folder) / key
+        self._parts: list[Vectors] = []
+        self._place: dict[str, tuple[int, int]] = {}
+        for path in sorted(self.folder.glob("*.npz")) if self.folder is not None and self.folder.is_dir() else []:
+            found = _read_part(path, n_dimensions)
+            if found is not None:
+                self._keep(*found)
+
+    def __contains__(self, sha256: str) -> bool:
+        return sha256 in self._place
+
+    def add(self, sha256: Sequence[str], vectors: Vectors) -> None:
+        """Keep vectors, on disk too where there is a folder."""
+        self._keep(sha256, vectors)
+        if self.folder is None:
+            return
+        name = hashlib.sha256("".join(sha256).encode()).hexdigest()[:24]
+        arrays = {"vectors": vectors}
+        if hasattr(vectors, "indptr"):
+            arrays = {"data": vectors.data, "indices": vectors.indices, "indptr": vectors.indptr}
+        self.folder = _write_part(self.folder, f"{name}.npz", {"sha256": np.array(list(sha256)), **arrays})
+
+    def rows(self, sha256: Sequence[str]) -> Vectors:
+        """Return the vectors of images that are all there, in the order given."""
+        stacked = sp.vstack(self._parts, format="csr") if sp.issparse(self._parts[0]) else np.concatenate(self._parts)
+        starts = np.cumsum([0, *(part.shape[0] for part in self._parts)])
+        return stacked[[int(starts[part]) + row for part, row in (self._place[name] for name in sha256)]]
+
+    def _keep(self, sha256: Sequence[str], vectors: Vectors) -> None:
+        for row, name in enumerate(sha256):
+            self._place.setdefault(name, (len(self._parts), row))
+        self._parts.append(vectors)
+
+
+def _write_part(folder: Path, name: str, arrays: Arrays) -> Path | None:
+    """Write arrays as a file of the cache; return the folder, or None, with a warning, where it cannot be written."""
+    try:
+        with replacing(folder / name) as part, part.open("wb") as stream:
+            np.savez(stream, allow_pickle=False, **arrays)
+    except LookalikeError as error:
+        reason = str(error).partition(";")[0]
+        warnings.warn(f"nothing is cached any more: {reason}", stacklevel=2)
+        return None
+    return folder
+
+
+def _read_arrays(path: Path) -> Arrays | None:
+    """Read a file of the cache; None where it is missing or damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        return None
+
+
+def _read_part(path: Path, n_dimensions: int) -> tuple[list[str], Vectors] | None:
+    """Read names and vectors of a file of the cache; None where they are not those of this representation."""
+    arrays = _read_arrays(path) or {}
+    try:
+        names = arrays["sha256"].tolist()
+        shape = (len(names), n_dimensions)
+        if "vectors" in arrays:
+            vectors: Vectors = arrays["vectors"]
+        else:
+            vectors = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+            vectors.check_format()
+    except (KeyError, ValueError):
+        return None
+    return (names, vectors) if vectors.shape == shape else None
+
+
+def counting(items: Iterable[Item], total: int, what: str, progress: Progress) -> Iterator[Item]:
+    """Pass items on, and tell after each how many of them are done."""
+    for done, item in enumerate(items, start=1):
+        yield item
+        progress(what, done, total)
+
+
+@contextmanager
+def thread_pool(jobs: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield threads that images are described in; an error or Ctrl-C waits for the images begun and for no other."""
+    # OpenMP keeps its number of threads by thread, so each of the pool is told
+    pool = ThreadPoolExecutor(max(1, jobs), initializer=faiss.omp_set_num_threads, initargs=(1,))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Keep the libraries to one thread: images are what runs side by side."""
+    with one_thread(), one_opencv_thread():
+        yield
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    """Tell nobody."""

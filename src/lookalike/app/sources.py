@@ -1,0 +1,338 @@
+"""Which images a user means: a folder of class folders, any folder, a table of labels or triplets, or files by name.
+
+What is wrong with an image is found here, once, and kept as a reason; only a source without any usable image is an
+error. Rows are in the order of their paths, so that nothing later depends on the file system.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
+from lookalike.datasets.scan import scan_folder, scan_photographs
+
+MIN_SIDE = 32
+"""Pixels that an image must have a side; smaller ones are left out."""
+
+COLUMNS = ["path", "label", "sha256", "width", "height"]
+LABEL_COLUMNS = ["path", "label"]
+TRIPLET_COLUMNS = ["query", "positive", "negative"]
+
+PathLike = str | os.PathLike[str]
+Progress = Callable[[int, int], None]
+"""``progress(done, total)``."""
+Table = Any
+"""A path of a CSV file, or a DataFrame with its columns."""
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one slash: a Path has lost the other
+_STARTS = {
+    b"\xff\xfe": "is written in UTF-16: export it as UTF-8",
+    b"\xfe\xff": "is written in UTF-16: export it as UTF-8",
+    b"PK\x03\x04": "is a spreadsheet or a zip, and no text: export it as CSV",
+    b"\x1f\x8b": "is compressed: unpack it first",
+}
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSet:
+    """The images that a user means."""
+
+    root: Path
+    """Folder that paths are relative to."""
+    images: pd.DataFrame
+    """`COLUMNS` of usable images, a row each; ``label`` is "" where there is none."""
+    left_out: pd.DataFrame
+    """``path`` and ``reason`` of the others."""
+    triplets: npt.NDArray[np.int32] | None = None
+    """Rows (query, positive, negative) of row numbers of `images`."""
+    triplets_left_out: int = 0
+    """Triplets that name an image which is left out, or one image twice."""
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files of `images`."""
+        return [self.root / path for path in self.images["path"]]
+
+    def files(self, rows: npt.NDArray[np.intp]) -> tuple[list[Path], list[str]]:
+        """Return the files of some of `images`, and the sha256 of each."""
+        chosen = self.images.iloc[rows]
+        return [self.root / path for path in chosen["path"]], chosen["sha256"].tolist()
+
+
+def read_source(
+    folder: PathLike,
+    labels: Table | None = None,
+    triplets: Table | None = None,
+    *,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> ImageSet:
+    """Read images with their triplets or labels, of tables or of class folders, so many at a time."""
+    how: dict[str, Any] = {"n_threads": n_threads, "progress": progress}
+    if labels is not None and triplets is not None:
+        raise LookalikeError("labels and triplets cannot be learned from at once: give one of the two")
+    if triplets is not None:
+        return read_triplets(folder, triplets, **how)
+    return read_class_folders(folder, **how) if labels is None else read_labels(folder, labels, **how)
+
+
+def read_images(folder: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
+    """Read images that lie anywhere in a folder, copies too; its topmost folder is the label of one."""
+    with _links_told(Path(folder)):
+        found = scan_photographs(folder, n_threads=n_threads, progress=progress)
+    found["label"] = [path.split("/")[0] if "/" in path else "" for path in found["path"]]
+    return _from_manifest(Path(folder), found)
+
+
+def read_class_folders(folder: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
+    """Read a folder that holds one folder of images per class; the images are those of `distinct`."""
+    with _links_told(Path(folder)):
+        found = scan_folder(folder, clutter_labels=(), n_threads=n_threads, progress=progress)
+    return distinct(_from_manifest(Path(folder), found))
+
+
+def read_labels(folder: PathLike, labels: Table, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
+    """Read the images of a table of labels, whose paths start from a folder; they are those of `distinct`."""
+    root = _folder(folder)
+    table, named = _read_table(labels, LABEL_COLUMNS)
+    unlabelled = table["label"] == ""
+    left_out = [(path, "it has no label") for path in table.loc[unlabelled, "path"]]
+    table = table[~unlabelled].drop_duplicates()
+    twice = table["path"].duplicated(keep=False)
+    left_out += [(path, "it has two labels") for path in dict.fromkeys(table.loc[twice, "path"])]
+    table = table[~twice]
+    facts, damaged = _look_at_files(root, table["path"].tolist(), n_threads, progress)
+    if facts.empty:
+        raise LookalikeError(f"{named} names no image that can be used{_first(damaged + left_out)}: check its paths")
+    images = facts.merge(table, on="path")[COLUMNS].sort_values("path", ignore_index=True)
+    return distinct(ImageSet(root, images, _with_reasons(left_out + damaged)))
+
+
+def read_triplets(
+    folder: PathLike, triplets: Table, *, n_threads: int = 1, progress: Progress | None = None
+) -> ImageSet:
+    """Read the images of a table of triplets, whose paths start from a folder; a file under two paths is one image."""
+    root = _folder(folder)
+    table, named = _read_table(triplets, TRIPLET_COLUMNS)
+    facts, damaged = _look_at_files(root, sorted(set(table.to_numpy().ravel())), n_threads, progress)
+    images = facts.drop_duplicates("sha256", ignore_index=True).assign(label="")
+    row_of = {sha256: row for row, sha256 in enumerate(images["sha256"])}
+    number_of = {path: row_of[sha256] for path, sha256 in zip(facts["path"], facts["sha256"], strict=True)}
+    numbers = np.array([[number_of.get(path, -1) for path in row] for row in table.itertuples(index=False)], np.int32)
+    usable = (numbers >= 0).all(axis=1) & (numbers[:, 0] != numbers[:, 1]) & (numbers[:, 0] != numbers[:, 2])
+    usable &= numbers[:, 1] != numbers[:, 2]
+    if not usable.any():
+        raise LookalikeError(f"{named} holds no triplet of three images that can be used{_first(damaged)}: mend it")
+    kept = np.ascontiguousarray(numbers[usable])
+    return ImageSet(root, images[COLUMNS], _with_reasons(damaged), kept, int((~usable).sum()))
+
+
+def read_files(paths: Sequence[PathLike], *, n_threads: int = 1) -> pd.DataFrame:
+    """Read query images that are named one by one: `COLUMNS`, in the order given, ``path`` as it was given."""
+    facts, damaged = _look_at_files(Path(), [os.fspath(path) for path in paths], n_threads, None)
+    for path, reason in damaged:
+        raise LookalikeError(f"the query {path} cannot be used ({reason}): name a file that holds an image")
+    return facts.assign(label="")[COLUMNS]
+
+
+def distinct(found: ImageSet) -> ImageSet:
+    """Leave out copies of one file, and a file altogether that has several labels."""
+    images = found.images
+    labels = images.groupby("sha256")["label"].nunique()
+    ambiguous = images["sha256"].map(labels) > 1
+    copies = images["sha256"].duplicated() & ~ambiguous
+    first = images.drop_duplicates("sha256").set_index("sha256")["path"]
+    reasons = [(path, "its file lies in several classes") for path in images.loc[ambiguous, "path"]]
+    reasons += [
+        (path, f"the same file as {first[sha256]}")
+        for path, sha256 in images.loc[copies, ["path", "sha256"]].itertuples(index=False)
+    ]
+    known = list(found.left_out.itertuples(index=False, name=None))
+    kept = images[~ambiguous & ~copies].reset_index(drop=True)
+    return ImageSet(found.root, kept, _with_reasons(known + reasons))
+
+
+def read_csv(path: PathLike, columns: Sequence[str], *, what: str = "file", **options: Any) -> pd.DataFrame:
+    """Read a CSV file that a user wrote: UTF-8, separated by commas; whatever is wrong with it is one sentence.
+
+    The caller checks that it has the columns; here they tell how a line that has none of them is separated.
+    `options` are those of ``pandas.read_csv``.
+    """
+    content = _read_bytes(Path(path), what)
+    _check_text(content, path)
+    try:
+        table: pd.DataFrame = pd.read_csv(io.BytesIO(content), encoding="utf-8-sig", **options)
+    except ValueError as error:  # pandas' parser errors are ValueErrors
+        _check_separator(content, columns, path)
+        reason = str(error).removeprefix("Error tokenizing data. ").removeprefix("C error: ")
+        raise LookalikeError(
+            f"{path} cannot be read as CSV: {' '.join(reason.split()).rstrip('.')}; mend it or export it again"
+        ) from error
+    table = table.rename(columns=lambda name: str(name).strip())
+    if not set(columns) & set(table.columns):
+        _check_separator(content, columns, path)
+    return table
+
+
+def _read_bytes(path: Path, what: str) -> bytes:
+    """Read a file, or say why it cannot be read."""
+    try:
+        return path.read_bytes()
+    except IsADirectoryError:
+        raise LookalikeError(f"{path} is a folder: name a CSV file in it") from None
+    except (FileNotFoundError, NotADirectoryError):
+        if _ADDRESS.match(str(path)):
+            raise LookalikeError(
+                f"{path} is an address, and nothing is fetched: download it and name the file"
+            ) from None
+        raise LookalikeError(f"there is no {what} {path}: check the name") from None
+    except OSError as error:
+        raise LookalikeError(f"{path} cannot be read: {error.strerror}; mend its permissions or its disk") from error
+
+
+def _check_text(content: bytes, path: PathLike) -> None:
+    """Refuse what is no text in UTF-8."""
+    for start, told in _STARTS.items():
+        if content.startswith(start):
+            raise LookalikeError(f"{path} {told}")
+    if not content.removeprefix(b"\xef\xbb\xbf").strip():
+        raise LookalikeError(f"{path} is empty: list images in it, below a line with the names of columns")
+    if b"\0" in content:
+        raise LookalikeError(f"{path} holds zero bytes, as UTF-16 and files that are no text do: export it as UTF-8")
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise LookalikeError(f"{path} is not written in UTF-8 (line {line}): export it as UTF-8") from error
+
+
+def _check_separator(content: bytes, columns: Sequence[str], path: PathLike) -> None:
+    """Refuse a file whose first line has its columns between something else than commas."""
+    first = content.decode("utf-8-sig").lstrip().partition("\n")[0]
+    for separator, name in _SEPARATORS.items():
+        if set(columns) & {part.strip().strip('"') for part in first.split(separator)} and separator in first:
+            raise LookalikeError(f"{path} separates its columns by {name}: export it with commas")
+
+
+def _read_table(table: Table, columns: list[str]) -> tuple[pd.DataFrame, str]:
+    """Return the columns of a CSV file or DataFrame as text, and what to call it in a sentence."""
+    if isinstance(table, pd.DataFrame):
+        found, named = table.astype(str), "the table"
+    else:
+        named = str(table)
+        found = read_csv(table, columns, dtype=str, keep_default_na=False, skipinitialspace=True)
+    found = found.rename(columns=lambda name: str(name).strip()).fillna("")  # a short row has no text at its end
+    missing = [name for name in columns if name not in found.columns]
+    if missing:
+        has = ", ".join(map(str, found.columns[:8])) or "none"
+        raise LookalikeError(
+            f"{named} lacks the column {missing[0]}: it needs {', '.join(columns)}, separated by commas, and has {has}"
+        )
+    if found.empty:
+        raise LookalikeError(f"{named} has no rows: list images in it")
+    return found[columns].apply(lambda column: column.str.strip()), named
+
+
+def _folder(folder: PathLike) -> Path:
+    """Return the folder of a table, if it is one."""
+    root = Path(folder)
+    if not root.is_dir():
+        raise LookalikeError(f"there is no folder {root}: name the one that the table's paths start from")
+    return root
+
+
+def _look_at_files(
+    root: Path, paths: Sequence[str], n_threads: int, progress: Progress | None
+) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
+    """Decode files, through links too; return what is known of usable ones, and (path, reason) of the others."""
+
+    def look(path: str) -> tuple[Any, ...]:
+        try:
+            height, width = load_rgb(root / path).shape[:2]
+            with (root / path).open("rb") as stream:
+                sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+        except LookalikeError as error:
+            return path, str(error)
+        except OSError as error:
+            return path, f"it cannot be read: {error.strerror}"
+        if min(width, height) < MIN_SIDE:
+            return path, f"{width} x {height} pixels, and an image needs {MIN_SIDE} or more a side"
+        return path, sha256, width, height
+
+    found = []
+    with warnings.catch_warnings(), ThreadPoolExecutor(max(1, n_threads)) as pool:
+        warnings.filterwarnings("ignore", module="PIL")
+        for done, facts in enumerate(pool.map(look, paths), start=1):
+            found.append(facts)
+            if progress is not None:
+                progress(done, len(paths))
+    usable = [facts for facts in found if len(facts) == 4]
+    damaged = [(facts[0], facts[1]) for facts in found if len(facts) == 2]
+    return pd.DataFrame(usable, columns=["path", "sha256", "width", "height"]), damaged
+
+
+def _first(damaged: Sequence[tuple[str, str]]) -> str:
+    """Return the first reason in brackets, if there is one."""
+    return f" ({damaged[0][0]}: {damaged[0][1]})" if damaged else ""
+
+
+def _with_reasons(rows: Iterable[Any]) -> pd.DataFrame:
+    """Make a table of (path, reason)."""
+    return pd.DataFrame(list(rows), columns=["path", "reason"], dtype=str)
+
+
+def _from_manifest(root: Path, manifest: pd.DataFrame) -> ImageSet:
+    """Take the usable rows of a manifest: `Visterms` enlarges those that are too small for its pyramid."""
+    sides = manifest[["width", "height"]].min(axis=1)
+    usable = (manifest["status"] == "ok") | ((manifest["status"] == "too_small") & (sides >= MIN_SIDE))
+    if not usable.any():
+        raise LookalikeError(
+            f"{root} holds no image of at least {MIN_SIDE} x {MIN_SIDE} pixels: give a folder of photographs"
+        )
+    images = manifest.loc[usable, COLUMNS].reset_index(drop=True)
+    others = manifest[~usable & (manifest["reason"] != "hidden")]
+    return ImageSet(root, images, _with_reasons(others[["path", "reason"]].itertuples(index=False, name=None)))
+
+
+@contextmanager
+def _links_told(root: Path) -> Iterator[None]:
+    """Where a scan finds nothing, say so of links that it has not followed: they look like the images they lead to."""
+    try:
+        yield
+    except LookalikeError as error:
+        links, files = _count_links(root)
+        if not links:
+            raise
+        if files:
+            raise LookalikeError(f"{error} ({links:,} links in it are not followed)") from error
+        raise LookalikeError(
+            f"{root} holds links and no file of its own, and links inside a folder are not followed: copy or move the "
+            "images themselves there"
+        ) from error
+
+
+def _count_links(root: Path) -> tuple[int, int]:
+    """Return how many links and how many other files a folder holds at any depth, hidden ones not counted."""
+    links = files = 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        linked = [os.path.islink(os.path.join(folder, name)) for name in names if not name.startswith(".")]
+        links += sum(linked) + sum(os.path.islink(os.path.join(folder, name)) for name in folders)
+        files += len(linked) - sum(linked)
+    return links, files
