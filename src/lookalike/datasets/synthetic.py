@@ -7,34 +7,29 @@ random stream of its own, so any process may draw any part of the set.
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from PIL import Image
 
-from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing, write_table
+from lookalike.core.files import replacing
 from lookalike.core.seeds import generator
-from lookalike.datasets._materials import ByteArray
-from lookalike.datasets._plans import CLUTTER, MAX_CLASSES, Planner, class_name
-from lookalike.datasets._scenes import render
-
-if TYPE_CHECKING:
-    import pandas as pd
+from lookalike.datasets.category_plans import CLUTTER, MAX_CLASSES, Planner, class_name
+from lookalike.datasets.category_scenes import render
+from lookalike.datasets.drawing import fingerprint, require, scratch_folder, write_shard
+from lookalike.datasets.materials import ByteArray
 
 JPEG_QUALITY = 92
 CLUTTER_LABEL = "257.clutter"
 RECIPE = 1
 """Version of how images are drawn: to be raised whenever the same settings come to give other images."""
+_require = partial(require, "images")
 
 
 @dataclass(frozen=True)
@@ -85,34 +80,13 @@ class SyntheticCategories:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], seed: int) -> SyntheticCategories:
-        """Make it from a data set's entry ``synthetic`` in config.yaml.
-
-        Parameters
-        ----------
-        settings : mapping
-            The keys ``classes``, ``images_per_class``, ``clutter_images``, ``width``, ``height`` and ``difficulty``.
-        seed : int
-            Seed of the data set, not the root seed.
-
-        Raises
-        ------
-        LookalikeError
-            When a number is out of range.
-        """
-        return cls(
-            n_classes=settings["classes"],
-            images_per_class=settings["images_per_class"],
-            width=settings["width"],
-            height=settings["height"],
-            difficulty=settings["difficulty"],
-            seed=seed,
-            n_clutter=settings["clutter_images"],
-        )
+        """Make it from a data set's entry ``synthetic`` in config.yaml, and the seed of the data set."""
+        names = {"classes": "n_classes", "clutter_images": "n_clutter"}
+        return cls(**{names.get(key, key): value for key, value in settings.items()}, seed=seed)
 
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that any other number of this object, or `RECIPE`, would change."""
-        facts = asdict(self) | {"difficulty": float(self.difficulty), "recipe": RECIPE}
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+        return fingerprint(self, RECIPE)
 
     def class_names(self) -> list[str]:
         """Folder names of the classes, as in ``001.amber-weave-vase``; clutter is not among them."""
@@ -123,48 +97,20 @@ class SyntheticCategories:
         return self.class_names() + ([CLUTTER_LABEL] if self.n_clutter else [])
 
 
-def _require(condition: bool, name: str, value: object, allowed: str) -> None:
-    if not condition:
-        raise LookalikeError(f"synthetic images: {name} is {value}; choose a value {allowed}")
-
-
-def _check_indices(spec: SyntheticCategories, label_index: int, image_index: int) -> None:
-    allowed = f"between 0 and {spec.n_classes - 1}, or -1 for clutter"
-    _require(CLUTTER <= label_index < spec.n_classes, "label_index", label_index, allowed)
-    _require(image_index >= 0, "image_index", image_index, "0 or more")
-
-
 def _planner(spec: SyntheticCategories, label_index: int, image_index: int) -> Planner:
     """Planner of one image, with the image's own random stream."""
-    _check_indices(spec, label_index, image_index)
     name: str | int = "clutter" if label_index == CLUTTER else label_index
     return Planner(spec.seed, spec.difficulty, label_index, generator(spec.seed, "image", name, image_index))
 
 
 def draw_image(spec: SyntheticCategories, label_index: int, image_index: int) -> tuple[ByteArray, dict[str, float]]:
-    """Draw one image of the set.
+    """Draw one image of the set, of a class or (`CLUTTER`) of none; both numbers count from 0.
 
-    Parameters
-    ----------
-    spec : SyntheticCategories
-    label_index : int
-        Number of the class from 0, or `CLUTTER` (-1) for an image of no class.
-    image_index : int
-        Number of the image in its class from 0; it may lie beyond `images_per_class`.
-
-    Returns
-    -------
-    image : ndarray of uint8, shape (height, width, 3), RGB
-    latents : dict of str to float
-        What is in it, as numbers: ``material_0`` to ``material_2`` (of the parts of the main object), ``shape``,
-        ``background``, ``sky`` (-1 for a wall), ``wall``, ``ground``, ``horizon`` (share of the height; 0 for none),
-        pose (``x``, ``y``, ``size``, ``angle`` in radians, ``stretch``, negative when mirrored), ``n_objects``,
-        ``n_scraps``, and of the light ``azimuth``, ``strength``, ``exposure``, ``warmth``, ``blur`` and ``noise``.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such class.
+    Returns the image, uint8 of shape (height, width, 3), and what is in it, as numbers: ``material_0`` to
+    ``material_2`` (of the parts of the main object), ``shape``, ``background``, ``sky`` (-1 for a wall), ``wall``,
+    ``ground``, ``horizon`` (share of the height; 0 for none), pose (``x``, ``y``, ``size``, ``angle`` in radians,
+    ``stretch``, negative when mirrored), ``n_objects``, ``n_scraps``, and of the light ``azimuth``, ``strength``,
+    ``exposure``, ``warmth``, ``blur`` and ``noise``.
     """
     planner = _planner(spec, label_index, image_index)
     plan = planner.plan()
@@ -180,65 +126,21 @@ def _members(spec: SyntheticCategories) -> Iterator[tuple[int, int]]:
 
 def image_path(spec: SyntheticCategories, label_index: int, image_index: int) -> str:
     """Path of an image in the set's folder, as in ``001.amber-weave-vase/001_0001.jpg``, numbered from 1."""
-    _check_indices(spec, label_index, image_index)
     label = CLUTTER_LABEL if label_index == CLUTTER else class_name(spec.seed, label_index)
     return f"{label}/{label[:3]}_{image_index + 1:04d}.jpg"
 
 
-@contextmanager
-def scratch_folder(folder: str | os.PathLike[str], part: str) -> Iterator[Path]:
-    """Yield a folder for unfinished files beside `folder`, so that none of them is ever listed as an image.
-
-    Only the writer of `part` uses it, so it goes at the end with whatever a killed run of that part left in it.
-    """
-    root = Path(folder).resolve()
-    scratch = root.with_name(f".{root.name}.{part}.parts")
-    try:
-        yield scratch
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
 def write_images(spec: SyntheticCategories, folder: str | os.PathLike[str], shard: int = 0, n_shards: int = 1) -> int:
-    """Draw and write a shard of the set: every `n_shards`-th image, as JPEG of quality 92.
+    """Draw and write a shard of the set; return how many files these are."""
 
-    The files do not depend on how many shards there are, and each appears whole or not at all: unfinished ones lie in
-    ``.<folder>.<shard>.parts`` beside the folder.
+    def draw(label_index: int, image_index: int) -> ByteArray:
+        return draw_image(spec, label_index, image_index)[0]
 
-    Parameters
-    ----------
-    spec : SyntheticCategories
-    folder : path
-        Root of the set; class folders are made as needed.
-    shard, n_shards : int
-        Which part of how many.
-
-    Returns
-    -------
-    int
-        How many files were written.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such shard, or the disk is full.
-    """
-    _require(n_shards >= 1, "n_shards", n_shards, "of 1 or more")
-    _require(0 <= shard < n_shards, "shard", shard, f"between 0 and {n_shards - 1}")
-    n_written = 0
-    with scratch_folder(folder, str(shard)) as scratch:
-        for label_index, image_index in itertools.islice(_members(spec), shard, None, n_shards):
-            image, _ = draw_image(spec, label_index, image_index)
-            with replacing(Path(folder) / image_path(spec, label_index, image_index), scratch) as part:
-                Image.fromarray(image).save(part, format="JPEG", quality=JPEG_QUALITY)
-            n_written += 1
-    return n_written
+    return write_shard(_members(spec), partial(image_path, spec), draw, folder, shard, n_shards, JPEG_QUALITY)
 
 
 def latents_table(spec: SyntheticCategories) -> pd.DataFrame:
     """Latents of every image without drawing any: columns `path`, `label` and the numbers of `draw_image`."""
-    import pandas as pd
-
     rows = []
     for label_index, image_index in _members(spec):
         latents = _planner(spec, label_index, image_index).plan().latents()
@@ -247,26 +149,11 @@ def latents_table(spec: SyntheticCategories) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def write_latents(spec: SyntheticCategories, path: str | os.PathLike[str]) -> None:
-    """Write `latents_table` as Parquet or CSV, by the suffix of `path`."""
-    write_table(latents_table(spec), path)
-
-
 def write_odd_files(spec: SyntheticCategories, folder: str | os.PathLike[str]) -> dict[str, str]:
     """Write a handful of awkward files among the images, so that whatever an archive may hold occurs.
 
-    Parameters
-    ----------
-    spec : SyntheticCategories
-    folder : path
-        Root of the set.
-
-    Returns
-    -------
-    dict of str to str
-        For the path of each file below `folder`, the status that a manifest gives it: four usable images (``ok``:
-        greyscale, CMYK, 16 bits, turned by EXIF), one ``too_small``, one ``unreadable`` (cut off) and one
-        ``not_an_image``.
+    Returns for the path of each file the status that a manifest gives it: four usable images (``ok``: greyscale, CMYK,
+    16 bits, turned by EXIF), one ``too_small``, one ``unreadable`` (cut off) and one ``not_an_image``.
     """
     root = Path(folder)
     names = spec.class_names()

@@ -8,34 +8,30 @@ own, so any process may draw any part of the set.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 import os
-import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
 
-from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+import numpy as np
+import pandas as pd
+
 from lookalike.core.seeds import generator
-from lookalike.datasets._landmark_models import KINDS
-from lookalike.datasets._landmark_plans import DISTRACTOR, Plan, Planner
-from lookalike.datasets._landmark_scenes import paint
-from lookalike.datasets._materials import ByteArray
+from lookalike.datasets.drawing import fingerprint, require, write_shard
 from lookalike.datasets.ground_truth import GroundTruth, Query, write_ground_truth
-
-if TYPE_CHECKING:
-    import pandas as pd
+from lookalike.datasets.landmark_models import KINDS
+from lookalike.datasets.landmark_plans import DISTRACTOR, Plan, Planner
+from lookalike.datasets.landmark_scenes import paint
+from lookalike.datasets.materials import ByteArray
 
 N_QUERIES = 5
 """Queries of each landmark, as in the Oxford Buildings."""
 JPEG_QUALITY = 90
 RECIPE = 1
 """Version of how images are drawn: to be raised whenever the same settings come to give other images."""
+_require = partial(require, "landmarks")
 
 _PLACES = (
     "abbey", "bishop", "bridge", "castle", "college", "corn", "duke", "east", "forest", "garden", "harbour", "king",
@@ -103,34 +99,13 @@ class SyntheticLandmarks:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], seed: int) -> SyntheticLandmarks:
-        """Make it from a data set's entry ``synthetic_landmarks`` in config.yaml.
-
-        Parameters
-        ----------
-        settings : mapping
-            The keys ``landmarks``, ``images_per_landmark``, ``distractors``, ``good``, ``ok``, ``width``, ``height``
-            and ``difficulty``.
-        seed : int
-            Seed of the data set, not the root seed.
-
-        Raises
-        ------
-        LookalikeError
-            When a number is out of range.
-        """
-        same = ("images_per_landmark", "good", "ok", "width", "height", "difficulty")
-        return cls(
-            n_landmarks=settings["landmarks"],
-            n_distractors=settings["distractors"],
-            seed=seed,
-            **{name: settings[name] for name in same},
-        )
+        """Make it from a data set's entry ``synthetic_landmarks`` in config.yaml, and the seed of the data set."""
+        names = {"landmarks": "n_landmarks", "distractors": "n_distractors"}
+        return cls(**{names.get(key, key): value for key, value in settings.items()}, seed=seed)
 
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that any other number of this object, or `RECIPE`, would change."""
-        shares = {name: float(getattr(self, name)) for name in ("good", "ok", "difficulty")}
-        facts = asdict(self) | shares | {"recipe": RECIPE}
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+        return fingerprint(self, RECIPE)
 
     def landmark_names(self) -> list[str]:
         """Names of the landmarks, as in ``market_tower``, sorted."""
@@ -148,11 +123,6 @@ class SyntheticLandmarks:
         return [*itertools.product(range(self.n_landmarks), numbers)] + [
             (DISTRACTOR, number) for number in range(self.n_distractors)
         ]
-
-
-def _require(condition: bool, name: str, value: object, allowed: str) -> None:
-    if not condition:
-        raise LookalikeError(f"synthetic landmarks: {name} is {value}; choose a value {allowed}")
 
 
 def landmark_name(seed: int, number: int) -> str:
@@ -175,24 +145,7 @@ def _wanted(spec: SyntheticLandmarks, landmark: int, number: int) -> str:
 
 @lru_cache(maxsize=4096)
 def plan_image(spec: SyntheticLandmarks, landmark: int, number: int) -> Plan:
-    """Plan one image of the set: what is seen in it, without drawing it.
-
-    Parameters
-    ----------
-    spec : SyntheticLandmarks
-    landmark : int
-        Number of the landmark from 0, or `DISTRACTOR` (-1).
-    number : int
-        Number of the image from 0.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such image, or no view with the wanted visibility.
-    """
-    n_images = spec.n_distractors if landmark == DISTRACTOR else spec.images_per_landmark
-    _require(DISTRACTOR <= landmark < spec.n_landmarks, "landmark", landmark, f"from -1 to {spec.n_landmarks - 1}")
-    _require(0 <= number < n_images, "number", number, f"between 0 and {n_images - 1}")
+    """Plan one image of the set, of a landmark or (`DISTRACTOR`) of none: what is seen in it, without drawing it."""
     rng = generator(spec.seed, "image", landmark + 1, number)
     planner = Planner(spec.seed, spec.difficulty, (spec.width, spec.height), _density(spec), rng)
     if landmark == DISTRACTOR:
@@ -206,17 +159,7 @@ def _density(spec: SyntheticLandmarks) -> int:
 
 
 def draw_image(spec: SyntheticLandmarks, landmark: int, number: int) -> ByteArray:
-    """Draw one image of the set.
-
-    Parameters
-    ----------
-    spec, landmark, number
-        As for `plan_image`.
-
-    Returns
-    -------
-    ndarray of uint8, shape (height, width, 3), RGB
-    """
+    """Draw one image of the set: uint8 of shape (height, width, 3), RGB."""
     import cv2
 
     cv2.setNumThreads(1)
@@ -225,44 +168,12 @@ def draw_image(spec: SyntheticLandmarks, landmark: int, number: int) -> ByteArra
 
 
 def write_images(spec: SyntheticLandmarks, folder: str | os.PathLike[str], shard: int = 0, n_shards: int = 1) -> int:
-    """Draw and write a shard of the set, every `n_shards`-th image, as JPEG into one flat folder.
+    """Draw and write a shard of the set into one flat folder; return how many files these are."""
 
-    The files do not depend on how many shards there are, and each appears whole or not at all: unfinished ones lie in
-    ``.<folder>.<shard>.parts`` beside the folder.
+    def path(landmark: int, number: int) -> str:
+        return f"{image_name(spec, landmark, number)}.jpg"
 
-    Parameters
-    ----------
-    spec : SyntheticLandmarks
-    folder : path
-        Where the images go; made as needed.
-    shard, n_shards : int
-        Which part of how many.
-
-    Returns
-    -------
-    int
-        How many files were written.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such shard, or the disk is full.
-    """
-    from PIL import Image
-
-    _require(n_shards >= 1, "n_shards", n_shards, "of 1 or more")
-    _require(0 <= shard < n_shards, "shard", shard, f"between 0 and {n_shards - 1}")
-    root = Path(folder).resolve()
-    scratch = root.with_name(f".{root.name}.{shard}.parts")
-    members = spec.members()[shard::n_shards]
-    try:
-        for landmark, number in members:
-            image = draw_image(spec, landmark, number)
-            with replacing(root / f"{image_name(spec, landmark, number)}.jpg", scratch) as part:
-                Image.fromarray(image).save(part, format="JPEG", quality=JPEG_QUALITY)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return len(members)
+    return write_shard(spec.members(), path, partial(draw_image, spec), folder, shard, n_shards, JPEG_QUALITY)
 
 
 def ground_truth(spec: SyntheticLandmarks) -> GroundTruth:
@@ -290,11 +201,7 @@ def ground_truth(spec: SyntheticLandmarks) -> GroundTruth:
 def write_ground_truth_files(spec: SyntheticLandmarks, folder: str | os.PathLike[str]) -> None:
     """Write `ground_truth` in the format of the Oxford Buildings; nothing is drawn.
 
-    Parameters
-    ----------
-    spec : SyntheticLandmarks
-    folder : path
-        Where the text files go; not the folder of the images, where each would be a row of the manifest.
+    `folder` is not that of the images, where each text file would be a row of the manifest.
     """
     write_ground_truth(folder, *ground_truth(spec))
 
@@ -302,16 +209,9 @@ def write_ground_truth_files(spec: SyntheticLandmarks, folder: str | os.PathLike
 def visibility_table(spec: SyntheticLandmarks) -> pd.DataFrame:
     """Tabulate what each image shows, without drawing any.
 
-    Returns
-    -------
-    DataFrame
-        A row per image: ``image`` (its name), ``landmark`` ("" for none), ``relevance`` ("" for none), ``share`` (of
-        the landmark that is visible, 0..1), ``coverage`` (of the image that shows it, 0..1), ``azimuth`` (degrees that
-        the camera stands to the right of the front), and ``x_min``, ``y_min``, ``x_max``, ``y_max`` in pixels.
+    ``share`` is of the landmark that is visible, 0..1, ``coverage`` of the image that shows it, ``azimuth`` how many
+    degrees the camera stands to the right of the front; the box is in pixels.
     """
-    import numpy as np
-    import pandas as pd
-
     rows = []
     for landmark, number in spec.members():
         plan = plan_image(spec, landmark, number)

@@ -8,24 +8,23 @@ nine continuous factors of their looks; both decide how similar two images are, 
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+import pandas as pd
 
-from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing, write_table
+from lookalike.core.files import write_table
 from lookalike.core.seeds import generator
-from lookalike.datasets._materials import ByteArray
-from lookalike.datasets._triplet_factors import (
+from lookalike.datasets.drawing import fingerprint, require, write_shard
+from lookalike.datasets.materials import ByteArray
+from lookalike.datasets.synthetic import JPEG_QUALITY
+from lookalike.datasets.triplet_factors import (
     FACTORS,
     MAX_CATEGORIES,
     FactorArray,
@@ -34,11 +33,7 @@ from lookalike.datasets._triplet_factors import (
     draw_nuisance,
     relevance_of,
 )
-from lookalike.datasets._triplet_scenes import paint
-from lookalike.datasets.synthetic import JPEG_QUALITY, scratch_folder
-
-if TYPE_CHECKING:
-    import pandas as pd
+from lookalike.datasets.triplet_scenes import paint
 
 RECIPE = 2
 """Version of how images and ratings are drawn: to be raised whenever the same settings come to give others."""
@@ -51,6 +46,7 @@ LEAST_RELEVANCE = 0.001
 _OUT_OF_CLASS = 0.25  # share of triplets drawn with an image of the search noise
 _PERCEPTION = 0.05  # standard deviation of a rater's idea of a relevance
 _CLEARLY = 0.1  # difference of relevance from which a rater calls one image more similar
+_require = partial(require, "triplets")
 _TRIES = 50  # draws of a triplet before its place is left empty
 _IN_CLASS, _FROM_NOISE = "in-class", "out-of-class"
 
@@ -115,21 +111,7 @@ class SyntheticTriplets:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], seed: int) -> SyntheticTriplets:
-        """Make it from a data set's entry ``synthetic_triplets`` in config.yaml.
-
-        Parameters
-        ----------
-        settings : mapping
-            The keys ``categories``, ``held_out``, ``images_per_category``, ``evaluation_images_per_category``,
-            ``triplets``, ``noise_images``, ``size`` and ``difficulty``; what is left out has its default.
-        seed : int
-            Seed of the data set, not the root seed.
-
-        Raises
-        ------
-        LookalikeError
-            When a number is out of range.
-        """
+        """Make it from a data set's entry ``synthetic_triplets`` in config.yaml, and the seed of the data set."""
         names = {
             "categories": "n_categories",
             "held_out": "n_held_out",
@@ -145,8 +127,7 @@ class SyntheticTriplets:
 
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that any other number of this object, or `RECIPE`, would change."""
-        facts = asdict(self) | {"noise_share": float(self.noise_share), "difficulty": float(self.difficulty)}
-        return hashlib.sha256(json.dumps(facts | {"recipe": RECIPE}, sort_keys=True).encode()).hexdigest()[:12]
+        return fingerprint(self, RECIPE)
 
     def category_names(self) -> list[str]:
         """Names of the categories, which are folders and text queries: ``striped-boat``; those held out come last."""
@@ -169,30 +150,13 @@ class _Rated(NamedTuple):
     kind: str
 
 
-def _require(condition: bool, name: str, value: object, allowed: str) -> None:
-    if not condition:
-        raise LookalikeError(f"synthetic triplets: {name} is {value}; choose a value {allowed}")
-
-
 def image_path(spec: SyntheticTriplets, part: str, category: int, number: int) -> str:
     """Path of an image below the folder, as in ``training/striped-boat/0001.jpg``, numbered from 1."""
     return f"{part}/{category_of(spec.seed, category).name}/{number + 1:04d}.jpg"
 
 
 def draw_image(spec: SyntheticTriplets, part: str, category: int, number: int) -> ByteArray:
-    """Draw one image.
-
-    Parameters
-    ----------
-    spec : SyntheticTriplets
-    part : {"training", "evaluation"}
-    category, number : int
-        From 0.
-
-    Returns
-    -------
-    ndarray of uint8, shape (size, size, 3), RGB
-    """
+    """Draw one image of a part: uint8 of shape (size, size, 3), RGB."""
     chance = generator(spec.seed, "chance", part, category, number)
     looks = draw_factors(spec.seed, part, category, number)
     nuisance = draw_nuisance(chance, spec.difficulty)
@@ -207,37 +171,9 @@ def _members(spec: SyntheticTriplets) -> Iterator[tuple[str, int, int]]:
 
 
 def write_images(spec: SyntheticTriplets, folder: str | os.PathLike[str], shard: int = 0, n_shards: int = 1) -> int:
-    """Draw and write a shard of the images: every `n_shards`-th, as JPEG.
-
-    The files do not depend on how many shards there are, and each appears whole or not at all.
-
-    Parameters
-    ----------
-    spec : SyntheticTriplets
-    folder : path-like
-    shard, n_shards : int
-        Which part of how many.
-
-    Returns
-    -------
-    int
-        How many files were written.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such shard, or the disk is full.
-    """
-    _require(n_shards >= 1, "n_shards", n_shards, "of 1 or more")
-    _require(0 <= shard < n_shards, "shard", shard, f"of 0 to {n_shards - 1}")
-    n_written = 0
-    with scratch_folder(folder, str(shard)) as scratch:
-        for part, category, number in itertools.islice(_members(spec), shard, None, n_shards):
-            image = draw_image(spec, part, category, number)
-            with replacing(Path(folder) / image_path(spec, part, category, number), scratch) as unfinished:
-                Image.fromarray(image).save(unfinished, format="JPEG", quality=JPEG_QUALITY)
-            n_written += 1
-    return n_written
+    """Draw and write a shard of the images; return how many files these are."""
+    path, draw = partial(image_path, spec), partial(draw_image, spec)
+    return write_shard(_members(spec), path, draw, folder, shard, n_shards, JPEG_QUALITY)
 
 
 def _factors(spec: SyntheticTriplets, part: str, category: int) -> FactorArray:
@@ -247,20 +183,7 @@ def _factors(spec: SyntheticTriplets, part: str, category: int) -> FactorArray:
 
 
 def factors_table(spec: SyntheticTriplets, part: str) -> pd.DataFrame:
-    """Return the looks of all images of a part.
-
-    Parameters
-    ----------
-    spec : SyntheticTriplets
-    part : {"training", "evaluation"}
-
-    Returns
-    -------
-    DataFrame
-        ``path`` below the part's folder, ``category``, and a column a factor, 0..1.
-    """
-    import pandas as pd
-
+    """Return the looks of a part: ``path`` below its folder, ``category``, and a column a factor, 0..1."""
     tables = []
     for category, name in enumerate(spec.category_names()):
         table = pd.DataFrame(_factors(spec, part, category), columns=[factor.name for factor in FACTORS])
@@ -273,19 +196,9 @@ def factors_table(spec: SyntheticTriplets, part: str) -> pd.DataFrame:
 def relevance_table(spec: SyntheticTriplets, part: str) -> pd.DataFrame:
     """Return the relevance of all pairs of images of one category that is not next to nothing.
 
-    Parameters
-    ----------
-    spec : SyntheticTriplets
-    part : {"training", "evaluation"}
-
-    Returns
-    -------
-    DataFrame
-        ``image1``, ``image2`` (paths below the part's folder; each pair once) and ``relevance``, `LEAST_RELEVANCE` to
-        1. Images of different categories have none.
+    ``image1`` and ``image2`` are paths below the part's folder, each pair once; ``relevance`` is `LEAST_RELEVANCE` to
+    1. Images of different categories have none.
     """
-    import pandas as pd
-
     tables = []
     for category, name in enumerate(spec.category_names()):
         looks = _factors(spec, part, category)
@@ -325,16 +238,7 @@ def rated_triplets(spec: SyntheticTriplets) -> list[_Rated]:
     """Rate triplets as section 6.2 has it, by raters who see the relevance with an error of their own.
 
     A quarter of them is drawn with an image of the search noise. What not all raters agree on is drawn anew, so that
-    a category may end with a few triplets less than its share.
-
-    Parameters
-    ----------
-    spec : SyntheticTriplets
-
-    Returns
-    -------
-    list of tuple
-        Text query, and category and number of query, positive and negative, all from 0, and the kind.
+    a category may end with a few triplets less than its share. All numbers count from 0.
     """
     rated = []
     for category in range(spec.n_categories):
@@ -368,15 +272,7 @@ def _rate(category: int, looks: FactorArray, noise: list[tuple[int, int]], rng: 
 
 
 def write_ratings(spec: SyntheticTriplets, folder: str | os.PathLike[str]) -> None:
-    """Write what comes with the images: ``ratings.csv``, ``pool.csv`` and ``training/relevance.csv``.
-
-    Parameters
-    ----------
-    spec : SyntheticTriplets
-    folder : path-like
-    """
-    import pandas as pd
-
+    """Write what comes with the images: ``ratings.csv``, ``pool.csv`` and ``training/relevance.csv``."""
     names = spec.category_names()
     rows = []
     for number, triplet in enumerate(rated_triplets(spec)):

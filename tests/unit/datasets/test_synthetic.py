@@ -14,11 +14,9 @@ import pytest
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_table
-from lookalike.datasets import _materials as materials
-from lookalike.datasets import synthetic
-from lookalike.datasets._plans import DIFFICULTY, category_of
-from lookalike.datasets._shapes import SCRAPS, SHAPES, parts_of
+from lookalike.datasets import materials, synthetic
+from lookalike.datasets.category_plans import DIFFICULTY, category_of
+from lookalike.datasets.shapes import SCRAPS, SHAPES, parts_of
 from lookalike.datasets.synthetic import (
     CLUTTER,
     CLUTTER_LABEL,
@@ -27,7 +25,6 @@ from lookalike.datasets.synthetic import (
     image_path,
     latents_table,
     write_images,
-    write_latents,
     write_odd_files,
 )
 from lookalike.features.pyramid import is_large_enough
@@ -197,7 +194,7 @@ def test_folders_are_laid_out_like_an_archive(tmp_path: Path) -> None:
     assert without.folder_names() == without.class_names()
 
 
-def test_latents_are_recorded_for_every_image(tmp_path: Path) -> None:
+def test_latents_are_recorded_for_every_image() -> None:
     table = latents_table(SMALL)
     assert len(table) == 3 * 4 + 2
     assert table["path"].is_unique
@@ -210,8 +207,6 @@ def test_latents_are_recorded_for_every_image(tmp_path: Path) -> None:
     of_class_0 = table[table["label"] == SMALL.class_names()[0]]
     assert set(of_class_0["shape"]) == {category_of(5, 0).shape}
     assert table["material_0"].between(0, materials.N_MATERIALS - 1).all()
-    write_latents(SMALL, tmp_path / "latents.parquet")
-    assert read_table(tmp_path / "latents.parquet").equals(table)
 
 
 def test_latents_follow_the_class_at_difficulty_0() -> None:
@@ -354,14 +349,8 @@ def test_a_bad_number_is_refused_with_what_to_choose(mistake: dict[str, float], 
         SyntheticCategories(**mistake)
 
 
-def test_bad_shards_and_numbers_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(LookalikeError, match="shard is 2"):
-        write_images(SMALL, tmp_path, 2, 2)
-    with pytest.raises(LookalikeError, match="n_shards is 0"):
-        write_images(SMALL, tmp_path, 0, 0)
-    for label_index in (3, -2):
-        with pytest.raises(LookalikeError, match="label_index"):
-            draw_image(SMALL, label_index, 0)
-    with pytest.raises(LookalikeError, match="image_index"):
-        image_path(SMALL, 0, -1)
+@pytest.mark.parametrize(("shard", "n_shards"), [(2, 2), (-1, 2), (0, 0)])
+def test_a_shard_that_is_not_there_is_refused(tmp_path: Path, shard: int, n_shards: int) -> None:
+    with pytest.raises(LookalikeError, match=f"shard is {shard} of {n_shards}"):
+        write_images(SMALL, tmp_path, shard, n_shards)
     assert not list(tmp_path.iterdir())

@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.datasets._landmark_models import landmark
-from lookalike.datasets._landmark_plans import relevance_of
-from lookalike.datasets._landmark_views import Camera, Occluder, Visibility, measure, quad
 from lookalike.datasets.ground_truth import read_ground_truth, read_lists
+from lookalike.datasets.landmark_models import landmark
+from lookalike.datasets.landmark_plans import relevance_of
+from lookalike.datasets.landmark_views import Camera, Occluder, Visibility, measure, quad
 from lookalike.datasets.scan import scan_photographs
 from lookalike.datasets.synthetic_landmarks import (
     DISTRACTOR,
@@ -26,7 +26,6 @@ from lookalike.datasets.synthetic_landmarks import (
     ground_truth,
     image_name,
     landmark_name,
-    plan_image,
     visibility_table,
     write_ground_truth_files,
     write_images,
@@ -201,17 +200,6 @@ def test_landmarks_have_names_of_their_own() -> None:
 def test_numbers_out_of_range(change: dict[str, float], words: str) -> None:
     with pytest.raises(LookalikeError, match=words):
         replace(SPEC, **change)
-
-
-@pytest.mark.parametrize(("which", "number"), [(2, 0), (-2, 0), (0, 10), (DISTRACTOR, 4)])
-def test_there_is_no_such_image(which: int, number: int) -> None:
-    with pytest.raises(LookalikeError, match="choose a value"):
-        plan_image(SPEC, which, number)
-
-
-def test_there_is_no_such_shard(tmp_path: Path) -> None:
-    with pytest.raises(LookalikeError, match="shard is 2"):
-        write_images(SPEC, tmp_path, 2, 2)
 
 
 @pytest.mark.parametrize("size", [(120, 240), (300, 120)])

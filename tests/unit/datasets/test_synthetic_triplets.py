@@ -12,8 +12,6 @@ import pytest
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
 from lookalike.core.seeds import generator
-from lookalike.datasets._triplet_factors import FACTORS, category_of, draw_factors, draw_nuisance, relevance_of
-from lookalike.datasets._triplet_scenes import paint
 from lookalike.datasets.rated_triplets import read_release
 from lookalike.datasets.synthetic_triplets import (
     SyntheticTriplets,
@@ -24,6 +22,8 @@ from lookalike.datasets.synthetic_triplets import (
     write_images,
     write_ratings,
 )
+from lookalike.datasets.triplet_factors import FACTORS, category_of, draw_factors, draw_nuisance, relevance_of
+from lookalike.datasets.triplet_scenes import paint
 
 SMALL = SyntheticTriplets(
     n_categories=5,
@@ -151,8 +151,3 @@ def test_ratings_have_the_form_of_the_public_release(folder: Path) -> None:
 def test_impossible_numbers_are_refused_in_a_sentence(settings: dict[str, float], named: str) -> None:
     with pytest.raises(LookalikeError, match=rf"synthetic triplets: {named} is .*; choose"):
         SyntheticTriplets.from_settings(settings, 0)
-
-
-def test_there_is_no_such_shard(tmp_path: Path) -> None:
-    with pytest.raises(LookalikeError, match="shard is 2"):
-        write_images(SMALL, tmp_path, 2, 2)

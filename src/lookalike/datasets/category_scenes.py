@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFilter
 
-from lookalike.datasets import _materials as materials
-from lookalike.datasets._materials import ByteArray, FloatArray
-from lookalike.datasets._shapes import parts_of
+from lookalike.datasets import materials
+from lookalike.datasets.materials import ByteArray, FloatArray
+from lookalike.datasets.shapes import parts_of
 
 _SUPERSAMPLING = 3  # per axis, for smooth outlines
 SKIES: tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...] = (
@@ -37,7 +37,7 @@ class Placement:
     Parameters
     ----------
     shape : int
-        Number of the shape (`_shapes.shape_name`).
+        Number of the shape (`shapes.shape_name`).
     materials : tuple of 3 ints
         What its parts are cut from.
     x, y : float

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.seeds import generator
-from lookalike.datasets._landmark_textures import ROOF, TRIM, Front, Style, draw_style
-from lookalike.datasets._materials import ByteArray
+from lookalike.datasets.landmark_textures import ROOF, TRIM, Front, Style, draw_style
+from lookalike.datasets.materials import ByteArray
 
 KINDS = ("hall", "tower", "exchange", "chapel", "rotunda", "gate")
 """What a landmark can be; it decides which planes there are."""

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.seeds import generator
-from lookalike.datasets import _materials as materials
-from lookalike.datasets._landmark_models import Building, Plane, Points
-from lookalike.datasets._materials import ByteArray
+from lookalike.datasets import materials
+from lookalike.datasets.landmark_models import Building, Plane, Points
+from lookalike.datasets.materials import ByteArray
 
 OCCLUDERS = ("tree", "person", "lamp", "bus")
 _NEAR = 0.5  # metres before the camera that can be seen at all

@@ -1,6 +1,6 @@
 """Plans of the synthetic images: what a class owns, and what chance adds to each of its images.
 
-Here is all the randomness but that of textures and sensor noise; `_scenes` paints what is planned here.
+Here is all the randomness but that of textures and sensor noise; `lookalike.datasets.category_scenes` paints what is planned here.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from functools import lru_cache
 import numpy as np
 
 from lookalike.core.seeds import generator
-from lookalike.datasets import _materials as materials
-from lookalike.datasets._scenes import SKIES, Light, Placement, Scene
-from lookalike.datasets._shapes import FLOATING, SCRAPS, SHAPES, shape_name
+from lookalike.datasets import materials
+from lookalike.datasets.category_scenes import SKIES, Light, Placement, Scene
+from lookalike.datasets.shapes import FLOATING, SCRAPS, SHAPES, shape_name
 
 CLUTTER = -1
 """Number that stands for no class."""

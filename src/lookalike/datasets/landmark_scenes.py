@@ -6,12 +6,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from lookalike.datasets import _materials as materials
-from lookalike.datasets._landmark_models import Plane, Points
-from lookalike.datasets._landmark_plans import Plan, Weather
-from lookalike.datasets._landmark_textures import wall_tile
-from lookalike.datasets._landmark_views import Camera, Occluder, occluder_picture, quad
-from lookalike.datasets._materials import ByteArray, FloatArray
+from lookalike.datasets import materials
+from lookalike.datasets.landmark_models import Plane, Points
+from lookalike.datasets.landmark_plans import Plan, Weather
+from lookalike.datasets.landmark_textures import wall_tile
+from lookalike.datasets.landmark_views import Camera, Occluder, occluder_picture, quad
+from lookalike.datasets.materials import ByteArray, FloatArray
 
 _SKIES = (((92, 140, 206), (214, 228, 240)), ((150, 158, 168), (216, 218, 220)), ((110, 120, 150), (250, 214, 170)))
 _GROUNDS = (("cobble", (96, 94, 92), (150, 146, 140)), ("fur", (66, 92, 40), (122, 146, 78)))

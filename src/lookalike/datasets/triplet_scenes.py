@@ -12,10 +12,10 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
-from lookalike.datasets import _materials as materials
-from lookalike.datasets._materials import ByteArray, FloatArray
-from lookalike.datasets._shapes import Polygon, parts_of
-from lookalike.datasets._triplet_factors import FACTORS, Category, FactorArray, Nuisance
+from lookalike.datasets import materials
+from lookalike.datasets.materials import ByteArray, FloatArray
+from lookalike.datasets.shapes import Polygon, parts_of
+from lookalike.datasets.triplet_factors import FACTORS, Category, FactorArray, Nuisance
 
 _FINER = 3  # subpixels per axis, for smooth outlines
 _REFERENCE = 96  # side in pixels of an image at which blur and textures are stated

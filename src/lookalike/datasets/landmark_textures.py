@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.seeds import generator
-from lookalike.datasets import _materials as materials
-from lookalike.datasets._materials import ByteArray, FloatArray
+from lookalike.datasets import materials
+from lookalike.datasets.materials import ByteArray, FloatArray
 
 N_WINDOWS = 6
 """Kinds of window that all buildings choose from."""

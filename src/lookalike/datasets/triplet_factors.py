@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.seeds import generator
-from lookalike.datasets._materials import FAMILIES
-from lookalike.datasets._shapes import SHAPES
+from lookalike.datasets.materials import FAMILIES
+from lookalike.datasets.shapes import SHAPES
 
 FactorArray = npt.NDArray[np.float64]
 
@@ -51,7 +51,7 @@ INSTANCE = 8
 _SPREAD = 0.12  # standard deviation of the looks of an instance's images, in each factor
 
 TEXTURES = ("stripes", "dots", "bricks", "timber", "fur", "scales", "chevron")
-"""Textures of categories: families of `_materials` that a turn changes, or their orientation could not be seen."""
+"""Textures of categories: families of `materials` that a turn changes, or their orientation could not be seen."""
 _ADJECTIVES = ("striped", "dotted", "brick", "timber", "furry", "scaly", "zigzag")
 _N_SHAPES = 10  # of twelve, so that a set of twenty categories has each shape in two textures
 _STEP = 3  # textures from one category of a shape to its next; it has no common divisor with their number
@@ -64,7 +64,7 @@ class Category(NamedTuple):
     name: str
     shape: int
     texture: int
-    """Number of the family of `_materials`."""
+    """Number of the family of `materials`."""
 
 
 @lru_cache(maxsize=1024)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookalike.core.errors import LookalikeError
-from lookalike.datasets._landmark_models import N_OTHERS, Building, landmark, other
-from lookalike.datasets._landmark_views import (
+from lookalike.datasets.landmark_models import N_OTHERS, Building, landmark, other
+from lookalike.datasets.landmark_views import (
     N_VARIANTS,
     NOTHING,
     OCCLUDERS,
