@@ -62,8 +62,8 @@ for studied_dataset in CATEGORY:
 rule gather_category_numbers:
     input:
         metrics=lambda wildcards: category.number_files(config, wildcards.dataset),
-        fits=lambda wildcards: category.all_runs(config, wildcards.dataset, "fit.json"),
-        selections=lambda wildcards: category.own_runs(config, wildcards.dataset, "selection.parquet"),
+        fits=lambda wildcards: category.runs(config, wildcards.dataset, "fit.json"),
+        selections=lambda wildcards: category.runs(config, wildcards.dataset, "selection.parquet", ablations=False),
     output:
         metrics=f"{RESULTS}/category/metrics.parquet",
         fits=f"{RESULTS}/timing.parquet",
@@ -80,7 +80,7 @@ rule gather_category_numbers:
 
 rule compare_methods:
     input:
-        ranks=lambda wildcards: category.own_runs(config, wildcards.dataset, "ranks.npz", timed=False),
+        ranks=lambda wildcards: category.runs(config, wildcards.dataset, "ranks.npz", ablations=False, timed=False),
     output:
         f"{RESULTS}/comparison.csv",
     log:

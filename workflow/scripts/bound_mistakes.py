@@ -6,19 +6,11 @@ with logged(snakemake):
     import pandas as pd
 
     from lookalike.core.files import read_csr, read_table, write_table
+    from lookalike.studies.category.folds import Fold
     from lookalike.studies.category.loss_bound import bound_fold
 
+    params, wildcards = snakemake.params, snakemake.wildcards
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
-    names = {"representation": snakemake.wildcards.representation}
-    tables = [
-        bound_fold(
-            counts,
-            splits,
-            fold,
-            snakemake.params.settings,
-            seed=snakemake.params.seed,
-            subset=snakemake.wildcards.subset,
-        ).assign(**names)
-        for fold in snakemake.params.folds
-    ]
-    write_table(pd.concat(tables, ignore_index=True), snakemake.output[0])
+    folds = [Fold(counts, splits, number, params.seed, wildcards.subset) for number in params.folds]
+    table = pd.concat([bound_fold(fold, params.settings) for fold in folds], ignore_index=True)
+    write_table(table.assign(representation=wildcards.representation), snakemake.output[0])

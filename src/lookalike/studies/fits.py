@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing, write_json
-from lookalike.learners.registry import learner_module
+from lookalike.core.seeds import integer_seed
+from lookalike.learners.registry import learner_class, learner_module
 
 
 @dataclass
@@ -41,23 +43,34 @@ def warm_up(learner: str) -> None:
         module.warm_up()
 
 
+def fold_seed(root: int, subset: str, fold: int, purpose: str) -> int:
+    """Not named by the method: variants of one learner see the same stream of triplets."""
+    return integer_seed(root, "category", subset, "fold", int(fold), purpose)
+
+
+def make_learner(spec: Mapping[str, Any], seed: int, parameters: Mapping[str, Any] | None = None) -> Any:
+    """A method's learner, with its own and further parameters."""
+    arguments = {**(spec.get("parameters") or {}), **(parameters or {})}
+    make = learner_class(spec["learner"])
+    known = make().get_params()
+    unknown = sorted(set(arguments) - set(known))
+    if unknown:
+        raise LookalikeError(
+            f"{spec['learner']} has no parameter {unknown[0]!r}, which the configuration sets or selects; "
+            f"it has: {', '.join(sorted(known))}"
+        )
+    return make(**arguments | ({"random_state": seed} if "random_state" in known else {}))
+
+
 def plain_number(value: Any) -> Any:
     """Plain Python number for JSON."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def write_model(model: Any, fit: dict[str, Any], path: Path, names: dict[str, Any]) -> None:
-    """Write a fitted learner, or in its place an empty archive and a sidecar with the reason why there is none.
+    """Write ``model.npz`` and its sidecar, or in its place an empty archive and the reason of `fit` why there is none.
 
-    Parameters
-    ----------
-    model : estimator or None
-    fit : dict
-        How it was made, with the reason under ``not_converged``.
-    path : Path
-        ``model.npz``.
-    names : dict
-        What the sidecar says it was made by.
+    The sidecar says by `names` what the model was made by.
     """
     if model is not None:
         model.save(path, made_by=names)

@@ -19,31 +19,18 @@ KEYS = ("representation", "subset", "fold", "method", "metric", "x")
 along, such as k or the training step, and NaN elsewhere."""
 COLUMNS = (*KEYS, "value", "low", "high")
 """``low`` and ``high`` are an interval of the value, and NaN where it has none."""
-_NUMBERS = ("x", "value", "low", "high")
+KINDS: dict[str, Any] = dict.fromkeys(COLUMNS, str) | {"fold": np.int64}
+KINDS |= dict.fromkeys(("x", "value", "low", "high"), np.float64)
+EMPTY: dict[str, Any] = {name: {str: "", np.int64: 0, np.float64: np.nan}[kind] for name, kind in KINDS.items()}
 
 
 def metrics_frame(rows: Any) -> pd.DataFrame:
-    """Return numbers in the one form.
-
-    Parameters
-    ----------
-    rows : DataFrame, or sequence of mapping
-        Columns of `COLUMNS`; a text column that is left out is "", ``fold`` 0, a number NaN.
-
-    Returns
-    -------
-    DataFrame
-        Columns `COLUMNS`: str, ``fold`` as int64, numbers as float64.
-    """
+    """Numbers in the one form: a text column that is left out is "", ``fold`` 0, a number NaN."""
     table = pd.DataFrame(rows)
     unknown = sorted(set(table.columns) - set(COLUMNS))
     if unknown:
         raise ValueError(f"a table of numbers has no column {unknown[0]}: it has {', '.join(COLUMNS)}")
-    for column in COLUMNS:
-        if column not in table:
-            table[column] = np.nan if column in _NUMBERS else 0 if column == "fold" else ""
-    kinds = {column: np.float64 if column in _NUMBERS else np.int64 if column == "fold" else str for column in COLUMNS}
-    return table[list(COLUMNS)].astype(kinds)
+    return table.assign(**{name: EMPTY[name] for name in COLUMNS if name not in table})[list(COLUMNS)].astype(KINDS)
 
 
 def gather(files: Iterable[str | Path], target: str | Path) -> None:

@@ -40,18 +40,8 @@ def study_of(
     printed: Iterable[Mapping[str, str]] = (),
     claims: Iterable[Mapping[str, str]] = (),
 ) -> Study:
-    """Return what the exhibits of a study are given.
-
-    Parameters
-    ----------
-    room : str
-        Name of the study, one of `lookalike.exhibits.registry.ROOMS`.
-    settings : mapping
-        Plain settings, from the room's ``plan.exhibit_settings``.
-    files : mapping
-        Name of a table or file to its path or paths.
-    printed, claims : iterable of mapping
-        Rows of reference-values.csv and of claims.csv that belong to the study.
+    """What the exhibits of a study are given: its plan's ``exhibit_settings`` and ``exhibit_files``, and the rows of
+    reference-values.csv and of claims.csv that belong to it.
     """
     study: Study = import_module(f"lookalike.studies.{room}.study").STUDY(
         settings, dict(files), list(printed), list(claims)

@@ -37,36 +37,16 @@ def trace_candidates(
     *,
     time_limit: float | None = None,
 ) -> pd.DataFrame:
-    """Train each candidate and score it on the validation images, which query each other.
+    """Train each candidate, all of the same parameters, and score it on the validation images, which query each other.
 
-    Parameters
-    ----------
-    make_learner : callable
-        ``make_learner(parameters)`` returns an unfitted learner; with `steps`, parameters include ``n_steps``.
-    candidates : sequence of dict
-        Hyper-parameters to try, as from `grid`. All must name the same parameters.
-    X_train, y_train : (n, d) rows and (n,) classes
-        What candidates learn from.
-    X_val, y_val : (m, d) rows and (m,) classes
-        What scores them.
-    steps : ndarray of int, or None
-        Steps at which a learner that can be traced is scored. None for learners that run to their own end: one row
-        a candidate, ``step`` being its ``n_steps_`` (0 if it has none).
-    time_limit : float, optional
-        Seconds of processor time that a candidate may take. One that takes longer ends the selection: left out, it
-        would let the speed of the machine choose.
+    With `steps`, parameters of ``make_learner(parameters)`` include ``n_steps``, and the learner is scored at these
+    steps and at step 0, at which it has learned nothing: not to learn is a choice too. Without, it runs to its own end:
+    one row a candidate, ``step`` being its ``n_steps_`` (0 if it has none). One column a hyper-parameter, then
+    ``step``, ``map`` (0..1) and ``loss_rate`` (share of steps since the last point that had a loss; NaN at step 0 and
+    where a learner does not say).
 
-    Returns
-    -------
-    DataFrame
-        One column a hyper-parameter (``aggressiveness``), then ``step`` (int64), ``map`` (0..1) and ``loss_rate``
-        (share of steps since the last point that had a loss; NaN at step 0 and where a learner does not say). A
-        traced learner's step 0, at which it has learned nothing, is among the rows: not to learn is a choice too.
-
-    Raises
-    ------
-    TimeLimitReachedError
-        When a candidate does not end within the time limit.
+    A candidate that takes longer than `time_limit`, in seconds of processor time, ends the selection by an error: left
+    out, it would let the speed of the machine choose.
     """
 
     def validation_map(model: Similarity, step: int = 0) -> dict[str, float]:
@@ -99,31 +79,14 @@ def as_stopped(model: Any) -> Any:
 
 
 def best_candidate(table: pd.DataFrame) -> tuple[dict[str, Any], int]:
-    """Hyper-parameters and step with the best mean validation mAP.
+    """Hyper-parameters and step with the best mean validation mAP of one or several validation cuts in one table.
 
     Ties go to fewer steps, then to the smaller value of each hyper-parameter (the smaller aggressiveness).
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `trace_candidates`; several such tables in one (more than one validation cut) are averaged.
-
-    Returns
-    -------
-    parameters : dict
-        The hyper-parameters.
-    step : int
-        The step to stop at.
-
-    Raises
-    ------
-    ValueError
-        When the table is empty or every mAP is NaN.
     """
     names = [column for column in table.columns if column not in MEASURED]
     means = table.groupby([*names, "step"], dropna=False)["map"].mean().dropna().reset_index()
     if means.empty:
         raise ValueError("no candidate has a validation mAP: there is nothing to choose from")
     best = means.sort_values(["map", "step", *names], ascending=[False, True, *[True] * len(names)], kind="stable")
-    chosen = best.iloc[0]
-    return {name: best[name].tolist()[0] for name in names}, int(chosen["step"])
+    chosen = {name: best[name].tolist()[0] for name in (*names, "step")}
+    return chosen, int(chosen.pop("step"))

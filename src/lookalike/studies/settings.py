@@ -29,22 +29,9 @@ CHECKS = {"category": category.check, "landmark": landmark.check, "web": web.che
 
 
 def checked(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a completed copy of the settings, or say in one sentence what is wrong with them.
+    """Return a completed copy of config.yaml with its overlays, or say in one sentence what is wrong with it.
 
-    Parameters
-    ----------
-    config : mapping
-        What config.yaml and its overlays hold.
-
-    Returns
-    -------
-    dict
-        Dicts, lists, strings and numbers only, with every default filled in.
-
-    Raises
-    ------
-    LookalikeError
-        Unknown key, wrong type or value, a name that refers to nothing, or settings that cannot work together.
+    It holds dicts, lists, strings and numbers only, with every default filled in.
     """
     settings = completed(Settings, config)
     for dataset in settings["datasets"]:

@@ -20,21 +20,9 @@ def cpu_time_limit(seconds: float | None, what: str) -> Iterator[None]:
     """Break off what runs inside the block once this process has spent `seconds` of processor time on it.
 
     Processor time (of all threads), not time by the clock: what else runs on the machine does not decide whether a
-    method has a result. A compiled call is not interrupted; the work ends when it returns.
-
-    Parameters
-    ----------
-    seconds : float or None
-        None: no limit.
-    what : str
-        What is limited, as the subject of the error's sentence: ``the final fit``.
-
-    Raises
-    ------
-    TimeLimitReachedError
-        In the block, when the time is spent.
-    RuntimeError
-        When a limit is set outside the main thread, which alone receives signals, or within another limit.
+    method has a result. A compiled call is not interrupted; the work ends when it returns. `what` is limited, as the
+    subject of the error's sentence: ``the final fit``. A limit works in the main thread, which alone receives signals,
+    and not within another limit.
     """
     if seconds is None:
         yield

@@ -33,19 +33,16 @@ from lookalike.exhibits.verdicts import (
     within,
 )
 from lookalike.ranking.comparison import holm
-from lookalike.studies.category.comparison import compared_with
 from lookalike.studies.category.evidence import (
     NOT_TRACED,
     at_step,
     at_validation_stop,
-    both_intervals,
     by_t,
     in_points,
-    intervals_of,
     lost_shares,
     mean_curve,
     missing,
-    numbers_of,
+    oasis_minus,
     of_pairs,
     printed,
     saturation_of,
@@ -93,18 +90,12 @@ def oasis_is_better(study: CategoryStudy, than: Sequence[str]) -> Finding:
     It holds where that is "better", fails where it is "worse" or where both intervals lie within `MARGIN`.
     """
 
-    def decide(subset: Subset, method: str) -> Finding:
-        row = compared_with(study, subset, method)
-        if row is None:
-            return missing(study, subset, (method,), "comparison with OASIS")
-        small = FAILS if within(intervals_of(row), -MARGIN, MARGIN) else OPEN
-        verdict = {"better": HOLDS, "worse": FAILS}.get(row["verdict"], small)
-        # the verdict needs the p-value too, so it is part of what decides
-        return Finding(
-            verdict, f"{both_intervals(study, method, row)}, p {p_value(row['p_holm'])}", numbers_of(method, row)
-        )
+    def verdict(row: dict[str, Any], intervals: Sequence[Interval]) -> str:
+        small = FAILS if within(intervals, -MARGIN, MARGIN) else OPEN
+        return {"better": HOLDS, "worse": FAILS}.get(row["verdict"], small)
 
-    return of_pairs(study, than, decide)
+    # the verdict needs the p-value too, so it is part of what decides
+    return of_pairs(study, than, lambda *of: oasis_minus(study, *of, verdict, p_too=True))
 
 
 @rule
@@ -124,14 +115,10 @@ def oasis_gains_within(
     by the test mAP where validation stops OASIS and by the corrected t alone.
     """
 
-    def of_method(subset: Subset, method: str) -> Finding:
-        row = compared_with(study, subset, method)
-        if row is None:
-            return missing(study, subset, (method,), "comparison with OASIS")
-        verdict = verdict_of(within(intervals_of(row), low, high))
-        return Finding(verdict, both_intervals(study, method, row), numbers_of(method, row))
+    def verdict(row: dict[str, Any], intervals: Sequence[Interval]) -> str:
+        return verdict_of(within(intervals, low, high))
 
-    findings = [of_method(subset, method) for method in methods]
+    findings = [oasis_minus(study, subset, method, verdict) for method in methods]
     schemes = traced_schemes(study, subset) if and_projections else []
     findings += [at_validation_stop(study, subset, "oasis", of, (low, high), LEFT_OUT) for of in schemes]
     return together(findings)
@@ -145,30 +132,29 @@ def oasis_is_best_at_every_k(study: CategoryStudy, than: Sequence[str]) -> Findi
     interval (corrected t) of its average over k lies above 0; it fails where that interval lies below 0, or where OASIS
     is lower at some k with a p-value below 0.05, adjusted by Holm's method over all k.
     """
-    return of_pairs(study, than, lambda subset, method: _at_every_k(study, subset, method))
+    return of_pairs(study, than, lambda *of: _at_every_k(study, *of))
 
 
 def _at_every_k(study: CategoryStudy, subset: Subset, method: str) -> Finding:
     curves = [study.curves(subset, of, "p@k") for of in ("oasis", method)]
     last = max((int(of.index.max()) for of in curves if of is not None), default=0)
+    lacking = missing(study, subset, (method,), "precision at k of two folds")
     if curves[0] is None or curves[1] is None:
-        return missing(study, subset, (method,), "precision at k of two folds")
+        return lacking
     differences = (curves[0] - curves[1]).T.dropna(axis=0, how="all").dropna(axis=1)
     # at the size of the gallery all rankings have the same images
-    shown = [k for k in range(1, min(K_MAX, last - 1) + 1) if k in differences]
-    differences = differences[shown]
+    differences = differences[[k for k in range(1, min(K_MAX, last - 1) + 1) if k in differences]]
     average = t_test(study, differences.mean(axis=1)) if differences.size else None
     if average is None:
-        return missing(study, subset, (method,), "precision at k of two folds")
+        return lacking
     tests = [t_of(study, differences[k]) for k in differences]
     adjusted = holm([test.p for test in tests])
     lower = [float(p) for test, p in zip(tests, adjusted, strict=True) if test.mean <= 0]
     lower_for_sure = any(test.mean < 0 and p < 0.05 for test, p in zip(tests, adjusted, strict=True))
     where = f"at {len(tests) - len(lower)} of {len(tests)} k, on average {in_points(average)}"
     # the k at which OASIS is lower are decided by their p-values
-    figures = f"OASIS above {study.title_of(method)} {where}" + (
-        f", p {p_value(min(lower))} where it is not" if lower else ""
-    )
+    where += f", p {p_value(min(lower))} where it is not" if lower else ""
+    figures = f"OASIS above {study.title_of(method)} {where}"
     if average.high < 0 or lower_for_sure:
         return Finding(FAILS, figures)
     return Finding(HOLDS if not lower and average.low > 0 else OPEN, figures)
@@ -232,12 +218,10 @@ def overfits(study: CategoryStudy, subset: Subset, method: str) -> Finding:
 @per_subset
 def does_not_end(study: CategoryStudy, subset: Subset, method: str) -> Finding:
     """A method does not converge within the time limit (the papers': five days; here: that of this study)."""
-    times = minutes_of(study)
-
     title, key = study.title_of(method), (subset.id, method)
     if key in study.not_converged:
         return Finding(HOLDS, f"{title}: {study.not_converged[key]}")
-    if key in times:
+    if key in (times := minutes_of(study)):
         return Finding(FAILS, f"{title} took {significant(times[key][0])} minutes")
     return missing(study, subset, (method,), "times")
 
@@ -284,7 +268,6 @@ def saturates_early(study: CategoryStudy, subset: Subset, times: float, *, of_al
     Open where the peak is the last traced step: a longer trace could only saturate later.
     """
     in_print = printed(study, "var10_saturation_steps")
-
     traced = saturation_of(study, subset)
     if traced is None:
         return NO_CURVE
@@ -489,10 +472,8 @@ def rankers_of(study: CategoryStudy, subset: Subset) -> tuple[pd.DataFrame, list
 @per_subset
 def mistake_bound_holds(study: CategoryStudy, subset: Subset) -> Finding:
     """OASIS makes no more mistakes than the bound of Theorem 1, for every matrix compared with and at every step."""
-    mistakes, limits = (
-        study.curves(subset, "oasis", "mistakes"),
-        select(study.numbers, subset=subset.id, metric="bound"),
-    )
+    mistakes = study.curves(subset, "oasis", "mistakes")
+    limits = select(study.numbers, subset=subset.id, metric="bound")
     if mistakes is None:
         return Finding(LEFT_OUT, "mistakes were not counted")
     made = [mistakes.loc[x, fold] for x, fold in zip(limits["x"], limits["fold"], strict=True)]
@@ -585,4 +566,4 @@ def projecting_at_the_end_is_best(study: CategoryStudy, subset: Subset) -> Findi
         return Finding(OPEN, "no schemes of projection were run, at the end and during training")
     traced = traced_schemes(study, subset)
     found = [at_validation_stop(study, subset, ends[0], of) for of in others if {ends[0], of} <= set(traced)]
-    return together(found) if found else Finding(LEFT_OUT, NOT_TRACED)
+    return together(found or [Finding(LEFT_OUT, NOT_TRACED)])

@@ -101,14 +101,10 @@ def _record(study: CategoryStudy, subset: Subset, family: str, method: str) -> d
     same = others[(others["subset"] == subset.id) & (others["family"] == row["family"]) & others["p"].notna()]
     counts = {"p_holm": float(row["p_holm"]), "n_adjusted": len(same), "n_folds": int(row["n_folds"]),
               "n_images": int(row["n_images"])}  # fmt: skip
-    return names | points | counts | _cells(points, row["p_holm"]) | {"verdict": VERDICTS[str(row["verdict"])]}
-
-
-def _cells(points: Mapping[str, float], p: float) -> dict[str, str]:
-    intervals = {
-        f"{name}_cell": _interval(points[f"{name}_low"], points[f"{name}_high"]) for name in ("t", "bootstrap")
-    }
-    return {"difference_cell": f"{points['difference']:+.1f}", **intervals, "p_cell": p_value(p)}
+    cells = {"difference_cell": f"{points['difference']:+.1f}",
+             **{f"{of}_cell": _interval(points[f"{of}_low"], points[f"{of}_high"]) for of in ("t", "bootstrap")},
+             "p_cell": p_value(row["p_holm"]), "verdict": VERDICTS[str(row["verdict"])]}  # fmt: skip
+    return names | points | counts | cells
 
 
 def _interval(low: float, high: float) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from lookalike.exhibits.printed import p_value
 from lookalike.exhibits.verdicts import (
     LEFT_OUT,
     OPEN,
@@ -21,6 +22,7 @@ from lookalike.exhibits.verdicts import (
     within,
 )
 from lookalike.ranking.comparison import CorrectedT, corrected_t_test
+from lookalike.studies.category.comparison import compared_with
 from lookalike.studies.category.precision import JMLR
 from lookalike.studies.category.study import CategoryStudy, Subset
 
@@ -135,21 +137,27 @@ def printed(study: CategoryStudy, metric: str) -> float:
     return float(rows.iloc[0]) if len(rows) else math.nan
 
 
-def intervals_of(row: dict[str, Any]) -> list[Interval]:
-    """Both 95% intervals of a row of the comparison: by the corrected t-test and by the bootstrap."""
-    return [(row["t_low"], row["t_high"]), (row["bootstrap_low"], row["bootstrap_high"])]
+def oasis_minus(
+    study: CategoryStudy,
+    subset: Subset,
+    method: str,
+    verdict: Callable[[dict[str, Any], list[Interval]], str],
+    *,
+    p_too: bool = False,
+) -> Finding:
+    """OASIS minus a method by the comparison: ``verdict(row, its two intervals)``, by the t-test and by the bootstrap.
 
-
-def numbers_of(method: str, row: dict[str, Any]) -> dict[str, float]:
-    """A row of the comparison as data."""
-    return {f"oasis minus {method}, {name}": float(row[name]) for name in ("difference", "t_low", "t_high")}
-
-
-def both_intervals(study: CategoryStudy, method: str, row: dict[str, Any]) -> str:
-    """The difference in points, with the range that holds both intervals."""
-    lows, highs = zip(*intervals_of(row), strict=True)
+    The evidence is the difference in points, with the range that holds both intervals, and with its p-value if asked.
+    """
+    row = compared_with(study, subset, method)
+    if row is None:
+        return missing(study, subset, (method,), "comparison with OASIS")
+    intervals = [(row[f"{of}_low"], row[f"{of}_high"]) for of in ("t", "bootstrap")]
+    lows, highs = zip(*intervals, strict=True)
     told = f"{100 * row['difference']:+.1f} [{100 * min(lows):+.1f}, {100 * max(highs):+.1f}]"
-    return f"OASIS minus {study.title_of(method)} {told}"
+    p = f", p {p_value(row['p_holm'])}" if p_too else ""
+    numbers = {f"oasis minus {method}, {name}": float(row[name]) for name in ("difference", "t_low", "t_high")}
+    return Finding(verdict(row, intervals), f"OASIS minus {study.title_of(method)} {told}{p}", numbers)
 
 
 def t_of(study: CategoryStudy, differences: pd.Series) -> CorrectedT:
@@ -171,10 +179,7 @@ def by_t(study: CategoryStudy, differences: pd.Series, names: str, bounds: Inter
         return None
     interval = [(test.low, test.high)]
     verdict = superior(interval) if bounds is None else verdict_of(within(interval, *bounds))
-    numbers = {
-        f"{names}, {name}": value
-        for name, value in zip(("mean", "low", "high"), (test.mean, *interval[0]), strict=True)
-    }
+    numbers = {f"{names}, {name}": getattr(test, name) for name in ("mean", "low", "high")}
     return Finding(verdict, f"{names} {in_points(test)}", numbers)
 
 

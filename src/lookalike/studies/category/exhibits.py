@@ -41,17 +41,15 @@ Fact = tuple[float, float, int]
 @exhibit("oasis-jmlr-2010/text", title="Numbers in the running text", needs=("fits", "manifest"))
 def numbers_in_text(study: CategoryStudy) -> Table:
     """Images kept, how many different visterms an image has, and the share of W that is symmetric after training."""
-    facts = facts_of(study)
-    subset = subset_of_text(study)
+    facts, subset = facts_of(study), subset_of_text(study)
     rows = [
         {"method": "oasis" if metric == "symmetry_index" else "", "metric": metric,
          "subset": "" if metric.endswith("_kept") or subset is None else subset.id,
-         "ours": facts[metric][0], "ours_std": facts[metric][1], "words": facts[metric][2]}
-        for metric in TEXT_ROWS
+         "ours": ours, "ours_std": ours_std, "words": words}
+        for metric, (ours, ours_std, words) in facts.items()
     ]  # fmt: skip
-    cells = beside_print(
-        pd.DataFrame(rows), study.printed_in(), on=("method", "metric"), judge=lambda cell: _judged(study, cell)
-    )
+    on = ("method", "metric")
+    cells = beside_print(pd.DataFrame(rows), study.printed_in(), on=on, judge=lambda cell: _judged(study, cell))
     cells = cells[cells["status"] != ""].assign(unit="")
     return Table(
         cells.assign(**_words_of(study, cells)),
@@ -81,15 +79,16 @@ def facts_of(study: CategoryStudy) -> dict[str, Fact]:
     """
     manifest = study.table("manifest")
     kept = manifest[manifest["status"] == "ok"]
-    facts = {"images_kept": (float(len(kept)), math.nan, 0),
-             "categories_kept": (float(kept["label"].nunique()), math.nan, 0)}  # fmt: skip
     subset = subset_of_text(study)
-    nothing = (math.nan, math.nan, 0)
-    if subset is None:
-        return facts | dict.fromkeys(("nonzeros_per_image", "symmetry_index"), nothing)
-    index = study.recorded(subset, "oasis", "symmetry_index").astype(float)
-    symmetry = (float(index.mean()), float(index.std()), 0) if len(index) else nothing
-    return facts | {"nonzeros_per_image": _nonzeros(study, subset), "symmetry_index": symmetry}
+    index = (
+        pd.Series(dtype=float) if subset is None else study.recorded(subset, "oasis", "symmetry_index").astype(float)
+    )
+    return {
+        "images_kept": (float(len(kept)), math.nan, 0),
+        "categories_kept": (float(kept["label"].nunique()), math.nan, 0),
+        "nonzeros_per_image": (math.nan, math.nan, 0) if subset is None else _nonzeros(study, subset),
+        "symmetry_index": (float(index.mean()), float(index.std()), 0),
+    }
 
 
 def subset_of_text(study: CategoryStudy) -> Subset | None:
@@ -106,9 +105,8 @@ def _nonzeros(study: CategoryStudy, subset: Subset) -> Fact:
     chosen = of_subset[of_subset["representation"] == (own if own in large or not large else large[0])]
     # every method of a fold is given the same images
     numbers = chosen.drop_duplicates("fold")["nonzeros_per_image_train"].dropna()
-    if numbers.empty:
-        return math.nan, math.nan, 0
-    return float(numbers.mean()), float(numbers.std()), int(chosen["n_words"].iloc[0])
+    words = 0 if numbers.empty else int(chosen["n_words"].iloc[0])
+    return float(numbers.mean()), float(numbers.std()), words
 
 
 def _judged(study: CategoryStudy, cell: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -19,37 +19,25 @@ if TYPE_CHECKING:
 
 Image = npt.NDArray[np.uint8]
 
-_SIDE = 2 * lbp.RADIUS + 1
+SIDE = 2 * lbp.RADIUS + 1
 
 
 def circle_points() -> npt.NDArray[np.float64]:
-    """Return where the eight points of LBP(8, 2) lie, relative to the centre.
+    """Where the eight points lie, relative to the centre: x to the right, y downwards, in pixels.
 
-    Returns
-    -------
-    ndarray of shape (8, 2), float64
-        x to the right and y downwards, in pixels; point i at 45 degrees times i, anticlockwise from the right.
+    Point i is at 45 degrees times i, anticlockwise from the right.
     """
     angles = 2 * np.pi * np.arange(lbp.N_POINTS) / lbp.N_POINTS
     return lbp.RADIUS * np.column_stack([np.cos(angles), -np.sin(angles)])
 
 
 def circle_values(patch: Image) -> npt.NDArray[np.float64]:
-    """Return the interpolated grey values at the eight points around the centre of a 5x5 patch.
-
-    Parameters
-    ----------
-    patch : ndarray of shape (5, 5), uint8
-
-    Returns
-    -------
-    ndarray of shape (8,), float64
-    """
+    """Interpolated grey values at the eight points around the centre of a 5x5 patch."""
     values = np.empty(lbp.N_POINTS)
     grey = patch.astype(np.float64)
     for i, (dx, dy) in enumerate(circle_points().round(12)):
         x, y = dx + lbp.RADIUS, dy + lbp.RADIUS
-        left, top = min(int(x), _SIDE - 2), min(int(y), _SIDE - 2)
+        left, top = min(int(x), SIDE - 2), min(int(y), SIDE - 2)
         across, down = x - left, y - top
         upper = (1 - across) * grey[top, left] + across * grey[top, left + 1]
         lower = (1 - across) * grey[top + 1, left] + across * grey[top + 1, left + 1]
@@ -57,20 +45,10 @@ def circle_values(patch: Image) -> npt.NDArray[np.float64]:
     return values
 
 
-def paint_lbp_example(canvas: Figure, patch: Image) -> None:
-    """Draw how one pixel gets its local binary pattern (JMLR 2010, Figure 2).
+def paint(canvas: Figure, patch: Image) -> None:
+    """Draw the pixels with the circle of radius 2 and its points, and beside them each point's value and bit.
 
-    Parameters
-    ----------
-    canvas : matplotlib Figure
-        Left, it gets the pixels with the circle of radius 2 and its eight points; right, each point's value and bit.
-    patch : ndarray of shape (5, 5), uint8
-        Luma of a pixel (in the middle) and its neighbours.
-
-    Raises
-    ------
-    ValueError
-        When the patch has another shape or type.
+    The 5x5 patch is the luma of a pixel, in the middle, and its neighbours.
     """
     pattern, bits = pattern_of(patch)
     left, right = canvas.subplots(1, 2, width_ratios=(1, 1.05))
@@ -79,9 +57,7 @@ def paint_lbp_example(canvas: Figure, patch: Image) -> None:
 
 
 def pattern_of(patch: Image) -> tuple[int, list[int]]:
-    """Return the pattern of the middle of a 5x5 patch, and its eight bits."""
-    if patch.shape != (_SIDE, _SIDE) or patch.dtype != np.uint8:
-        raise ValueError(f"LBP(8, 2) is drawn on a uint8 patch of 5x5 pixels, not {patch.dtype} {patch.shape}")
+    """Pattern of the middle of a 5x5 patch, and its eight bits."""
     pattern = int(lbp.lbp_patterns(patch)[lbp.RADIUS, lbp.RADIUS])
     return pattern, [pattern >> i & 1 for i in range(lbp.N_POINTS)]
 
@@ -102,7 +78,7 @@ def _draw_neighbourhood(axis: Axes, patch: Image, bits: list[int]) -> None:
     axis.plot(0, 0, "s", color="black", markersize=7)
     axis.add_patch(Circle((0, 0), lbp.RADIUS, fill=False, color=BLUE, linewidth=1))
     for i, (x, y) in enumerate(circle_points()):
-        axis.plot(x, y, "o", markersize=12, color=BLUE, markerfacecolor=_fill(bits[i]))
+        axis.plot(x, y, "o", markersize=12, color=BLUE, markerfacecolor=fill(bits[i]))
         axis.text(x, y, str(i), ha="center", va="center_baseline", fontsize=7, color="white" if bits[i] else "black")
     axis.set(xticks=[], yticks=[], xlim=(-2.6, 2.6), ylim=(2.6, -2.6), title="eight points at radius 2")
     axis.set_aspect("equal")
@@ -110,8 +86,8 @@ def _draw_neighbourhood(axis: Axes, patch: Image, bits: list[int]) -> None:
     axis.grid(False)
 
 
-def _fill(bit: int) -> str:
-    """Return the colour inside a point: filled where it is at least the centre."""
+def fill(bit: int) -> str:
+    """Colour inside a point: filled where it is at least the centre."""
     return BLUE if bit else "white"
 
 
@@ -125,7 +101,7 @@ def _draw_bits(axis: Axes, patch: Image, bits: list[int], pattern: int) -> None:
     for i, value in enumerate(circle_values(patch)):
         sign = "≥" if bits[i] else "<"
         row = (str(i), f"{value:.2f}" if i % 2 else f"{value:.0f}", f"{sign}  {centre}", str(bits[i]))
-        axis.plot(columns[-1], i + 0.7, "o", markersize=11, color=BLUE, markerfacecolor=_fill(bits[i]))
+        axis.plot(columns[-1], i + 0.7, "o", markersize=11, color=BLUE, markerfacecolor=fill(bits[i]))
         for x, text in zip(columns, row, strict=True):
             on_blue = x == columns[-1] and bits[i]
             axis.text(x, i + 0.7, text, ha="center", va="center_baseline", color="white" if on_blue else "black")
@@ -141,22 +117,12 @@ def _draw_bits(axis: Axes, patch: Image, bits: list[int], pattern: int) -> None:
 
 
 def example_patch(grey: Image) -> Image:
-    """Return a 5x5 patch that makes a good example: a uniform pattern of three to five ones at a clear edge.
-
-    Parameters
-    ----------
-    grey : ndarray of shape (height, width), uint8
-        At least 5x5 pixels.
-
-    Returns
-    -------
-    ndarray of shape (5, 5), uint8
-    """
+    """A 5x5 patch that makes a good example: a uniform pattern of three to five ones at a clear edge."""
     reach = lbp.RADIUS
     patterns = lbp.lbp_patterns(grey)[reach:-reach, reach:-reach]
     n_ones = np.array([pattern.bit_count() for pattern in range(256)])[patterns]
     uniform = lbp.pattern_bins()[patterns] < lbp.N_BINS - 1
-    patches = np.lib.stride_tricks.sliding_window_view(grey, (_SIDE, _SIDE))
+    patches = np.lib.stride_tricks.sliding_window_view(grey, (SIDE, SIDE))
     contrast = patches.max(axis=(2, 3)).astype(int) - patches.min(axis=(2, 3))
     contrast[~(uniform & (n_ones >= 3) & (n_ones <= 5))] = -1
     wanted = np.quantile(contrast[contrast >= 0], 0.9) if (contrast >= 0).any() else 0

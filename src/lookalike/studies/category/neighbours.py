@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json
 from lookalike.exhibits.model import Entry, Found, Gallery, Ranking
 from lookalike.exhibits.neighbours import Candidate, change_text, choice_note, choose, gallery_of, score_text
 from lookalike.exhibits.registry import exhibit
@@ -27,16 +27,19 @@ OWN = "images of its class"
          when=lambda settings: {BEFORE, AFTER} <= set(settings["methods"]))  # fmt: skip
 def neighbours(study: CategoryStudy) -> Gallery:
     """Nearest images of some test images, by Euclidean distance of their visterms and by OASIS."""
-    material = Material(study)
-    before, after = material.precision
-    ids = material.rankings[1].query_ids.tolist()
-    if material.rankings[0].query_ids.tolist() != ids or not ids:
+    from lookalike.ranking.rankings import Rankings
+
+    before, after = (Rankings.load(path) for path in study.files["ranks"])
+    ids = after.query_ids.tolist()
+    if before.query_ids.tolist() != ids or not ids:
         return gallery_of([], (f"Not drawn: {study.title_of(AFTER)} has no result here.",))
+    precisions = [before.average_precision(), after.average_precision()]
+    labels = study.table("manifest").set_index("image_id")["label"]
     rows = sorted(range(len(ids)), key=ids.__getitem__)
-    candidates = [Candidate(row, material.label[ids[row]], float(after[row] - before[row])) for row in rows]
+    candidates = [Candidate(row, labels[ids[row]], float(precisions[1][row] - precisions[0][row])) for row in rows]
     seed = int(study.settings["seed"])
     choices = choose(candidates, N_QUERIES, seed=seed, dataset=study.dataset)
-    entries = [material.entry(choice.key, choice.chosen) for choice in choices]
+    entries = [_entry(study, (before, after), precisions, choice.key, choice.chosen) for choice in choices]
     shown = study.settings["neighbours"]
     return gallery_of(
         sorted(entries, key=lambda entry: entry.words),
@@ -50,55 +53,32 @@ def neighbours(study: CategoryStudy) -> Gallery:
     )
 
 
-class Material:
-    """The two rankings that are shown, and the images behind them."""
+def _entry(
+    study: CategoryStudy, rankings: Sequence[Rankings], precisions: Sequence[Any], row: int, chosen: str
+) -> Entry:
+    """The query in a row of both rankings, with what each found."""
+    from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name
 
-    def __init__(self, study: CategoryStudy) -> None:
-        from lookalike.core.files import read_json
-        from lookalike.ranking.rankings import Rankings
-
-        self.study = study
-        self.rankings: Sequence[Rankings] = [Rankings.load(path) for path in study.files["ranks"]]
-        manifest = study.table("manifest")
-        self.label: dict[int, str] = dict(zip(manifest["image_id"], manifest["label"], strict=True))
-        root = Path(read_json(study.path("images"))["root"])
-        self.file = {id: str(root / path) for id, path in zip(manifest["image_id"], manifest["path"], strict=True)}
-
-    @cached_property
-    def precision(self) -> list[Any]:
-        """Average precision of each query, before and after."""
-        return [ranking.average_precision() for ranking in self.rankings]
-
-    def entry(self, row: int, chosen: str) -> Entry:
-        """The query in a row of both rankings."""
-        from lookalike.exhibits.image_grid import class_name
-
-        image = int(self.rankings[0].query_ids[row])
-        label, found = self.label[image], [self._found(place, row) for place in (0, 1)]
-        before, after = ([self.label[id] == label for id, _ in images] for images in found)
-        rankings = tuple(self._ranking(place, row, images, label) for place, images in enumerate(found))
-        change = change_text(sum(after) - sum(before), OWN)
-        return Entry(self.file[image], class_name(label), rankings, chosen, change)
-
-    def _found(self, place: int, row: int) -> list[tuple[int, float]]:
-        """Ids and scores of the nearest images of a query."""
-        ranking = self.rankings[place]
+    manifest, root = study.table("manifest").set_index("image_id"), Path(read_json(study.path("images"))["root"])
+    marks = {True: replace(RIGHT, meaning="same class"), False: replace(WRONG, meaning="other class")}
+    query = rankings[0].query_ids[row]
+    own, told, n_right = manifest["label"][query], [], []
+    for when, method, ranking, precision in zip(
+        ("Before", "After"), (BEFORE, AFTER), rankings, precisions, strict=True
+    ):
         if ranking.neighbours is None or ranking.neighbour_scores is None:
             raise LookalikeError(f"these rankings have no neighbours: rank again with n_neighbours of {N_FOUND}")
-        ids = ranking.query_ids[ranking.neighbours[row, :N_FOUND]].tolist()
-        return list(zip(ids, ranking.neighbour_scores[row, :N_FOUND].tolist(), strict=True))
-
-    def _ranking(self, place: int, row: int, images: Sequence[tuple[int, float]], own: str) -> Ranking:
-        from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name
-
-        marks = {True: replace(RIGHT, meaning="same class"), False: replace(WRONG, meaning="other class")}
-        right = [self.label[id] == own for id, _ in images]
+        images = manifest.loc[ranking.query_ids[ranking.neighbours[row, :N_FOUND]]]
+        right = (images["label"] == own).tolist()
+        scores = ranking.neighbour_scores[row, :N_FOUND].tolist()
         found = tuple(
-            Found(self.file[id], class_name(self.label[id]), marks[is_right], score_text(score))
-            for (id, score), is_right in zip(images, right, strict=True)
+            Found(str(root / path), class_name(label), marks[is_right], score_text(score))
+            for path, label, is_right, score in zip(images["path"], images["label"], right, scores, strict=True)
         )
         share = f"{sum(right)} of {len(right)} of its class ({100 * sum(right) / max(1, len(right)):.0f} %)"
-        precision = self.precision[place][row]
-        summary = share if precision != precision else f"{share}; average precision {100 * precision:.1f} %"
-        method = self.study.title_of((BEFORE, AFTER)[place])
-        return Ranking(f"{('Before', 'After')[place]} learning: {method}", found, summary)
+        average = precision[row]
+        summary = share if average != average else f"{share}; average precision {100 * average:.1f} %"
+        told.append(Ranking(f"{when} learning: {study.title_of(method)}", found, summary))
+        n_right.append(sum(right))
+    change = change_text(n_right[1] - n_right[0], OWN)
+    return Entry(str(root / manifest["path"][query]), class_name(own), tuple(told), chosen, change)

@@ -37,12 +37,12 @@ N_WORDS, N_SAMPLES, N_IMAGES = 12, 8, 400
 def local_binary_pattern(study: CategoryStudy) -> Picture:
     """How a pixel's local binary pattern LBP(8,2) is read off its neighbours, by the code that describes images."""
     from lookalike.features import lbp
-    from lookalike.studies.category.lbp_example import circle_values, example_patch, paint_lbp_example, pattern_of
+    from lookalike.studies.category import lbp_example
 
-    patch = example_patch(lbp.luma(example_image(study)))
-    _, bits = pattern_of(patch)
-    frame = pd.DataFrame({"point": range(lbp.N_POINTS), "value": circle_values(patch), "bit": bits})
-    return Picture(frame, lambda canvas: paint_lbp_example(canvas, patch), (6.4, 3.1))
+    patch = lbp_example.example_patch(lbp.luma(example_image(study)))
+    _, bits = lbp_example.pattern_of(patch)
+    frame = pd.DataFrame({"point": range(lbp.N_POINTS), "value": lbp_example.circle_values(patch), "bit": bits})
+    return Picture(frame, lambda canvas: lbp_example.paint(canvas, patch), (6.4, 3.1))
 
 
 @exhibit("representation/block_grid", title="Blocks of an image", needs=("images", "manifest", "pool"))
@@ -68,8 +68,26 @@ def colour_palette(study: CategoryStudy) -> Picture:
 def common_visterms(study: CategoryStudy) -> Gallery:
     """The commonest visterms: each row shows blocks of different images, enlarged from their own scale."""
     codebook = np.load(study.path("codebook"))
-    hellinger = bool(study.settings["representation_settings"]["hellinger"])
-    return gallery_of_visterms(study, list(study.files["blocks"]), codebook, hellinger=hellinger)
+    found = find_words(study.files["blocks"], codebook, study.settings["representation_settings"]["hellinger"])
+    if found.n_images == 0:
+        raise LookalikeError(
+            "there are no described images to draw visterms from: describe the data set's images first"
+        )
+    paths = study.table("manifest").set_index("image_id")["path"]
+    words = commonest_words(found, len(codebook))[:N_WORDS]
+    rows, titles, records = [], [], []
+    for word in words:
+        here = np.flatnonzero(found.word == word)
+        # a row has blocks of different images, spread evenly over those that hold the visterm
+        _, first = np.unique(found.image_id[here], return_index=True)
+        places = here[first][np.linspace(0, len(first) - 1, min(N_SAMPLES, len(first))).astype(int)]
+        shares = {"of_images": len(first) / found.n_images, "of_blocks": len(here) / len(found.word)}
+        shown = [(int(found.image_id[place]), int(found.block[place])) for place in places]
+        rows.append(tuple(Tile(_crop(load_image(study, str(paths[image])), block)) for image, block in shown))
+        titles.append(f"visterm {word}\n{shares['of_images']:.0%} of images\n{shares['of_blocks']:.1%} of blocks")
+        records += [{"word": int(word), "image_id": image, "block": block, **shares} for image, block in shown]
+    told = f"The {len(words)} commonest of {len(codebook):,} visterms among {found.n_images:,} images."
+    return Gallery(pd.DataFrame(records), tuple(rows), tuple(titles), notes=(told,), tile=0.62)
 
 
 def load_image(study: CategoryStudy, path: str) -> Image:
@@ -91,17 +109,7 @@ def example_image(study: CategoryStudy) -> Image:
 
 
 def picture_of_blocks(image: Image) -> Picture:
-    """Blocks of an image at each pyramid level, all levels to one scale.
-
-    Parameters
-    ----------
-    image : ndarray of shape (height, width, 3), uint8
-
-    Raises
-    ------
-    LookalikeError
-        When the image is too small to have a level.
-    """
+    """Blocks of an image at each pyramid level, all levels to one scale."""
     from lookalike.features import pyramid
 
     height, width = image.shape[:2]
@@ -156,23 +164,8 @@ def _draw_level(axis: Axes, level: Image, number: int, full_height: int) -> None
 
 
 def picture_of_palette(palette: npt.NDArray[np.float32], counts: npt.NDArray[np.int64]) -> Picture:
-    """Colours of a palette, with the share of pixels that each takes.
-
-    Parameters
-    ----------
-    palette : ndarray of shape (n_colours, 3), float32
-        RGB in 0..255.
-    counts : ndarray of shape (n_colours,), int64
-        Pixels per colour.
-
-    Raises
-    ------
-    ValueError
-        When there is not a count for each colour, or none is above 0.
-    """
+    """Colours of a palette, RGB in 0..255, with the share of pixels that each takes."""
     n = len(palette)
-    if counts.shape != (n,) or counts.sum() <= 0:
-        raise ValueError(f"counts must hold a number for each of the {n} colours, not shape {counts.shape}")
     frame = pd.DataFrame({"colour": [_hex(colour) for colour in palette], "share": counts / counts.sum()})
 
     def paint(canvas: Canvas) -> None:
@@ -202,51 +195,6 @@ class Occurrences(NamedTuple):
     block: npt.NDArray[np.int64]
     word: npt.NDArray[np.int32]
     n_images: int
-
-
-def gallery_of_visterms(
-    study: CategoryStudy, block_files: Sequence[str], codebook: npt.NDArray[np.float32], *, hellinger: bool
-) -> Gallery:
-    """Blocks of the commonest visterms, a row of samples each.
-
-    The commonest are those that the most images hold; among equals, those with the most blocks. The blocks of a row are
-    of different images, spread evenly over those that hold the visterm.
-
-    Parameters
-    ----------
-    study : CategoryStudy
-        Its manifest says where images are.
-    block_files : sequence of str
-        What `features.descriptors.write_blocks` wrote.
-    codebook : ndarray of shape (n_words, n_features), float32
-    hellinger : bool
-        Whether the codebook was learned from square roots.
-
-    Raises
-    ------
-    LookalikeError
-        When no image is described.
-    """
-    found = find_words(block_files, codebook, hellinger)
-    if found.n_images == 0:
-        raise LookalikeError(
-            "there are no described images to draw visterms from: describe the data set's images first"
-        )
-    manifest = study.table("manifest")
-    paths = dict(zip(manifest["image_id"], manifest["path"], strict=True))
-    words = commonest_words(found, len(codebook))[:N_WORDS]
-    rows, titles, records = [], [], []
-    for word in words:
-        here = np.flatnonzero(found.word == word)
-        _, first = np.unique(found.image_id[here], return_index=True)
-        places = here[first][np.linspace(0, len(first) - 1, min(N_SAMPLES, len(first))).astype(int)]
-        shares = {"of_images": len(first) / found.n_images, "of_blocks": len(here) / len(found.word)}
-        shown = [(int(found.image_id[place]), int(found.block[place])) for place in places]
-        rows.append(tuple(Tile(_crop(load_image(study, str(paths[image])), block)) for image, block in shown))
-        titles.append(f"visterm {word}\n{shares['of_images']:.0%} of images\n{shares['of_blocks']:.1%} of blocks")
-        records += [{"word": int(word), "image_id": image, "block": block, **shares} for image, block in shown]
-    told = f"The {len(words)} commonest of {len(codebook):,} visterms among {found.n_images:,} images."
-    return Gallery(pd.DataFrame(records), tuple(rows), tuple(titles), notes=(told,), tile=0.62)
 
 
 def commonest_words(found: Occurrences, n_words: int) -> npt.NDArray[np.int64]:

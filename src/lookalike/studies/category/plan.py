@@ -29,11 +29,10 @@ PRINTED = {"oasis-jmlr-2010": ("table4", "table5", "text"), "oasis-2009-draft": 
 TRACES = {"oasis_traces": ("oasis",), "mcml_traces": ("mcml",)}
 """What an exhibit needs of the table of numbers to the methods that are traced for it."""
 RUN_OF_METHOD = "results/{dataset}/runs/{representation}/{subset}/{method}"
-RUN = RUN_OF_METHOD + "/{fold}"
 RUN_FILES = ("model.npz", "model.json", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
 """Files of each run."""
 RANKERS = "results/{dataset}/rankers/{representation}/{subset}"
-MAKERS = {"run_files": RUN_FILES, "traces": ("curve.parquet",)}
+MAKERS = {"protocol": RUN_FILES, "traces": ("curve.parquet",)}
 """Module of this study to what it makes of a run."""
 
 Config = Mapping[str, Any]
@@ -134,9 +133,8 @@ def batches(config: Config, dataset: str) -> list[Batch]:
 
 def batch_of_methods(config: Config, dataset: str, size: str, methods: list[str], maker: str) -> Batch:
     """Jobs that run, or trace, one fold or all folds of a method on a subset."""
-    numbers = ["{fold}"] if size == "fold" else folds(config, dataset)
-    what = "run" if maker == "run_files" else "trace"
-    part = "{fold}" if size == "fold" else "all"
+    numbers, part = (["{fold}"], "{fold}") if size == "fold" else (folds(config, dataset), "all")
+    what = "run" if maker == "protocol" else "trace"
     return Batch(
         name=f"{what}_{size}",
         log=f"logs/{{dataset}}/{what}/{{representation}}/{{subset}}/{{method}}/{part}.log",
@@ -151,21 +149,19 @@ def batches_of_subsets(config: Config, dataset: str, methods: list[str]) -> list
     found = []
     run, traces = methods_by_representation(config, dataset), shown_traces(config, dataset)
     for representation, subset in product(run, config[ROOM][dataset]["subsets"]):
-        traced_here = [method for *key, method in traces if key == [representation, subset]]
-        made = {"run_files": run[representation], "traces": traced_here}
+        made = {"protocol": run[representation],
+                "traces": [method for *key, method in traces if key == [representation, subset]]}  # fmt: skip
         wanted = [(maker, method) for maker in MAKERS for method in made[maker] if method in methods]
+        keys = [(method, fold, file) for maker, method in wanted for fold in folds(config, dataset)
+                for file in MAKERS[maker]]  # fmt: skip
         batch = Batch(
             name=f"run_subset_{representation}_{subset}",
             log="logs/{dataset}/run/{representation}/{subset}.log",
-            files=[
-                f"{RUN_OF_METHOD.replace('{method}', method)}/{fold}/{file}"
-                for maker, method in wanted
-                for fold in folds(config, dataset)
-                for file in MAKERS[maker]
-            ],
+            files=[f"results/{{dataset}}/runs/{{representation}}/{{subset}}/{method}/{fold}/{file}"
+                   for method, fold, file in keys],
             allowed={"dataset": [dataset], "representation": [representation], "subset": [subset]},
             fitted=list(dict.fromkeys(method for _, method in wanted)),
-        )
+        )  # fmt: skip
         found += [batch] if wanted else []
     return found
 
@@ -189,13 +185,6 @@ def ranker_batch(config: Config, dataset: str) -> Batch:
     )
 
 
-def own_runs(config: Config, dataset: str, file: str, *, timed: bool = True) -> list[str]:
-    """One file of every run in the study's own representation, with or without those that are run for their times."""
-    study = config[ROOM][dataset]
-    methods = [method for method in run_methods(config, dataset) if timed or method not in study["timed"]]
-    return _files(config, dataset, file, [study["representation"]], study["subsets"], methods)
-
-
 def methods_by_representation(config: Config, dataset: str) -> dict[str, list[str]]:
     """Representation to the methods that are run in it, the study's own first."""
     study = config[ROOM][dataset]
@@ -203,27 +192,26 @@ def methods_by_representation(config: Config, dataset: str) -> dict[str, list[st
     return {study["representation"]: run_methods(config, dataset)} | others
 
 
-def all_runs(config: Config, dataset: str, file: str) -> list[str]:
-    """One file of every run, in further representations too."""
-    subsets = config[ROOM][dataset]["subsets"]
-    by_representation = methods_by_representation(config, dataset).items()
-    return [path for representation, methods in by_representation
-            for path in _files(config, dataset, file, [representation], subsets, methods)]  # fmt: skip
+def runs(config: Config, dataset: str, file: str, *, ablations: bool = True, timed: bool = True) -> list[str]:
+    """One file of every run, with or without further representations and what is run for its times."""
+    study = config[ROOM][dataset]
+    left_out = set() if timed else set(study["timed"])
+    shown = methods_by_representation(config, dataset).items()
+    return [
+        path
+        for representation, methods in shown
+        if ablations or representation == study["representation"]
+        for path in _files(config, dataset, file, representation, study["subsets"],
+                           [method for method in methods if method not in left_out])
+    ]  # fmt: skip
 
 
 def _files(
-    config: Config,
-    dataset: str,
-    file: str,
-    representations: Iterable[str],
-    subsets: Iterable[str],
-    methods: Iterable[str],
+    config: Config, dataset: str, file: str, representation: str, subsets: Iterable[str], methods: Iterable[str]
 ) -> list[str]:
-    names = product(representations, subsets, methods, folds(config, dataset))
-    return [
-        f"{RUN}/{file}".format(dataset=dataset, representation=representation, subset=subset, method=method, fold=fold)
-        for representation, subset, method, fold in names
-    ]
+    names = product(subsets, methods, folds(config, dataset))
+    folder = f"results/{dataset}/runs/{representation}"
+    return [f"{folder}/{subset}/{method}/{fold}/{file}" for subset, method, fold in names]
 
 
 def traced(config: Config, dataset: str, methods: Iterable[str]) -> list[str]:
@@ -252,11 +240,11 @@ def number_files(config: Config, dataset: str) -> list[str]:
     """Every table of numbers that is put into the study's one: of runs, traces, rankers and bounds on mistakes."""
     representation = config[ROOM][dataset]["representation"]
     curves = [file for own, subset, method in shown_traces(config, dataset)
-              for file in _files(config, dataset, "curve.parquet", [own], [subset], [method])]  # fmt: skip
+              for file in _files(config, dataset, "curve.parquet", own, [subset], [method])]  # fmt: skip
     others = {"rankers": "rankers/{}/{}/curves.parquet", "mistakes": "bounds/{}/{}.parquet"}
     parts = [f"results/{dataset}/{pattern.format(representation, subset)}" for need, pattern in others.items()
              for subset in subsets_needing(config, dataset, need)]  # fmt: skip
-    return [*all_runs(config, dataset, "metrics.parquet"), *curves, *parts]
+    return [*runs(config, dataset, "metrics.parquet"), *curves, *parts]
 
 
 def compared_families(config: Config, dataset: str) -> dict[str, list[str]]:
@@ -310,16 +298,7 @@ def shown_fold(study: Config) -> dict[str, Any]:
 
 
 def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:
-    """What exhibits have to know besides the numbers, as plain settings of a `CategoryStudy`.
-
-    Parameters
-    ----------
-    config : mapping
-        Completed settings.
-    dataset : str
-    not_run : str
-        Why the data set cannot be run now; "" where it can.
-    """
+    """What exhibits have to know besides the numbers, as plain settings of a `CategoryStudy`."""
     study, data = config[ROOM][dataset], config["datasets"][dataset]
     methods = [*run_methods(config, dataset), *study["projected"]]
     specs = {method: method_spec(config, dataset, method) for method in methods}

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.drawing import lettered
-from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
+from lookalike.exhibits.model import Axis, Figure, Line, Panel, Table
 from lookalike.exhibits.printed import STAR, beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.ranking.statistics import summarise
+from lookalike.studies.category import curves
 from lookalike.studies.category.comparison import comparison_below
 from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.metrics import select
@@ -63,54 +63,42 @@ def ablations(study: CategoryStudy) -> Table:
     The first row of each block is the representation of all other exhibits.
     """
     metrics, own = study.table("metrics"), study.settings["representation"]
-    summary = summarise(select(metrics, metric="map"), by=("subset", "representation", "method"))
-    found = {(row.subset, row.representation, row.method): row for row in rows_in(summary)}
     representations = [own, *sorted(set(metrics["representation"]) - {own})]
-    records = []
-    for subset, representation, method in product(study.subsets, representations, study.methods):
-        row = found.get((subset.id, representation, method))
-        mean, std = (math.nan, math.nan) if row is None else (100 * row.mean, 100 * row.std)
-        records.append({"subset": subset.id, "n_classes": subset.n_classes, "representation": representation,
-                        "method": method, "map": mean, "map_std": std, "n_folds": 0 if row is None else row.n_folds,
-                        "ours_cell": plus_minus(mean, std, ".1f"), "unit": "percent"})  # fmt: skip
+    rows = [
+        {"subset": subset.id, "n_classes": subset.n_classes, "representation": representation, "method": method}
+        for subset, representation, method in product(study.subsets, representations, study.methods)
+    ]
+    keys = ["subset", "representation", "method"]
+    cells = pd.DataFrame(rows).merge(summarise(select(metrics, metric="map"), by=keys), on=keys, how="left")
+    cells = cells.assign(map=100 * cells["mean"], map_std=100 * cells["std"], unit="percent",
+                         n_folds=cells["n_folds"].fillna(0).astype(int))  # fmt: skip
+    cells["ours_cell"] = [plus_minus(row.map, row.map_std, ".1f") for row in cells.itertuples()]
+    columns = ["subset", "n_classes", "representation", "method", "map", "map_std", "n_folds", "ours_cell", "unit"]
     titles = {"method": {method: study.title_of(method) for method in study.methods}, "subset": study.titles}
-    return Table(pd.DataFrame(records), rows=("representation",), columns="method", blocks="subset", titles=titles)
+    return Table(cells[columns], rows=("representation",), columns="method", blocks="subset", titles=titles)
 
 
 def main_cells(study: CategoryStudy, subsets: Sequence[Subset]) -> pd.DataFrame:
     """Every cell of JMLR Table 4 or draft Table 1, ours beside the paper's, in percent."""
-    summary = summary_of(study)
     further = [method for method in study.methods if method not in TABLE_METHODS]
-    nothing = (math.nan, math.nan)
-    keys = [(*key, *summary.get((key[0].id, key[2], key[1]), nothing))
-            for key in product(subsets, TABLE_METRICS, (*TABLE_METHODS, *further))]  # fmt: skip
     rows = [
         {"subset": subset.id, "n_classes": subset.n_classes, "setting": study.setting_of(subset), "metric": metric,
-         "method": method, "ours": ours, "ours_std": ours_std}
-        for subset, metric, method, ours, ours_std in keys
+         "method": method}
+        for subset, metric, method in product(subsets, TABLE_METRICS, (*TABLE_METHODS, *further))
     ]  # fmt: skip
-    cells = beside_print(pd.DataFrame(rows), study.printed_in(PRINTED_TABLE[study.paper]), judge=study.judge)
+    ours = pd.DataFrame(rows).merge(summary_of(study), on=["subset", "metric", "method"], how="left")
+    cells = beside_print(ours, study.printed_in(PRINTED_TABLE[study.paper]), judge=study.judge)
     cells["unit"] = "percent"
     fraction = study.paper == DRAFT
-    cells["ours_cell"] = [_own_cell(study, row, fraction) for row in rows_in(cells)]
-    cells["printed_cell"] = [_printed_cell(row, fraction) for row in rows_in(cells)]
+    cells["ours_cell"] = [_own_cell(study, row, fraction) for row in cells.itertuples()]
+    cells["printed_cell"] = [_printed_cell(row, fraction) for row in cells.itertuples()]
     return cells
-
-
-def rows_in(frame: pd.DataFrame) -> Any:
-    """Rows of a frame as named tuples."""
-    return frame.itertuples(index=False)
 
 
 def percent_cell(mean: float, std: float, fraction: bool) -> str:
     """A percentage as the papers print it: ``33 ± 1.6`` (JMLR), or ``0.33 ± 0.016`` as a fraction (draft).
 
-    Parameters
-    ----------
-    mean, std : float
-        In percent; a NaN `std` is left out, a NaN `mean` is ``-``.
-    fraction : bool
-        Whether it is printed as a fraction.
+    A NaN `std` is left out, a NaN `mean` is ``-``.
     """
     scale, digits = (100, 2) if fraction else (1, 0)
     return plus_minus(mean / scale, std / scale, f".{digits}f", f".{digits + 1}f")
@@ -129,20 +117,18 @@ def _printed_cell(row: Any, fraction: bool) -> str:
     return STAR if math.isnan(row.printed) else percent_cell(row.printed, row.printed_std, fraction)
 
 
-def summary_of(study: CategoryStudy) -> dict[tuple[str, str, str], tuple[float, float]]:
-    """Mean and standard deviation over folds, in percent, by (subset, method, metric) with ``p@k`` of `TABLE_METRICS`.
+def summary_of(study: CategoryStudy) -> pd.DataFrame:
+    """Mean and standard deviation over folds, ``ours`` and ``ours_std`` in percent, of `TABLE_METRICS`.
 
     A method that did not converge in some fold of a subset has none: the folds that did end are the easier ones.
     """
-    numbers = study.numbers
-    found = {}
-    for metric in TABLE_METRICS:
-        name, _, k = metric.partition("@")
-        rows = select(numbers, metric="p@k", x=float(k)) if k else select(numbers, metric=name)
-        for row in rows_in(summarise(rows, by=("subset", "method"))):
-            if (row.subset, row.method) not in study.not_converged:
-                found[str(row.subset), str(row.method), metric] = (100 * row.mean, 100 * row.std)
-    return found
+    shown = select(study.numbers, metric="p@k", x=[1, 10, 50])
+    shown = shown.assign(metric="p@" + shown["x"].astype(int).astype(str))
+    numbers = pd.concat([select(study.numbers, metric="map"), shown])
+    summary = summarise(numbers, by=("subset", "method", "metric"))
+    ended = [key not in study.not_converged for key in zip(summary["subset"], summary["method"], strict=True)]
+    summary = summary.assign(ours=100 * summary["mean"], ours_std=100 * summary["std"])[ended]
+    return summary[["subset", "method", "metric", "ours", "ours_std"]]
 
 
 def method_titles(study: CategoryStudy, frame: pd.DataFrame) -> dict[str, str]:
@@ -157,13 +143,24 @@ def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: b
     if cells is not None:
         cells = cells[(cells["status"] != "") & cells["method"].isin(TABLE_METHODS) & (cells["metric"] != "map")]
         parts.append(_printed_precision(study, cells))
-    frame = pd.concat(parts, ignore_index=True)
-    looks, titles = looks_of(methods), lettered([study.block_title(subset) for subset in study.subsets])
-    panels = [
-        _precision_panel(study, subset, title, looks, frame)
-        for subset, title in zip(study.subsets, titles, strict=True)
-    ]
-    return Figure(frame, tuple(panels), cells)
+    looks = looks_of(methods)
+
+    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
+        at: dict[str, Any] = {"x": "k", "y": "precision"}
+        shown = []
+        for method, look in looks.items():
+            title = study.title_of(method)
+            shown += [curves.series(subset, method, title, look, **at),
+                      curves.series(subset, f"{method}, printed", f"{title}, printed", look, kind="points", hollow=True,
+                                    **at)]  # fmt: skip
+        chance = own.loc[own["series"] == "chance", "precision"]
+        lines = [Line("chance", float(level), Look(BLACK, "", "--")) for level in chance]
+        last = K_MAX if own["k"].isna().all() else own["k"].max()
+        x = Axis("Number of neighbours k", low=-2, high=last + 1, told="k = {:.0f}")
+        y = Axis("Precision at top k", low=0, high=curves.top(own["high"]), told="{:.3f}")
+        return curves.panel(study, subset, own, shown, lines, x=x, y=y, why="not run here")
+
+    return curves.figure(study, pd.concat(parts, ignore_index=True), draw, cells)
 
 
 def _precision_rows(study: CategoryStudy, subset: Subset, methods: Sequence[str]) -> pd.DataFrame:
@@ -195,30 +192,3 @@ def _printed_precision(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFram
          "k": rows["metric"].str.removeprefix("p@").astype(np.float64), "precision": value, "low": value - std,
          "high": value + std, "error": std, "error_is": "standard deviation", "n_folds": 0}
     )  # fmt: skip
-
-
-def _precision_panel(
-    study: CategoryStudy, subset: Subset, title: str, looks: dict[str, Look], frame: pd.DataFrame
-) -> Panel:
-    """Curves of one subset, hollow markers of the paper where it is comparable, and chance."""
-    own = frame[frame["subset"] == subset.id]
-    names, series = set(own["series"]), []
-    for method, look in looks.items():
-        where = {"subset": subset.id, "series": method}
-        if method in names:
-            series.append(Series(study.title_of(method), where, "k", "precision", look, "low", "high"))
-        if f"{method}, printed" in names:
-            where = where | {"series": f"{method}, printed"}
-            name = f"{study.title_of(method)}, printed"
-            series.append(Series(name, where, "k", "precision", look, "low", "high", kind="points", hollow=True))
-    chance = own.loc[own["series"] == "chance", "precision"]
-    lines = [Line("chance", float(level), Look(BLACK, "", "--")) for level in chance]
-    top = min(1.0, 1.08 * float(own["high"].max())) if series else 1.0
-    return Panel(
-        title,
-        Axis("Number of neighbours k", low=-2, high=(own["k"].max() if series else K_MAX) + 1, told="k = {:.0f}"),
-        Axis("Precision at top k", low=0, high=top, told="{:.3f}"),
-        tuple(series),
-        tuple(lines),
-        empty="" if series else "not run here",
-    )

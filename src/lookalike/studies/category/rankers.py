@@ -11,44 +11,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 
 from lookalike.learners.oasis import OASIS
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.ranking.rankings import rank_leave_one_out
-from lookalike.studies.folds import fold_seed, images_of, tfidf_rows
+from lookalike.studies.category.folds import Fold
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.selection import log_spaced_steps
 
 
-def train_ranker(
-    counts: sp.csr_array,
-    split: pd.DataFrame,
-    fold: int,
-    ranker: int,
-    settings: Mapping[str, Any],
-    *,
-    seed: int,
-    subset: str,
-) -> dict[int, np.ndarray]:
-    """Train one of the rankers whose average JMLR section 5.4 describes, and keep W at the points of the figure.
-
-    Parameters
-    ----------
-    counts, split, fold, seed, subset
-        As in `lookalike.studies.category.traces.trace_fold`.
-    ranker : int
-        Which one; each has a stream of triplets of its own, the same whatever others there are.
-    settings : mapping
-        ``steps``, ``points`` and ``aggressiveness``.
-
-    Returns
-    -------
-    dict of int to ndarray of float32, shape (d, d)
-        Step to W, step 0 not among them.
-    """
-    train = images_of(split, fold, seed, subset)["train"]
-    X_train, _ = tfidf_rows(counts, train.rows, train.rows)
+def train_ranker(fold: Fold, ranker: int, settings: Mapping[str, Any]) -> dict[int, np.ndarray]:
+    """Train one ranker on triplets of its own; step to W, in float32, at the points of the figure after step 0."""
+    X_train, _ = fold.rows("train", "train")
     kept: dict[int, np.ndarray] = {}
 
     def keep(model: Any, step: int) -> dict[str, float]:
@@ -56,58 +30,41 @@ def train_ranker(
             kept[step] = model.W_.copy()
         return {}
 
-    ranker_seed = ranker_seeds(fold_seed(seed, subset, fold, "rankers"), ranker + 1)[ranker]
-    learner = OASIS(settings["aggressiveness"], settings["steps"], random_state=ranker_seed)
-    learner.fit(X_train, train.labels, trace=keep, trace_steps=_ranker_steps(settings))
+    seed = ranker_seeds(fold.seed("rankers"), ranker + 1)[ranker]
+    learner = OASIS(settings["aggressiveness"], settings["steps"], random_state=seed)
+    learner.fit(X_train, fold.images["train"].labels, trace=keep, trace_steps=_steps(settings))
     return kept
 
 
 def average_rankers(
-    counts: sp.csr_array,
-    split: pd.DataFrame,
-    fold: int,
-    matrices: Sequence[Mapping[int, np.ndarray]],
-    settings: Mapping[str, Any],
-    *,
-    seed: int,
-    subset: str,
+    fold: Fold, matrices: Sequence[Mapping[int, np.ndarray]], settings: Mapping[str, Any]
 ) -> pd.DataFrame:
     """Test mAP of single rankers, and of the averages of the first so many of them (JMLR Figure 7).
 
-    Parameters
-    ----------
-    counts, split, fold, settings, seed, subset
-        As in `train_ranker`; ``averages`` of the settings lists how many rankers are averaged.
-    matrices : sequence of mapping
-        What `train_ranker` gave, in the order of the rankers.
-
-    Returns
-    -------
-    DataFrame
-        A number a row, as of `lookalike.studies.metrics`: ``ranker_map``, ``method`` is "ranker 0", "ranker 1", ... or
-        "average of k", ``x`` the steps that each ranker took. Step 0 is W = I.
+    `matrices` are what `train_ranker` gave, by ranker; ``averages`` of the settings lists how many are
+    averaged. In the numbers ``method`` is "ranker 0", "ranker 1", ... or "average of k", ``x`` the steps that each
+    ranker took. Step 0 is W = I.
     """
-    images = images_of(split, fold, seed, subset)
-    test = images["test"]
-    _, X_test = tfidf_rows(counts, images["train"].rows, test.rows)
+    _, X_test = fold.rows("train", "test")
     model = OASIS().fit_triplets(X_test, np.empty((0, 3), dtype=np.int32))
 
     def score(W: np.ndarray) -> float:
         model.W_ = W
-        return rank_leave_one_out(model, X_test, test.labels, n_neighbours=0).mean_average_precision()
+        return rank_leave_one_out(model, X_test, fold.images["test"].labels, n_neighbours=0).mean_average_precision()
 
     start = score(model.W_)
     rows: list[tuple[str, int, float]] = []
     averages = [k for k in settings["averages"] if k <= len(matrices)]
-    for step in [0, *_ranker_steps(settings)]:
+    for step in [0, *_steps(settings)]:
         for ranker, kept in enumerate(matrices):
             rows.append((f"ranker {ranker}", step, score(kept[step]) if step else start))
         for k in averages:
             value = score(average_matrices([kept[step] for kept in matrices[:k]])) if step else start
             rows.append((f"average of {k}", step, value))
-    names = {"subset": subset, "fold": int(fold), "metric": "ranker_map"}
-    return metrics_frame([{**names, "method": method, "x": step, "value": value} for method, step, value in rows])
+    table = pd.DataFrame(rows, columns=["method", "x", "value"])
+    return metrics_frame(table.assign(subset=fold.subset, fold=fold.number, metric="ranker_map"))
 
 
-def _ranker_steps(settings: Mapping[str, Any]) -> list[int]:
+def _steps(settings: Mapping[str, Any]) -> list[int]:
+    """Steps at which rankers are scored."""
     return [int(step) for step in log_spaced_steps(settings["steps"], settings["points"])]

@@ -43,15 +43,7 @@ class Subset:
 
 
 class CategoryStudy(Study):
-    """The category study of one data set.
-
-    Its settings are those of ``plan.exhibit_settings``: of every study ``dataset, title, kind, synthetic, not_run,
-    titles``, and ``representation``, ``representation_settings`` (``words``, ``hellinger``), ``splits``, the lists of
-    `ROLES`, ``traced`` (methods whose mAP is traced along training), ``subsets`` (id to ``title``, ``printed``,
-    ``classes``, ``n_classes``, ``published_classes``), ``exhibits`` (id to the subsets that it shows),
-    ``projection_intervals`` (way of projecting to steps, None at the end alone), ``notes`` (method to a sentence),
-    ``traced_aggressiveness``, ``ranker_aggressiveness`` and ``bounds_mistakes`` (whether mistakes are counted).
-    """
+    """The category study of one data set; its settings are those of ``plan.exhibit_settings``."""
 
     _only: tuple[str, ...] | None = None
     """The subsets to which a claim has narrowed it."""
@@ -180,25 +172,22 @@ class CategoryStudy(Study):
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Which data, over how many folds, and what ± or error bars are."""
-        several = drawn is not None and "representation" in drawn.frame
-        words = "" if several else f", {self.settings['representation_settings']['words']:,} visterms"
-        what = f"{self.title}{', synthetic images' if self.synthetic else ''}{words}"
-        spread = self._spread(drawn)
-        return f"{what}; means over {self._folds_in(drawn)}, {spread}." if spread and drawn is not None else f"{what}."
-
-    def _spread(self, drawn: Drawn | None) -> str:
-        """What ± or error bars of an exhibit are; "" where it shows no means over folds."""
         columns = set() if drawn is None else set(drawn.frame)
+        words = (
+            "" if "representation" in columns else f", {self.settings['representation_settings']['words']:,} visterms"
+        )
+        what = f"{self.title}{', synthetic images' if self.synthetic else ''}{words}"
+        spread = ""
         if isinstance(drawn, Figure):
-            bars = bool(columns & {"sem", "error"})
-            return "error bars are standard errors" if bars else "bands go from the least to the largest fold"
-        return "± is the standard deviation" if any(str(column).endswith("_std") for column in columns) else ""
-
-    def _folds_in(self, drawn: Drawn) -> str:
-        """``5 folds``, or ``2 to 5 folds``, by the frame of an exhibit."""
-        shown = drawn.frame.get("n_folds", [self.n_folds])
-        counts = sorted({int(n) for n in shown if n > 0}) or [self.n_folds]
-        return f"{counts[0]} to {counts[-1]} folds" if counts[0] < counts[-1] else f"{counts[0]} folds"
+            bars = columns & {"sem", "error"}
+            spread = "error bars are standard errors" if bars else "bands go from the least to the largest fold"
+        elif any(str(column).endswith("_std") for column in columns):
+            spread = "± is the standard deviation"
+        if not spread or drawn is None:
+            return f"{what}."
+        counts = sorted({int(n) for n in drawn.frame.get("n_folds", ()) if n > 0}) or [self.n_folds]
+        least = f"{counts[0]} to " if counts[0] < counts[-1] else ""
+        return f"{what}; means over {least}{counts[-1]} folds, {spread}."
 
     def headline(self) -> str:
         """Return mean average precision of every method, a line a subset, and which classes were left out."""
@@ -238,40 +227,38 @@ class CategoryStudy(Study):
         """Limits that ended a fit, ends of grids, and why numbers may not be held against print."""
         if self.not_run or drawn is None:
             return []
-        methods = self._methods_in(drawn)
-        told = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in self.settings["notes"].items()
-                if method in methods]  # fmt: skip
-        told += self._not_converged_notes(methods) + self._stopped_notes(methods)
-        # curves along training are of one aggressiveness, which no selection chose
-        told += self._selection_notes(methods) if "step" not in drawn.frame else []
-        beside_print = "status" in drawn.frame or getattr(drawn, "cells", None) is not None
-        return told + (self._comparable_notes() if beside_print else [])
-
-    def _methods_in(self, drawn: Drawn) -> list[str]:
-        """Methods that a table or figure shows, by its frame."""
         column = next((name for name in ("method", "series") if name in drawn.frame), None)
         shown = set() if column is None else set(drawn.frame[column].astype(str))
-        return [method for method in self.run if method in shown]
+        methods = [method for method in self.run if method in shown]
+        told = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in self.settings["notes"].items()
+                if method in methods]  # fmt: skip
+        parts = {f"{STAR}: a fit did not end within its time limit": self._not_converged_parts(methods),
+                 "Stopped at the limit of iterations": self._stopped_parts(methods)}  # fmt: skip
+        # curves along training are of one aggressiveness, which no selection chose
+        if "step" not in drawn.frame:
+            parts["Selection ended at an end of what was tried"] = self._selection_parts(methods)
+        if "status" in drawn.frame or getattr(drawn, "cells", None) is not None:
+            parts["Not comparable with the printed numbers"] = self._comparable_parts()
+        return told + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
 
-    def _comparable_notes(self) -> list[str]:
+    def _comparable_parts(self) -> list[str]:
         """The distinct reasons of the subsets, each with their titles unless it holds for all."""
         reasons: dict[str, list[str]] = {}
         for subset in self.subsets:
             if subset.why_not_comparable:
                 reasons.setdefault(subset.why_not_comparable, []).append(subset.title)
-        told = [why if len(of) == len(self.subsets) else f"{why} ({', '.join(of)})" for why, of in reasons.items()]
-        return [f"Not comparable with the printed numbers: {'; '.join(told)}."] if told else []
+        return [why if len(of) == len(self.subsets) else f"{why} ({', '.join(of)})" for why, of in reasons.items()]
 
-    def _not_converged_notes(self, methods: Sequence[str]) -> list[str]:
-        told = [
+    def _not_converged_parts(self, methods: Sequence[str]) -> list[str]:
+        """Why methods have no result."""
+        return [
             f"{self.title_of(method)} on {subset.title}: {self.not_converged[subset.id, method]}"
             for method in methods
             for subset in self.subsets
             if (subset.id, method) in self.not_converged
         ]
-        return [f"{STAR}: a fit did not end within its time limit: {'; '.join(told)}."] if told else []
 
-    def _selection_notes(self, methods: Sequence[str]) -> list[str]:
+    def _selection_parts(self, methods: Sequence[str]) -> list[str]:
         """In how many folds the selection of each method ended where its grid or its trace ends."""
         told = []
         for method in methods:
@@ -280,20 +267,18 @@ class CategoryStudy(Study):
                 flags = [flag for subset in self.subsets for flag in self.recorded(subset, method, column)]
                 if any(flags):
                     parts.append(f"in {sum(map(bool, flags))} of {len(flags)} folds {end}")
-            if parts:
-                told.append(f"{self.title_of(method)}: {', '.join(parts)}")
-        return [f"Selection ended at an end of what was tried: {'; '.join(told)}."] if told else []
+            told += [f"{self.title_of(method)}: {', '.join(parts)}"] if parts else []
+        return told
 
-    def _stopped_notes(self, methods: Sequence[str]) -> list[str]:
+    def _stopped_parts(self, methods: Sequence[str]) -> list[str]:
         """In how many folds learners stopped at their limit of iterations."""
-        told = []
-        for method in methods:
-            for subset in self.subsets:
-                converged = self.recorded(subset, method, "converged")
-                stopped = int((~converged.astype(bool)).sum())
-                if stopped:
-                    told.append(f"{self.title_of(method)} in {stopped} of {len(converged)} folds ({subset.title})")
-        return [f"Stopped at the limit of iterations: {'; '.join(told)}."] if told else []
+        flags = {(method, subset): self.recorded(subset, method, "converged").astype(bool)
+                 for method in methods for subset in self.subsets}  # fmt: skip
+        return [
+            f"{self.title_of(method)} in {(~converged).sum()} of {len(converged)} folds ({subset.title})"
+            for (method, subset), converged in flags.items()
+            if not converged.all()
+        ]
 
     def decide(self, claim: Claim, rule: Rule) -> Finding:
         """Ask a rule about the subsets that the claim's paper prints under the claim's settings."""
@@ -329,16 +314,9 @@ STUDY = CategoryStudy
 
 
 def why_not_comparable(study: Mapping[str, Any], subset: Mapping[str, Any], n_classes: int) -> str:
-    """Return the first reason why a subset's numbers may not be held against the printed ones; "" if there is none.
+    """The first reason why a subset's numbers may not be held against the printed ones; "" if there is none.
 
-    Parameters
-    ----------
-    study : mapping
-        Settings of a `CategoryStudy`.
-    subset : mapping
-        One of its subsets.
-    n_classes : int
-        Classes that were really used, or, before a run, asked for.
+    `n_classes` were really used or, before a run, asked for.
     """
     if study["kind"] == "synthetic":
         return "synthetic images"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -80,17 +81,16 @@ def _cells(study: CategoryStudy) -> pd.DataFrame:
     minutes = minutes_of(study)
     known = {*METHOD_OF.values(), "euclidean"}
     columns = (*COLUMNS[study.paper], *(method for method in study.methods if method not in known))
-    rows = [
-        {"subset": subset.id, "n_classes": subset.n_classes, "setting": study.setting_of(subset), "column": column,
-         "method": METHOD_OF.get(column, column), "metric": "train_time"}
-        for subset in study.subsets
-        for column in columns
-    ]  # fmt: skip
-    nothing = (math.nan, math.nan)
-    ours = [minutes.get((str(row["subset"]), str(row["method"])), nothing) for row in rows]
-    frame = pd.DataFrame(rows).assign(ours=[mean for mean, _ in ours], ours_std=[std for _, std in ours])
+    rows = []
+    for subset, column in product(study.subsets, columns):
+        method = METHOD_OF.get(column, column)
+        mean, std = minutes.get((subset.id, method), (math.nan, math.nan))
+        rows.append({"subset": subset.id, "n_classes": subset.n_classes, "setting": study.setting_of(subset),
+                     "column": column, "method": method, "metric": "train_time", "ours": mean, "ours_std": std}
+                    )  # fmt: skip
     printed = study.printed_in().rename(columns={"method": "column"})
-    cells = beside_print(frame, printed, on=("setting", "column", "metric"), judge=lambda cell: _judged(study, cell))
+    on = ("setting", "column", "metric")
+    cells = beside_print(pd.DataFrame(rows), printed, on=on, judge=lambda cell: _judged(study, cell))
     cells["unit"] = "minutes"
     records = cells.to_dict("records")
     return cells.assign(

@@ -1,7 +1,4 @@
-"""Raters' CSV files to one table: every mistake in them found and told, with its file and line.
-
-Reads what the page of `lookalike.studies.human.page` exports; `lookalike.studies.human.statistics` takes the table.
-"""
+"""Raters' CSV files to one table: every mistake in them found and told, with its file and line."""
 
 from __future__ import annotations
 
@@ -10,8 +7,9 @@ import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NoReturn
 
+import numpy as np
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
@@ -19,95 +17,37 @@ from lookalike.studies.human.questionnaire import plan_fingerprint
 
 FILE_COLUMNS = ("plan", "rater", "query", "position", "answer", "answered", "done")
 """Header of a rater's file: query and position say which image it is, by the plan; ``done`` is of the whole query."""
-
 COLUMNS = ("rater", "query", "query_image", "position", "image", "role", "rank", "answer", "answered", "simulated")
 """Columns of the table of ratings."""
-
 ANSWERS = ("good", "not_good", "cant_say")
-_BOOLEANS = {"true": True, "false": False}
-
-_Place = tuple[int, int]
-_Shown = tuple[int, int, str, int]
-
-
-class _Answer(NamedTuple):
-    """What one line of a file says."""
-
-    answer: str
-    answered: bool
-    done: bool
+PLACE = ["query", "position"]
 
 
 def read_ratings(paths: Iterable[str | os.PathLike[str]], plan: pd.DataFrame) -> pd.DataFrame:
-    """Read any number of raters' files.
+    """Read the files that raters of a plan exported, one a rater; every mistake in them is an error.
 
-    Parameters
-    ----------
-    paths : iterable of path-like
-        CSV files that the rating page exported, one per rater.
-    plan : DataFrame
-        The plan that they rated.
-
-    Returns
-    -------
-    DataFrame
-        One row per rater and candidate of a query that this rater has done, sorted by rater, query and position:
-        raters may have done different queries. Columns ``rater``, ``query``, ``query_image``, ``position``, ``image``,
-        ``role``, ``rank`` (as in the plan), ``answer`` ("good", "not_good", "cant_say"), ``answered`` (False where the
-        rater left the default, which is "not_good"), ``simulated`` (False).
-
-    Raises
-    ------
-    LookalikeError
-        When there is no file, or one is cut short, of another plan, incomplete, without any done query or any answer,
-        or by a rater who has another file there; the message names file and line.
-
-    Warns
-    -----
-    UserWarning
-        When a rater has not done all queries: those left are no ratings, as the rater may never have seen them.
+    The table has a row for each rater and candidate of a query that this rater has done (raters may have done different
+    queries), by rater, query and position. ``answered`` is False where the rater left the default, "not_good".
     """
-    shown: dict[_Place, _Shown] = {
-        (int(query), int(position)): (int(query_image), int(image), str(role), int(rank))
-        for query, position, query_image, image, role, rank in zip(
-            plan["query"], plan["position"], plan["query_image"], plan["image"], plan["role"], plan["rank"], strict=True
-        )
-    }
-    fingerprint = plan_fingerprint(plan)
-    file_of: dict[str, Path] = {}
-    rows = []
-    for path in sorted(Path(path) for path in paths):
-        rater, answers = _read_file(path, shown, fingerprint)
-        if rater.casefold() in file_of:
-            other = file_of[rater.casefold()]
+    found: dict[str, tuple[Path, pd.DataFrame]] = {}
+    for path in sorted(map(Path, paths)):
+        answers = _read_file(path, plan)
+        rater = answers["rater"].iloc[0]
+        if rater.casefold() in found:
+            other, _ = found[rater.casefold()]
             raise LookalikeError(
                 f"{other} and {path} are both of the rater {rater}: keep one of them, or mend the name"
             )
-        file_of[rater.casefold()] = path
-        for (query, position), (answer, answered, _) in _of_done_queries(path, rater, answers).items():
-            query_image, image, role, rank = shown[query, position]
-            rows.append((rater, query, query_image, position, image, role, rank, answer, answered, False))
-    if not rows:
+        found[rater.casefold()] = path, _of_done_queries(path, rater, answers)
+    if not found:
         raise LookalikeError("there are no files of ratings: put the CSV files that raters exported in place")
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    return table.sort_values(["rater", "query", "position"], kind="stable", ignore_index=True)
+    table = pd.concat([answers for _, answers in found.values()])
+    table = table.merge(plan, on=PLACE, validate="many_to_one").assign(simulated=False)
+    return table.sort_values(["rater", *PLACE], kind="stable", ignore_index=True)[list(COLUMNS)]
 
 
 def refuse_answers_to_other_plans(folder: str | os.PathLike[str], plan: pd.DataFrame) -> None:
-    """Refuse a new plan while raters' files answer another one, which would be worthless without that other plan.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where raters' files are put; it need not exist.
-    plan : DataFrame
-        The new plan.
-
-    Raises
-    ------
-    LookalikeError
-        When a CSV file in the folder names another plan, or cannot be read at all.
-    """
+    """Refuse a new plan while raters' files in a folder answer another one, without which they would be worthless."""
     fingerprint = plan_fingerprint(plan)
     for path in sorted(Path(folder).glob("*.csv")):
         for _, cells in _lines(path)[1:]:
@@ -119,58 +59,80 @@ def refuse_answers_to_other_plans(folder: str | os.PathLike[str], plan: pd.DataF
                 )
 
 
-def _of_done_queries(path: Path, rater: str, answers: dict[_Place, _Answer]) -> dict[_Place, _Answer]:
+def _of_done_queries(path: Path, rater: str, answers: pd.DataFrame) -> pd.DataFrame:
     """Answers to the queries that a rater has done; how many others there are is said."""
-    queries = {query for query, _ in answers}
-    done = {query for (query, _), one in answers.items() if one.done}
-    if not done:
+    kept = answers[answers["done"]]
+    n_queries, n_done = answers["query"].nunique(), kept["query"].nunique()
+    if not n_done:
         raise LookalikeError(f"{path} has no query that is done: leave it out or let {rater} go on rating")
-    if len(done) < len(queries):
+    if n_done < n_queries:
         warnings.warn(
-            f"{path}: {rater} has done {len(done)} of {len(queries)} queries; left out: {len(queries) - len(done)}",
-            stacklevel=3,
+            f"{path}: {rater} has done {n_done} of {n_queries} queries; left out: {n_queries - n_done}", stacklevel=3
         )
-    kept = {place: one for place, one in answers.items() if place[0] in done}
-    if not any(one.answered for one in kept.values()):
+    if not kept["answered"].any():
         raise LookalikeError(
             f"{path} holds no answer at all in what is done, only defaults: leave it out or let {rater} rate"
         )
     return kept
 
 
-def _read_file(path: Path, shown: dict[_Place, _Shown], fingerprint: str) -> tuple[str, dict[_Place, _Answer]]:
-    """One rater's name and answers, by (query, position)."""
+def _read_file(path: Path, plan: pd.DataFrame) -> pd.DataFrame:
+    """One rater's answers: ``rater, query, position, answer, answered, done``, a row a candidate of the plan."""
     lines = _lines(path)
-    _check_header(path, lines)
-    rater = ""
-    answers: dict[_Place, _Answer] = {}
-    done_of: dict[int, bool] = {}
-    for line, cells in lines[1:]:
-        if len(cells) != len(FILE_COLUMNS):
-            _refuse(path, line, f"has {len(cells)} of {len(FILE_COLUMNS)} values: the file is cut short or edited")
-        plan, name, query, position, answer, answered, done = (cell.strip() for cell in cells)
-        if plan != fingerprint:
-            _refuse(path, line, f"belongs to {plan or 'no plan'}, not to {fingerprint}: it was made with another page")
-        if not name or (rater and name != rater):
-            _refuse(
-                path, line, f"is by {name or 'nobody'}, the lines above by {rater or 'somebody'}: one file, one rater"
-            )
-        rater = name
-        place = _check_place(path, line, query, position, shown)
-        if place in answers:
-            _refuse(path, line, f"rates candidate {place[1]} of query {place[0]} a second time")
-        if answer not in ANSWERS:
-            _refuse(path, line, f"has the answer {answer!r}, which is none of {', '.join(ANSWERS)}")
-        for column, text in (("answered", answered), ("done", done)):
-            if text.lower() not in _BOOLEANS:
-                _refuse(path, line, f"says {text!r} under {column}, which is neither true nor false")
-        if answer != "not_good" and not _BOOLEANS[answered.lower()]:
-            _refuse(path, line, f"has the answer {answer}, but says that it was not answered")
-        answers[place] = _Answer(answer, _BOOLEANS[answered.lower()], _BOOLEANS[done.lower()])
-        if done_of.setdefault(place[0], answers[place].done) != answers[place].done:
-            _refuse(path, line, f"says {done} under done, the lines above of query {place[0]} do not: mend one of them")
-    _check_complete(path, lines[-1][0], answers, shown)
-    return rater, answers
+    line, header = lines[0]
+    if [cell.strip() for cell in header] != list(FILE_COLUMNS):
+        _refuse(path, line, f"is not the header {','.join(FILE_COLUMNS)}: use a file as the rating page exports it")
+    width = len(FILE_COLUMNS)
+    cells = [[cell.strip() for cell in [*row, *[""] * width][:width]] for _, row in lines[1:]]
+    said = pd.DataFrame(cells, columns=list(FILE_COLUMNS), index=[line for line, _ in lines[1:]], dtype=str)
+    said["n_cells"] = [len(row) for _, row in lines[1:]]
+    answers = said[["rater", "answer"]].assign(
+        **{
+            name: pd.to_numeric(said[name].where(said[name].str.fullmatch(r"[+-]?\d+"))).astype("Int64")
+            for name in PLACE
+        },
+        **{name: said[name].str.lower() == "true" for name in ("answered", "done")},
+    )
+    _refuse_first_mistake(path, said, answers, plan)
+    missing = pd.MultiIndex.from_frame(plan[PLACE]).difference(pd.MultiIndex.from_frame(answers[PLACE]))
+    if len(missing):
+        query, position = missing.min()
+        raise LookalikeError(
+            f"{path} ends at line {lines[-1][0]} with {len(answers)} of {len(plan)} candidates (candidate {position} "
+            f"of query {query} is missing): it is cut short, export it again"
+        )
+    return answers.astype(dict.fromkeys(PLACE, "int64"))
+
+
+def _refuse_first_mistake(path: Path, said: pd.DataFrame, answers: pd.DataFrame, plan: pd.DataFrame) -> None:
+    """Refuse the first line with a mistake, with the first sentence that holds for it; `said` is what stands there."""
+    fingerprint, places = plan_fingerprint(plan), pd.MultiIndex.from_frame(answers[PLACE])
+    rater = next(iter(said["rater"]), "")
+    done_above = answers.groupby("query")["done"].transform("first")
+    mistakes: dict[str, Any] = {
+        f"has {{n_cells}} of {len(FILE_COLUMNS)} values: the file is cut short or edited":
+            said["n_cells"] != len(FILE_COLUMNS),
+        f"belongs to {{plan}}, not to {fingerprint}: it was made with another page": said["plan"] != fingerprint,
+        "is by {rater}, the lines above by {above}: one file, one rater":
+            (said["rater"] != rater) | (said["rater"] == ""),
+        "has something else than a number under query or position": answers[PLACE].isna().any(axis=1),
+        "is candidate {position} of query {query}, which the plan does not have":
+            ~places.isin(pd.MultiIndex.from_frame(plan[PLACE])),
+        "rates candidate {position} of query {query} a second time": places.duplicated(),
+        f"has the answer {{answer!r}}, which is none of {', '.join(ANSWERS)}": ~said["answer"].isin(ANSWERS),
+        **{f"says {{{name}!r}} under {name}, which is neither true nor false":
+           ~said[name].str.lower().isin(("true", "false")) for name in ("answered", "done")},
+        "has the answer {answer}, but says that it was not answered":
+            (answers["answer"] != "not_good") & ~answers["answered"],
+        "says {done} under done, the lines above of query {query} do not: mend one of them":
+            answers["done"] != done_above,
+    }  # fmt: skip
+    is_mistaken = np.column_stack([np.asarray(lines, dtype=bool) for lines in mistakes.values()])
+    for place in np.flatnonzero(is_mistaken.any(axis=1))[:1]:
+        words = said.iloc[place].to_dict() | {"above": rater or "somebody"}
+        words |= {"plan": words["plan"] or "no plan", "rater": words["rater"] or "nobody"}
+        sentence = list(mistakes)[int(is_mistaken[place].argmax())]
+        _refuse(path, said.index[place], sentence.format(**words))
 
 
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
@@ -195,34 +157,6 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
     return rows
 
 
-def _check_header(path: Path, lines: list[tuple[int, list[str]]]) -> None:
-    """The first line must be that of the page's export."""
-    line, header = lines[0]
-    if [cell.strip() for cell in header] != list(FILE_COLUMNS):
-        _refuse(path, line, f"is not the header {','.join(FILE_COLUMNS)}: use a file as the rating page exports it")
-
-
-def _check_place(path: Path, line: int, query: str, position: str, shown: dict[_Place, _Shown]) -> _Place:
-    """Query and position of a line, which must be in the plan."""
-    try:
-        place = int(query), int(position)
-    except ValueError:
-        _refuse(path, line, "has something else than a number under query or position")
-    if place not in shown:
-        _refuse(path, line, f"is candidate {place[1]} of query {place[0]}, which the plan does not have")
-    return place
-
-
-def _check_complete(path: Path, last: int, answers: dict[_Place, _Answer], shown: dict[_Place, _Shown]) -> None:
-    """Every candidate of the plan must be there, those of queries that are not done too."""
-    if len(answers) < len(shown):
-        query, position = min(shown.keys() - answers.keys())
-        raise LookalikeError(
-            f"{path} ends at line {last} with {len(answers)} of {len(shown)} candidates (candidate {position} of query "
-            f"{query} is missing): it is cut short, export it again"
-        )
-
-
-def _refuse(path: Path, line: int, reason: str) -> NoReturn:
+def _refuse(path: Path, line: Any, reason: str) -> NoReturn:
     """One sentence with file and line."""
     raise LookalikeError(f"{path}, line {line} {reason}")

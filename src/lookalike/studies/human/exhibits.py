@@ -27,21 +27,13 @@ SELECTED = (1, 6, 11, 16, 21)
 SELECTED_LOOKS = (Look(ORANGE, "P"), Look(BLUE, "s"), Look(GREEN, "^"), Look(PURPLE, "D"), Look(BLACK, "v"))
 RATERS = Look(BLUE, "s")
 QUANTITIES = {
-    "map_std_over_queries": (
-        "Mean standard deviation of mAP over queries",
-        "standard_deviation_over_queries",
-        1,
-        ".2f",
-    ),
-    "map_std_over_evaluators": (
-        "Mean standard deviation of mAP over raters",
-        "standard_deviation_over_raters",
-        1,
-        ".2f",
-    ),
+    "map_std_over_queries":
+        ("Mean standard deviation of mAP over queries", "standard_deviation_over_queries", 1, ".2f"),
+    "map_std_over_evaluators":
+        ("Mean standard deviation of mAP over raters", "standard_deviation_over_raters", 1, ".2f"),
     "human_precision_peak": ("Highest precision at top k, in percent", "precision_peak", 100, ".1f"),
     "human_p@10": ("Precision at top 10, in percent", "precision_at_10", 100, ".1f"),
-}
+}  # fmt: skip
 """Printed metric to its title, the single number of ours, by what ours is multiplied, and its format."""
 PRINTED_IN = {JMLR: "JMLR 2010, draft 2009", NIPS: "NIPS 2009"}
 """Where a printed number stands; the draft prints those of JMLR too."""
@@ -130,13 +122,12 @@ def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFram
 
 def _curves(study: HumanStudy, shown: Sequence[str]) -> Figure:
     """Figure of curves by rank: of all queries (``mean``), and of selected ones."""
-    parts = {"mean": _mean_rows, "selected": _selected_rows}
-    frame = pd.concat([parts[part](study) for part in shown], ignore_index=True)
+    forms = {"mean": (_mean_rows, _mean_panel, "All queries"),
+             "selected": (_selected_rows, _selected_panel, "Single queries, by rank of mAP")}  # fmt: skip
+    rows, panels, heads = zip(*(forms[part] for part in shown), strict=True)
+    frame = pd.concat([make(study) for make in rows], ignore_index=True)
     frame = frame.astype({"k": "Int64", "query_image": "Int64"})
-    panels = {"mean": _mean_panel, "selected": _selected_panel}
-    heads = {"mean": "All queries", "selected": "Single queries, by rank of mAP"}
-    titles = lettered([heads[part] for part in shown])
-    drawn = tuple(panels[part](study, title, frame) for part, title in zip(shown, titles, strict=True))
+    drawn = tuple(make(study, title, frame) for make, title in zip(panels, lettered(heads), strict=True))
     if "mean" not in shown:
         return Figure(frame, drawn)
     return Figure(frame, drawn, _cells(study, [(JMLR, "human_p@10"), (JMLR, "human_precision_peak")]), (OVER_PAIRS,))
@@ -162,19 +153,31 @@ def _mean_rows(study: HumanStudy) -> pd.DataFrame:
 
 def _selected_rows(study: HumanStudy) -> pd.DataFrame:
     """Curves of the selected queries, the best first; bars of one k stand beside, not upon, each other."""
-    maps = _falling(study.curve("query map")["value"])
+    maps, k_max = _falling(study.curve("query map")["value"]), study.n_retrieved
     images, raters = study.curve("query image", "")["value"], study.curve("query raters")["value"]
+    points = pd.concat({k: study.curve(f"query p@{k}") for k in range(1, k_max + 1)}, names=["k", "query"])
     shown = [rank for rank in SELECTED if rank <= len(maps)]
-    rows = []
+    parts = []
     for place, rank in enumerate(shown):
         query, shift = maps.index[rank - 1], 0.09 * (place - (len(shown) - 1) / 2)
-        for k in range(1, study.n_retrieved + 1):
-            point = study.curve(f"query p@{k}").loc[query]
-            rows.append({"series": f"rank {rank}", "query_image": images[query], "map": maps[query], "k": k,
-                         "place": k + shift, "precision": point["value"], "low": point["low"], "high": point["high"],
-                         "error": point["high"] - point["value"], "n_queries": 1, "n_raters": int(raters[query])}
-                        )  # fmt: skip
-    return pd.DataFrame(rows).assign(simulated=study.simulated)
+        own = points.xs(query, level="query").reset_index().rename(columns={"value": "precision"})
+        parts.append(own.assign(series=f"rank {rank}", query_image=images[query], map=maps[query], n_queries=1,
+                                n_raters=int(raters[query]), place=own["k"] + shift,
+                                error=own["high"] - own["precision"]))  # fmt: skip
+    columns = [
+        "series",
+        "query_image",
+        "map",
+        "k",
+        "place",
+        "precision",
+        "low",
+        "high",
+        "error",
+        "n_queries",
+        "n_raters",
+    ]
+    return pd.concat(parts)[columns].assign(simulated=study.simulated)
 
 
 def _falling(values: pd.Series) -> pd.Series:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
@@ -14,7 +13,6 @@ from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name, tile_of
 from lookalike.exhibits.model import Gallery, Tile
 
 if TYPE_CHECKING:
-    from lookalike.ranking.rankings import Rankings
     from lookalike.studies.human.study import HumanStudy
 
 Cases = Literal["best", "worst"]
@@ -26,45 +24,9 @@ OWN = replace(RIGHT, meaning="of the query's class")
 OTHER = replace(WRONG, meaning="of another class")
 
 
-class Query(NamedTuple):
-    """A query that is shown: its row of the rankings, its image and how well it is answered."""
-
-    row: int
-    image_id: int
-    average_precision: float
-
-
-def choose_queries(rankings: Rankings, label_of: Any, cases: Cases, n: int) -> tuple[list[Query], int]:
-    """Choose the queries of a gallery by its rule, among how many candidates.
-
-    The best are the test images of highest average precision. The worst are, among the test images that have no image
-    of their class among their first five, those of lowest average precision. Both have at most one query a class, and
-    of equal queries the one with the lower image id.
-
-    Parameters
-    ----------
-    rankings : Rankings
-    label_of : mapping of int to str
-        Class of each image by its id.
-    cases : {"best", "worst"}
-    n : int
-        How many; there may be fewer.
-    """
-    precision = rankings.average_precision()
-    candidates = np.flatnonzero(~np.isnan(precision))
-    if cases == "worst":
-        candidates = candidates[rankings.ranks[rankings.offsets[:-1][candidates]] > N_RESULTS]
-    sign = -1.0 if cases == "best" else 1.0
-    chosen: dict[str, Query] = {}
-    for row in candidates[np.lexsort((rankings.query_ids[candidates], sign * precision[candidates]))]:
-        image_id = int(rankings.query_ids[row])
-        chosen.setdefault(label_of[image_id], Query(int(row), image_id, float(precision[row])))
-    return list(chosen.values())[:n], len(candidates)
-
-
 def gallery(study: HumanStudy, cases: Cases, n: int) -> Gallery:
     """Queries in rows, each with the first images that OASIS finds; without a query, the reason."""
-    queries, n_candidates = choose_queries(study.rankings, study.images["label"], cases, n)
+    queries, n_candidates = choose_queries(study, cases, n)
     records = [record for place, query in enumerate(queries, start=1) for record in _records(study, place, query)]
     frame = pd.DataFrame(records, columns=list(COLUMNS))
     if not queries:
@@ -76,18 +38,35 @@ def gallery(study: HumanStudy, cases: Cases, n: int) -> Gallery:
     return Gallery(frame, rows, heads=heads, notes=(_rule(cases, n, len(queries), n_candidates),))
 
 
-def _records(study: HumanStudy, place: int, query: Query) -> list[tuple[Any, ...]]:
+def choose_queries(study: HumanStudy, cases: Cases, n: int) -> tuple[list[Any], int]:
+    """Rows ``row`` (of the rankings), ``image_id`` and ``average_precision``, and among how many they were chosen.
+
+    The best are the test images of highest average precision. The worst are, among the test images that have no image
+    of their class among their first five, those of lowest average precision. Both have at most one query a class, and
+    of equal queries the one with the lower image id. There may be fewer than `n`.
+    """
+    found = study.rankings
+    queries = pd.DataFrame({"image_id": found.query_ids, "average_precision": found.average_precision()}).dropna()
+    queries = queries.rename_axis("row").reset_index()
+    if cases == "worst":
+        queries = queries[found.ranks[found.offsets[queries["row"]]] > N_RESULTS]
+    queries["class"] = study.images["label"].loc[queries["image_id"]].to_numpy()
+    ordered = queries.sort_values(["average_precision", "image_id"], ascending=[cases == "worst", True])
+    return list(ordered.drop_duplicates("class").head(n).itertuples()), len(queries)
+
+
+def _records(study: HumanStudy, place: int, query: Any) -> list[tuple[Any, ...]]:
     """The query and its results, one record an image."""
     rankings, path, label = study.rankings, study.images["path"], study.images["label"]
     if rankings.neighbours is None or rankings.neighbour_scores is None:
         raise LookalikeError("these rankings have no neighbours: rank again with n_neighbours of 5 or more")
-    own, id = label[query.image_id], query.image_id
-    records = [(place, "query", id, path[id], own, 0, float("nan"), "", query.average_precision)]
+    own, id, precision = label[query.image_id], query.image_id, query.average_precision
+    records = [(place, "query", id, path[id], own, 0, float("nan"), "", precision)]
     found = rankings.query_ids[rankings.neighbours[query.row, :N_RESULTS]].tolist()
     scores = rankings.neighbour_scores[query.row, :N_RESULTS].tolist()
     for rank, (image, score) in enumerate(zip(found, scores, strict=True), start=1):
         right = "yes" if label[image] == own else "no"
-        records.append((place, "result", image, path[image], label[image], rank, score, right, query.average_precision))
+        records.append((place, "result", image, path[image], label[image], rank, score, right, precision))
     return records
 
 

@@ -1,7 +1,6 @@
 """A simulated panel of raters, for where there are no real ones: agreement of classes, blurred by each rater's ways.
 
-What it makes has the form of `lookalike.studies.human.collect.read_ratings`, with ``simulated`` True: whatever is drawn
-from it must say so.
+Its table is one of `lookalike.studies.human.collect`, with ``simulated`` True: whatever is drawn from it must say so.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import pandas as pd
 
 from lookalike.core.seeds import generator
 from lookalike.studies.human.collect import COLUMNS
-
-BoolArray = npt.NDArray[np.bool_]
 
 # How similar a candidate seems, in the units of a rater's threshold: 1 for the query's class, 0 for others, with what
 # all raters see alike in a pair (PAIR), what differs by rater (NOISE), and how easy a query is for all (QUERY).
@@ -26,46 +23,18 @@ SKIPPED = 0.4
 
 
 def simulated_panel(
-    plan: pd.DataFrame,
-    agreement: BoolArray,
-    n_raters: int = 20,
-    *,
-    seed: int,
+    plan: pd.DataFrame, agreement: npt.NDArray[np.bool_], n_raters: int = 20, *, seed: int
 ) -> pd.DataFrame:
-    """Simulate raters of a plan.
+    """Simulate raters of a plan, ``simulated 01``, ``simulated 02``, ...; the paper had 20.
 
-    Every pair of query and candidate has a similarity that all raters see: 1 for images of one class and 0 for others,
-    plus a draw for the pair and one for the query. Each rater adds noise of an own size and calls good what exceeds an
-    own threshold (strictness); what falls close to the threshold gets "can't say". Part of the rest is left at the
-    default, which is not good.
-
-    Parameters
-    ----------
-    plan : DataFrame
-        From `draw_plan`.
-    agreement : ndarray of bool, shape (rows of the plan,)
-        Whether a row's candidate is of the query image's class; see `same_class`.
-    n_raters : int
-        The paper had 20.
-    seed : int
-        Root seed.
-
-    Returns
-    -------
-    DataFrame
-        As from `read_ratings`, with ``simulated`` True and raters ``simulated 01``, ``simulated 02``, ...
-
-    Raises
-    ------
-    ValueError
-        When `agreement` does not fit the plan or there is no rater.
+    Every pair of query and candidate has a similarity that all raters see: 1 for images of one class (`agreement`, see
+    `same_class`) and 0 for others, plus a draw for the pair and one for the query. Each rater adds noise of an own size
+    and calls good what exceeds an own threshold (strictness); what falls close to the threshold gets "can't say". Part
+    of the rest is left at the default, which is not good.
     """
-    same = np.asarray(agreement, dtype=np.bool_)
-    if same.shape != (len(plan),) or n_raters < 1:
-        raise ValueError("agreement must have a value per row of the plan, and there must be at least one rater")
     rng = generator(seed, "ratings", "panel")
     number_of_query, queries = pd.factorize(plan["query"])
-    seen = same + rng.normal(0, PAIR, len(plan)) + rng.normal(0, QUERY, len(queries))[number_of_query]
+    seen = agreement + rng.normal(0, PAIR, len(plan)) + rng.normal(0, QUERY, len(queries))[number_of_query]
     tables = []
     for number in range(1, n_raters + 1):
         noise, unsure = rng.uniform(*NOISE_RANGE), rng.uniform(*UNSURE_RANGE)
@@ -73,20 +42,13 @@ def simulated_panel(
         distance = seen + rng.normal(0, noise, len(plan)) - threshold
         answer = np.where(distance > 0, "good", "not_good").astype(object)
         answer[np.abs(distance) < unsure] = "cant_say"
-        table = plan[["query", "query_image", "position", "image", "role", "rank"]].copy()
-        table.insert(0, "rater", f"simulated {number:02d}")
-        table["answer"] = answer
-        table["answered"] = (answer != "not_good") | (rng.random(len(plan)) >= SKIPPED)
-        table["simulated"] = True
-        tables.append(table)
-    return (
-        pd.concat(tables)
-        .sort_values(["rater", "query", "position"], kind="stable", ignore_index=True)[list(COLUMNS)]
-        .astype({"answer": str, "answered": bool})
-    )
+        answered = (answer != "not_good") | (rng.random(len(plan)) >= SKIPPED)
+        tables.append(plan.assign(rater=f"simulated {number:02d}", answer=answer, answered=answered, simulated=True))
+    panel = pd.concat(tables).sort_values(["rater", "query", "position"], kind="stable", ignore_index=True)
+    return panel[list(COLUMNS)].astype({"answer": str, "answered": bool})
 
 
-def same_class(plan: pd.DataFrame, manifest: pd.DataFrame) -> BoolArray:
+def same_class(plan: pd.DataFrame, manifest: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Whether each row's candidate has the class of its query image: bool, shape (rows of the plan,)."""
     label = manifest.set_index("image_id")["label"]
     return np.asarray(label.loc[plan["query_image"]].to_numpy() == label.loc[plan["image"]].to_numpy())

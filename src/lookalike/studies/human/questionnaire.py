@@ -1,9 +1,4 @@
-"""What raters are shown: query images, each with its first neighbours and as many unrelated images, mixed.
-
-The first step of the human evaluation (JMLR 5.2.3): `lookalike.studies.human.page` shows a plan,
-`lookalike.studies.human.collect` reads what raters answered, `lookalike.studies.human.statistics` makes the numbers of
-Figures 3B to 3D.
-"""
+"""What raters are shown (JMLR 5.2.3): query images, each with its first neighbours and unrelated images, mixed."""
 
 from __future__ import annotations
 
@@ -17,14 +12,19 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import write_table
 from lookalike.core.seeds import generator
 
 if TYPE_CHECKING:
     from lookalike.ranking.rankings import Rankings
 
 COLUMNS = ("query", "query_image", "query_path", "position", "image", "path", "role", "rank")
-_INTEGERS = ("query", "query_image", "position", "image", "rank")
+"""Columns of a plan, a row a candidate that is shown: ``query`` and ``position`` (as shown) count from 1; the ``rank``
+of a random one is 0."""
+INTEGERS = ("query", "query_image", "position", "image", "rank")
 ROLES = ("retrieved", "random")
+NEIGHBOURS = ["query_path", "path", "rank"]
+"""Columns of a user's own table of neighbours; 1 is the nearest."""
 
 
 def draw_plan(
@@ -39,46 +39,13 @@ def draw_plan(
     relevance: Mapping[int, float] | None = None,
     contents: Mapping[int, str] | None = None,
 ) -> pd.DataFrame:
-    """Draw query images and their candidates (JMLR 5.2.3).
+    """Draw query images and their candidates, in a seeded order.
 
-    The queries are the test images of largest total relevance; a seeded draw decides between equal ones (with balanced
-    class labels, all are equal). Each has its first neighbours and as many unrelated images, in a seeded order.
-
-    Parameters
-    ----------
-    neighbours : mapping of int to sequence of int
-        Image id of each test image to what the learner retrieved for it, nearest first, itself not among them.
-    paths : mapping of int to str
-        Every image that may be shown to its file, relative to the folder of the images.
-    related : mapping of int to collection of int
-        Image id of each test image to all images with any relevance to it, itself among them.
-    seed : int
-        Root seed.
-    n_queries, n_retrieved, n_random : int
-        How many; the paper has 25, 10 and 10.
-    relevance : mapping of int to float, optional
-        Sum of each test image's relevance to all queries of the log; with labels, the images of its class. All are
-        equal if left out.
-    contents : mapping of int to str, optional
-        A digest of each image's bytes: a test image that has the same picture twice among itself and its neighbours is
-        no query, as in the paper, and no picture is drawn as unrelated that is shown with the query already.
-
-    Returns
-    -------
-    DataFrame
-        One row per shown candidate: ``query`` (1.., by falling total relevance), ``query_image``, ``query_path``,
-        ``position`` (1.., as shown), ``image``, ``path``, ``role`` ("retrieved" or "random"), ``rank`` (1.. of a
-        retrieved one, 0 of a random one); ids and numbers are int64.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no test image to ask about, or fewer unrelated images than `n_random`.
-
-    Warns
-    -----
-    UserWarning
-        When there are fewer test images than `n_queries`; all of them are taken.
+    The queries are the test images of largest total `relevance` (all equal if left out); a seeded draw decides between
+    equal ones. An image's `neighbours` are the nearest first and without itself; `related` are all images with any
+    relevance to it, itself among them. By `contents`, a digest of each image's bytes, a test image that has the same
+    picture twice among itself and its neighbours is no query, as in the paper, and no picture is drawn as unrelated
+    that is shown with the query already.
     """
     rng = generator(seed, "ratings", "plan")
     queries = list(neighbours)
@@ -101,16 +68,15 @@ def draw_plan(
         for position, place in enumerate(rng.permutation(len(candidates)), start=1):
             image, role, rank = candidates[place]
             rows.append((number, query, paths[query], position, image, paths[image], role, rank))
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(_INTEGERS, "int64"))
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(INTEGERS, "int64"))
 
 
 def _chosen(found: Mapping[int, Sequence[int]], picture_of: Mapping[int, Any], n_queries: int) -> list[int]:
     """First queries that show no picture twice; all of them, with a warning, where there are fewer."""
-    queries = []
-    for query, images in found.items():
-        pictures = [picture_of[image] for image in (query, *images)]
-        if len(set(pictures)) == len(pictures):
-            queries.append(query)
+    queries = [
+        query for query, images in found.items()
+        if len({picture_of[image] for image in (query, *images)}) == 1 + len(images)
+    ]  # fmt: skip
     if not queries:
         raise LookalikeError(
             "there is no test image to ask raters about: choose a subset with test images whose neighbours differ"
@@ -128,38 +94,17 @@ def _unrelated(
 ) -> list[int]:
     """Images without relevance to the query whose pictures are not shown yet; of equal pictures the first."""
     related, pictures = set(related), {picture_of[image] for image in shown}
-    left = []
+    first: dict[Any, int] = {}
     for image in images:
         if image not in related and picture_of[image] not in pictures:
-            pictures.add(picture_of[image])
-            left.append(image)
-    return left
+            first.setdefault(picture_of[image], image)
+    return list(first.values())
 
 
 def plan_of_run(
-    rankings: Rankings, manifest: pd.DataFrame, *, seed: int, n_queries: int, n_retrieved: int, n_random: int
+    rankings: Rankings, manifest: pd.DataFrame, *, seed: int, n_retrieved: int, **sizes: Any
 ) -> pd.DataFrame:
-    """Draw a plan of one run of OASIS, whose images are related where their classes agree.
-
-    Parameters
-    ----------
-    rankings : Rankings
-        Of test images by one another, with neighbours.
-    manifest : DataFrame
-        ``image_id, path, label, sha256``.
-    seed, n_queries, n_retrieved, n_random : int
-        As of `draw_plan`.
-
-    Returns
-    -------
-    DataFrame
-        As from `draw_plan`.
-
-    Raises
-    ------
-    LookalikeError
-        When OASIS has no result, or there are fewer neighbours than are to be shown.
-    """
+    """Draw a plan of one run of OASIS; images are related where their classes agree. `sizes` are of `draw_plan`."""
     ids = rankings.query_ids.tolist()
     if not ids or rankings.neighbours is None:
         raise LookalikeError(
@@ -175,90 +120,53 @@ def plan_of_run(
     shown = manifest.set_index("image_id").loc[ids]
     of_class = shown.groupby("label").groups
     related = {image: of_class[label] for image, label in shown["label"].items()}
-    return draw_plan(
-        dict(zip(ids, rankings.query_ids[rankings.neighbours].tolist(), strict=True)),
-        shown["path"].to_dict(),
-        related,
-        seed=seed,
-        n_queries=n_queries,
-        n_retrieved=n_retrieved,
-        n_random=n_random,
-        # with class labels, every image is relevant to the class it is of and to nothing else
-        relevance={image: float(len(images)) for image, images in related.items()},
-        contents=shown["sha256"].to_dict(),
-    )
+    neighbours = dict(zip(ids, rankings.query_ids[rankings.neighbours].tolist(), strict=True))
+    # with class labels, every image is relevant to the class it is of and to nothing else
+    relevance = {image: float(len(images)) for image, images in related.items()}
+    contents = shown["sha256"].to_dict()
+    return draw_plan(neighbours, shown["path"].to_dict(), related, seed=seed, n_retrieved=n_retrieved,
+                     relevance=relevance, contents=contents, **sizes)  # fmt: skip
 
 
-def plan_from_neighbours(
-    table: pd.DataFrame, *, seed: int = 0, n_queries: int = 25, n_retrieved: int = 10, n_random: int = 10
-) -> pd.DataFrame:
-    """Draw a plan from a user's own table of neighbours.
+def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int = 10, **sizes: Any) -> pd.DataFrame:
+    """Draw a plan from a user's own table of `NEIGHBOURS`; image ids are positions in the sorted list of paths.
 
-    Parameters
-    ----------
-    table : DataFrame
-        ``query_path``, ``path``, ``rank`` (1 is the nearest): one row per neighbour. Random candidates of a query are
-        drawn from all images that the table names and does not list as neighbours of that query, so list more
-        neighbours than are shown where the first ones are not all that is related.
-    seed, n_queries, n_retrieved, n_random
-        As in `draw_plan`; queries are equal, so that a draw decides.
-
-    Returns
-    -------
-    DataFrame
-        As from `draw_plan`; image ids are positions in the sorted list of paths.
-
-    Raises
-    ------
-    LookalikeError
-        When a column is missing, a rank is no number, a query has a rank or a neighbour twice or fewer neighbours than
-        are shown, or there are too few images.
+    Random candidates of a query are drawn from all images that the table names and does not list as neighbours of that
+    query, so list more neighbours than are shown where the first ones are not all that is related.
     """
-    missing = [column for column in ("query_path", "path", "rank") if column not in table.columns]
+    missing = [column for column in NEIGHBOURS if column not in table.columns]
     if missing:
         raise LookalikeError(f"the table of neighbours has no column {missing[0]}: it needs query_path, path and rank")
-    table = _checked_ranks(table[["query_path", "path", "rank"]].dropna(subset=["query_path", "path"]))
-    table = table[table["query_path"] != table["path"]]
-    paths = sorted({*table["query_path"].astype(str), *table["path"].astype(str)})
+    table = _checked_ranks(table[NEIGHBOURS].dropna(subset=["query_path", "path"]))
+    table = table[table["query_path"] != table["path"]].sort_values("rank", kind="stable")
+    paths = sorted({*table["query_path"], *table["path"]})
     id_of = {path: number for number, path in enumerate(paths)}
-    listed: dict[int, list[int]] = {}
-    for query_path, group in table.sort_values("rank", kind="stable").groupby("query_path", sort=True):
-        found = [id_of[str(path)] for path in group["path"]]
+    listed = {id_of[query]: [id_of[path] for path in found] for query, found in table.groupby("query_path")["path"]}
+    for query, found in listed.items():
         if len(found) < n_retrieved:
             raise LookalikeError(
-                f"{query_path} has {len(found)} neighbours other than itself, and {n_retrieved} are shown: "
+                f"{paths[query]} has {len(found)} neighbours other than itself, and {n_retrieved} are shown: "
                 "list more neighbours for it or ask for fewer"
             )
-        listed[id_of[str(query_path)]] = found
-    return draw_plan(
-        listed,
-        dict(enumerate(paths)),
-        {query: [query, *found] for query, found in listed.items()},
-        seed=seed,
-        n_queries=n_queries,
-        n_retrieved=n_retrieved,
-        n_random=n_random,
-    )
+    related = {query: [query, *found] for query, found in listed.items()}
+    return draw_plan(listed, dict(enumerate(paths)), related, seed=seed, n_retrieved=n_retrieved, **sizes)
 
 
 def _checked_ranks(table: pd.DataFrame) -> pd.DataFrame:
     """Return a user's neighbours with ranks as numbers; refuses what leaves their order open."""
     numbers = pd.to_numeric(table["rank"], errors="coerce").astype("float64")
-    wrong = ~np.isfinite(numbers)
-    if wrong.any():
-        row = table[wrong].iloc[0]
+    wrong = table[~np.isfinite(numbers)]
+    if not wrong.empty:
+        row = wrong.iloc[0]
         raise LookalikeError(
             f"the rank '{row['rank']}' of {row['path']} for {row['query_path']} is no number: write 1 for the nearest, "
             "then 2, 3 and so on"
         )
     table = table.assign(rank=numbers).astype({"query_path": str, "path": str}).drop_duplicates()
-    for column, what in (("path", "the neighbour"), ("rank", "the rank")):
-        twice = table[table.duplicated(["query_path", column])]
-        if not twice.empty:
-            value = twice[column].iloc[0]
-            shown = f"{value:g}" if column == "rank" else value
+    for column, what in (("path", "the neighbour {}"), ("rank", "the rank {:g}")):
+        for _, row in table[table.duplicated(["query_path", column])].iterrows():
             raise LookalikeError(
-                f"{twice['query_path'].iloc[0]} has {what} {shown} twice: give each neighbour one line and a rank of "
+                f"{row['query_path']} has {what.format(row[column])} twice: give each neighbour one line and a rank of "
                 "its own"
             )
     return table
@@ -266,33 +174,24 @@ def _checked_ranks(table: pd.DataFrame) -> pd.DataFrame:
 
 def write_plan(plan: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write a plan as CSV."""
-    from lookalike.core.files import write_table
-
     write_table(plan[list(COLUMNS)], path)
 
 
 def read_plan(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read what `write_plan` wrote.
-
-    Raises
-    ------
-    LookalikeError
-        When the file is missing or is no plan.
-    """
+    """Read what `write_plan` wrote; a file that is missing or no plan is an error."""
     try:
         plan = pd.read_csv(path, dtype={"query_path": str, "path": str, "role": str}, keep_default_na=False)
     except FileNotFoundError:
         raise LookalikeError(f"there is no plan {path}: name the plan.csv that the workflow wrote") from None
     except (OSError, ValueError) as error:  # pandas' parser errors are ValueErrors
-        raise LookalikeError(f"{path} cannot be read as a plan: {reason_of(error)}; name a plan.csv") from error
+        raise LookalikeError(f"{path} cannot be read as a plan: {_reason_of(error)}; name a plan.csv") from error
     missing = [column for column in COLUMNS if column not in plan.columns]
     if missing:
         raise LookalikeError(f"{path} is no plan of ratings: it has no column {missing[0]}; name a plan.csv")
-    plan = plan[list(COLUMNS)]
     try:
-        plan = plan.astype(dict.fromkeys(_INTEGERS, "int64"))
+        plan = plan[list(COLUMNS)].astype(dict.fromkeys(INTEGERS, "int64"))
     except ValueError as error:
-        raise LookalikeError(f"{path} is no plan of ratings: {reason_of(error)}; make it anew") from error
+        raise LookalikeError(f"{path} is no plan of ratings: {_reason_of(error)}; make it anew") from error
     if plan.empty:
         raise LookalikeError(f"{path} is a plan without queries: make it anew")
     if plan.duplicated(["query", "position"]).any() or not plan["role"].isin(ROLES).all():
@@ -300,7 +199,7 @@ def read_plan(path: str | os.PathLike[str]) -> pd.DataFrame:
     return plan
 
 
-def reason_of(error: Exception) -> str:
+def _reason_of(error: Exception) -> str:
     """Message of pandas or of the system on one line, without the names and numbers that they put before it."""
     text = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return " ".join(text.removeprefix("Error tokenizing data. ").removeprefix("C error: ").split()).rstrip(".")

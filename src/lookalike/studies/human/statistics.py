@@ -1,9 +1,7 @@
 """The numbers of the human evaluation (JMLR 5.2.3, Figures 3B to 3D; NIPS 4.1, Figure 1a) from a table of ratings.
 
-The table is that of `lookalike.studies.human.collect` or `lookalike.studies.human.panel`. Three rules hold throughout:
-only "good" counts as relevant ("can't say" and what was left unanswered do not), precision is over the retrieved
-candidates, in the order of their ranks, and a query's raters are those who have done it, as raters may have done
-different queries.
+Only "good" counts as relevant ("can't say" and what was left unanswered do not), precision is over the retrieved
+candidates in the order of their ranks, and a query's raters are those who have done it.
 """
 
 from __future__ import annotations
@@ -20,48 +18,38 @@ OASIS, RATERS = "oasis", "raters"
 
 
 def rating_metrics(ratings: pd.DataFrame, *, representation: str, subset: str, fold: int) -> pd.DataFrame:
-    """Every number of the study, in the one form (`lookalike.studies.metrics`).
+    """Every number of the study, in the one form (`lookalike.studies.metrics`), of ratings of one run of OASIS.
 
-    Parameters
-    ----------
-    ratings : DataFrame
-        From `read_ratings` or `simulated_panel`.
-    representation, subset : str
-    fold : int
-        The run of OASIS whose images were rated.
-
-    Returns
-    -------
-    DataFrame
-        ``p@k`` over all queries and raters, with its standard error as interval, and ``p@k by query`` with the standard
-        error over the queries' own means, which is wider, because raters of one query agree: the honest one for other
-        queries. By query, with its number as x: ``query image``, ``query map``, ``query p@1``, ``query p@2``, ... (mean
-        over raters), ``query precision`` of OASIS and of raters, ``query range`` from the lowest to the highest rater,
-        and ``query raters``: how many judged OASIS, and of raters, how many called something good. Single numbers are
-        those of `summary`, and ``n_random``, the random images beside those of a query.
+    ``p@k`` is over all queries and raters, with its standard error as interval, and ``p@k by query`` has the standard
+    error over the queries' own means, which is wider, because raters of one query agree: the honest one for other
+    queries. By query, with its number as x: ``query image``, ``query map``, ``query p@1``, ``query p@2``, ... (mean
+    over raters), ``query precision`` of OASIS and of raters, ``query range`` from the lowest to the highest rater,
+    and ``query raters``: how many judged OASIS, and of raters, how many called something good. Single numbers are
+    those of `summary`, and ``n_random``, the random images beside those of a query.
     """
-    curves, queries = precision_curves(ratings), precision_by_query(ratings)
+    curves, human = precision_curves(ratings), leave_one_rater_out(ratings).groupby("query")
+    retrieved = _retrieved(ratings)
     by_pair = curves.groupby("k")["precision"].agg(["mean", "sem"])
     by_query = curves.groupby(["k", "query"])["precision"].mean().groupby("k").sem()
-    human = queries[RATERS]
     parts = [
         _rows("p@k", by_pair["mean"], by_pair["sem"]),
         _rows("p@k by query", by_pair["mean"], by_query),
         _rows("query image", ratings.groupby("query")["query_image"].first(), method=""),
         _rows("query map", average_precisions(ratings).groupby("query").mean()),
         _rows("query raters", ratings.groupby("query")["rater"].nunique()),
-        _rows("query raters", human["count"], method=RATERS),
-        _rows("query precision", queries[OASIS]["mean"]),
-        _rows("query precision", human["mean"], human["sem"], method=RATERS),
-        _rows("query range", human["mean"], method=RATERS).assign(
-            low=human["min"].to_numpy(), high=human["max"].to_numpy()
+        _rows("query raters", human.count(), method=RATERS),
+        # an image counts with the share of raters who call it good
+        _rows("query precision", retrieved.groupby("query")["good"].mean()),
+        _rows("query precision", human.mean(), human.sem(), method=RATERS),
+        _rows("query range", human.mean(), method=RATERS).assign(
+            low=human.min().to_numpy(), high=human.max().to_numpy()
         ),
     ]
     for k, rows in curves.groupby("k"):
         means = rows.groupby("query")["precision"].agg(["mean", "sem"])
         parts.append(_rows(f"query p@{k}", means["mean"], means["sem"]))
     random = ratings[ratings["role"] == "random"].drop_duplicates(["query", "position"])
-    singles = summary(ratings) | {"n_random": len(random) // len(queries)}
+    singles = summary(ratings) | {"n_random": len(random) // ratings["query"].nunique()}
     parts.append(pd.DataFrame([{"metric": name, "value": value} for name, value in singles.items()]))
     table = pd.concat(parts, ignore_index=True).fillna({"method": ""})
     return metrics_frame(table.assign(representation=representation, subset=subset, fold=fold))
@@ -75,15 +63,10 @@ def _rows(metric: str, values: pd.Series, errors: pd.Series | None = None, metho
 
 
 def precision_curves(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Precision at k of every query and rater: the share of good ones among the first k retrieved candidates.
-
-    Columns ``query, rater, k, precision``.
-    """
-    retrieved = _retrieved(ratings)
+    """Share of good ones among the first k retrieved candidates: columns ``query, rater, k, precision, good``."""
+    retrieved = _retrieved(ratings).rename(columns={"rank": "k"})
     found = retrieved.groupby(["query", "rater"], sort=False)["good"].cumsum()
-    return retrieved.assign(precision=found / retrieved["rank"], k=retrieved["rank"])[
-        ["query", "rater", "k", "precision"]
-    ]
+    return retrieved.assign(precision=found / retrieved["k"])[["query", "rater", "k", "precision", "good"]]
 
 
 def average_precisions(ratings: pd.DataFrame) -> pd.Series:
@@ -92,10 +75,10 @@ def average_precisions(ratings: pd.DataFrame) -> pd.Series:
     It is 0 where the rater called no retrieved candidate good. The mean is over the good ones among the retrieved, as
     nothing is known of others.
     """
-    retrieved = _retrieved(ratings)
-    counted = precision_curves(ratings)["precision"] * retrieved["good"]
-    sums = retrieved.assign(counted=counted).groupby(["query", "rater"])[["counted", "good"]].sum()
-    average: pd.Series = sums["counted"] / sums["good"].clip(lower=1)
+    curves = precision_curves(ratings)
+    curves["precision"] *= curves["good"]
+    sums = curves.groupby(["query", "rater"])[["precision", "good"]].sum()
+    average: pd.Series = sums["precision"] / sums["good"].clip(lower=1)
     return average
 
 
@@ -116,38 +99,12 @@ def leave_one_rater_out(ratings: pd.DataFrame) -> pd.Series:
     return precision
 
 
-def precision_by_query(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Precision of OASIS and of raters on each query, where an image counts with the share of raters who call it good.
-
-    That of OASIS is the mean of these shares over the retrieved candidates. Columns ``(oasis, mean)`` and, of
-    `leave_one_rater_out`, ``(raters, mean | sem | min | max | count)``; the index is the query.
-    """
-    oasis = _retrieved(ratings).groupby("query")["good"].agg(["mean"])
-    human = leave_one_rater_out(ratings).groupby("query").agg(["mean", "sem", "min", "max", "count"])
-    return pd.concat({OASIS: oasis, RATERS: human}, axis=1)
-
-
 def summary(ratings: pd.DataFrame) -> dict[str, float]:
     """Everything in single numbers, for a text or a table.
 
-    Parameters
-    ----------
-    ratings : DataFrame
-        From `read_ratings` or `simulated_panel`.
-
-    Returns
-    -------
-    dict of str to float
-        n_raters, n_queries, precision_at_1, precision_at_{last k}, precision_peak and its precision_peak_k, map,
-        standard_deviation_over_queries (each rater's over the queries, their mean over raters) and
-        standard_deviation_over_raters (each query's over the raters, their mean over queries; ddof = 1, NaN where there
-        is one query or rater), human_precision (mean over queries), random_good, answered_share, cant_say_share,
-        simulated (1 where the raters are simulated).
-
-    Raises
-    ------
-    LookalikeError
-        When there are no ratings of retrieved candidates.
+    ``standard_deviation_over_queries`` is each rater's over the queries, their mean over raters;
+    ``standard_deviation_over_raters`` each query's over the raters, their mean over queries (ddof = 1, NaN where there
+    is one query or rater); ``human_precision`` the mean over queries; ``simulated`` 1 where raters are.
     """
     curve = precision_curves(ratings).groupby("k")["precision"].mean()
     average = average_precisions(ratings)
@@ -161,7 +118,7 @@ def summary(ratings: pd.DataFrame) -> dict[str, float]:
         "map": average.mean(),
         "standard_deviation_over_queries": average.groupby("rater").std().mean(),
         "standard_deviation_over_raters": average.groupby("query").std().mean(),
-        "human_precision": precision_by_query(ratings)[RATERS]["mean"].mean(),
+        "human_precision": leave_one_rater_out(ratings).groupby("query").mean().mean(),
         "random_good": _good(ratings[ratings["role"] == "random"])["good"].mean(),
         "answered_share": ratings["answered"].mean(),
         "cant_say_share": (ratings["answer"] == "cant_say").mean(),

@@ -18,25 +18,16 @@ from lookalike.studies.metrics import select
 
 
 class HumanStudy(Study):
-    """What raters think of the images that OASIS finds, on one data set.
-
-    Its settings are those of ``plan.exhibit_settings``: ``dataset, title, synthetic, not_run, titles``,
-    ``representation``, ``subset_title``, ``fold`` (from 0) and ``n_folds``.
-    """
-
-    @property
-    def numbers(self) -> pd.DataFrame:
-        """Every number of the study (`lookalike.studies.human.statistics.rating_metrics`)."""
-        return self.table("metrics")
+    """What raters think of the images that OASIS finds; its settings are those of ``plan.exhibit_settings``."""
 
     def number(self, metric: str) -> float:
-        """One single number; NaN where there is none."""
-        values = select(self.numbers, metric=metric)["value"]
+        """One single number of `lookalike.studies.human.statistics.rating_metrics`; NaN where there is none."""
+        values = select(self.table("metrics"), metric=metric)["value"]
         return float(values.iloc[0]) if len(values) else float("nan")
 
     def curve(self, metric: str, method: str = "oasis") -> pd.DataFrame:
         """Numbers along x: ``value``, ``low`` and ``high`` by ``x``, an int."""
-        rows = select(self.numbers, metric=metric, method=method)
+        rows = select(self.table("metrics"), metric=metric, method=method)
         table: pd.DataFrame = rows.set_index(rows["x"].astype(int))[["value", "low", "high"]].sort_index()
         return table
 

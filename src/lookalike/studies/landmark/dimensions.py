@@ -17,8 +17,7 @@ import scipy.sparse as sp
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.learners.triplet_products import TripletProducts
-from lookalike.studies.fits import Clock, warm_up
-from lookalike.studies.folds import learner_maker
+from lookalike.studies.fits import Clock, fold_seed, make_learner, warm_up
 from lookalike.studies.landmark.protocol import LandmarkTask, fit_learner, landmark_triplets, triplets_for
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
@@ -174,7 +173,7 @@ def _simulated_task(n_features: int, n_positives: int, n_negatives: int, nonzero
 
 
 def _time_fit(spec: Mapping[str, Any], task: LandmarkTask, seed: int, limit: float | None) -> dict[str, Any]:
-    learner = learner_maker(spec, seed, ("dimensions", 0))("fit")({})
+    learner = make_learner(spec, fold_seed(seed, "dimensions", 0, "fit"))
     triplets = triplets_for(learner, task)
     n_triplets = 0 if triplets is None else len(triplets)
     clock = Clock()

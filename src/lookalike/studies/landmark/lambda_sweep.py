@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from lookalike.learners.triplet_products import TripletProducts
-from lookalike.studies.folds import learner_maker
+from lookalike.studies.fits import fold_seed, make_learner
 from lookalike.studies.landmark.protocol import (
     LandmarkData,
     draws_of,
@@ -56,7 +56,7 @@ def sweep_lambdas(
         products = TripletProducts(task.X, task.triplets)
         for method, spec in method_specs.items():
             for value in lambdas:
-                learner = learner_maker(spec, seed, (landmark, draw))("fit")({"regularization": float(value)})
+                learner = make_learner(spec, fold_seed(seed, landmark, draw, "fit"), {"regularization": float(value)})
                 # to the bit what fit_triplets learns
                 model = learner.fit_products(products)
                 sparsity = sparsity_of(model)

@@ -27,8 +27,7 @@ import scipy.sparse as sp
 from lookalike.core.errors import LookalikeError
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
-from lookalike.studies.fits import Clock, plain_number, warm_up
-from lookalike.studies.folds import fold_seed, learner_maker
+from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up
 from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
@@ -336,7 +335,7 @@ def run_landmark(
     seed, on the landmark and on the draw, and are the same for all methods. `n_top` first images of each ranking are
     kept.
     """
-    learner = learner_maker(method_spec, seed, (landmark, draw))("fit")({})
+    learner = make_learner(method_spec, fold_seed(seed, landmark, draw, "fit"))
     warm_up(method_spec["learner"])
     clock = Clock()
     with clock("features"):

@@ -86,12 +86,10 @@ def test_circle_values_of_a_ramp_are_its_values_on_the_circle():
 
 def test_the_example_shows_pixels_points_bits_and_pattern():
     canvas = new_figure(6, 3)
-    lbp_example.paint_lbp_example(canvas, PATCH)
+    lbp_example.paint(canvas, PATCH)
     shown = {text.get_text() for axis in canvas.axes for text in axis.texts}
     assert {"pattern 11100001", "2 changes around the circle: uniform, bin 26 of 0 to 58", "158.28"} <= shown
     assert {str(value) for value in PATCH.ravel()} <= shown
-    with pytest.raises(ValueError, match="5x5"):
-        lbp_example.paint_lbp_example(canvas, np.zeros((3, 3), np.uint8))
 
 
 def test_the_example_patch_is_uniform_with_an_edge():
@@ -119,8 +117,6 @@ def test_the_palette_shows_colours_and_shares():
     picture = pictures.picture_of_palette(palette, np.array([1, 2, 5]))
     assert picture.frame["colour"].tolist() == ["#000000", "#c81e1e", "#ffffff"]
     assert {"12.5%", "25.0%", "62.5%"} <= set(words_of(picture))
-    with pytest.raises(ValueError, match="each of the 3 colours"):
-        pictures.picture_of_palette(palette, np.zeros(3, int))
 
 
 def test_visterms_are_rows_of_blocks_from_different_images(described):

@@ -22,11 +22,11 @@ def config():
 
 
 def test_every_run_of_every_fold_is_asked_for(config):
-    runs = plan.all_runs(config, "caltech256", "fit.json")
+    runs = plan.runs(config, "caltech256", "fit.json")
     # 9 methods on 5 subsets and 5 folds, and 2 of them in a further representation
     assert len(set(runs)) == len(runs) == 9 * 25 + 2 * 25
     assert "results/caltech256/runs/words1000-hellinger/var10/oasis/4/fit.json" in runs
-    untimed = plan.own_runs(config, "caltech256", "ranks.npz", timed=False)
+    untimed = plan.runs(config, "caltech256", "ranks.npz", ablations=False, timed=False)
     assert len(untimed) == 8 * 25
     assert not any("lmnn-naive" in file for file in untimed)
 
@@ -65,7 +65,7 @@ def filled(config, batch):
 def test_batches_of_every_size_make_every_run(config, size):
     config["category"]["demo"]["batch"] = size
     made = [filled(config, batch) for batch in plan.batches(config, "demo")]
-    wanted = {file for name in plan.RUN_FILES for file in plan.all_runs(config, "demo", name)}
+    wanted = {file for name in plan.RUN_FILES for file in plan.runs(config, "demo", name)}
     wanted |= {file for file in plan.number_files(config, "demo") if file.endswith("curve.parquet")}
     assert wanted <= set().union(*made)
     assert sum(map(len, made)) == len(set().union(*made)), "no file is made by two rules"
@@ -82,7 +82,7 @@ def test_a_batch_of_a_subset_takes_the_methods_that_do_not_say_otherwise(config)
     assert plan.makers(batches["trace_fold"]) == {"curve.parquet": "traces"}
     together = batches["run_subset_words500_demo20"]
     assert set(together.fitted) == {*plan.run_methods(config, "demo"), *study["projected"]} - {"oasis"}
-    assert plan.makers(together) == {"model.npz": "run_files", "curve.parquet": "traces"}
+    assert plan.makers(together) == {"model.npz": "protocol", "curve.parquet": "traces"}
     assert not set(study["projected"]) & set(batches["run_subset_words500_demo10"].fitted)
     slow, fast = (batch.fitted for batch in plan.batches(config, "caltech256") if batch.name.startswith("run_"))
     assert fast == ["euclidean"]

@@ -13,9 +13,11 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.features.visterms import TfidfVisterms
-from lookalike.learners import OASIS, Euclidean
-from lookalike.ranking.rankings import rank_leave_one_out
-from lookalike.studies.category.protocol import run_fold
+from lookalike.learners import OASIS, Euclidean, load
+from lookalike.ranking.rankings import Rankings, rank_leave_one_out
+from lookalike.studies.category.folds import Fold
+from lookalike.studies.category.protocol import metrics_of, run_fold, write_fold
+from lookalike.studies.metrics import COLUMNS
 
 OASIS_SPEC = {
     "title": "OASIS",
@@ -25,15 +27,16 @@ OASIS_SPEC = {
     "trace": {"steps": 2000, "points": 6},
 }
 EUCLIDEAN_SPEC = {"title": "Euclidean", "learner": "Euclidean"}
+NAMES = {"dataset": "toys", "representation": "words40", "subset": "toy", "method": "oasis", "fold": 0}
 
 
 def oasis_fold(study, fold=0, seed=5, **changes):
-    return run_fold(*study, fold, {**OASIS_SPEC, **changes}, seed=seed, subset="toy", method="oasis")
+    return run_fold(Fold(*study, fold, seed, "toy"), {**OASIS_SPEC, **changes})
 
 
 def test_euclidean_needs_no_selection_and_ranks_only_test_images(study):
     counts, split = study
-    result = run_fold(counts, split, 1, EUCLIDEAN_SPEC, seed=5, subset="toy", method="euclidean")
+    result = run_fold(Fold(counts, split, 1, 5, "toy"), EUCLIDEAN_SPEC)
     assert result.selection.empty
     test = split[(split.fold == 1) & (split.role == "test")].sort_values("image_id")
     train = split[(split.fold == 1) & (split.role == "train")]
@@ -150,7 +153,7 @@ def test_a_limit_that_was_reached_is_recorded_for_every_method(study):
         "select": {"regularization": [0.01, 0.02, 0.32]},
         "trace": {"steps": 40, "points": 4, "first": 10},
     }
-    fit = run_fold(*study, 0, spec, seed=5, subset="toy", method="lego").fit
+    fit = run_fold(Fold(*study, 0, 5, "toy"), spec).fit
     assert fit["at_last_step"] == (fit["n_steps"] == 40)
     assert fit["at_grid_edge"] == (fit["selected"]["regularization"] != 0.02)
     assert fit["at_last_step"] or fit["at_grid_edge"], "40 pairs are too few"
@@ -177,3 +180,54 @@ def test_a_trace_that_does_not_stop_leaves_the_learner_to_its_own_end(study):
     result = oasis_fold(study, select={}, trace={"steps": 500, "points": 4, "stop": False}, parameters={"n_steps": 700})
     assert result.selection.empty
     assert result.fit["n_steps"] == 700
+
+
+def test_metrics_are_map_and_precision_at_every_k(study):
+    result = run_fold(Fold(*study, 0, 5, "toy"), EUCLIDEAN_SPEC)
+    metrics = metrics_of(result)
+    assert metrics["metric"].tolist() == ["map", "train_map", *["p@k"] * 19]
+    assert metrics["x"].tolist()[2:] == list(range(1, 20))
+    assert metrics["value"].iloc[0] == result.rankings.mean_average_precision()
+    assert metrics["value"].iloc[1] == result.train_map
+    np.testing.assert_allclose(metrics["value"].iloc[2:], result.rankings.precision_at(range(1, 20)).mean(axis=0))
+    assert metrics["value"].dtype == np.float64
+
+
+def test_a_fold_is_written_as_the_contract_says(study, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        write_fold(oasis_fold(study), folder, NAMES)
+    result = oasis_fold(study)
+    metrics = pd.read_parquet(first / "metrics.parquet")
+    assert tuple(metrics.columns) == COLUMNS
+    assert metrics["fold"].dtype == np.int64
+    assert metrics["value"].iloc[0] == result.rankings.mean_average_precision()
+    fit = json.loads((first / "fit.json").read_text())
+    assert fit["representation"] == "words40"
+    assert fit["seconds"].keys() == result.fit["seconds"].keys()
+    assert {"subset", "aggressiveness", "step", "map"} <= set(pd.read_parquet(first / "selection.parquet").columns)
+    np.testing.assert_array_equal(load(first / "model.npz").W_, result.model.W_)
+    for name in ("metrics.parquet", "selection.parquet", "ranks.npz", "model.npz"):
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+
+
+def test_a_fold_without_selection_is_written_with_an_empty_table(study, tmp_path):
+    result = run_fold(Fold(*study, 0, 5, "toy"), EUCLIDEAN_SPEC)
+    write_fold(result, tmp_path, NAMES)
+    selection = pd.read_parquet(tmp_path / "selection.parquet")
+    assert selection.empty
+    assert {"fold", "step", "map", "loss_rate"} <= set(selection.columns)
+
+
+def test_a_fold_without_a_result_leaves_every_file_and_no_number(study, tmp_path):
+    result = oasis_fold(study, select={}, trace=None, parameters={"n_steps": 2_000_000_000}, time_limit=0.2)
+    write_fold(result, tmp_path, NAMES)
+    names = {"model.npz", "model.json", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    metrics = pd.read_parquet(tmp_path / "metrics.parquet")
+    assert metrics.empty
+    assert tuple(metrics.columns) == COLUMNS
+    assert Rankings.load(tmp_path / "ranks.npz").n_queries == 0
+    assert "took more than 0.2 s" in json.loads((tmp_path / "fit.json").read_text())["not_converged"]
+    with pytest.raises(LookalikeError, match=r"holds no model: the final fit took more than 0.2 s"):
+        load(tmp_path / "model.npz")

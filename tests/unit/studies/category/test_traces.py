@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.protocol import run_fold
 from lookalike.studies.category.traces import trace_fold
 from lookalike.studies.metrics import COLUMNS, select
@@ -14,12 +15,12 @@ EUCLIDEAN_SPEC = {"learner": "Euclidean"}
 
 
 def oasis_curve(study, **changes):
-    return trace_fold(*study, 0, {**OASIS_SPEC, **changes}, seed=5, subset="toy", method="oasis")
+    return trace_fold(Fold(*study, 0, 5, "toy"), {**OASIS_SPEC, **changes})
 
 
 def fixed(study, **parameters):
     spec = {"learner": "OASIS", "parameters": parameters}
-    return run_fold(*study, 0, spec, seed=5, subset="toy", method="oasis").rankings.mean_average_precision()
+    return run_fold(Fold(*study, 0, 5, "toy"), spec).rankings.mean_average_precision()
 
 
 def traced(curve, metric="traced_map"):
@@ -39,7 +40,7 @@ def test_curve_starts_at_euclidean_and_follows_the_final_fit(study):
     assert traced(curve, "loss_rate").index.equals(steps[1:])
     assert traced(curve, "symmetry_index")[0] == 1
     assert (traced(curve, "symmetry_index")[1:] < 1).all()
-    euclidean = run_fold(*study, 0, EUCLIDEAN_SPEC, seed=5, subset="toy", method="euclidean")
+    euclidean = run_fold(Fold(*study, 0, 5, "toy"), EUCLIDEAN_SPEC)
     assert traced(curve)[0] == pytest.approx(euclidean.rankings.mean_average_precision(), abs=1e-6)
     assert traced(curve)[2000] == pytest.approx(fixed(study, aggressiveness=0.3, n_steps=2000), abs=1e-12)
 
@@ -56,11 +57,11 @@ def test_a_projected_curve_is_that_of_models_that_stop_there(study):
 
 def test_a_learner_that_stops_by_itself_is_traced_past_its_stop(study):
     spec = {"learner": "MCML", "parameters": {"max_iter": 4}, "trace": {"steps": 30, "points": 9, "first": 1}}
-    curve = trace_fold(*study, 0, spec, seed=5, subset="toy", method="mcml")
+    curve = trace_fold(Fold(*study, 0, 5, "toy"), spec)
     test = traced(curve)
     assert (test.index[0], test.index[-1]) == (0, 30)
     assert (np.diff(traced(curve, "objective")) <= 0).all()
-    own = run_fold(*study, 0, spec | {"trace": {**spec["trace"], "stop": False}}, seed=5, subset="toy", method="mcml")
+    own = run_fold(Fold(*study, 0, 5, "toy"), spec | {"trace": {**spec["trace"], "stop": False}})
     assert own.fit["n_steps"] == 4
     assert test[4] == pytest.approx(own.rankings.mean_average_precision(), abs=1e-12)
 
@@ -73,5 +74,5 @@ def test_a_trace_that_takes_too_long_has_no_rows(study):
 
 def test_training_images_are_ranked_in_an_order_that_knows_no_classes(study):
     spec = {"learner": "OASIS", "parameters": {"n_steps": 0}}
-    final = run_fold(*study, 0, spec, seed=5, subset="toy", method="oasis")
+    final = run_fold(Fold(*study, 0, 5, "toy"), spec)
     assert final.train_map == traced(oasis_curve(study), "traced_train_map")[0]

@@ -97,7 +97,7 @@ class Deaf(TFIDF):
 @pytest.fixture
 def made_up_learners(monkeypatch):
     known = {"Slow": Slow, "Deaf": Deaf, "TFIDF": TFIDF}
-    monkeypatch.setattr("lookalike.studies.folds.learner_class", known.__getitem__)
+    monkeypatch.setattr("lookalike.studies.fits.learner_class", known.__getitem__)
     monkeypatch.setattr("lookalike.studies.landmark.dimensions.warm_up", lambda name: None)
 
 

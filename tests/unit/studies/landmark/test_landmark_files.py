@@ -78,7 +78,7 @@ class Endless(TFIDF):
 
 
 def test_a_run_without_a_result_leaves_every_file_and_no_number(tmp_path, monkeypatch):
-    monkeypatch.setattr("lookalike.studies.folds.learner_class", lambda name: Endless)
+    monkeypatch.setattr("lookalike.studies.fits.learner_class", lambda name: Endless)
     write_landmark(one_run(parameters={}, time_limit=0.1), tmp_path, dataset="toys", representation="words600")
     assert {path.name for path in tmp_path.iterdir()} == {
         "model.npz",

@@ -362,7 +362,7 @@ class Endless(TFIDF):
 
 
 def test_a_fit_past_its_time_leaves_a_reason_and_no_number(data, learning_images, monkeypatch):
-    monkeypatch.setattr("lookalike.studies.folds.learner_class", lambda name: Endless)
+    monkeypatch.setattr("lookalike.studies.fits.learner_class", lambda name: Endless)
     spec = {**TFIDF_SPEC, "time_limit": 0.1}
     result = run_landmark(data, learning_images, "castle", 0, spec, seed=3, method="endless")
     assert result.model is None
@@ -385,7 +385,7 @@ class OnlyLabels(TFIDF):
 
 
 def test_a_learner_without_triplets_gets_rows_and_roles(data, learning_images, monkeypatch):
-    monkeypatch.setattr("lookalike.studies.folds.learner_class", lambda name: OnlyLabels)
+    monkeypatch.setattr("lookalike.studies.fits.learner_class", lambda name: OnlyLabels)
     result = run_landmark(data, learning_images, "castle", 0, TFIDF_SPEC, seed=3, method="labels")
     assert result.model.seen_ == {"negative": 40, "positive": 5}
     assert result.fit["n_triplets"] == 0

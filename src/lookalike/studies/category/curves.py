@@ -1,0 +1,110 @@
+"""Figures with a panel of each subset: a frame of series, which the curves of a panel name.
+
+Numbers are means over folds, error bars standard errors of the mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookalike.exhibits.drawing import lettered
+from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
+from lookalike.exhibits.style import Look
+from lookalike.ranking.statistics import summarise
+from lookalike.studies.category.study import CategoryStudy, Subset
+from lookalike.studies.metrics import select
+
+STEPS = Axis("Training steps", low=0, tick_form="thousands")
+MAP = Axis("Mean average precision", told="{:.4f}")
+COLUMNS = ("subset", "series", "step", "map", "low", "high", "sem", "n_folds")
+"""Columns of a curve along training."""
+
+
+def figure(
+    study: CategoryStudy,
+    frame: pd.DataFrame,
+    draw: Callable[[Subset, pd.DataFrame], Panel],
+    cells: pd.DataFrame | None = None,
+    notes: Sequence[str] = (),
+) -> Figure:
+    """A figure whose panels are drawn by ``draw(subset, its rows of the frame)``."""
+    titles = lettered([study.block_title(subset) for subset in study.subsets])
+    panels = [draw(subset, frame[frame["subset"] == subset.id]) for subset in study.subsets]
+    titled = tuple(replace(panel, title=title) for panel, title in zip(panels, titles, strict=True))
+    return Figure(frame, titled, cells, tuple(notes))
+
+
+def panel(
+    study: CategoryStudy,
+    subset: Subset,
+    own: pd.DataFrame,
+    series: Sequence[Series],
+    lines: Sequence[Line] = (),
+    *,
+    x: Axis = STEPS,
+    y: Axis = MAP,
+    method: str = "oasis",
+    why: str = "",
+) -> Panel:
+    """A panel of those of the series that have points, or why there are none."""
+    names = set(own["series"])
+    shown = tuple(one for one in series if one.where["series"] in names)
+    empty = "" if shown else why or why_empty(study, subset, method)
+    if x.high is None and shown and x.scale == "linear":
+        x = replace(x, high=1.02 * float(own["step"].max()))
+    return Panel("", x, y, shown, tuple(lines), empty=empty)
+
+
+def why_empty(study: CategoryStudy, subset: Subset, method: str) -> str:
+    """Why a panel of one method has nothing to show: it did not end in time, or it was not run."""
+    ended = (subset.id, method) not in study.not_converged
+    return f"{study.title_of(method)} {'was not run here' if ended else 'did not end within its time limit (*)'}"
+
+
+def series(subset: Subset, of: str, name: str, look: Look, x: str = "step", y: str = "map", **more: Any) -> Series:
+    """A series of the frame, with its errors."""
+    return Series(name, {"subset": subset.id, "series": of}, x, y, look, "low", "high", **more)
+
+
+def top(highest: pd.Series) -> float:
+    """Where an axis of precision that starts at 0 ends."""
+    return 1.0 if highest.isna().all() else min(1.0, 1.08 * float(highest.max()))
+
+
+def curve(study: CategoryStudy, subset: Subset, method: str, metric: str, of: str, value: str = "map") -> pd.DataFrame:
+    """Mean over folds of a number along training, with standard errors, as rows of a figure's frame."""
+    rows = select(study.numbers, subset=subset.id, method=method, metric=metric)
+    summary = summarise(rows, by=("x",)).sort_values("x")
+    mean, sem = summary["mean"], summary["sem"]
+    told = {value: mean, "low": mean - sem, "high": mean + sem, "sem": sem, "n_folds": summary["n_folds"]}
+    return rows_of(subset, of, step=summary["x"], **told)
+
+
+def rows_of(subset: Subset, of: str, **columns: Any) -> pd.DataFrame:
+    """Rows of a figure's frame."""
+    plain = {name: np.asarray(values) if np.ndim(values) else values for name, values in columns.items()}
+    return pd.DataFrame({"subset": subset.id, "series": of, **plain})
+
+
+def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Parts below each other, without those that are empty; the columns of a curve where all are."""
+    full = [part for part in parts if len(part)]
+    return pd.concat(full, ignore_index=True) if full else pd.DataFrame(columns=list(COLUMNS))
+
+
+def euclidean_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFrame:
+    """Level of the Euclidean baseline on test images: its own mAP, else the method's before its first step."""
+    values = study.values(subset, "euclidean")
+    start = study.curves(subset, method)
+    if values.empty and start is not None:
+        values = start[start.index == 0].iloc[0].dropna() if (start.index == 0).any() else values
+    if values.empty:
+        return joined([])
+    sem = values.std() / math.sqrt(len(values))
+    return rows_of(subset, "euclidean", map=[values.mean()], sem=[sem], n_folds=[len(values)])

@@ -1,0 +1,98 @@
+"""What every job of the category study starts from: a fold's images, their tf-idf rows, its seeds, its learners.
+
+Seeds are named here, so that a fold's numbers depend on the root seed, subset and fold, and on nothing else that runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import scipy.sparse as sp
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import generator
+from lookalike.features.visterms import TfidfVisterms
+from lookalike.studies.fits import fold_seed, make_learner
+
+
+class Images(NamedTuple):
+    """Rows of the counts, and their classes."""
+
+    rows: npt.NDArray[np.int32]
+    labels: npt.NDArray[np.str_]
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """One fold of a subset."""
+
+    counts: sp.csr_array
+    """Raw visterm counts, images x words; row = ``image_id``."""
+    split: pd.DataFrame
+    """The subset's split table: ``fold``, ``image_id``, ``label``, ``role``, ``validation``."""
+    number: int
+    root: int
+    """Root seed."""
+    subset: str
+
+    @cached_property
+    def images(self) -> dict[str, Images]:
+        """Rows and labels of the fold's parts; train is learn and validation together.
+
+        Training rows ascend. Rows that are ranked stand in a random order: manifests are sorted by class, equal
+        similarities keep the order of the rows, and those of images without a common visterm are many and equal.
+        ``ranked training`` are the training images in such an order.
+        """
+        table = self.split[self.split["fold"] == self.number].sort_values("image_id", kind="stable")
+        if table.empty:
+            known = sorted(set(self.split["fold"].tolist()))
+            raise LookalikeError(
+                f"fold {self.number} is not in the split table, which has folds {known}: choose one of them"
+            )
+        order = generator(self.root, "category", self.subset, "fold", self.number, "order").permutation(len(table))
+        train, shuffled = table[table["role"] == "train"], table.iloc[order]
+        ranked = shuffled[shuffled["role"] == "train"]
+        parts = {
+            "train": train,
+            "learn": train[~train["validation"].astype(bool)],
+            "validation": ranked[ranked["validation"].astype(bool)],
+            "test": shuffled[shuffled["role"] == "test"],
+            "ranked training": ranked,
+        }
+        return {
+            name: Images(part["image_id"].to_numpy(dtype=np.int32), part["label"].to_numpy(dtype=np.str_))
+            for name, part in parts.items()
+        }
+
+    @property
+    def ranking_order(self) -> npt.NDArray[np.intp]:
+        """Where each of ``ranked training`` stands among the training images."""
+        return np.searchsorted(self.images["train"].rows, self.images["ranked training"].rows)
+
+    def rows(self, learn: str, score: str) -> tuple[Any, Any]:
+        """tf-idf rows of two parts of the images, with document frequencies of the first."""
+        learned, scored = (self.counts[self.images[part].rows] for part in (learn, score))
+        weights = TfidfVisterms().fit(learned)
+        return weights.transform(learned), weights.transform(scored)
+
+    def seed(self, purpose: str) -> int:
+        """Seed of what is random in the fold, named by its purpose."""
+        return fold_seed(self.root, self.subset, self.number, purpose)
+
+    def learner(self, spec: Mapping[str, Any], purpose: str, parameters: Mapping[str, Any]) -> Any:
+        """A method's learner; all candidates of one purpose share one seed, never a hyper-parameter."""
+        return make_learner(spec, self.seed(purpose), parameters)
+
+
+def symmetry_index(model: Any) -> float | None:
+    """||sym W||_F / ||W||_F of a bilinear model (draft equation 17); None for others."""
+    if not hasattr(model, "W_"):
+        return None
+    symmetric = (model.W_ + model.W_.T) / 2
+    return float(np.linalg.norm(symmetric) / np.linalg.norm(model.W_))
