@@ -43,12 +43,15 @@ def can_compare(settings: Mapping[str, Any]) -> bool:
     return "oasis" in settings["methods"] and len([*settings["methods"], *settings["variants"]]) > 1
 
 
+def families_of(settings: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The methods that OASIS is compared with, by question: competitors, and its own variants."""
+    return {"compared": [of for of in settings["methods"] if of != "oasis"], "variants": settings["variants"]}
+
+
 @exhibit("learning/comparison", title="Methods compared", needs=("comparison", "fits"), when=can_compare)
 def comparison(study: CategoryStudy) -> Table:
     """Methods compared: OASIS minus method, in points of mAP (1 point = 0.01), of every method that was run."""
-    families = {"compared": [method for method in study.methods if method != "oasis"],
-                "variants": study.settings["variants"]}  # fmt: skip
-    return _table(study, families)
+    return _table(study, families_of(study.settings))
 
 
 def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:

@@ -19,8 +19,9 @@ from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
 from lookalike.datasets.subsets import read_published_subsets
 from lookalike.exhibits.registry import Exhibit, exhibits_of, planned
 from lookalike.studies.batches import SIZES, Batch, methods_in
-from lookalike.studies.category.comparison import can_compare
+from lookalike.studies.category.comparison import can_compare, families_of
 from lookalike.studies.category.neighbours import AFTER, BEFORE
+from lookalike.studies.category.study import ROLES
 
 ROOM = "category"
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
@@ -36,9 +37,6 @@ MAKERS = {"protocol": RUN_FILES, "traces": ("curve.parquet",)}
 """Module of this study to what it makes of a run."""
 
 Config = Mapping[str, Any]
-
-METHOD_ROLES = ("methods", "variants", "timed", "projected")
-"""Keys of a study that list methods; a method has one role in it."""
 
 
 def check(settings: Mapping[str, Any], dataset: str) -> None:
@@ -68,7 +66,7 @@ def check_kind(place: str, kind: str) -> None:
 
 def check_methods(place: str, study: Mapping[str, Any], methods: Mapping[str, Any]) -> None:
     """Refuse methods that do not exist, have two roles, or cannot take theirs."""
-    refer_once(place, {role: study[role] for role in METHOD_ROLES}, methods)
+    refer_once(place, {role: study[role] for role in ROLES}, methods)
     for method in study.get("ablation_methods", []):
         refer(f"{place}.ablation_methods", method, study["methods"])
     for method in study["projected"]:
@@ -249,9 +247,7 @@ def number_files(config: Config, dataset: str) -> list[str]:
 
 def compared_families(config: Config, dataset: str) -> dict[str, list[str]]:
     """The methods that OASIS is compared with, by question: competitors, and its own variants."""
-    study = config[ROOM][dataset]
-    families = {"compared": [method for method in study["methods"] if method != "oasis"], "variants": study["variants"]}
-    return {name: methods for name, methods in families.items() if methods}
+    return {name: methods for name, methods in families_of(config[ROOM][dataset]).items() if methods}
 
 
 def ranker_folds(config: Config, dataset: str) -> list[int]:
@@ -317,7 +313,7 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
         "splits": study["splits"],
         "subsets": {subset: _subset(subset, settings) for subset, settings in study["subsets"].items()},
         "exhibits": study.get("exhibits", {}),
-        **{role: study[role] for role in METHOD_ROLES},
+        **{role: study[role] for role in ROLES},
         "traced": traces,
         "titles": {method: spec["title"] for method, spec in specs.items() if "title" in spec},
         "notes": {method: spec["note"] for method, spec in specs.items() if spec.get("note")},

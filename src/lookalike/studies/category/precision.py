@@ -72,7 +72,7 @@ def ablations(study: CategoryStudy) -> Table:
     cells = pd.DataFrame(rows).merge(summarise(select(metrics, metric="map"), by=keys), on=keys, how="left")
     cells = cells.assign(map=100 * cells["mean"], map_std=100 * cells["std"], unit="percent",
                          n_folds=cells["n_folds"].fillna(0).astype(int))  # fmt: skip
-    cells["ours_cell"] = [plus_minus(row.map, row.map_std, ".1f") for row in cells.itertuples()]
+    cells["ours_cell"] = [plus_minus(*of, ".1f") for of in zip(cells["map"], cells["map_std"], strict=True)]
     columns = ["subset", "n_classes", "representation", "method", "map", "map_std", "n_folds", "ours_cell", "unit"]
     titles = {"method": {method: study.title_of(method) for method in study.methods}, "subset": study.titles}
     return Table(cells[columns], rows=("representation",), columns="method", blocks="subset", titles=titles)
@@ -122,10 +122,12 @@ def summary_of(study: CategoryStudy) -> pd.DataFrame:
 
     A method that did not converge in some fold of a subset has none: the folds that did end are the easier ones.
     """
-    shown = select(study.numbers, metric="p@k", x=[1, 10, 50])
-    shown = shown.assign(metric="p@" + shown["x"].astype(int).astype(str))
-    numbers = pd.concat([select(study.numbers, metric="map"), shown])
-    summary = summarise(numbers, by=("subset", "method", "metric"))
+    parts = []
+    for metric in TABLE_METRICS:
+        name, _, k = metric.partition("@")
+        rows = select(study.numbers, metric="p@k", x=float(k)) if k else select(study.numbers, metric=name)
+        parts.append(summarise(rows, by=("subset", "method")).assign(metric=metric))
+    summary = pd.concat(parts, ignore_index=True)
     ended = [key not in study.not_converged for key in zip(summary["subset"], summary["method"], strict=True)]
     summary = summary.assign(ours=100 * summary["mean"], ours_std=100 * summary["std"])[ended]
     return summary[["subset", "method", "metric", "ours", "ours_std"]]

@@ -25,7 +25,7 @@ PAPER_SPLITS = {"folds": 5, "train": 40, "test": 25, "validation": 8}
 PAPER_WORDS = 1000
 """Visterms of the papers' comparisons (JMLR 5.3.2)."""
 ROLES = ("methods", "variants", "timed", "projected")
-"""Settings that list methods by what they are run for."""
+"""Settings that list methods by what they are run for; a method has one role in a study."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,10 @@ class CategoryStudy(Study):
         """Every method that the study runs, each once."""
         return list(dict.fromkeys(method for role in ROLES for method in self.settings.get(role, ())))
 
-    @property
+    @cached_property
     def numbers(self) -> pd.DataFrame:
         """The study's numbers in its own representation (`lookalike.studies.metrics`)."""
-        if "own metrics" not in self._tables:
-            self._tables["own metrics"] = self.own(self.table("metrics"))
-        numbers: pd.DataFrame = self._tables["own metrics"]
-        return numbers
+        return self.own(self.table("metrics"))
 
     def values(self, subset: Subset, method: str, metric: str = "map") -> pd.Series:
         """One number of each fold, index ``fold``; empty where a fit did not converge: others are the easier folds."""
@@ -125,20 +122,14 @@ class CategoryStudy(Study):
         """Step of each fold at which validation stops OASIS at the aggressiveness whose curves are traced."""
         return self.recorded(subset, "oasis", "stop_at_traced_aggressiveness")
 
-    @property
+    @cached_property
     def fits(self) -> pd.DataFrame:
         """What each fit in the study's own representation recorded, by fold."""
-        fits: pd.DataFrame = self.own(self.table("fits")).sort_values("fold", kind="stable")
-        return fits
-
-    def fits_of(self, subset: Subset, method: str) -> pd.DataFrame:
-        """Fits of one method on one subset, by fold."""
-        fits = self.fits
-        return fits[(fits["subset"] == subset.id) & (fits["method"] == method)]
+        return self.own(self.table("fits")).sort_values("fold", kind="stable")
 
     def recorded(self, subset: Subset, method: str, column: str) -> pd.Series:
-        """One column of `fits_of`, without folds that have none."""
-        fits = self.fits_of(subset, method)
+        """What the fits of one method on one subset recorded, by fold, without folds that have none."""
+        fits = select(self.fits, subset=subset.id, method=method)
         return fits[column].dropna() if column in fits else fits["fold"].iloc[:0]
 
     @cached_property

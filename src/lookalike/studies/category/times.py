@@ -29,24 +29,14 @@ from lookalike.ranking.statistics import summarise
 from lookalike.studies.category.study import CategoryStudy
 
 OTHER_MACHINE = "other machine and implementation"
-METHOD_OF = {
-    "oasis-matlab": "oasis",
-    "oasis-matlab+c": "oasis",
-    "mcml": "mcml",
-    "lego": "lego",
-    "lmnn-naive": "lmnn-naive",
-    "fast-lmnn": "lmnn",
-    "dissim-oasis-matlab": "oasis-dissim",
+PRINTED_COLUMNS = {
+    "oasis-matlab": ("oasis", "OASIS (Matlab)"),
+    "oasis-matlab+c": ("oasis", "OASIS (Matlab+C)"),
+    "dissim-oasis-matlab": ("oasis-dissim", "Dissim-OASIS (Matlab)"),
+    "lmnn-naive": ("lmnn-naive", "LMNN (naive)"),
+    "fast-lmnn": ("lmnn", "LMNN (active set)"),
 }
-"""Printed column to our method."""
-TITLES = {
-    "oasis-matlab": "OASIS (Matlab)",
-    "oasis-matlab+c": "OASIS (Matlab+C)",
-    "dissim-oasis-matlab": "Dissim-OASIS (Matlab)",
-    "lmnn-naive": "LMNN (naive)",
-    "fast-lmnn": "LMNN (active set)",
-}
-"""Titles of the printed columns, which say the implementation."""
+"""Printed columns that say the implementation, to our method and their title; others are called as our methods."""
 COLUMNS = {
     "oasis-jmlr-2010": ("oasis-matlab", "oasis-matlab+c", "mcml", "lego", "lmnn-naive", "fast-lmnn"),
     "oasis-2009-draft": ("oasis-matlab", "mcml", "lego", "lmnn-naive", "fast-lmnn", "dissim-oasis-matlab"),
@@ -70,8 +60,8 @@ def training_times(study: CategoryStudy) -> Table:
     """Training time of the compared methods in minutes of CPU time, ours beside the paper's."""
     cells = _with_ratios(study, _cells(study))
     cells = cells.assign(row="Minutes")
-    titles = {"column": {column: TITLES.get(column, study.title_of(column)) for column in cells["column"].unique()},
-              "subset": study.titles}  # fmt: skip
+    named = {column: PRINTED_COLUMNS.get(column, ("", study.title_of(column))) for column in cells["column"].unique()}
+    titles = {"column": {column: title for column, (_, title) in named.items()}, "subset": study.titles}
     below = _ratios(cells, titles)
     return Table(cells, ("row",), "column", "subset", titles=titles, notes=_notes(study, cells), below=below)
 
@@ -79,11 +69,11 @@ def training_times(study: CategoryStudy) -> Table:
 def _cells(study: CategoryStudy) -> pd.DataFrame:
     """Our minutes of every column beside the paper's."""
     minutes = minutes_of(study)
-    known = {*METHOD_OF.values(), "euclidean"}
+    known = {"oasis", "mcml", "lego", "lmnn-naive", "lmnn", "oasis-dissim", "euclidean"}
     columns = (*COLUMNS[study.paper], *(method for method in study.methods if method not in known))
     rows = []
     for subset, column in product(study.subsets, columns):
-        method = METHOD_OF.get(column, column)
+        method, _ = PRINTED_COLUMNS.get(column, (column, ""))
         mean, std = minutes.get((subset.id, method), (math.nan, math.nan))
         rows.append({"subset": subset.id, "n_classes": subset.n_classes, "setting": study.setting_of(subset),
                      "column": column, "method": method, "metric": "train_time", "ours": mean, "ours_std": std}

@@ -138,11 +138,8 @@ def _mean_rows(study: HumanStudy) -> pd.DataFrame:
     curve, over_queries = study.curve("p@k"), study.curve("p@k by query")
     errors = {"error": curve["high"] - curve["value"], "error_over_queries": over_queries["high"] - curve["value"]}
     own = curve.rename(columns={"value": "precision"}).assign(series="oasis", query_image=None, **errors)
-    at_no_k = {
-        "random": study.number("random_good"),
-        "oasis, printed peak": study.printed_share("human_precision_peak"),
-    }
-    others = [{"series": series, "precision": value} for series, value in at_no_k.items()]
+    others = [{"series": "random", "precision": study.number("random_good")},
+              {"series": "oasis, printed peak", "precision": study.printed_share("human_precision_peak")}]  # fmt: skip
     if study.n_retrieved >= K_MAX:
         others.append({"series": "oasis, printed", "k": K_MAX, "precision": study.printed_share("human_p@10")})
     frame = pd.concat([own.rename_axis("k").reset_index(), pd.DataFrame(others)], ignore_index=True)
@@ -164,19 +161,8 @@ def _selected_rows(study: HumanStudy) -> pd.DataFrame:
         parts.append(own.assign(series=f"rank {rank}", query_image=images[query], map=maps[query], n_queries=1,
                                 n_raters=int(raters[query]), place=own["k"] + shift,
                                 error=own["high"] - own["precision"]))  # fmt: skip
-    columns = [
-        "series",
-        "query_image",
-        "map",
-        "k",
-        "place",
-        "precision",
-        "low",
-        "high",
-        "error",
-        "n_queries",
-        "n_raters",
-    ]
+    columns = ["series", "query_image", "map", "k", "place", "precision", "low", "high", "error", "n_queries",
+               "n_raters"]  # fmt: skip
     return pd.concat(parts)[columns].assign(simulated=study.simulated)
 
 
