@@ -71,11 +71,10 @@ __all__ = [
 
 def warm_up() -> None:
     """Compile every kernel, or load it from numba's cache, so that timed runs and parallel jobs need not."""
-    import_module("lookalike.learners.oasis_variants").warm_up()
-    import_module("lookalike.learners.lmnn").warm_up()
-    import_module("lookalike.learners.lego").warm_up()
-    import_module("lookalike.learners.soml").warm_up()
-    import_module("lookalike.learners.diagonal_oasis").warm_up()
+    for name in sorted(set(MODULES.values())):
+        module = import_module(f"lookalike.learners.{name}")
+        if hasattr(module, "warm_up"):
+            module.warm_up()
 
 
 def __getattr__(name: str) -> Any:

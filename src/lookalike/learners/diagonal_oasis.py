@@ -34,40 +34,15 @@ class DiagonalOASIS(OnlineDiagonalLearner):
         C, larger than 0: the longest step.
     n_steps : int, default=100_000
         Triplets that `fit` draws; the most of them with early stopping. `fit_triplets` ignores it.
-    early_stopping : bool, default=False
-        Choose the number of steps by mean average precision on held-out rows, as `OASIS` does.
-    validation_fraction : float, default=0.2
-        Share of every class that is held out.
-    trace_points : int, default=60
-        Points of the learning curve, evenly spaced in the logarithm of the steps.
-    projection : {None, "psd"}, default=None
-        What is done to w at the end of every fit: nothing; or weights below 0 are set to 0, which gives the model a
-        `transform`. Learning goes on from the weights before that.
-    verbose : int, default=0
-        Above 0: a progress bar with steps per second and the share of steps that had a loss.
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        Of the triplets and of the held-out rows. With an integer s and no early stopping, `fit` is the same as
-        `fit_triplets` on ``TripletSampler(y, s).draw(n_steps)``, bit for bit.
+    projection, early_stopping, validation_fraction, trace_points, verbose, random_state
+        As of `SOMLTG`.
 
     Attributes
     ----------
-    w_ : numpy.ndarray of shape (d,), float64
-        Weight of every feature.
-    n_steps_ : int
-        Steps taken, those of `partial_fit_triplets` included.
     n_updates_ : int
-        Those that changed w.
-    state_ : dict of numpy.ndarray
-        What `partial_fit_triplets` goes on from, for the features that steps have touched.
-    curve_ : dict of numpy.ndarray
-        Of the last pass: ``step``, ``loss_rate`` (share of the steps since the last point that had a loss, NaN at
-        step 0) and whatever the trace gave.
-    validation_curve_ : dict of numpy.ndarray
-        With early stopping: the curve of the selection pass, with ``map``.
-    metric_ : str
-        ``"inner_product"``.
-    n_features_in_ : int
-        Number of features d.
+        Steps that changed w.
+    w_, n_steps_, state_, curve_, validation_curve_, metric_, n_features_in_
+        As of `SOMLTG`.
 
     Examples
     --------

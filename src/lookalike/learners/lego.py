@@ -23,7 +23,7 @@ from lookalike.learners.base import Matrix
 from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.pairs import PairSampler, check_pairs
 from lookalike.learners.span import Span
-from lookalike.learners.sparse_rows import add_scaled
+from lookalike.learners.sparse_rows import Rows, longest_row, subtract_rows
 
 Array = NDArray[np.float64]
 
@@ -63,16 +63,10 @@ class LEGO(OnlineLearner):
         which every pair is led to its target.
     percentiles : tuple of two floats, default=(5, 95)
         Those of the distances that give u and l, 0 to 100, the first smaller.
-    early_stopping : bool, default=False
-        Choose the number of steps by mean average precision on held-out rows, as for `OASIS`.
-    validation_fraction : float, default=0.2
-        Share of every class that is held out.
-    trace_points : int, default=60
-        Points of the learning curve, evenly spaced in the logarithm of the steps.
     dtype : {"float32", "float64"}, default="float64"
         Of M. The arithmetic is in double precision either way, because single precision loses the positive eigenvalues.
-    verbose : int, default=0
-        Above 0: a progress bar with steps per second and the share of pairs off their target.
+    early_stopping, validation_fraction, trace_points, verbose
+        As of `OASIS`.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
         Of the pairs, the targets and the held-out rows. With an integer s and no early stopping, `fit` is the same as
         `fit_pairs` on ``PairSampler(y, s).draw(n_steps)``, bit for bit.
@@ -90,12 +84,10 @@ class LEGO(OnlineLearner):
     curve_ : dict of numpy.ndarray
         Of the last pass: ``step``, ``loss_rate`` (share of the steps since the last point whose pair was off its
         target, NaN at step 0) and whatever the trace gave.
-    validation_curve_ : dict of numpy.ndarray
-        With early stopping: the curve of the selection pass, with ``map``.
     metric_ : str
         ``"sqeuclidean"``.
-    n_features_in_ : int
-        Number of features d.
+    validation_curve_, n_features_in_
+        As of `OASIS`.
 
     Notes
     -----
@@ -237,14 +229,12 @@ class _LazyMatrix:
         self._set_up(X, np.array(M, dtype=np.float64), _squared_lengths(X), 0)
 
     def _set_up(self, rows: sp.csr_array, matrix: Array, squared_lengths: Array, n_weights: int) -> None:
-        longest = int(np.diff(rows.indptr).max(initial=0))
         self._matrix = matrix
         self._recent = np.empty((BLOCK, len(matrix)))
         self._factors = np.empty(BLOCK)
         self._n_recent = 0
         self._weights = np.zeros((n_weights, n_weights))
-        self._rows = (rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), rows.data, squared_lengths)
-        self._scratch = (np.empty(2 * longest, dtype=np.uint32), np.empty(2 * longest), np.empty(BLOCK))
+        self._rows = Rows(rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), rows.data, squared_lengths)
 
     def steps(
         self, pairs: NDArray[np.int32], targets: tuple[float, float], relative: bool, regularization: float
@@ -253,8 +243,9 @@ class _LazyMatrix:
         losses = updates = taken = 0
         while taken < len(pairs):
             state = (self._matrix, self._recent, self._factors, self._n_recent, self._weights)
-            step = (pairs[taken:], targets, relative, regularization)
-            new, new_losses, new_updates = lego_steps(*state, *self._rows, *step, *self._scratch)
+            new, new_losses, new_updates = lego_steps(
+                *state, self._rows, pairs[taken:], targets, relative, regularization
+            )
             self._n_recent += new_updates
             taken += new
             losses += new_losses
@@ -344,35 +335,30 @@ def lego_steps(
     factors: Array,
     n_recent: int,
     inverse_weights: Array,
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.uint32],
-    data: Array,
-    squared_lengths: Array,
+    rows: Rows,
     pairs: NDArray[np.int32],
     targets: tuple[float, float],
     relative: bool,
     regularization: float,
-    z_index: NDArray[np.uint32],
-    z_value: Array,
-    products: Array,
 ) -> tuple[int, int, int]:
     """Run one step per pair (i, j, same) until the pairs are through or `recent` is full.
 
     The matrix in force is A, which is only read, minus the sum of ``factors[k] * outer(recent[k], recent[k])`` over
     k < n_recent; every update fills one row more. `inverse_weights`, (n, n) or (0, 0), gains what the inverse gains:
-    X' inverse_weights X. Rows are CSR, sorted. `targets` are (l, u); with `relative`, pairs farther apart than l and
-    pairs closer than u are left alone. The last three are scratch, twice as long as the longest row and as `recent`.
+    X' inverse_weights X. `targets` are (l, u); with `relative`, pairs of two classes farther apart than l and pairs of
+    one class closer than u are left alone.
 
-    Returns how many pairs were taken, how many of them were off their target, and how many changed the matrix.
+    Return how many pairs were taken, how many of them were off their target, and how many changed the matrix.
     """
+    longest, products = longest_row(rows), np.empty(recent.shape[0])
+    z_index, z_value = np.empty(2 * longest, dtype=np.uint32), np.empty(2 * longest)
     losses = 0
     updates = 0
     for p in range(pairs.shape[0]):
         if n_recent == recent.shape[0]:
             return p, losses, updates
         i, j, same = pairs[p]
-        one, other = slice(indptr[i], indptr[i + 1]), slice(indptr[j], indptr[j + 1])
-        n = add_scaled(1.0, indices[one], data[one], -1.0, indices[other], data[other], z_index, z_value)
+        n = subtract_rows(rows, i, j, z_index, z_value)
         index, value = z_index[:n], z_value[:n]
         distance = 0.0
         for k in range(n):
@@ -386,7 +372,7 @@ def lego_steps(
         if error == 0.0 or (relative and (error < 0.0) == (same == 1)):
             continue
         losses += 1
-        if distance <= SMALLEST_DISTANCE * (squared_lengths[i] + squared_lengths[j]):
+        if distance <= SMALLEST_DISTANCE * (rows.squared_norms[i] + rows.squared_norms[j]):
             continue
         after, weight = logdet_step(distance, target, regularization)
         if weight == 0.0:

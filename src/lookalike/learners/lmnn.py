@@ -101,13 +101,9 @@ class LMNN(BatchLearner):
         Whether the descent ended by its own rule, `tol`, and not by `max_iter`. Without acceleration that may be at a
         kink above the minimum.
     n_steps_ : int
-        Iterations taken, failed ones included; ``n_iter_`` is the same by scikit-learn's name.
-    curve_ : dict of numpy.ndarray
-        ``step``, ``objective`` (over all triplets) and whatever the trace gave.
-    metric_ : str
-        ``"sqeuclidean"``.
-    n_features_in_ : int
-        Number of features d.
+        Iterations taken, failed ones included.
+    n_iter_, curve_, metric_, n_features_in_
+        As of `MCML`.
 
     Notes
     -----
@@ -147,12 +143,7 @@ class LMNN(BatchLearner):
         classes, _ = class_codes(y)
         targets = target_neighbours(coordinates, classes, self.n_neighbors)
         triplets = _ActiveSet if self.solver == "active_set" else _AllTriplets
-        descent = _Descent(
-            triplets(coordinates, classes, targets, float(self.omega)),
-            float(self.tol),
-            bool(self.accelerated),
-            int(self.refresh),
-        )
+        descent = _Descent(self, triplets(coordinates, classes, targets, float(self.omega)))
         yield descent
         for step in range(1, int(self.max_iter) + 1):
             if descent.finished:
@@ -218,18 +209,14 @@ class _Descent:
     """Projected gradient descent on eq. 13 with the step rule of Weinberger & Saul's code, one iteration at a time.
 
     The step starts from the point itself, or, with momentum b, from point + b (point - the one before). Distances are
-    linear in the matrix, so those of the start are the same combination of distances that are already known.
-
-    Attributes
-    ----------
-    point : _Point
-        The best so far.
-    finished : bool
+    linear in the matrix, so those of the start are the same combination of distances that are already known. `point` is
+    the best so far.
     """
 
-    def __init__(self, triplets: _AllTriplets, tol: float, accelerated: bool, refresh: int) -> None:
-        self._triplets, self._tol, self._accelerated, self._refresh = triplets, tol, accelerated, refresh
-        self._width = WIDEST if accelerated else 0.0
+    def __init__(self, learner: LMNN, triplets: _AllTriplets) -> None:
+        self._triplets, self._tol, self._refresh = triplets, float(learner.tol), int(learner.refresh)
+        self._accelerated = bool(learner.accelerated)
+        self._width = WIDEST if self._accelerated else 0.0
         identity: Array = np.eye(triplets.X.shape[1], dtype=np.float64)
         self.point = self._point(identity)
         triplets.renew(self.point.products)
@@ -377,17 +364,10 @@ class _Descent:
 
 
 class _AllTriplets:
-    """Eq. 13 and its gradient from the slacks of all triplets, every time.
-
-    Attributes
-    ----------
-    X : numpy.ndarray of shape (n, r), float64
-        Coordinates of the rows in their span.
-    partial : bool
-        Of the class: whether triplets may be missing between two calls of `renew`.
-    """
+    """Eq. 13 and its gradient from the slacks of all triplets, every time; X: the rows' coordinates in their span."""
 
     partial = False
+    """Whether triplets may be missing between two calls of `renew`."""
 
     def __init__(self, X: Array, classes: Numbers, targets: Numbers, omega: float) -> None:
         self.X, self.omega = X, omega
@@ -406,7 +386,9 @@ class _AllTriplets:
 
     def objective(self, distances: Array, width: float) -> float:
         """Return eq. 13 at these distances, with the hinge rounded over `width`."""
-        return self._evaluate(distances, width)
+        if not self._weights.size:
+            self._weights = np.empty_like(distances)
+        return self._mixed(*all_slacks(distances, self._targets, self._classes, width, self._weights))
 
     def full_objective(self, products: Array) -> float:
         """Return eq. 13 over all triplets, given XM."""
@@ -415,16 +397,11 @@ class _AllTriplets:
 
     def gradient(self, distances: Array, width: float) -> Array:
         """Return the gradient in M of eq. 13, with the hinge rounded over `width`, (r, r)."""
-        self._evaluate(distances, width)
+        self.objective(distances, width)
         left, right = np.nonzero(self._weights)
         return self.omega * self._pull + (1 - self.omega) * _pair_gradient(
             self.X, left, right, self._weights[left, right]
         )
-
-    def _evaluate(self, distances: Array, width: float) -> float:
-        if not self._weights.size:
-            self._weights = np.empty_like(distances)
-        return self._mixed(*all_slacks(distances, self._targets, self._classes, width, self._weights))
 
     def _mixed(self, pull: float, push: float) -> float:
         return self.omega * pull + (1 - self.omega) * push
@@ -482,7 +459,8 @@ class _ActiveSet(_AllTriplets):
         self._weights = weights
         return self.omega * self._pull + (1 - self.omega) * self._push
 
-    def _evaluate(self, distances: Array, width: float) -> float:
+    def objective(self, distances: Array, width: float) -> float:
+        """Return eq. 13 over listed impostors, at these distances."""
         return self._mixed(*listed_slacks(distances, self._targets, self._starts, width, self._scratch))
 
 

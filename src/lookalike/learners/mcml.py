@@ -71,8 +71,8 @@ class MCML(BatchLearner):
         The learned matrix; the identity outside the span of the training rows.
     components_ : numpy.ndarray of shape (d, d), float64
         L with LL' = M.
-    n_steps_ : int
-        Steps taken; also as ``n_iter_``.
+    n_steps_, n_iter_ : int
+        Steps taken, by our name and scikit-learn's.
     objective_ : float
         Mean divergence at M, in nats.
     converged_ : bool

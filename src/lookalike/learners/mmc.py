@@ -53,18 +53,12 @@ class MMC(BatchLearner):
         The learned matrix, symmetric positive semidefinite.
     components_ : numpy.ndarray of shape (d, d), float64
         L with LL' = M.
-    n_steps_ : int
-        Steps taken; also as ``n_iter_``.
     objective_ : float
         Mean distance (not squared) of pairs of different classes at M.
     converged_ : bool
         Whether learning stopped by `tol`, before `max_iter` steps.
-    curve_ : dict of numpy.ndarray
-        ``step``, ``objective`` and whatever the trace gave.
-    metric_ : str
-        ``"sqeuclidean"``.
-    n_features_in_ : int
-        Number of features d.
+    n_steps_, n_iter_, curve_, metric_, n_features_in_
+        As of `MCML`.
 
     Notes
     -----

@@ -1,7 +1,6 @@
-"""The registry of learners: which name is which class in which file, without importing any before it is asked for.
+"""The registry of learners: which name is which class in which file.
 
-The workflow, `lookalike.load` and the contract tests know a learner by its name here. The modules are named as text, so
-that editing one learner reruns that learner's jobs and no other's.
+The modules are named as text: none is imported before it is asked for, and an edited learner reruns its own jobs alone.
 """
 
 from __future__ import annotations
@@ -35,27 +34,15 @@ MODULES = {
 
 
 def learner_module(name: str) -> str:
-    """Return the file that defines a learner, relative to the package.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such learner.
-    """
+    """Return the file that defines a learner, relative to the package."""
     if name not in MODULES:
         raise LookalikeError(f"there is no learner {name!r}; there are: {', '.join(sorted(MODULES))}")
     return f"learners/{MODULES[name]}.py"
 
 
 def learner_class(name: str) -> type[SimilarityLearner]:
-    """Return a learner's class, importing its module.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such learner.
-    """
-    learner_module(name)
-    module = importlib.import_module(f"lookalike.learners.{MODULES[name]}")
+    """Return a learner's class, importing its module."""
+    file = learner_module(name)
+    module = importlib.import_module("lookalike." + file.removesuffix(".py").replace("/", "."))
     learner: type[SimilarityLearner] = getattr(module, name)
     return learner
