@@ -1,6 +1,6 @@
 """Plans of the synthetic images: what a class owns, and what chance adds to each of its images.
 
-Here is all the randomness but that of textures and sensor noise; `lookalike.datasets.category_scenes` paints what is planned here.
+Here is all the randomness but that of textures and sensor noise; `category_scenes` paints what is planned here.
 """
 
 from __future__ import annotations
