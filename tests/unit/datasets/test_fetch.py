@@ -54,6 +54,12 @@ class Handler(BaseHTTPRequestHandler):
         start = 0
         if wanted and rules.ranges:
             start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            if start >= len(rules.content):
+                self.send_response(416)
+                self.send_header("Content-Range", f"bytes */{len(rules.content)}")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             self.send_response(206)
             self.send_header("Content-Range", f"bytes {start}-{len(rules.content) - 1}/{len(rules.content)}")
         else:
@@ -102,8 +108,8 @@ def closed_port() -> str:
         return f"http://127.0.0.1:{probe.getsockname()[1]}/toy.tar"
 
 
-def toy(url: str) -> Archive:
-    return Archive("toy", url, "toy.tar", len(CONTENT), MD5, "toy_folder", "http://page")
+def toy(url: str, size: int | None = len(CONTENT)) -> Archive:
+    return Archive("toy", url, "toy.tar", size, MD5, "toy_folder", "http://page", unpacked_limit=10_000_000)
 
 
 def assert_fetched(folder: Path, path: Path, url: str) -> None:
@@ -168,18 +174,20 @@ def test_progress_on_standard_error_only_if_it_is_a_terminal(tmp_path: Path, ser
     assert log.getvalue() == ""
 
 
+@pytest.mark.parametrize("size", [len(CONTENT), None])
 @pytest.mark.parametrize("send_length", [True, False])
 def test_dropped_connection_resumes_where_it_stopped(
-    tmp_path: Path, server: tuple[Behaviour, str], send_length: bool
+    tmp_path: Path, server: tuple[Behaviour, str], send_length: bool, size: int | None
 ) -> None:
     behaviour, url = server
-    behaviour.drops, behaviour.send_length = [1_500_000, 1_200_000], send_length
-    assert_fetched(tmp_path, fetch_archive(toy(url), tmp_path, progress=False), url)
-    assert len(behaviour.asked) == 3
-    assert behaviour.asked[0] is None
+    behaviour.drops, behaviour.send_length = [1_500_000, 1_200_000] if size or send_length else [], send_length
+    assert_fetched(tmp_path, fetch_archive(toy(url, size), tmp_path, progress=False), url)
     offsets = [int(str(asked).removeprefix("bytes=").removesuffix("-")) for asked in behaviour.asked[1:]]
-    assert 0 < offsets[0] <= 1_500_000
-    assert offsets[0] < offsets[1] <= offsets[0] + 1_200_000
+    assert behaviour.asked[0] is None
+    if size or send_length:
+        assert len(offsets) == 2
+        assert 0 < offsets[0] <= 1_500_000
+        assert offsets[0] < offsets[1] <= offsets[0] + 1_200_000
 
 
 def test_resumes_a_part_file_of_an_earlier_run(tmp_path: Path, server: tuple[Behaviour, str]) -> None:
@@ -189,11 +197,14 @@ def test_resumes_a_part_file_of_an_earlier_run(tmp_path: Path, server: tuple[Beh
     assert behaviour.asked == ["bytes=1000-"]
 
 
-def test_whole_part_file_of_a_killed_run_needs_no_request(tmp_path: Path, server: tuple[Behaviour, str]) -> None:
+@pytest.mark.parametrize(("size", "asked"), [(len(CONTENT), []), (None, [f"bytes={len(CONTENT)}-"])])
+def test_whole_part_file_of_a_killed_run_is_not_fetched_again(
+    tmp_path: Path, server: tuple[Behaviour, str], size: int | None, asked: list[str]
+) -> None:
     behaviour, url = server
     (tmp_path / "toy.tar.part").write_bytes(CONTENT)
-    assert_fetched(tmp_path, fetch_archive(toy(url), tmp_path, progress=False), url)
-    assert behaviour.asked == []
+    assert_fetched(tmp_path, fetch_archive(toy(url, size), tmp_path, progress=False), url)
+    assert behaviour.asked == asked
 
 
 def test_server_without_ranges_restarts_cleanly(tmp_path: Path, server: tuple[Behaviour, str]) -> None:
@@ -272,11 +283,14 @@ def test_wrong_size_of_a_download(
     assert len(behaviour.asked) == 1
 
 
-def test_a_server_that_never_ends_is_left(tmp_path: Path, server: tuple[Behaviour, str]) -> None:
+@pytest.mark.parametrize(("size", "limit"), [(len(CONTENT), None), (None, 1_000)])
+def test_a_server_that_never_ends_is_left(
+    tmp_path: Path, server: tuple[Behaviour, str], size: int | None, limit: int | None
+) -> None:
     behaviour, url = server
     behaviour.content, behaviour.send_length = CONTENT + bytes(80_000_000), False
-    with pytest.raises(LookalikeError, match="sends more than the 3,500,000 bytes"):
-        fetch_archive(toy(url), tmp_path, progress=False)
+    with pytest.raises(LookalikeError, match=f"sends more than the {limit or size:,} bytes"):
+        fetch_archive(replace(toy(url, size), unpacked_limit=limit), tmp_path, progress=False)
     assert not behaviour.sent_all
     assert list(tmp_path.iterdir()) == []
 

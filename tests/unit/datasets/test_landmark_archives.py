@@ -6,22 +6,17 @@ import hashlib
 import io
 import socket
 import tarfile
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
 from lookalike.datasets import locate
-from lookalike.datasets.fetch import fetch_archive
 from lookalike.datasets.locate import obtain_landmarks, own_landmarks, why_landmarks_not_obtainable
 from lookalike.datasets.sources import Archive, load_archives
-from lookalike.datasets.unpack import unpack_tar
 
 RESOURCES = Path(__file__).resolve().parents[3] / "workflow" / "resources"
 FILES = {
@@ -73,21 +68,6 @@ def put(archives: dict[str, Archive], tmp_path: Path, *names: str) -> Path:
 
 def oxford(folder: Path, fetch: bool = False) -> dict[str, object]:
     return {"kind": "oxford5k", "path": str(folder), "fetch": fetch}
-
-
-def test_the_published_facts() -> None:
-    archives = load_archives(RESOURCES / "archives.yaml")
-    images, truth, words = (archives[f"oxford5k_{name}"] for name in ("images", "ground_truth", "words"))
-    assert (images.md5, images.size) == ("8f0017cc5d671f35011d6968269fbf47", None)
-    assert (truth.md5, truth.size, truth.files) == ("06c4dee0ad954f6ee122c82390548537", 8_174, 220)
-    assert (words.md5, words.size) == ("0734e6023f6bf2140b9531af22ce7953", 304_646_902)
-    for archive in (images, truth, words):
-        assert archive.url == f"{archive.page}/{archive.filename}"
-        assert archive.filename == f"{archive.top_folder}.tgz"
-        assert archive.flat
-        assert archive.max_bytes == archive.unpacked_limit
-    assert archives["caltech256"].max_bytes == 2 * 1_183_006_720
-    assert not archives["caltech256"].flat
 
 
 def test_archives_in_place_are_verified_and_unpacked_once(tmp_path: Path, archives: dict[str, Archive]) -> None:
@@ -226,84 +206,3 @@ def test_own_photographs(tmp_path: Path, archives: dict[str, Archive]) -> None:
     assert why() == ""
     assert own_landmarks(images, truth) == {"root": images.as_posix(), "ground_truth": truth.as_posix()}
     assert why_landmarks_not_obtainable({"kind": "synthetic_landmarks"}, archives) == ""
-
-
-@pytest.mark.parametrize("top", ["", "./", "any_name/"])
-def test_flat_archives_and_those_with_one_folder_give_the_same(tmp_path: Path, top: str) -> None:
-    make_tgz(tmp_path / "x.tgz", FILES["oxford5k_images"], top)
-    unpack_tar(tmp_path / "x.tgz", tmp_path / "x", max_bytes=100, max_members=10)
-    assert {path.name for path in (tmp_path / "x").iterdir()} == set(FILES["oxford5k_images"])
-
-
-@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/../../evil"])
-def test_flat_archives_are_guarded_too(tmp_path: Path, name: str) -> None:
-    make_tgz(tmp_path / "x.tgz", {"a.jpg": b"a", name: b"b"})
-    with pytest.raises(LookalikeError, match="leads out of the folder"):
-        unpack_tar(tmp_path / "x.tgz", tmp_path / "x", max_bytes=100, max_members=10)
-    assert not (tmp_path / "x").exists()
-
-
-CONTENT = bytes(range(256)) * 8_000
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Serves `CONTENT`, with ranges; the first answer ends early, and one path does not say how long it is."""
-
-    answers = 0
-
-    def do_GET(self) -> None:
-        start = int(self.headers.get("Range", "bytes=0-")[6:-1])
-        if start >= len(CONTENT):
-            self.send_response(416)
-            self.send_header("Content-Range", f"bytes */{len(CONTENT)}")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        self.send_response(206 if start else 200)
-        if start:
-            self.send_header("Content-Range", f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
-        silent = self.path == "/silent"
-        if not silent:
-            self.send_header("Content-Length", str(len(CONTENT) - start))
-        self.end_headers()
-        Handler.answers += 1
-        early = Handler.answers == 1 and not silent
-        self.wfile.write(CONTENT[start : start + 500_000] if early else CONTENT[start:])
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-@pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    Handler.answers = 0
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-def unsized(url: str, limit: int = 10_000_000) -> Archive:
-    md5 = hashlib.md5(CONTENT).hexdigest()
-    return Archive("x", url, "x.tgz", None, md5, "x", url, flat=True, unpacked_limit=limit)
-
-
-@pytest.mark.parametrize("path", ["/x.tgz", "/silent"])
-def test_a_download_of_unknown_size_resumes_and_is_verified(tmp_path: Path, address: str, path: str) -> None:
-    file = fetch_archive(unsized(address + path), tmp_path, progress=False)
-    assert file.read_bytes() == CONTENT
-    assert read_json(tmp_path / "x.tgz.json")["size"] == len(CONTENT)
-    assert Handler.answers == (1 if path == "/silent" else 2)
-
-
-def test_a_download_of_unknown_size_that_was_whole_already(tmp_path: Path, address: str) -> None:
-    (tmp_path / "x.tgz.part").write_bytes(CONTENT)
-    assert fetch_archive(unsized(address + "/x.tgz"), tmp_path, progress=False).read_bytes() == CONTENT
-    assert Handler.answers == 0
-
-
-def test_a_download_of_unknown_size_does_not_fill_the_disk(tmp_path: Path, address: str) -> None:
-    with pytest.raises(LookalikeError, match="it sends more than the 1,000 bytes"):
-        fetch_archive(unsized(address + "/silent", limit=1_000), tmp_path, progress=False)
-    assert not list(tmp_path.glob("x.tgz*"))

@@ -23,6 +23,19 @@ def test_caltech256_is_the_published_record() -> None:
     assert (archive.licence, archive.doi) == ("CC BY 4.0", "10.22002/D1.20087")
 
 
+def test_the_oxford_buildings_are_the_published_files() -> None:
+    archives = load_archives(RESOURCES / "archives.yaml")
+    images, truth, words = (archives[f"oxford5k_{name}"] for name in ("images", "ground_truth", "words"))
+    assert (images.md5, images.size) == ("8f0017cc5d671f35011d6968269fbf47", None)
+    assert (truth.md5, truth.size, truth.files) == ("06c4dee0ad954f6ee122c82390548537", 8_174, 220)
+    assert (words.md5, words.size) == ("0734e6023f6bf2140b9531af22ce7953", 304_646_902)
+    for archive in (images, truth, words):
+        assert archive.url == f"{archive.page}/{archive.filename}"
+        assert archive.filename == f"{archive.top_folder}.tgz"
+        assert archive.flat
+        assert archive.max_bytes == archive.unpacked_limit
+
+
 def test_an_archive_needs_a_bound_on_what_it_writes(tmp_path: Path) -> None:
     path = tmp_path / "archives.yaml"
     path.write_text("x: {url: u, filename: f, size: 1, md5: m, top_folder: t, page: p}\n")

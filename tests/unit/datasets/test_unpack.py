@@ -52,6 +52,12 @@ def test_unpacks_plain_and_compressed(tmp_path: Path, suffix: str, mode: str) ->
     assert (tmp_path / "deep/out/b/2.jpg").read_bytes() == b"two"
 
 
+@pytest.mark.parametrize("top", ["", "./", "any_name/"])
+def test_flat_archives_and_those_with_one_folder_give_the_same(tmp_path: Path, top: str) -> None:
+    path = make_tar(tmp_path / "x.tgz", member(f"{top}a.jpg"), member(f"{top}b.jpg"), mode="w:gz")
+    assert tree(unpack(path, tmp_path / "x")) == ["a.jpg", "b.jpg"]
+
+
 def test_top_folder_becomes_the_target(tmp_path: Path) -> None:
     path = make_tar(tmp_path / "x.tar", *GOOD)
     unpack(path, tmp_path / "out" / "images", top_folder="top")
