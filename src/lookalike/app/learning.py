@@ -1,7 +1,6 @@
 """Training a learner on the rows of one's own images, so that no setting must be chosen by hand.
 
-Learners that can stop by themselves do: from labels by the early stopping that they have, from triplets by held-out
-triplets here. Settings given by hand are checked against the learner's constructor.
+Learners that can stop by themselves do: from labels by their early stopping, from triplets by held-out ones here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The model file of one's own images: one zip with JSON and arrays, nothing in it that could run.
 
-Everything that a ranking needs is inside: the codebook, the learner, and which images were learned from. A stranger's
-file is only ever read as text and numbers, and no more of them than it says it holds. The same images and seed give the
-same bytes, but for the times in ``model.json``. Reading what a file says of itself needs no library of learners.
+A stranger's file is only read as text and numbers, and no more of them than it says it holds. The same images and seed
+give the same bytes, but for times. What a file says of itself is read without any library of learners.
 """
 
 from __future__ import annotations

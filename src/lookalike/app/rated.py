@@ -1,7 +1,6 @@
 """The commands for what people judge: ``lookalike rate`` and ``ratings`` of retrieved images, ``evaluate-triplets``.
 
-``evaluate-triplets`` prints the rows of Table 1 of the Deep Ranking paper for a user's own rated triplets: how often
-hand-crafted features, or a network, prefer the image that people preferred. Nothing here learns from the ratings.
+The last prints the rows of Table 1 of the Deep Ranking paper for a user's own triplets; nothing learns from ratings.
 """
 
 from __future__ import annotations

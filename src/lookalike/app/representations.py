@@ -1,8 +1,6 @@
 """Descriptions of one's own images: learned on some images, then made of any, and kept in a cache between two calls.
 
-A representation is fitted on the images that are learned from and on no other, describes any image from then on, and
-goes into the model file whole: its settings as JSON, what it learned as arrays. Nothing depends on the cache: a file of
-it that is damaged is not used, and where none can be written, the work goes on without.
+Nothing depends on the cache: a damaged file of it is not used, and where none can be written, the work goes on.
 """
 
 from __future__ import annotations
@@ -91,7 +89,7 @@ def make_representation(name: str, words: int | None = None, **settings: Any) ->
 
 
 class Representation(ABC):
-    """What turns images into rows."""
+    """What turns images into rows: fitted on the images that are learned from, and in the model file whole."""
 
     name: str
     """As on the command line."""

@@ -5,7 +5,6 @@ What the commands ``fit``, ``rank``, ``evaluate``, ``features`` and ``info`` do,
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
@@ -477,12 +476,10 @@ def _made_now() -> dict[str, str]:
     return {"time": datetime.now(UTC).isoformat(timespec="seconds"), **found}
 
 
-def _decided(about: Mapping[str, Any]) -> str:
+def _decided(about: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a file says that its parts decide; settings may be written in another way by another version."""
-    facts: dict[str, Any] = {name: about[name] for name in Header.model_fields if name not in ("seconds", "made_by")}
-    facts["representation"] = {name: value for name, value in about["representation"].items() if name != "settings"}
-    facts["learner"] = {name: value for name, value in about["learner"].items() if name != "parameters"}
-    return json.dumps(facts, sort_keys=True)
+    others: Any = {"seconds": True, "made_by": True, "representation": {"settings"}, "learner": {"parameters"}}
+    return Header.model_validate(about).model_dump(exclude=others)
 
 
 def _part(arrays: Arrays, prefix: str) -> Arrays:

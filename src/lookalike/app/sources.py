@@ -1,7 +1,6 @@
 """Which images a user means: a folder of class folders, any folder, a table of labels or triplets, or files by name.
 
-What is wrong with an image is found here, once, and kept as a reason; only a source without any usable image is an
-error. Rows are in the order of their paths, so that nothing later depends on the file system.
+What is wrong with an image is found here, once, and kept as a reason. Rows are in the order of their paths.
 """
 
 from __future__ import annotations

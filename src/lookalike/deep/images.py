@@ -1,9 +1,6 @@
 """Pixels for the networks: images in memory, or files decoded by worker processes, handed out a batch at a time.
 
-A source keeps every image as a square a little larger than the network's input, so that the random pixel shift of the
-training (Deep Ranking, section 5) is the choice of a window. Who asks chooses the window: a *request* is the row of an
-image and the top left corner of its window. So a run draws the same windows whatever reads the pixels. Images are
-squashed to the square, each side scaled by itself, as other systems of the study do.
+Images are squashed to a square, each side scaled by itself, as other systems of the study do.
 """
 
 from __future__ import annotations
@@ -57,7 +54,9 @@ def load_pixels(
 class ImageSource(Dataset[torch.Tensor], ABC):
     """Images by row number, each kept as a square of `stored_size` pixels and given as a window of `input_size`.
 
-    A window may lie `shift` pixels off the centre, to either side: ``stored_size = input_size + 2 shift``.
+    A window may lie `shift` pixels off the centre, to either side: ``stored_size = input_size + 2 shift``. That is the
+    random pixel shift of the training (Deep Ranking, section 5). Who asks chooses it: a *request* is the row of an
+    image and the top left corner of its window, and a run draws the same whatever reads the pixels.
     """
 
     def __init__(self, input_size: int, stored_size: int) -> None:

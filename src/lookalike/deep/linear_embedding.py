@@ -7,7 +7,8 @@ linear layer follows, its output gets length 1, and the ranking loss is that of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -105,81 +106,68 @@ def train_linear_embedding(
     training = np.asarray(drawn if rows is None else np.asarray(rows)[drawn])
     _check_rows(vectors, training, validation)
     where = choose_device(device)
+    curve: list[dict[str, float]] = []
+    best_loss, best, best_rate, best_step = math.inf, torch.empty(0), 0.0, 0
     with repeatable(where, n_threads, random_state):
         start = torch.from_numpy(_start(vectors, np.unique(training), width, random_state)).to(where)
-        learner = _Learner(
-            torch.from_numpy(np.array(vectors, dtype=np.float32)).to(where),
-            torch.from_numpy(training.astype(np.int64)).to(where),
-            torch.from_numpy(np.asarray(validation).astype(np.int64)).to(where),
-            report,
+        rows_of = torch.from_numpy(np.array(vectors, dtype=np.float32)).to(where)
+        learned, scored = (
+            torch.from_numpy(np.asarray(part).astype(np.int64)).to(where) for part in (training, validation)
         )
         for rate in learning_rates:
-            learner.train(start, replace(settings, learning_rate=rate))
-    matrix = learner.best.cpu().numpy()
-    return LinearEmbedding(matrix, learner.curve, learner.best_rate, learner.best_step)
+            for row, matrix in _looks(start, rows_of, learned, scored, replace(settings, learning_rate=rate)):
+                curve.append(row)
+                if row["validation_loss"] < best_loss:
+                    best_loss, best = row["validation_loss"], matrix.detach().clone()
+                    best_rate, best_step = rate, int(row["step"])
+                if report:
+                    report(
+                        f"linear embedding, learning rate {rate:g}: step {row['step']:,} of {settings.n_steps:,}, "
+                        f"validation loss {row['validation_loss']:.4f}, "
+                        f"{100 * row['validation_precision']:.1f}% of the validation triplets right"
+                    )
+    return LinearEmbedding(best.cpu().numpy(), curve, best_rate, best_step)
 
 
-class _Learner:
-    """Trains once per learning rate and remembers the best matrix of all."""
-
-    def __init__(
-        self, vectors: Tensor, training: Tensor, validation: Tensor, report: Callable[[str], None] | None
-    ) -> None:
-        self.vectors = vectors
-        self.training = training
-        self.validation = validation
-        self.report = report
-        self.curve: list[dict[str, float]] = []
-        self.best = torch.empty(0)
-        self.best_loss = float("inf")
-        self.best_rate = 0.0
-        self.best_step = 0
-
-    def train(self, start: Tensor, settings: RankingSettings) -> None:
-        matrix = start.clone().requires_grad_()
-        optimiser = torch.optim.SGD(
-            [matrix],
-            lr=settings.learning_rate,
-            momentum=settings.momentum,
-            nesterov=settings.nesterov and settings.momentum > 0,
-            weight_decay=2 * settings.regularisation,
-            fused=True,
-        )
-        self._look(matrix, settings, 0, float("nan"))
-        losses = []
-        for step in range(settings.n_steps):
+def _looks(
+    start: Tensor, vectors: Tensor, training: Tensor, validation: Tensor, settings: RankingSettings
+) -> Iterator[tuple[dict[str, float], Tensor]]:
+    """Train at one learning rate; yield a row of the curve and the matrix at every look at the validation triplets."""
+    matrix = start.clone().requires_grad_()
+    optimiser = torch.optim.SGD(
+        [matrix],
+        lr=settings.learning_rate,
+        momentum=settings.momentum,
+        nesterov=settings.nesterov and settings.momentum > 0,
+        weight_decay=2 * settings.regularisation,
+        fused=True,
+    )
+    losses: list[Tensor] = []
+    for step in range(settings.n_steps + 1):
+        if step % settings.validation_interval == 0 or step == settings.n_steps:
+            with torch.no_grad():
+                parts = torch.split(validation, _ROWS_AT_A_TIME)
+                hinges = torch.cat([_hinges(vectors, matrix, part, settings.gap) for part in parts])
+            # the hinge lies below the gap where the positive is nearer, at it where both are as near
+            right = (hinges < settings.gap).double() + 0.5 * (hinges == settings.gap).double()
+            loss = float(torch.stack(losses).mean()) if losses else math.nan
+            row = (settings.learning_rate, step, loss, float(hinges.mean()), float(right.mean()))
+            yield dict(zip(CURVE_COLUMNS, row, strict=True)), matrix
+            losses = []
+        if step < settings.n_steps:
             optimiser.param_groups[0]["lr"] = settings.learning_rate_at(step)
-            triplets = self.training[step * settings.batch : (step + 1) * settings.batch]
-            loss = self._hinges(matrix, triplets, settings.gap).mean()
+            triplets = training[step * settings.batch : (step + 1) * settings.batch]
+            mean = _hinges(vectors, matrix, triplets, settings.gap).mean()
             optimiser.zero_grad()
-            torch.autograd.backward(loss)
+            torch.autograd.backward(mean)
             optimiser.step()
-            losses.append(loss.detach())
-            if (step + 1) % settings.validation_interval == 0 or step + 1 == settings.n_steps:
-                self._look(matrix, settings, step + 1, float(torch.stack(losses).mean()))
-                losses = []
+            losses.append(mean.detach())
 
-    def _hinges(self, matrix: Tensor, triplets: Tensor, gap: float) -> Tensor:
-        embedded = _embed(self.vectors[triplets.T.reshape(-1)], matrix)
-        query, positive, negative = embedded.chunk(3)
-        return triplet_hinges(query, positive, negative, gap)
 
-    def _look(self, matrix: Tensor, settings: RankingSettings, step: int, loss: float) -> None:
-        with torch.no_grad():
-            parts = torch.split(self.validation, _ROWS_AT_A_TIME)
-            hinges = torch.cat([self._hinges(matrix, part, settings.gap) for part in parts])
-        # the hinge lies below the gap where the positive is nearer, at it where both are as near
-        right = (hinges < settings.gap).double() + 0.5 * (hinges == settings.gap).double()
-        row = (settings.learning_rate, step, loss, float(hinges.mean()), float(right.mean()))
-        self.curve.append(dict(zip(CURVE_COLUMNS, row, strict=True)))
-        if row[3] < self.best_loss:
-            self.best, self.best_loss = matrix.detach().clone(), row[3]
-            self.best_rate, self.best_step = settings.learning_rate, step
-        if self.report:
-            self.report(
-                f"linear embedding, learning rate {settings.learning_rate:g}: step {step:,} of {settings.n_steps:,}, "
-                f"validation loss {row[3]:.4f}, {100 * row[4]:.1f}% of the validation triplets right"
-            )
+def _hinges(vectors: Tensor, matrix: Tensor, triplets: Tensor, gap: float) -> Tensor:
+    """Return the hinge of each triplet of rows."""
+    query, positive, negative = _embed(vectors[triplets.T.reshape(-1)], matrix).chunk(3)
+    return triplet_hinges(query, positive, negative, gap)
 
 
 def _embed(rows: Tensor, matrix: Tensor) -> Tensor:

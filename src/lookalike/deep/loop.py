@@ -1,8 +1,7 @@
 """The loop that both trainings share: steps of gradient descent, looks at held-out images, checkpoints.
 
-`lookalike.deep.pretraining` and `lookalike.deep.ranking` say what a batch is and what its loss is; here it is learned
-from. The same code runs on a processor (repeatable to the bit, also across a kill), on an accelerator (passes in half
-precision, pixels copied beside the work) and in several processes that torchrun started, which average their gradients.
+The same code runs on a processor (repeatable to the bit, also across a kill), on an accelerator (passes in half
+precision) and in several processes that torchrun started, which average their gradients.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The networks of the fine-grained study, each from stored pixels to the distances that its row of a table needs.
 
-Rows of the Deep Ranking paper's tables (CVPR 2014, sections 6.4 and 6.5): the pre-trained ConvNet, single-scale and
-multiscale ranking, and the linear embedding on top of a network and the hand-crafted features. All are trained on
-training relevance only; the same part of the training images is held out for all, draws the curves, and says where
-training stops if it is asked to.
+They are those of the Deep Ranking paper's sections 6.4 and 6.5. All are trained on training relevance only; the same
+part of the training images is held out for all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Batches of a training by number of step, which go on exactly where a checkpoint stands.
 
-A batch is requests to an image source (`lookalike.deep.images`) and what is to be learned of those images. The shift of
-every window is a function of the seed and the step alone; only a triplet sampler has a state to keep. Batches are drawn
-ahead of the step that uses them where processes read ahead, so the state of a step is not the sampler's present one.
+A batch is requests to an image source and what is to be learned of these images. The shift of every window is a
+function of the seed and the step alone; only a triplet sampler has a state to keep.
 """
 
 from __future__ import annotations
@@ -95,7 +94,10 @@ class TripletStream:
                 yield self._source.shifted(images, _random(self._seed, _SHIFT, step)), places.reshape(-1, 3)
 
     def state(self, step: int) -> dict[str, Any]:
-        """Return the state of the sampler before the block that holds `step`, and the block's first step."""
+        """Return the state of the sampler before the block that holds `step`, and the block's first step.
+
+        It is not the sampler's present state where processes read ahead, because batches are drawn ahead too.
+        """
         while self._drawn and self._drawn[0][0] + BLOCK <= step:
             self._drawn.popleft()
         first, state = self._drawn[0] if self._drawn else (self._first, self._sampler.get_state())

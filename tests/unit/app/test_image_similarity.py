@@ -36,13 +36,6 @@ def test_from_a_folder_to_rankings_and_back_from_a_file(photos: Path, fitted: Im
     assert len(opened.rank([query], photos, k=99)) == 23
 
 
-def test_the_same_bits_whatever_the_jobs(photos: Path) -> None:
-    one, four = (ImageSimilarity("color", hold_out=0.25, jobs=jobs).fit(photos) for jobs in (1, 4))
-    assert np.array_equal(one.learner_.W_, four.learner_.W_)
-    assert one.learner_.n_steps_ < 35_000  # it stopped by itself
-    pd.testing.assert_frame_equal(one.images_, four.images_)
-
-
 def test_images_that_were_learned_from_are_passed_over(photos: Path, fitted: ImageSimilarity) -> None:
     table = fitted.evaluate(photos)
     assert table.attrs == {"images": 6, "learned_from": 0, "passed_over": 18}

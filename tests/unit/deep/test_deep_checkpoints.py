@@ -11,24 +11,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
 from lookalike.core.errors import LookalikeError  # noqa: E402
-from lookalike.deep.checkpoints import Checkpoint, pack, unpack  # noqa: E402
+from lookalike.deep.checkpoints import Checkpoint  # noqa: E402
 from lookalike.deep.loop import Curve  # noqa: E402
 from lookalike.deep.settings import PretrainingSettings, RankingSettings  # noqa: E402
 
 STATE = {"step": 3, "weights": torch.arange(5.0), "curve": [{"loss": math.inf}], "best": None}
-
-
-def test_arrays_of_every_plain_type_come_back() -> None:
-    arrays = {
-        "counter": np.array([2**64 - 1], dtype=np.uint64),
-        "scalar": np.array(2.5),
-        "empty": np.empty((0, 3), dtype=np.int32),
-        "columns": np.arange(6).reshape(2, 3).T,
-    }
-    back = unpack(pack(arrays))
-    for name, array in arrays.items():
-        assert back[name].dtype == array.dtype
-        np.testing.assert_array_equal(back[name], array)
 
 
 def test_a_state_comes_back(tmp_path: Path) -> None:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
-from lookalike.deep.configuration import ConvolutionLayer, LowResolutionPath, NetworkConfiguration  # noqa: E402
+from made_networks import tiny  # noqa: E402
+
 from lookalike.deep.loss import parameter_groups, squared_distances, triplet_hinges  # noqa: E402
 from lookalike.deep.network import DeepRankingNetwork  # noqa: E402
-
-TINY = NetworkConfiguration(
-    name="tiny",
-    input_size=16,
-    convolutions=(ConvolutionLayer(6, 5, stride=2, padding=2, normalised=True, pool=3, pool_stride=2),),
-    fully_connected=(8, 6),
-    low_resolution=(LowResolutionPath(4, 2, 4, 2, 3, 2), LowResolutionPath(8, 2, 4, 2, 3, 1)),
-    embedding_width=4,
-)
 
 
 def made(n: int, d: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -50,7 +40,7 @@ def test_the_gradient_of_the_loss_is_right() -> None:
 
 @pytest.mark.parametrize("multiscale", [True, False])
 def test_the_gradient_through_a_network_is_right(multiscale: bool) -> None:
-    network = DeepRankingNetwork(replace(TINY, multiscale=multiscale)).double().eval()
+    network = DeepRankingNetwork(tiny(multiscale=multiscale)).double().eval()
     images = torch.rand(6, 16, 16, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) * 255
     names = [name for name, _ in network.named_parameters()]
 
