@@ -23,6 +23,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["MKL_NUM_THREADS"] = "1"
 
 import argparse
+import csv
 import json
 import platform
 import time
@@ -35,7 +36,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lookalike.core.settings.methods import qpao_blocks
-from lookalike.exhibits.printed import load
+from lookalike.exhibits.printed import printed_numbers
 from lookalike.learners import SOMLDA, SOMLTG, TFIDF, DiagonalOASIS, TripletProducts, warm_up
 from lookalike.studies.landmark.dimensions import simulated_rows
 from lookalike.studies.landmark.protocol import landmark_triplets
@@ -53,7 +54,8 @@ BLOCK = 50
 
 def printed_seconds() -> dict[tuple[str, int], float]:
     """Return the paper's mean over landmarks (Tables 7-9) of every learner and number of words."""
-    table = load(REFERENCE)
+    with REFERENCE.open(newline="", encoding="utf-8") as file:
+        table = printed_numbers(csv.DictReader(file))
     table = table[(table["paper"] == "soml-aaai-2014") & (table["metric"] == "train_time")]
     return {
         (learner, d): float(rows["value"].mean())

@@ -25,20 +25,9 @@ def replacing(path: str | os.PathLike[str], scratch: str | os.PathLike[str] | No
     """Yield a temporary path that replaces `path` once the block ends without an error.
 
     The temporary name keeps the suffix, because many writers choose their format by it. Whatever goes wrong, `path`
-    is either the old file or the whole new one. A killed process may leave the temporary file behind.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to write; its folder is made as needed.
-    scratch : path-like, optional
-        Folder for the temporary file, on the same file system and made as needed; by default the folder of `path`. A
-        folder that is listed needs one elsewhere, or what a killed process left there is taken for one of its files.
-
-    Raises
-    ------
-    LookalikeError
-        When the disk is full or the folder cannot be written.
+    is either the old file or the whole new one; a killed process may leave the temporary file behind. It lies in
+    `scratch`, on the same file system: a folder that is listed needs one elsewhere, or what a killed process left there
+    is taken for one of its files. A full disk or a folder that cannot be written is a `LookalikeError`.
     """
     target = Path(path)
     try:

@@ -34,7 +34,8 @@ def fingerprint(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> st
     Parameters
     ----------
     *modules : path-like
-        Paths inside the package, such as ``"learners/oasis.py"``, or a script's absolute path.
+        Paths inside the package, such as ``"learners/oasis.py"``, or a script's absolute path; one that is not there is
+        a `LookalikeError`.
     package : Path, optional
         Folder of the package; the one that runs by default.
 
@@ -42,11 +43,6 @@ def fingerprint(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> st
     -------
     str
         16 hexadecimal digits.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such module.
     """
     hashes = sorted(_parsed(path, package, _version(path))[0] for path in imported_modules(*modules, package=package))
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]

@@ -46,24 +46,16 @@ class UnreadableImage(LookalikeError):
 
 
 def load_rgb(path: str | os.PathLike[str]) -> np.ndarray:
-    """Read an image file as 8-bit RGB.
+    """Read an image file as 8-bit RGB, shape (height, width, 3) and C-contiguous; its content decides, not its name.
 
-    Parameters
-    ----------
-    path : str or path-like
-        JPEG, PNG, GIF, BMP, TIFF, WebP, PPM or JPEG 2000; the content decides, not the name.
-
-    Returns
-    -------
-    ndarray of uint8, shape (height, width, 3), C-contiguous
-        Red, green, blue in 0..255, upright by EXIF. Grey is repeated three times, 16-bit grey is value / 257 rounded
-        (other 16-bit images keep their high byte, as Pillow reads them), transparency is laid over white, CMYK is
-        converted without a colour profile, an animation gives its first frame.
+    The image is upright by EXIF. Grey is repeated three times, 16-bit grey is value / 257 rounded (other 16-bit images
+    keep their high byte, as Pillow reads them), transparency is laid over white, CMYK is converted without a colour
+    profile, an animation gives its first frame.
 
     Raises
     ------
     NotAnImage
-        When the file is of none of these formats.
+        When the file is of none of `FORMATS`.
     UnreadableImage
         When the file is missing, damaged or cut short, has more than `MAX_PIXELS` pixels, or holds floats or 32-bit
         integers, whose white is not defined.

@@ -25,17 +25,8 @@ def logged(job: Job, *, append: bool = False) -> Iterator[TextIO]:
     A `LookalikeError` becomes one line, in the log and on the terminal, and exit status 1. Any other error leaves its
     traceback in the log, goes on to Snakemake, and names the log.
 
-    Parameters
-    ----------
-    job : Job
-        ``snakemake``; without a log, output goes where it always goes and there is no record.
-    append : bool, default=False
-        Write below what the log holds: for a job that goes on where an earlier start was killed.
-
-    Yields
-    ------
-    TextIO
-        Standard error as it was before the block, for what is to be seen at once and not kept: a progress bar.
+    Without a log, output goes where it always goes and there is no record. With `append` the block writes below what
+    the log holds. It gets standard error as it was before, for what is to be seen at once and not kept: a progress bar.
     """
     path = next(iter(job.log), None)
     started = time.time()

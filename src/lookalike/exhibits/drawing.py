@@ -1,7 +1,4 @@
-"""Figures with Matplotlib: panels of series, one legend, and the same bytes from the same numbers.
-
-`lookalike.exhibits.interactive` draws the same figures for a page; `lookalike.exhibits.image_grid` draws galleries.
-"""
+"""Figures with Matplotlib: panels of series, one legend, and the same bytes from the same numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Label, Line, Panel, Series, Table
+from lookalike.exhibits.image_grid import draw_gallery
+from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Number, Panel, Picture, Series
 from lookalike.exhibits.style import GREY, VERMILLION, new_figure, paper_style, save_figure
 
 if TYPE_CHECKING:
@@ -43,32 +41,13 @@ TIMES = ((1e-3, "1 ms"), (1.0, "1 s"), (60.0, "1 min"), (3600.0, "1 h"), (86400.
 Floats = npt.NDArray[np.float64]
 
 
-def save(drawn: Drawn, stem: Path, study: Study, notice: str = "") -> list[Path]:
-    """Draw a figure, gallery or picture and write it as PNG, SVG and PDF.
-
-    Parameters
-    ----------
-    drawn : Figure, Gallery or Picture
-    stem : Path
-        Path without suffix.
-    study : Study
-        What of its data is not real is said in the corner.
-    notice : str
-        What stands above it, such as why nothing was run.
-
-    Returns
-    -------
-    list of Path
-    """
+def save(drawn: Figure | Gallery | Picture, stem: Path, study: Study, notice: str = "") -> None:
+    """Draw a figure, gallery or picture and write it as PNG, SVG and PDF; a notice stands above it."""
     with paper_style():
         if isinstance(drawn, Figure):
             canvas = draw(drawn)
         elif isinstance(drawn, Gallery):
-            from lookalike.exhibits.image_grid import draw_gallery
-
             canvas = draw_gallery(drawn)
-        elif isinstance(drawn, Table):
-            raise TypeError("a table is written as text, not drawn")
         else:
             canvas = new_figure(*drawn.size)
             drawn.paint(canvas)
@@ -76,7 +55,7 @@ def save(drawn: Drawn, stem: Path, study: Study, notice: str = "") -> list[Path]
             canvas.suptitle(notice, fontsize=8, color=VERMILLION, wrap=True)
         elif study.corner:
             canvas.suptitle(study.corner, fontsize=7.5, color=GREY, x=0.99, ha="right")
-    return save_figure(canvas, stem)
+    save_figure(canvas, stem)
 
 
 def draw(figure: Figure) -> Canvas:
@@ -113,11 +92,13 @@ def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
     n = max(1, len(panel.series))
     # thin ones lie behind
     for place, series in enumerate(sorted(panel.series, key=lambda one: not one.thin)):
-        _draw_series(axis, panel, series, rows_of(frame, series), place / n)
+        _draw_series(axis, panel, series, frame, place / n)
     for line in panel.lines:
         _draw_line(axis, panel, line)
     for label in panel.labels:
-        _draw_label(axis, label)
+        across, up, dx, dy = SIDES[label.side]
+        axis.annotate(label.text, (label.x, label.y), xytext=(dx, dy), textcoords="offset points", ha=across, va=up,
+                      fontsize=7, color=label.colour)  # fmt: skip
     _limits(axis, panel)
     if panel.empty:
         axis.set_xticks([])
@@ -132,6 +113,15 @@ def rows_of(frame: pd.DataFrame, series: Series) -> pd.DataFrame:
     return frame.sort_values(series.x, kind="stable")
 
 
+def values_of(rows: pd.DataFrame, series: Series) -> tuple[Floats, Floats, Floats, Floats]:
+    """x, y and the bounds of the rows of a series; NaN where it has no bounds."""
+
+    def numbers(column: str) -> Floats:
+        return rows[column].to_numpy(dtype=np.float64, na_value=np.nan) if column else np.full(len(rows), np.nan)
+
+    return numbers(series.x), numbers(series.y), numbers(series.low), numbers(series.high)
+
+
 def _scale(axis: Axes, panel: Panel) -> None:
     """Labels, scales and ticks of both axes."""
     from matplotlib.ticker import NullLocator
@@ -141,7 +131,7 @@ def _scale(axis: Axes, panel: Panel) -> None:
         if form.scale == "log":
             axis.set(**{f"{letter}scale": "log"})
         one = getattr(axis, f"{letter}axis")
-        ticks = form.ticks or (TIMES if form.tick_form == "time" else None)
+        ticks = ticks_of(form)
         if ticks is not None:
             one.set_ticks([place for place, _ in ticks], labels=[name for _, name in ticks])
             one.set_minor_locator(NullLocator())
@@ -157,6 +147,11 @@ def _scale(axis: Axes, panel: Panel) -> None:
         axis.grid(which="minor", visible=False)
 
 
+def ticks_of(form: Axis) -> Sequence[tuple[Number, str]] | None:
+    """Places and names of an axis's ticks; None where the renderer chooses them."""
+    return form.ticks or (TIMES if form.tick_form == "time" else None)
+
+
 def placed(values: Floats, form: Axis) -> Floats:
     """Where values stand on an axis."""
     if form.scale != "start and log":
@@ -164,10 +159,9 @@ def placed(values: Floats, form: Axis) -> Floats:
     return np.where(values <= 1, START * values, START + np.log10(np.maximum(values, 1)))
 
 
-def _draw_series(axis: Axes, panel: Panel, series: Series, rows: pd.DataFrame, shift: float) -> None:
-    x = placed(_values(rows, series.x), panel.x)
-    y = _values(rows, series.y)
-    low, high = (_values(rows, column) if column else np.full(len(x), np.nan) for column in (series.low, series.high))
+def _draw_series(axis: Axes, panel: Panel, series: Series, frame: pd.DataFrame, shift: float) -> None:
+    x, y, low, high = values_of(rows_of(frame, series), series)
+    x = placed(x, panel.x)
     look, face = series.look, "none" if series.hollow else series.look.colour
     line = "none" if series.kind == "points" else look.line
     style: dict[str, Any] = {"color": look.colour, "linestyle": line}
@@ -204,10 +198,6 @@ def _draw_series(axis: Axes, panel: Panel, series: Series, rows: pd.DataFrame, s
                       color=look.colour, fontsize=7, annotation_clip=False)  # fmt: skip
 
 
-def _values(rows: pd.DataFrame, column: str) -> Floats:
-    return rows[column].to_numpy(dtype=np.float64, na_value=np.nan)
-
-
 def _marked(x: Floats, form: Axis, shift: float) -> npt.NDArray[np.intp]:
     """Places of the points that carry a marker; those of several series stand beside, not upon, each other."""
     # a start at 0 has no place on a logarithmic axis
@@ -232,12 +222,6 @@ def _draw_line(axis: Axes, panel: Panel, line: Line) -> None:
         place, shift, side = (0, 3, "left") if line.label_left else (1, -3, "right")
         axis.annotate(line.label, (place, line.at), xycoords=("axes fraction", "data"), xytext=(shift, -3),
                       textcoords="offset points", ha=side, va="top", fontsize=7, color=line.look.colour)  # fmt: skip
-
-
-def _draw_label(axis: Axes, label: Label) -> None:
-    across, up, dx, dy = SIDES[label.side]
-    axis.annotate(label.text, (label.x, label.y), xytext=(dx, dy), textcoords="offset points", ha=across, va=up,
-                  fontsize=7, color=label.colour)  # fmt: skip
 
 
 def _limits(axis: Axes, panel: Panel) -> None:

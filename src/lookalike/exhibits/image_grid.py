@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from PIL import Image as Pillow
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
 from lookalike.exhibits.model import Gallery, Mark, Picture, Tile
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, new_figure
 
@@ -43,8 +45,6 @@ PLACEHOLDER_GREY = 215
 
 def thumbnail(image: Image, side: int = THUMBNAIL) -> Image:
     """Return an image shrunk by area until its longer side has `side` pixels; a smaller one as it is."""
-    from PIL import Image as Pillow
-
     height, width = image.shape[:2]
     scale = side / max(height, width)
     if scale >= 1:
@@ -54,16 +54,7 @@ def thumbnail(image: Image, side: int = THUMBNAIL) -> Image:
 
 
 def thumbnail_of(path: Path, side: int = THUMBNAIL) -> Image | None:
-    """Return the thumbnail of an image file; None where it cannot be read.
-
-    Parameters
-    ----------
-    path : Path
-    side : int
-        Its longer side, in pixels.
-    """
-    from lookalike.core.images import load_rgb
-
+    """Return the thumbnail of an image file, `side` pixels at its longer side; None where it cannot be read."""
     try:
         return thumbnail(load_rgb(path), side)
     except LookalikeError:

@@ -1,8 +1,7 @@
 """Figures with Bokeh: the same panels of series as `lookalike.exhibits.drawing`, read off with the pointer on a page.
 
-A plot has no tools but those that look: no zoom that would catch the wheel of someone who scrolls, no toolbar to tab
-through. Most plots are read in strips: wherever the pointer is, the x nearest to it is told with the numbers of all
-series. Where series have no x in common, the point beneath the pointer is told.
+Most plots are read in strips: wherever the pointer is, the x nearest to it is told with the numbers of all series.
+Where series have no x in common, the point beneath the pointer is told.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.exhibits.drawing import FEW, MARKS, SIDES, START, TIMES, placed, rows_of
+from lookalike.exhibits.drawing import FEW, MARKS, SIDES, START, placed, rows_of, ticks_of, values_of
 from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series
 from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.style import GREY, Look, sign_of
@@ -73,11 +72,6 @@ class Trace:
         return self.series.look
 
     @property
-    def middle(self) -> Floats:
-        """What `low` and `high` are around."""
-        return self.x if self.series.sideways else self.y
-
-    @property
     def is_range(self) -> bool:
         """Whether it is only how far something reaches."""
         return bool(np.isnan(self.y).all() and np.isfinite(self.low).any())
@@ -104,6 +98,7 @@ class Curves:
     legend: tuple[Trace, ...]
     """The first trace of each name; glyphs are called ``series-`` and its place here, by which a page fades them."""
     by_point: bool
+    """Whether points are read, not strips."""
     data: str
     """The plots as Bokeh's JSON; nothing in it ends a script element."""
 
@@ -127,25 +122,17 @@ def curves_of(figure: Figure, place: str) -> Curves | None:
     # no text of the data may end the script element in which it stands
     data = json.dumps(items, separators=(",", ":"), allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
     says = tuple(_says(panel) for panel, _ in shown)
-    return Curves(place, says, tuple(legend.values()), _by_point(*shown[0]), data)
+    return Curves(place, says, tuple(legend.values()), shown[0][0].reads_points, data)
 
 
 def _traces(panel: Panel, figure: Figure) -> list[Trace]:
     """Series that have a point, thin ones first, and the straight lines; none where no series has a point."""
-    series = [_of_series(one, figure) for one in sorted(panel.series, key=lambda one: not one.thin)]
-    series = [one for one in series if len(one.x)]
-    return [*map(_of_line, panel.lines), *series] if series else []
-
-
-def _of_series(series: Series, figure: Figure) -> Trace:
-    rows = rows_of(figure.frame, series)
-    nothing = np.full(len(rows), np.nan)
-    x, y, low, high = (
-        rows[column].to_numpy(dtype=np.float64, na_value=np.nan) if column else nothing
-        for column in (series.x, series.y, series.low, series.high)
-    )
-    notes = tuple(rows[series.note].fillna("").astype(str)) if series.note else ()
-    return Trace(series, x, y, low, high, notes)
+    found = []
+    for series in sorted(panel.series, key=lambda one: not one.thin):
+        rows = rows_of(figure.frame, series)
+        notes = tuple(rows[series.note].fillna("").astype(str)) if series.note else ()
+        found += [Trace(series, *values_of(rows, series), notes)] if len(rows) else []
+    return [*map(_of_line, panel.lines), *found] if found else []
 
 
 def _of_line(line: Line) -> Trace:
@@ -165,7 +152,6 @@ def _plot(panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> Any:
              for side in (False, True)}  # fmt: skip
     x_range = _range(panel.x, [*(placed(trace.x, panel.x) for trace in traces), *reach[True]], 0.03)
     y_range = _range(panel.y, [*(trace.y for trace in traces), *reach[False]], 0.06)
-    by_point = _by_point(panel, traces)
     scales: Any = {
         "x_axis_type": "log" if panel.x.scale == "log" else "linear",
         "y_axis_type": "log" if panel.y.scale == "log" else "linear",
@@ -177,19 +163,15 @@ def _plot(panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> Any:
     )  # fmt: skip
     _dress(plot, panel)
     for trace in traces:
-        _draw(plot, trace, panel, _called(trace, names), (x_range, y_range), by_point=by_point)
+        _draw(plot, trace, panel, _called(trace, names), (x_range, y_range))
     for label in panel.labels:
         _write(plot, label)
-    if by_point:
+    if panel.reads_points:
         _read_points(plot, panel, traces, names)
     else:
         _read_strips(plot, panel, traces)
         plot.add_tools(CrosshairTool(dimensions="height", line_color=GREY, line_alpha=0.6))
     return plot
-
-
-def _by_point(panel: Panel, traces: Sequence[Trace]) -> bool:
-    return panel.by_point or any(trace.series.sideways for trace in traces)
 
 
 def _called(trace: Trace, names: Sequence[str]) -> str:
@@ -205,7 +187,7 @@ def _dress(plot: Any, panel: Panel) -> None:
         axis.axis_label_text_font_style = "normal"
         axis.minor_tick_line_color = None
         axis.formatter = CustomJSTickFormatter(code=SHORT_COUNT if form.tick_form else PLAIN)
-        ticks = form.ticks or (TIMES if form.tick_form == "time" else None)
+        ticks = ticks_of(form)
         if ticks is not None:
             names = {f"{place:.12g}": name for place, name in ticks}
             axis.ticker = FixedTicker(ticks=[place for place, _ in ticks])
@@ -246,7 +228,7 @@ def _glyph(plot: Any, kind: str, name: str, columns: Mapping[str, Any], **look: 
     return plot.add_glyph(ColumnDataSource(dict(columns)), glyph, name=name)
 
 
-def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, Ends], *, by_point: bool) -> None:
+def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, Ends]) -> None:
     """All glyphs of one trace."""
     line: dict[str, Any] = {
         "line_color": trace.look.colour, "line_dash": DASHES.get(trace.look.line, "solid"),
@@ -261,7 +243,7 @@ def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, 
     shown = np.isfinite(trace.x) & ((trace.x > 0) if panel.x.scale == "log" else True)
     shown &= (np.isfinite(trace.y) & ((trace.y > 0) if panel.y.scale == "log" else True)) | trace.is_range
     x, y, low, high = (part[shown] for part in (placed(trace.x, panel.x), trace.y, trace.low, trace.high))
-    every = trace.series.kind == "points" or trace.series.each or by_point
+    every = trace.series.kind == "points" or trace.series.each or panel.reads_points
     marked = np.arange(len(x)) if every else _marked(x, panel.x)
     _spread(plot, panel, trace, name, (x, y, low, high), marked)
     if trace.series.kind != "points" and not trace.is_range:
@@ -269,7 +251,7 @@ def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, 
         extra: dict[str, Any] = {"mode": "center"} if is_stepped else {}
         _glyph(plot, "Step" if is_stepped else "Line", name, {"x": x, "y": y}, **line, **extra)
     # the points that the pointer reads are drawn with what it reads
-    if trace.look.marker and not (trace.series.thin or by_point or trace.is_range):
+    if trace.look.marker and not (trace.series.thin or panel.reads_points or trace.is_range):
         _glyph(plot, "Scatter", name, {"x": x[marked], "y": y[marked]}, **_marker(trace))
     if trace.series.end and len(x):
         _write(plot, Label(float(x[-1]), float(y[-1]), trace.series.end, trace.look.colour))
@@ -401,7 +383,8 @@ def _values(trace: Trace, form: Axis) -> list[str]:
     """Each number with its error, its bounds, or its range."""
     # one repeat, or a line that is no measurement
     texts, exact = [], np.array_equal(trace.low, trace.high)
-    for y, low, high in zip(trace.middle.tolist(), trace.low.tolist(), trace.high.tolist(), strict=True):
+    middle = trace.x if trace.series.sideways else trace.y
+    for y, low, high in zip(middle.tolist(), trace.low.tolist(), trace.high.tolist(), strict=True):
         value, least, most = (told(form, number) for number in (y, low, high))
         if exact or math.isnan(low):
             texts.append(value)

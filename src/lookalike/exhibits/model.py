@@ -144,6 +144,11 @@ class Panel:
     by_point: bool = False
     """Whether the pointer reads the point beneath it: where series have no x in common."""
 
+    @property
+    def reads_points(self) -> bool:
+        """Whether the pointer reads points: asked for, or a forest."""
+        return self.by_point or any(series.sideways for series in self.series)
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -241,7 +246,6 @@ class Gallery:
     """What stands left of, or above, each row."""
     heads: tuple[str, ...] = ()
     """What stands above each column."""
-    cells: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
     entries: Sequence[Entry] = ()
     """What the report's page "Gallery" shows, query after query; `lookalike.exhibits.neighbours.gallery_of` makes a

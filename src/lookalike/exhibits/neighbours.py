@@ -13,7 +13,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from lookalike.core.seeds import generator
-from lookalike.exhibits.model import Entry, Gallery, Ranking, Tile
+from lookalike.exhibits.image_grid import tile_of
+from lookalike.exhibits.model import Entry, Gallery, Tile
 
 RANDOM, GAIN, LOSS = "drawn at random", "largest gain", "largest loss"
 LEAST_GAIN, LEAST_LOSS = "smallest gain", "smallest loss"
@@ -43,24 +44,9 @@ class Choice(NamedTuple):
 def choose(candidates: Sequence[Candidate], n: int, *, seed: int, dataset: str) -> list[Choice]:
     """Choose the queries of a gallery by a rule that does not look at how they turn out, but for two that are marked.
 
-    All but two are drawn at random, the classes in turn. The two are the query that gains the most by learning and the
-    one that loses the most, so that a reader sees the range. With fewer than three queries all are drawn at random.
-
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-        Of equal gains, the first one counts.
-    n : int
-        How many to choose; all where there are fewer.
-    seed : int
-        Root seed.
-    dataset : str
-        Names the stream of random numbers.
-
-    Returns
-    -------
-    list of Choice
-        Those drawn at random first, in the order in which they were drawn.
+    All but two are drawn at random, the classes in turn, from a stream that is named by the data set. The two are the
+    query that gains the most by learning and the one that loses the most; of equal gains, the first one counts. With
+    fewer than three queries all are drawn at random. Those drawn at random come first.
     """
     marked = extremes(candidates) if n > 2 else []
     taken = {choice.key for choice in marked}
@@ -94,16 +80,7 @@ def choice_note(
 ) -> str:
     """Sentences of a note: how queries were chosen, and how many gain and lose among them and among all.
 
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-    choices : sequence of Choice
-        From `choose`.
-    seed : int
-    groups : str
-        ``classes``.
-    measure : str
-        What gains are told in: ``average precision``.
+    `groups` are, for instance, ``classes``; gains are told in a `measure` such as ``average precision``.
     """
     n_random = sum(choice.chosen == RANDOM for choice in choices)
     extremes = [choice.chosen for choice in choices if choice.chosen != RANDOM]
@@ -139,18 +116,9 @@ def change_text(difference: float, what: str) -> str:
 
 
 def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
-    """Return the gallery of some queries: the picture shows the first of them, the report's page all.
+    """Return the gallery of some queries, with notes on how they were chosen.
 
-    Parameters
-    ----------
-    entries : sequence of Entry
-    notes : sequence of str
-        How they were chosen, what scores are.
-
-    Returns
-    -------
-    Gallery
-        Its frame has a row an image: ``query, label, ranking, rank, image, words, meaning, score``.
+    The picture shows the first of them, the report's page all; the frame has a row an image.
     """
     columns = ["query", "label", "ranking", "rank", "image", "words", "meaning", "score"]
     records = [
@@ -175,14 +143,8 @@ def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
 
 
 def _row(entry: Entry) -> tuple[Tile, ...]:
-    from lookalike.exhibits.image_grid import tile_of
-
-    found = [tile for ranking in entry.rankings for tile in _tiles(ranking)]
-    return (tile_of(Path(entry.image), entry.words, box=entry.box), *found)
-
-
-def _tiles(ranking: Ranking) -> list[Tile]:
-    from lookalike.exhibits.image_grid import tile_of
-
-    shown = [tile_of(Path(one.image), mark=one.mark) for one in ranking.found[:N_TILES]]
-    return shown + [Tile(None)] * (N_TILES - len(shown))
+    tiles = [tile_of(Path(entry.image), entry.words, box=entry.box)]
+    for ranking in entry.rankings:
+        shown = [tile_of(Path(one.image), mark=one.mark) for one in ranking.found[:N_TILES]]
+        tiles += shown + [Tile(None)] * (N_TILES - len(shown))
+    return tuple(tiles)

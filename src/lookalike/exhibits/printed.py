@@ -7,16 +7,12 @@ setting, method and metric sets ours beside them; nothing else compares.
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-
-from lookalike.core.errors import LookalikeError
 
 COLUMNS = ("paper", "exhibit", "dataset", "setting", "method", "metric", "value", "spread", "unit", "note")
 """Columns of reference-values.csv."""
@@ -42,51 +38,15 @@ RULE = (
 """How a status is found, for a reader of the comparison."""
 
 
-def load(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read the printed numbers.
-
-    Parameters
-    ----------
-    path : path-like
-        ``reference-values.csv``: columns `COLUMNS`, numbers as printed.
-
-    Returns
-    -------
-    DataFrame
-        As of `printed_numbers`.
-
-    Raises
-    ------
-    LookalikeError
-        When the file is missing or lacks a column.
-    """
-    if not Path(path).is_file():
-        raise LookalikeError(f"no printed numbers at {path}: the file is part of the project; restore it")
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    missing = [column for column in COLUMNS if column not in table.columns]
-    if missing:
-        raise LookalikeError(f"{path} lacks the columns {', '.join(missing)}: restore the file")
-    rows: Any = table.to_dict("records")
-    return printed_numbers(rows)
-
-
 def printed_numbers(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
-    """Return printed numbers as a table, with the worth of each one's last digit.
+    """Rows of reference-values.csv, whose values are text, as a table.
 
-    Parameters
-    ----------
-    rows : iterable of mapping
-        Rows of reference-values.csv as text, such as a job gets those of its study.
-
-    Returns
-    -------
-    DataFrame
-        Text columns as str; ``value`` and ``spread`` as float64 (NaN where the paper prints none, such as "did not
-        converge"), and ``last_digit``: the worth of the last printed digit, in the unit of ``value``.
+    ``value`` and ``spread`` are float64, NaN where the paper prints none; ``last_digit`` is the worth of the last
+    printed digit, in the unit of ``value``.
     """
     table = pd.DataFrame(list(rows), columns=list(COLUMNS), dtype=str)
     digits = table["value"].map(last_digit).astype(np.float64)
-    # An exhibit prints all percentages of one metric equally far, so the number printed furthest tells for all of them.
+    # an exhibit prints all percentages of one metric equally far, so the number printed furthest tells for all of them
     furthest = digits.groupby([table["paper"], table["exhibit"], table["metric"]]).transform("min")
     table["last_digit"] = digits.where(table["unit"] != "percent", furthest)
     for column in ("value", "spread"):
@@ -170,26 +130,10 @@ def _judged(row: Mapping[Any, Any], judge: Judge) -> tuple[str, str]:
 
 
 def status_of(ours: float, ours_std: float, printed: float, printed_std: float, last_digit: float) -> str:
-    """Status of a printed number (docs/methods.md, "Status of a printed number").
+    """Status of a printed number (docs/methods.md, "Status of a printed number"): ``agrees``, ``higher`` or ``lower``.
 
-    It agrees iff |ours - printed| <= 2 sqrt(ours_std^2 + printed_std^2) + last_digit / 2.
-
-    Parameters
-    ----------
-    ours, ours_std, printed, printed_std : float
-        Means and standard deviations over folds, in printed units. A NaN spread counts as 0.
-    last_digit : float
-        Worth of the last printed digit.
-
-    Returns
-    -------
-    str
-        ``agrees``, ``higher`` or ``lower`` (ours is).
-
-    Raises
-    ------
-    ValueError
-        When a mean or the last digit is NaN: there is nothing to compare.
+    It agrees iff |ours - printed| <= 2 sqrt(ours_std^2 + printed_std^2) + last_digit / 2, all in printed units; a NaN
+    spread counts as 0. A mean or a last digit that is NaN is a ValueError.
     """
     if any(math.isnan(number) for number in (ours, printed, last_digit)):
         raise ValueError("a status needs our number, the printed one and its last digit")

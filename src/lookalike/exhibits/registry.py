@@ -6,13 +6,10 @@ is cheap to import, because every plan imports it.
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
     from lookalike.exhibits.model import Drawn
@@ -190,15 +187,3 @@ def exhibits_of(study: str) -> dict[str, Exhibit]:
 def planned(study: str, settings: Settings) -> list[Exhibit]:
     """Exhibits that a study with these settings has."""
     return [found for found in exhibits_of(study).values() if found.when(settings)]
-
-
-def check_names(study: str, ids: Iterable[str], place: str) -> None:
-    """Raise a `LookalikeError` where settings at `place` name an exhibit that a study does not have."""
-    there = exhibits_of(study)
-    for id in ids:
-        if id not in there:
-            near = difflib.get_close_matches(id, there, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise LookalikeError(
-                f"config: {place} names {id!r}, which is no exhibit; {hint}there are: {', '.join(there)}"
-            )

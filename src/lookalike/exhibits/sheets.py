@@ -7,7 +7,7 @@ files show and nothing has to be parsed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +47,7 @@ def sheets_of(table: Table) -> list[Sheet]:
     else:
         sheets = [make(table, frame, "")] if len(frame) else []
     if table.heading and sheets:
-        first = sheets[0]
-        sheets[0] = Sheet(first.title, first.heads, first.rows, first.numbers, first.printed, table.heading)
+        sheets[0] = replace(sheets[0], heading=table.heading)
     return sheets + (sheets_of(table.below) if table.below is not None else [])
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from lookalike.core.files import read_table
 from lookalike.exhibits.printed import printed_numbers
-from lookalike.exhibits.style import METHOD_TITLES
+from lookalike.exhibits.style import title_of
 
 if TYPE_CHECKING:
     from lookalike.exhibits.registry import Exhibit
@@ -101,7 +101,7 @@ class Study:
 
     def title_of(self, method: str) -> str:
         """Name of a method in tables and legends: that of the settings, else the papers'."""
-        return str(self.settings.get("titles", {}).get(method) or METHOD_TITLES.get(method, method))
+        return title_of(method, self.settings.get("titles"))
 
     def drawing(self, exhibit: Exhibit) -> Self:
         """Return the same study for another exhibit; tables that were read are shared."""

@@ -6,7 +6,6 @@ besides, so that a figure reads in grey.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,8 +35,6 @@ METHOD_TITLES = {
     "soml-tg": "S-TG",
     "soml-da": "S-DA",
 }
-
-FORMATS = ("png", "svg", "pdf")
 
 
 @dataclass(frozen=True)
@@ -170,31 +167,14 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
-    """Write a figure as PNG (200 dpi), SVG and PDF, without dates or program names: same figure, same bytes.
-
-    Parameters
-    ----------
-    figure : matplotlib Figure
-        What to write.
-    stem : path-like
-        Path without suffix.
-
-    Returns
-    -------
-    list of Path
-        The three files.
-    """
+def save_figure(figure: Figure, stem: Path) -> None:
+    """Write a figure as PNG (200 dpi), SVG and PDF, without dates or program names: same figure, same bytes."""
     metadata: dict[str, dict[str, Any]] = {
         "png": {"Software": None},
         "svg": {"Date": None, "Creator": "lookalike"},
         "pdf": {"CreationDate": None, "Creator": "lookalike", "Producer": None},
     }
-    written = []
     with paper_style():
-        for suffix in FORMATS:
-            target = Path(f"{os.fspath(stem)}.{suffix}")
-            with replacing(target) as part:
-                figure.savefig(part, format=suffix, metadata=metadata[suffix])
-            written.append(target)
-    return written
+        for suffix, told in metadata.items():
+            with replacing(f"{stem}.{suffix}") as part:
+                figure.savefig(part, format=suffix, metadata=told)

@@ -1,8 +1,7 @@
 """Claims of the papers: rows of one claims.csv, each decided by a short rule that returns evidence.
 
 A rule is a function of a room's ``claims.py`` with ``@rule``. It is given the study, narrowed to what the claim is
-about, and the claim's parameters, and answers with a `Finding`. What holds for all claims before their rule, such as
-that nothing was run, is `GATES`.
+about, and the claim's parameters, and answers with a `Finding`.
 """
 
 from __future__ import annotations
@@ -81,92 +80,42 @@ def rules_of(module: ModuleType) -> dict[str, Rule]:
 
 
 def claims_of(rows: Iterable[Mapping[str, str]]) -> list[Claim]:
-    """Return the claims in rows of claims.csv.
-
-    Parameters
-    ----------
-    rows : iterable of mapping
-        Text by column, with `COLUMNS`.
-
-    Raises
-    ------
-    LookalikeError
-        When a row lacks a column, or its parameters are no JSON object.
-    """
+    """Return the claims in rows of claims.csv, whose values are text."""
     found = []
     for row in rows:
-        missing = [column for column in COLUMNS if column not in row]
-        if missing:
-            raise LookalikeError(f"claims.csv lacks the columns {', '.join(missing)}: restore the file")
-        try:
-            parameters = json.loads(row["parameters"] or "{}")
-        except json.JSONDecodeError as error:
-            raise LookalikeError(f"claims.csv: the parameters of {row['id']} are no JSON object: {error}") from error
         parts: dict[str, Any] = {name: row[name] for name in COLUMNS}
         for name in ("settings", "depends"):
             parts[name] = tuple(part for part in row[name].split(";") if part)
-        found.append(Claim(**{**parts, "parameters": parameters}))
+        found.append(Claim(**{**parts, "parameters": json.loads(row["parameters"] or "{}")}))
     return found
 
 
-def _not_run(claim: Claim, study: Study) -> Finding | None:
-    return Finding(NOT_RUN, study.not_run) if study.not_run else None
-
-
-def _without_rule(claim: Claim, study: Study) -> Finding | None:
-    return None if claim.rule else Finding(OPEN, claim.note)
-
-
-GATES: tuple[Callable[[Claim, Study], Finding | None], ...] = (_not_run, _without_rule)
-"""What decides a claim before its rule is asked; the first that finds something."""
-
-
 def decide(claim: Claim, study: Study, rules: Mapping[str, Rule]) -> Finding:
-    """Decide one claim on a study.
-
-    Raises
-    ------
-    LookalikeError
-        When the claim names a rule that its room does not have.
-    """
-    for gate in GATES:
-        finding = gate(claim, study)
-        if finding is not None:
-            return finding
+    """Decide one claim on a study: by its rule, once it has passed what holds for all claims."""
+    if study.not_run:
+        return Finding(NOT_RUN, study.not_run)
+    if not claim.rule:
+        return Finding(OPEN, claim.note)
     if claim.rule not in rules:
         raise LookalikeError(f"claim {claim.id}: there is no rule {claim.rule!r} in studies/{claim.study}/claims.py")
     return study.decide(claim, rules[claim.rule])
 
 
 def claims_table(study: Study, rules: Mapping[str, Rule]) -> Table:
-    """Every claim of a study with its verdict, the evidence and how it was decided.
-
-    Parameters
-    ----------
-    study : Study
-        Its `claim_rows` are decided, in their order.
-    rules : mapping of str to rule
-        Those of its room, from `rules_of`.
-
-    Returns
-    -------
-    Table
-        Records with the columns ``id, paper, place, claim, verdict, evidence, rule, decided_by``.
-    """
-    records = []
-    for claim in claims_of(study.claim_rows):
-        finding = decide(claim, study, rules)
-        names = {"id": claim.id, "paper": claim.paper, "place": claim.place, "claim": claim.text}
-        how = {"rule": claim.rule, "decided_by": sentence_of(rules.get(claim.rule))}
-        records.append({**names, "verdict": finding.verdict, "evidence": finding.evidence, **how})
+    """Every claim of a study, in their order, with its verdict, the evidence and how it was decided."""
     columns = ["id", "paper", "place", "claim", "verdict", "evidence", "rule", "decided_by"]
+    found = [(claim, decide(claim, study, rules)) for claim in claims_of(study.claim_rows)]
+    records = [
+        (claim.id, claim.paper, claim.place, claim.text, finding.verdict, finding.evidence, claim.rule,
+         sentence_of(rules.get(claim.rule)))
+        for claim, finding in found
+    ]  # fmt: skip
     frame = pd.DataFrame(records, columns=columns, dtype=str)
     counts = frame["verdict"].value_counts()
     told = ", ".join(f"{verdict}: {int(counts.get(verdict, 0))}" for verdict in VERDICTS)
-    heads = {"paper": "paper", "place": "place", "claim": "claim", "verdict": "verdict", "evidence": "evidence"}
     return Table(
         frame,
-        shown={**heads, "decided_by": "decided by"},
+        shown={column: column for column in columns[1:6]} | {"decided_by": "decided by"},
         titles={"paper": {id: paper.short for id, paper in PAPERS.items()}},
         notes=() if study.not_run else (f"Of {len(frame)} claims, {told}.",),
     )

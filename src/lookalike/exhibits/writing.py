@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing, write_json, write_table
+from lookalike.exhibits.drawing import save
 from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Panel, Table
 from lookalike.exhibits.printed import CELLS, FAILED, NOT_RUN, count_statuses, state_of
 from lookalike.exhibits.registry import PAPERS, Exhibit
@@ -81,20 +82,9 @@ class Sidecar:
 
 
 def write_exhibits(exhibits: Iterable[Exhibit], study: Study, folder: Path) -> list[str]:
-    """Draw and write several exhibits of a study; one that fails is written as failed, and the others go on.
+    """Draw several exhibits and write them below ``results/{dataset}/exhibits``; returns the ids of those that failed.
 
-    Parameters
-    ----------
-    exhibits : iterable of Exhibit
-    study : Study
-        Their study, from `lookalike.studies.rooms.study_of`.
-    folder : Path
-        ``results/{dataset}/exhibits``.
-
-    Returns
-    -------
-    list of str
-        Ids of those that failed.
+    One that fails is written as failed, and the others go on.
     """
     return [exhibit.id for exhibit in exhibits if write_exhibit(exhibit, study, folder).state == FAILED]
 
@@ -172,8 +162,6 @@ def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: 
     if "_compare.csv" in paths:
         cells = getattr(drawn, "cells", None)
         write_table(pd.DataFrame(columns=list(CELLS)) if cells is None else cells, paths["_compare.csv"])
-    from lookalike.exhibits.drawing import save
-
     save(drawn, folder / exhibit.id, study, notice)
     return list(paths.values())
 
@@ -185,21 +173,9 @@ def _write_text(text: str, path: Path) -> Path:
 
 
 def write_index(folder: Path, *, title: str, headline: str = "") -> Path:
-    """Write ``index.md``: every exhibit below a folder with caption and status, by paper.
+    """Write ``index.md``: every exhibit below ``results/{dataset}/exhibits`` with caption and status, by paper.
 
-    Parameters
-    ----------
-    folder : Path
-        ``results/{dataset}/exhibits``; exhibits are found by their sidecars.
-    title : str
-        The data set's title.
-    headline : str
-        Lines that come first.
-
-    Returns
-    -------
-    Path
-        The index.
+    The data set's title and some lines of a headline come first.
     """
     read = TypeAdapter(Sidecar).validate_json
     sidecars = sorted((read(path.read_bytes()) for path in sorted(folder.glob("*/*.json"))), key=lambda one: one.order)

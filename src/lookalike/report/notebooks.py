@@ -74,22 +74,20 @@ class PaperReader:
     @property
     def datasets(self) -> list[Dataset]:
         """The data sets that have exhibits of this paper, in the order of `Results.datasets`."""
-        if self.results is None:
-            return []
-        return [
-            dataset
-            for dataset in self.results.datasets
-            if any(exhibit.paper == self.paper for exhibit in dataset.exhibits)
-        ]
+        own = {exhibit.dataset for exhibit in self._exhibits}
+        return [dataset for dataset in self.results.datasets if dataset.id in own] if self.results else []
+
+    @property
+    def _exhibits(self) -> list[Exhibit]:
+        return self.results.exhibits(self.paper) if self.results else []
 
     def exhibits(self, name: str) -> list[Exhibit]:
         """One exhibit, once for every data set that has it."""
-        return [exhibit for dataset in self.datasets for exhibit in dataset.exhibits if _is(exhibit, self.paper, name)]
+        return [exhibit for exhibit in self._exhibits if exhibit.name == name]
 
     def titles(self) -> dict[str, str]:
         """Name and heading of every exhibit of this paper that any data set has, in their order."""
-        found = self.results.exhibits(self.paper) if self.results is not None else []
-        return {exhibit.name: exhibit.heading for exhibit in found}
+        return {exhibit.name: exhibit.heading for exhibit in self._exhibits}
 
     def overview(self) -> Shown:
         """Every exhibit of the paper with its state in every data set that has it."""
@@ -135,20 +133,18 @@ class PaperReader:
 
     def claims(self) -> Shown:
         """The claims of the paper, each with the verdict of every data set that it was put to, and what decided it."""
-        frame = self._claims()
-        if frame is None or frame.empty:
+        every = self.results.claims() if self.results else pd.DataFrame(columns=["paper"])
+        frame = every[every["paper"] == self.paper]
+        if frame.empty:
             return self._missing("No verdict on a claim of this paper is among the results")
         counts = ", ".join(f"{len(rows)} {verdict}" for verdict, rows in frame.groupby("verdict", sort=False))
         titles = {dataset.id: source_of(dataset.title, dataset.synthetic) for dataset in self.datasets}
-        told = [{str(key): str(value) for key, value in row.items()} for row in frame.to_dict("records")]
-        rows = [
-            (
-                f"{SIGNS.get(one['verdict'], '')} {one['verdict']}".strip(),
-                f"{one['claim']} ({one['place']})",
-                f"{_decided_on(one, titles)}: {one['evidence']}",
-            )
-            for one in told
-        ]
+        rows = []
+        for one in frame.to_dict("records"):
+            parts = (titles.get(one["dataset"], one["dataset"]), one.get("representation", ""))
+            by = f"{', '.join(filter(None, parts))}: {one['evidence']}"
+            sign = f"{SIGNS.get(one['verdict'], '')} {one['verdict']}".strip()
+            rows.append((sign, f"{one['claim']} ({one['place']})", by))
         return Shown(
             f"<p>Verdicts: {escape(counts)}.</p>{_table(('verdict', 'claim', 'by'), rows)}",
             "\n".join([f"Verdicts: {counts}.", *(f"{verdict}: {claim}" for verdict, claim, _ in rows)]),
@@ -163,26 +159,15 @@ class PaperReader:
             Columns ``dataset, study``, those of `lookalike.studies.metrics`, and ``source``, which names the data set
             and says where it is synthetic. Without rows where nothing was run.
         """
-        tables = [table for dataset in self.datasets for table in self._metrics_of(dataset)]
-        if not tables:
-            return pd.DataFrame(columns=[*METRIC_COLUMNS, "source"])
-        return pd.concat(tables, ignore_index=True)
-
-    def _metrics_of(self, dataset: Dataset) -> list[pd.DataFrame]:
-        """The tables of numbers of the studies of a data set that have exhibits of this paper."""
-        assert self.results is not None
-        source, tables = source_of(dataset.title, dataset.synthetic), []
-        for study in dict.fromkeys(one.study for one in dataset.exhibits if one.paper == self.paper):
-            path = self.results.folder / dataset.id / study / "metrics.parquet"
-            if path.is_file():
-                tables.append(pd.read_parquet(path).assign(dataset=dataset.id, study=study, source=source))
-        return [table for table in tables if len(table)]
-
-    def _claims(self) -> pd.DataFrame | None:
-        if self.results is None:
-            return None
-        claims = self.results.claims()
-        return claims[claims["paper"] == self.paper]
+        tables = []
+        for dataset in self.datasets:
+            source = source_of(dataset.title, dataset.synthetic)
+            for study in dict.fromkeys(one.study for one in dataset.exhibits if one.paper == self.paper):
+                path = dataset.exhibits[0].folder.parents[1] / study / "metrics.parquet"
+                if path.is_file():
+                    tables.append(pd.read_parquet(path).assign(dataset=dataset.id, study=study, source=source))
+        tables = [table for table in tables if len(table)]
+        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*METRIC_COLUMNS, "source"])
 
     def _missing(self, what: str) -> Shown:
         """A sentence in place of what is not there, with the commands that make it."""
@@ -201,16 +186,6 @@ def _found() -> tuple[Results | None, str]:
         return Results.find(), ""
     except LookalikeError as error:
         return None, str(error).rstrip(".")
-
-
-def _is(exhibit: Exhibit, paper: str, name: str) -> bool:
-    return exhibit.paper == paper and exhibit.name == name
-
-
-def _decided_on(claim: dict[str, str], titles: dict[str, str]) -> str:
-    """The data set, and the representation where each has a verdict of its own."""
-    title = titles.get(claim["dataset"], claim["dataset"])
-    return f"{title}, {claim['representation']}" if claim.get("representation") else title
 
 
 def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

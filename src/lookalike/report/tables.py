@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from lookalike.exhibits.sheets import Sheet, html
 
@@ -41,16 +42,7 @@ class Grid:
 
 
 def grids_of(sheets: Sequence[Sheet], caption: str, name: str) -> list[Grid]:
-    """Tables of an exhibit's sheets, as its files show them.
-
-    Parameters
-    ----------
-    sheets : sequence of Sheet
-    caption : str
-        What the exhibit is called.
-    name : str
-        Makes ids unique on a page.
-    """
+    """Tables of an exhibit's sheets, as its files show them; `name` makes ids unique on a page."""
     return [
         Grid(_part(caption, sheet, place, len(sheets)), html([_spoken(sheet)], f"{name}-{place}"), len(sheet.rows),
              sortable=False)
@@ -70,25 +62,14 @@ def _spoken(sheet: Sheet) -> Sheet:
               for cell, is_number in zip(row, sheet.numbers, strict=True))
         for row in sheet.rows
     )  # fmt: skip
-    return Sheet(sheet.title, sheet.heads, rows, sheet.numbers, sheet.printed, sheet.heading)
+    return replace(sheet, rows=rows)
 
 
 def frame_grid(frame: pd.DataFrame, caption: str, name: str, limit: int = MOST_ROWS, right: Sequence[str] = ()) -> Grid:
     """A data frame as a table that can be sorted: numbers to four digits, a dash for what is missing.
 
-    Parameters
-    ----------
-    frame : DataFrame
-    caption : str
-    name : str
-        Makes ids unique on a page.
-    limit : int
-        Rows that are shown.
-    right : sequence of str
-        Columns of text that are aligned as numbers are.
+    `limit` rows are shown; columns of text that are named in `right` are aligned as numbers are.
     """
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
     shown = frame.head(limit)
     heads = tuple(TITLES.get(str(column), str(column).replace("_", " ")) for column in shown)
     columns = [shown[column] for column in shown]
@@ -100,15 +81,7 @@ def frame_grid(frame: pd.DataFrame, caption: str, name: str, limit: int = MOST_R
 
 
 def comparison_grid(cells: pd.DataFrame, caption: str, name: str) -> Grid:
-    """Ours beside the printed numbers: the texts of both cells, without columns that say nothing.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        Rows with the columns of `lookalike.exhibits.printed.CELLS` and those that name them.
-    caption, name : str
-        As of `frame_grid`.
-    """
+    """Ours beside the printed numbers: the texts of both cells, without columns that say nothing."""
     shown = cells.drop(columns=[column for column in UNTOLD if column in cells])
     texts = [column for column in ("ours", "printed") if f"{column}_cell" in cells]
     shown = shown.assign(**{column: cells[f"{column}_cell"] for column in texts})

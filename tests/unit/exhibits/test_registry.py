@@ -7,9 +7,8 @@ import sys
 
 import pytest
 
-from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import registry
-from lookalike.exhibits.registry import ROOMS, Exhibit, check_names, exhibit, exhibits_of, planned
+from lookalike.exhibits.registry import ROOMS, Exhibit, exhibit, exhibits_of, planned
 
 HEAVY = ("matplotlib", "bokeh", "sklearn", "numba", "torch")
 
@@ -61,12 +60,9 @@ def test_what_returns_no_exhibit_or_takes_a_name_twice_is_refused(toy_room):
         toy_room("learning/claims", module="lookalike.studies.other.exhibits")
 
 
-def test_settings_say_which_a_study_has_and_names_are_checked(toy_room):
+def test_settings_say_which_a_study_has(toy_room):
     toy_room("learning/claims", when=lambda settings: bool(settings["claims"]))
     assert planned("toy", {"claims": []}) == []
-    check_names("toy", ["learning/claims"], "category.demo.exhibits")
-    with pytest.raises(LookalikeError, match="did you mean 'learning/claims'"):
-        check_names("toy", ["learning/claim"], "category.demo.exhibits")
 
 
 def test_importing_all_exhibits_loads_nothing_heavy():

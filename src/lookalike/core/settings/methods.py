@@ -87,18 +87,9 @@ Changes = Annotated[Method, WrapValidator(as_written)]
 def method_spec(
     config: Mapping[str, Any], dataset: str, method: str, codebook: str | None = None, words: int | None = None
 ) -> dict[str, Any]:
-    """Return the settings of a method with the overrides that the study of `dataset` makes.
+    """Return the settings of a method with the overrides of a data set's study, and last those of a codebook.
 
-    Parameters
-    ----------
-    config : mapping
-        As `lookalike.studies.settings.checked` returns it.
-    dataset, method : str
-        Ids.
-    codebook : str, optional
-        Id of a codebook, whose own overrides in a landmark study come last.
-    words : int, optional
-        Number of words, where there is no such codebook.
+    `words` is their number where there is no such codebook.
     """
     spec: dict[str, Any] = copy.deepcopy(config["methods"][method])
     study = config[study_of(config, dataset)][dataset]

@@ -71,10 +71,7 @@ Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 def completed(section: type[Section], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of a section's settings with every default filled in, of dicts, lists, strings and numbers only.
 
-    Raises
-    ------
-    LookalikeError
-        Unknown or missing key, wrong type or value; one sentence that starts with the key's place.
+    An unknown or missing key and a wrong type or value are a `LookalikeError`: one sentence that starts with the place.
     """
     try:
         checked = section.model_validate(dict(given))
