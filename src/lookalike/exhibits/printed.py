@@ -97,8 +97,7 @@ def beside_print(
     on : sequence of str
         Key columns that both have.
     judge : callable, optional
-        Given a row (with ``printed``, ``note`` and all columns of ours), the status and reason where there is no
-        verdict, such as `not comparable`; None lets `status_of` decide.
+        Given a row, the status and reason where there is no verdict, such as `not comparable`; else None.
 
     Returns
     -------
@@ -133,10 +132,8 @@ def status_of(ours: float, ours_std: float, printed: float, printed_std: float, 
     """Status of a printed number (docs/methods.md, "Status of a printed number"): ``agrees``, ``higher`` or ``lower``.
 
     It agrees iff |ours - printed| <= 2 sqrt(ours_std^2 + printed_std^2) + last_digit / 2, all in printed units; a NaN
-    spread counts as 0. A mean or a last digit that is NaN is a ValueError.
+    spread counts as 0.
     """
-    if any(math.isnan(number) for number in (ours, printed, last_digit)):
-        raise ValueError("a status needs our number, the printed one and its last digit")
     spread = math.hypot(*(0.0 if math.isnan(s) else s for s in (ours_std, printed_std)))
     tolerance = 2 * spread + last_digit / 2
     difference = ours - printed

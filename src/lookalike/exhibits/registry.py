@@ -133,7 +133,10 @@ def exhibit(
     optional: tuple[str, ...] = (),
     when: Callable[[Settings], bool] | None = None,
 ) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
-    """Make a function an exhibit.
+    """Make a function ``(study) -> Table | Figure | Gallery | Picture`` an exhibit.
+
+    Its docstring's first paragraph is the first sentence of the caption; its return annotation says which files there
+    are.
 
     Parameters
     ----------
@@ -149,17 +152,6 @@ def exhibit(
         Those that it also reads where they are there.
     when : callable, optional
         Given the study's settings, whether the study has this exhibit; by default every one has.
-
-    Returns
-    -------
-    callable
-        Decorator of a function ``(study) -> Table | Figure | Gallery | Picture``. Its docstring's first paragraph is
-        the first sentence of the caption; its return annotation says which files there are.
-
-    Raises
-    ------
-    ValueError
-        When an id is taken, or the return annotation is none of these.
     """
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:

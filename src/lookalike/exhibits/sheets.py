@@ -12,6 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from pandas.io.formats.style import Styler
 
 from lookalike.exhibits.printed import MISSING
 
@@ -99,26 +100,23 @@ def _text(value: Any) -> str:
 
 def markdown(sheets: Sequence[Sheet]) -> str:
     """Sheets as Markdown tables, one beneath the other."""
+
+    def cell(text: str) -> str:
+        return text.replace("|", "\\|").replace("\n", " ")
+
     parts = []
     for sheet in sheets:
         if sheet.heading:
             parts.append(f"**{sheet.heading}**")
-        frame = _frame(sheet)
+        frame = _frame(sheet).map(cell).set_axis(list(map(cell, sheet.heads)), axis=1)
         align = ["right" if is_number else "left" for is_number in sheet.numbers]
         parts.append(frame.to_markdown(index=False, colalign=align, disable_numparse=True))
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
-def _frame(sheet: Sheet, *, escaped: bool = True) -> pd.DataFrame:
-    """A sheet as a frame of text; its heads may repeat, such as the empty ones."""
-
-    def cell(text: str) -> str:
-        return text.replace("|", "\\|").replace("\n", " ") if escaped else text
-
-    frame = pd.DataFrame([[cell(text) for text in row] for row in sheet.rows], dtype=str)
-    if frame.empty:
-        frame = pd.DataFrame(columns=range(len(sheet.heads)), dtype=str)
-    return frame.set_axis([cell(head) for head in sheet.heads], axis=1)
+def _frame(sheet: Sheet) -> pd.DataFrame:
+    """A sheet as a frame of text with numbered columns, since heads may repeat, such as the empty ones."""
+    return pd.DataFrame(list(sheet.rows), columns=range(len(sheet.heads)), dtype=str)
 
 
 def latex(sheets: Sequence[Sheet]) -> str:
@@ -137,11 +135,7 @@ def latex(sheets: Sequence[Sheet]) -> str:
 def html(sheets: Sequence[Sheet], uuid: str) -> str:
     """Sheets as HTML tables for a page; a paper's rows have the class ``printed``, numbers the class ``number``.
 
-    Parameters
-    ----------
-    sheets : sequence of Sheet
-    uuid : str
-        Name of the exhibit, which makes ids unique on a page.
+    The name of the exhibit, `uuid`, makes ids unique on a page.
     """
     parts = []
     for place, sheet in enumerate(sheets):
@@ -189,10 +183,6 @@ def _classes(sheet: Sheet) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=range(len(sheet.heads)))
 
 
-def _styler(sheet: Sheet, heads: Sequence[str]) -> Any:
-    """A styler with numbered columns, since heads may repeat, that shows the heads."""
-    from pandas.io.formats.style import Styler
-
-    frame = _frame(sheet, escaped=False).set_axis(range(len(heads)), axis=1)
-    styler = Styler(frame, cell_ids=False).hide(axis="index")
-    return styler.relabel_index(list(heads), axis="columns")
+def _styler(sheet: Sheet, heads: Sequence[str]) -> Styler:
+    """A styler that shows the heads."""
+    return Styler(_frame(sheet), cell_ids=False).hide(axis="index").relabel_index(list(heads), axis="columns")
