@@ -158,7 +158,7 @@ def latex_text(text: str) -> str:
     return text.replace("\\", r"\textbackslash ").translate({ord(sign): f"\\{sign}" for sign in "&%$#_{}"})
 
 
-def _italic(text: str) -> str:
+def _italic(text: object) -> str:
     return "textit:--rwrap;" if text else ""
 
 
