@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,10 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.kernels import njit
+from lookalike.features.visterm_store import VistermStore, word_type
 from lookalike.learners.sparse_rows import Rows, permute_square
-
-if TYPE_CHECKING:
-    from lookalike.features.visterm_store import VistermStore
 
 SLICE = 65_536
 """Images that are read at a time."""
@@ -155,8 +153,7 @@ def _write(
     n_entries: int,
 ) -> None:
     place = np.argsort(order)
-    word_type = np.uint16 if len(idf) <= np.iinfo(np.uint16).max + 1 else np.uint32
-    types = {"indptr": np.int64, "words": word_type, "counts": np.uint8, "lengths": np.float64}
+    types = {"indptr": np.int64, "words": word_type(len(idf)), "counts": np.uint8, "lengths": np.float64}
     shapes = {"indptr": len(ids) + 1, "words": n_entries, "counts": n_entries, "lengths": len(ids)}
     files = {name: _mapped(folder / f"{name}.npy", types[name], shapes[name]) for name in types}
     files["indptr"][0] = 0

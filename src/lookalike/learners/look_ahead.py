@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from lookalike.core.kernels import njit
+from lookalike.features.visterm_store import word_type
 from lookalike.learners.sparse_rows import Rows, fill_head, row_of, squared_norm, subtract_rows
 
 BLOCK = 2_048
@@ -120,10 +121,13 @@ class _Block:
         self.n = len(triplets)
         self._squared_norms, self._triplets = rows.squared_norms, triplets
         self._n_dense = min(N_DENSE, n_features)
-        index_type = np.uint16 if n_features <= np.iinfo(np.uint16).max + 1 else np.uint32
         lengths = np.diff(rows.indptr)[triplets]
         p, self.differences = (
-            Vectors(np.zeros(self.n + 1, dtype=np.int64), np.empty(size, index_type), np.empty(size, rows.data.dtype))
+            Vectors(
+                np.zeros(self.n + 1, dtype=np.int64),
+                np.empty(size, word_type(n_features)),
+                np.empty(size, rows.data.dtype),
+            )
             for size in (int(lengths[:, 0].sum()), int(lengths[:, 1:].sum()))
         )
         self._dense = np.empty((2, self.n, self._n_dense), dtype=rows.data.dtype)

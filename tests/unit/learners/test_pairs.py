@@ -26,30 +26,11 @@ def test_half_the_pairs_are_of_one_class_and_all_are_uniform_within_their_half()
     assert chisquare([counts[key] for key in expected], list(expected.values())).pvalue > 0.001
 
 
-@pytest.mark.parametrize("cuts", [(0, 1000), (1, 999), (400, 350, 250)])
-def test_draws_go_on_where_the_last_one_ended(cuts: tuple[int, ...]) -> None:
-    y = np.arange(50) % 7
-    sampler = PairSampler(y, 3)
-    whole = PairSampler(y, 3).draw(1000)
-    np.testing.assert_array_equal(np.concatenate([sampler.draw(cut) for cut in cuts]), whole)
-    assert whole.dtype == np.int32
-    assert whole.shape == (1000, 3)
-    assert not np.array_equal(PairSampler(y, 4).draw(1000), whole)
-
-
-def test_a_generator_gives_one_seed() -> None:
-    y = np.arange(20) % 3
-    first, second = (PairSampler(y, np.random.default_rng(5)).draw(50) for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-
-
 def test_one_class_and_classes_of_one_image_are_refused() -> None:
     with pytest.raises(ValueError, match="two classes"):
         PairSampler([1, 1, 1])
     with pytest.raises(ValueError, match="at least two rows"):
         PairSampler([1, 2, 3])
-    with pytest.raises(ValueError, match="not negative"):
-        PairSampler([1, 1, 2]).draw(-1)
 
 
 def test_pairs_become_rows_of_three() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,7 +10,7 @@ from scipy.stats import chisquare
 
 from lookalike.datasets.query_log import QueryLog
 from lookalike.learners import query_triplets
-from lookalike.learners.query_triplets import QueryTripletSampler, warm_up
+from lookalike.learners.query_triplets import QueryTripletSampler
 
 N_IMAGES = 9
 N_DRAWS = 60_000
@@ -163,17 +162,6 @@ def test_lists_end_where_their_memory_does(monkeypatch: pytest.MonkeyPatch) -> N
     assert_distribution(sampler.draw(N_DRAWS), expected(cut_matrix(log), False))
 
 
-@pytest.mark.parametrize("cuts", [(0, 1000), (1, 999), (400, 350, 250)])
-def test_draws_go_on_where_the_last_one_ended(cuts: tuple[int, ...]) -> None:
-    log = random_log(0, True)
-    sampler = QueryTripletSampler(log, 3)
-    parts = np.concatenate([sampler.draw(cut) for cut in cuts])
-    whole = QueryTripletSampler(log, 3).draw(1000)
-    np.testing.assert_array_equal(parts, whole)
-    assert whole.dtype == np.int32
-    assert whole.shape == (1000, 3)
-
-
 def test_a_chunk_is_its_seed_and_number() -> None:
     log = random_log(0, True)
     sampler = QueryTripletSampler(log, 3)
@@ -196,14 +184,6 @@ def test_threads_draw_the_same_chunks() -> None:
         together = list(pool.map(lambda number: sampler.chunk(number, 5000), range(16)))
     for number, triplets in enumerate(together):
         np.testing.assert_array_equal(triplets, sampler.chunk(number, 5000))
-
-
-def test_a_generator_gives_its_own_triplets() -> None:
-    log = random_log(0, True)
-    generator = np.random.default_rng(0)
-    first = QueryTripletSampler(log, generator).draw(100)
-    assert not np.array_equal(first, QueryTripletSampler(log, generator).draw(100))
-    np.testing.assert_array_equal(first, QueryTripletSampler(log, np.random.default_rng(0)).draw(100))
 
 
 def test_float32_and_float64_logs_give_the_same_triplets() -> None:
@@ -243,22 +223,5 @@ def test_mistakes_are_named() -> None:
         QueryTripletSampler(log, relevance="co_clicks", share=0.5, theta=0.1)
     with pytest.raises(ValueError, match="co_clicks"):
         QueryTripletSampler(log, share=0.5)
-    with pytest.raises(ValueError, match="not negative"):
-        QueryTripletSampler(log).draw(-1)
     with pytest.raises(ValueError, match="no chunk -1"):
         QueryTripletSampler(log).chunk(-1, 5)
-    with pytest.raises(TypeError, match="random_state"):
-        QueryTripletSampler(log, "seed")  # type: ignore[arg-type]
-    assert QueryTripletSampler(log, 0).draw(0).shape == (0, 3)
-
-
-def test_a_quarter_of_a_million_triplets_are_cheap() -> None:
-    warm_up()
-    rng = np.random.default_rng(0)
-    sampler = QueryTripletSampler(QueryLog.from_pairs(rng.integers(0, 200, 4000), rng.integers(0, 3000, 4000)), 0)
-    times = []
-    for number in range(5):
-        start = time.process_time()
-        sampler.chunk(number, 250_000)
-        times.append(time.process_time() - start)
-    assert min(times) < 0.4  # about 0.04 s on a quiet core; a loop in Python takes a second or more

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from lookalike.datasets.relevance import RelevanceData
-from lookalike.learners import OASIS, relevance_triplets
-from lookalike.learners.relevance_triplets import RelevanceTripletSampler, TripletReservoirs, warm_up
+from lookalike.learners import relevance_triplets
+from lookalike.learners.relevance_triplets import RelevanceTripletSampler, TripletReservoirs
 
 Target = dict[tuple[int, int, int], float]
 
@@ -115,14 +114,6 @@ def test_a_wrong_target_is_told_from_the_right_one() -> None:
         settings_of = {"outside": False, "weighted": True, "threshold": math.inf, "margin": 0.05, "tries": 50} | wrong
         with pytest.raises(AssertionError):
             assert_drawn_from(triplets, target(data, **settings_of))
-
-
-@pytest.mark.parametrize("weighted", [True, False])
-def test_queries_come_by_total_relevance_or_all_alike(weighted: bool) -> None:
-    data = graded((40, 30), seed=2)
-    triplets = RelevanceTripletSampler(data, out_of_class=1, weighted=weighted, random_state=1).draw(300_000)
-    expected = data.total / data.total.sum() if weighted else np.full(70, 1 / 70)
-    assert chisquare(np.bincount(triplets[:, 0], minlength=70), 300_000 * expected).pvalue > 0.001
 
 
 @pytest.mark.parametrize("capacity", [None, 4])
@@ -378,16 +369,6 @@ def test_what_cannot_be_drawn_is_said_at_once() -> None:
             RelevanceTripletSampler(data, **arguments)
     assert RelevanceTripletSampler(one, out_of_class=0.0, random_state=0).draw(10).shape == (10, 3)
     assert RelevanceTripletSampler(flat, out_of_class=1.0, random_state=0).draw(10).shape == (10, 3)
-    with pytest.raises(ValueError, match="cannot draw -1"):
-        RelevanceTripletSampler(graded()).draw(-1)
-
-
-def test_uniform_sampling_takes_unrated_images_as_negatives_where_nothing_else_is_less_relevant() -> None:
-    data = RelevanceData.from_pairs(range(4), ["a"] * 4, [0], [1], [1.0])
-    sampler = RelevanceTripletSampler(data, out_of_class=0, weighted=False, random_state=0)
-    assert set(map(tuple, sampler.draw(200).tolist())) == {(0, 1, 2), (0, 1, 3), (1, 0, 2), (1, 0, 3)}
-    with pytest.raises(ValueError, match="set out_of_class to 1"):
-        RelevanceTripletSampler(data, out_of_class=0, weighted=True)
 
 
 def test_buffers_that_never_hold_a_triplet_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -395,45 +376,3 @@ def test_buffers_that_never_hold_a_triplet_are_given_up(monkeypatch: pytest.Monk
     monkeypatch.setattr(relevance_triplets, "draw_from_buffers", lambda *arguments: (0, 7))
     with pytest.raises(ValueError, match="the capacity where one is given"):
         sampler.draw(1)
-
-
-def test_oasis_learns_from_them() -> None:
-    random = np.random.default_rng(0)
-    factor = random.normal(size=(60, 2))
-    labels = np.repeat(["a", "b", "c"], 20)
-    relevance = np.exp(-((factor[:, None] - factor[None]) ** 2).sum(axis=2))
-    data = RelevanceData.from_blocks(
-        500 + np.arange(60), labels, {name: relevance[np.ix_(labels == name, labels == name)] for name in "abc"}
-    )
-    features = np.zeros((600, 10))  # by image id, as the vectors of the study are
-    features[500:560] = np.hstack([factor, random.normal(size=(60, 8))])
-    X = features[data.image_id]
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    sampler = RelevanceTripletSampler(data, out_of_class=0, margin=0.1, random_state=1)
-    model = OASIS(random_state=0).fit_triplets(X, sampler.draw(4000))
-
-    def precision(similarity: np.ndarray) -> float:
-        query, positive, negative = (
-            RelevanceTripletSampler(data, out_of_class=0, margin=0.1, random_state=2).draw(2000).T
-        )
-        return float((similarity[query, positive] > similarity[query, negative]).mean())
-
-    assert precision(model.similarity(X, X)) > precision(X @ X.T) + 0.05
-
-
-def test_a_million_triplets_a_second() -> None:
-    warm_up()
-    random = np.random.default_rng(0)
-    labels = np.repeat([f"c{i}" for i in range(50)], 100)
-    blocks = {}
-    for name in dict.fromkeys(labels.tolist()):
-        block = np.triu(random.random((100, 100)), 1)
-        blocks[name] = block + block.T
-    sampler = RelevanceTripletSampler(RelevanceData.from_blocks(range(5000), labels, blocks), random_state=0)
-    best = math.inf
-    for _ in range(5):
-        start = time.process_time()
-        sampler.draw(100_000)
-        best = min(best, time.process_time() - start)
-    # a tenth of what a calm core does, as others may be at work
-    assert 100_000 / best > 100_000
