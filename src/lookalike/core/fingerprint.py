@@ -31,18 +31,8 @@ def fingerprint(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> st
     Imports are read from the source and nothing is executed. Those under ``TYPE_CHECKING`` do not count, neither do
     the ``__init__`` files of packages, through which no module imports another.
 
-    Parameters
-    ----------
-    *modules : path-like
-        Paths inside the package, such as ``"learners/oasis.py"``, or a script's absolute path; one that is not there is
-        a `LookalikeError`.
-    package : Path, optional
-        Folder of the package; the one that runs by default.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.
+    Modules are paths inside the package, such as ``"learners/oasis.py"``, or a script's absolute path; one that is not
+    there is a `LookalikeError`.
     """
     hashes = sorted(_parsed(path, package, _version(path))[0] for path in imported_modules(*modules, package=package))
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]

@@ -52,13 +52,8 @@ def load_rgb(path: str | os.PathLike[str]) -> np.ndarray:
     keep their high byte, as Pillow reads them), transparency is laid over white, CMYK is converted without a colour
     profile, an animation gives its first frame.
 
-    Raises
-    ------
-    NotAnImage
-        When the file is of none of `FORMATS`.
-    UnreadableImage
-        When the file is missing, damaged or cut short, has more than `MAX_PIXELS` pixels, or holds floats or 32-bit
-        integers, whose white is not defined.
+    A file of none of `FORMATS` is `NotAnImage`. One that is missing, damaged or cut short, has more than `MAX_PIXELS`
+    pixels, or holds floats or 32-bit integers, whose white is not defined, is an `UnreadableImage`.
     """
     file = Path(path)
     try:

@@ -152,14 +152,12 @@ def _plot(panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> Any:
              for side in (False, True)}  # fmt: skip
     x_range = _range(panel.x, [*(placed(trace.x, panel.x) for trace in traces), *reach[True]], 0.03)
     y_range = _range(panel.y, [*(trace.y for trace in traces), *reach[False]], 0.06)
-    scales: Any = {
-        "x_axis_type": "log" if panel.x.scale == "log" else "linear",
-        "y_axis_type": "log" if panel.y.scale == "log" else "linear",
-    }
     plot = figure(
         height=max(HEIGHT, BESIDES + ROW * len(panel.y.ticks or ())), sizing_mode="stretch_width", min_width=200,
         x_range=Range1d(start=x_range[0], end=x_range[1]), y_range=Range1d(start=y_range[0], end=y_range[1]),
-        toolbar_location=None, tools="", title=panel.title, **scales,
+        toolbar_location=None, tools="", title=panel.title,
+        x_axis_type="log" if panel.x.scale == "log" else "linear",
+        y_axis_type="log" if panel.y.scale == "log" else "linear",
     )  # fmt: skip
     _dress(plot, panel)
     for trace in traces:

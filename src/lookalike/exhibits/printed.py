@@ -70,11 +70,6 @@ def last_digit(text: str) -> float:
     return float(10**zeros) if re.fullmatch(r"[1-9]\d{3,}", whole) else 1.0
 
 
-def reason_in_print(note: str) -> str:
-    """Why a printed cell has no number, without remarks on how we read it; "" where no reason is known."""
-    return note.partition(" (our reading")[0]
-
-
 Judge = Callable[[Mapping[str, Any]], tuple[str, str] | None]
 
 
@@ -87,23 +82,12 @@ def beside_print(
 ) -> pd.DataFrame:
     """Set our numbers beside the printed ones.
 
-    Parameters
-    ----------
-    ours : DataFrame
-        One row a number: the key columns `on`, ``ours`` and ``ours_std`` in printed units (NaN where there is none),
-        and whatever else the exhibit needs.
-    printed : DataFrame
-        Rows of one printed table or figure, from `printed_numbers`.
-    on : sequence of str
-        Key columns that both have.
-    judge : callable, optional
-        Given a row, the status and reason where there is no verdict, such as `not comparable`; else None.
+    Ours has one row a number: the key columns `on`, ``ours`` and ``ours_std`` in printed units (NaN where there is
+    none), and whatever else the exhibit needs; `printed` has the rows of one printed table or figure. Given a row,
+    `judge` answers with the status and reason where there is no verdict, such as `not comparable`, else with None.
 
-    Returns
-    -------
-    DataFrame
-        `ours` in its order with ``printed``, ``printed_std``, ``note``, ``status`` and ``reason``; the last two are ""
-        where the paper has no such cell.
+    Returned is `ours` in its order with ``printed``, ``printed_std``, ``note``, ``status`` and ``reason``; the last two
+    are "" where the paper has no such cell.
     """
     keys = list(on)
     found = printed[[*keys, "value", "spread", "last_digit", "note"]].drop_duplicates(keys)
@@ -122,7 +106,8 @@ def _judged(row: Mapping[Any, Any], judge: Judge) -> tuple[str, str]:
     if verdict is not None:
         return verdict
     if math.isnan(row["printed"]):
-        return NO_PRINTED_VALUE, reason_in_print(str(row["note"])) or "the paper prints no number"
+        # without remarks on how we read it
+        return NO_PRINTED_VALUE, str(row["note"]).partition(" (our reading")[0] or "the paper prints no number"
     if math.isnan(row["ours"]):
         return NO_RESULT, f"this run has no {row.get('metric', 'number')}"
     return status_of(row["ours"], row["ours_std"], row["printed"], row["printed_std"], row["last_digit"]), ""

@@ -136,22 +136,10 @@ def exhibit(
     """Make a function ``(study) -> Table | Figure | Gallery | Picture`` an exhibit.
 
     Its docstring's first paragraph is the first sentence of the caption; its return annotation says which files there
-    are.
-
-    Parameters
-    ----------
-    *ids : str
-        ``paper/name`` of the exhibit, one for each paper that prints it in the same form; ``study.exhibit`` says which
-        of them is drawn.
-    title : str
-        What it shows, as a heading.
-    needs : tuple of str
-        Names of the study's tables and files that it is drawn from. Where one is missing the function is not called,
-        and the exhibit reads ``not run: ...``.
-    optional : tuple of str
-        Those that it also reads where they are there.
-    when : callable, optional
-        Given the study's settings, whether the study has this exhibit; by default every one has.
+    are. There is one of `ids`, ``paper/name``, for each paper that prints it in the same form; ``study.exhibit`` says
+    which of them is drawn. `needs` and `optional` name the study's tables and files that it is drawn from; where one
+    that it needs is missing the function is not called, and the exhibit reads ``not run: ...``. `when` says of a
+    study's settings whether the study has this exhibit; by default every one has.
     """
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:

@@ -61,16 +61,13 @@ def _title(table: Table, key: str, value: Any) -> str:
 
 
 def _records(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
-    heads = tuple(table.shown.values())
-    columns = list(table.shown)
+    first, *rest = table.shown.values()
     titled = [
         [_title(table, column, value) if column in table.titles else _text(value) for value in frame[column]]
-        for column in columns
+        for column in table.shown
     ]
-    if title:
-        heads = (title, *heads[1:]) if not heads[0] else heads
-    rows = tuple(zip(*titled, strict=True))
-    return Sheet(title, heads, rows, tuple(column in table.numbers for column in columns))
+    numbers = tuple(column in table.numbers for column in table.shown)
+    return Sheet(title, (first or title, *rest), tuple(zip(*titled, strict=True)), numbers)
 
 
 def _cells(table: Table, frame: pd.DataFrame, title: str) -> Sheet:

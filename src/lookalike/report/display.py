@@ -44,17 +44,7 @@ def source_of(title: str, is_synthetic: bool) -> str:
 
 
 def exhibit_html(exhibit: Exhibit) -> str:
-    """Show an exhibit: heading, picture or table, state, caption and notes.
-
-    Parameters
-    ----------
-    exhibit : Exhibit
-
-    Returns
-    -------
-    str
-        One ``<figure>``; the picture is inside it as a data URI. What cannot be read is told in its place.
-    """
+    """One ``<figure>`` with heading, picture or table, state, caption and notes, or why it cannot be read."""
     try:
         body = _body(exhibit) if exhibit.was_drawn else f"<p>{escape(sentence(exhibit.problem))}</p>"
     except (OSError, *UNREADABLE) as error:

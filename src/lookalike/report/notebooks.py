@@ -107,18 +107,7 @@ class PaperReader:
         )
 
     def show(self, name: str) -> Shown:
-        """One exhibit as every data set has it, real ones before synthetic ones; or how to get it.
-
-        Parameters
-        ----------
-        name : str
-            Such as ``"table4"`` or ``"fig3a"``.
-
-        Returns
-        -------
-        Shown
-            Picture or table, caption and status.
-        """
+        """One exhibit, such as ``"table4"``, as every data set has it, real ones first; or how to get it."""
         found = self.exhibits(name)
         if not found:
             there = ", ".join(self.titles())
@@ -151,13 +140,10 @@ class PaperReader:
         )
 
     def metrics(self) -> pd.DataFrame:
-        """The tidy metrics of all data sets that have exhibits of this paper.
+        """The tidy metrics of all data sets that have exhibits of this paper; without rows where nothing was run.
 
-        Returns
-        -------
-        DataFrame
-            Columns ``dataset, study``, those of `lookalike.studies.metrics`, and ``source``, which names the data set
-            and says where it is synthetic. Without rows where nothing was run.
+        Columns are ``dataset, study``, those of `lookalike.studies.metrics`, and ``source``, which names the data set
+        and says where it is synthetic.
         """
         tables = []
         for dataset in self.datasets:

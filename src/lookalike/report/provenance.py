@@ -91,13 +91,8 @@ class Work:
 class Jobs:
     """All records of a run.
 
-    Parameters
-    ----------
-    records : sequence of JobRecord
-        Where two made the same file, the later is the one that made what lies there; a job of which nothing lies there
-        any more (it ran before under another name) is left out.
-    unreadable : int
-        How many records told nothing.
+    Where two made the same file, the later is the one that made what lies there; a job of which nothing lies there any
+    more (it ran before under another name) is left out. `unreadable` counts records that told nothing.
     """
 
     def __init__(self, records: Sequence[JobRecord], unreadable: int = 0) -> None:
@@ -131,14 +126,7 @@ class Jobs:
         return self.of(f"results/{exhibit.dataset}/exhibits/{exhibit.paper}/{exhibit.name}.json")
 
     def by_rule(self) -> pd.DataFrame:
-        """Sum up the jobs of each rule.
-
-        Returns
-        -------
-        DataFrame
-            Columns `COLUMNS`, times in seconds, memory the most that any job held; the rule that took most processor
-            time first.
-        """
+        """Sum up the jobs of each rule, in the columns `COLUMNS`; the rule that took most processor time first."""
         rows = [(job.rule, 1, job.cpu_seconds, job.seconds, job.seconds, job.peak_megabytes) for job in self.records]
         frame = pd.DataFrame(rows, columns=list(COLUMNS))
         how = dict.fromkeys(COLUMNS[1:4], "sum") | dict.fromkeys(COLUMNS[4:], "max")
@@ -187,13 +175,6 @@ def project_path(path: str) -> str:
 
     Paths of the project's resources and modules start where the project does, other absolute ones are the file's name
     alone, and relative ones stay.
-
-    Examples
-    --------
-    >>> project_path("/home/me/lookalike/workflow/resources/claims.csv")
-    'workflow/resources/claims.csv'
-    >>> project_path("results/demo/metrics.parquet")
-    'results/demo/metrics.parquet'
     """
     shown = re.sub(r"^/.*/(?=(?:workflow/resources|src/lookalike)/)", "", path)
     return shown.rpartition("/")[2] if shown.startswith("/") else shown

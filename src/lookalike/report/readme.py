@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -67,16 +68,9 @@ def replace_between_marks(text: str, content: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """``python -m lookalike.report.readme NUMBERS.md README.md``: put the numbers into the README."""
-    import argparse
-
-    parser = argparse.ArgumentParser(prog="python -m lookalike.report.readme", description=main.__doc__)
-    parser.add_argument("numbers", type=Path, help="what `snakemake readme_parts` made: results/readme/numbers.md")
-    parser.add_argument("readme", type=Path, help="README.md")
-    options = parser.parse_args(arguments)
-    text = replace_between_marks(
-        options.readme.read_text(encoding="utf-8"), options.numbers.read_text(encoding="utf-8")
-    )
-    with replacing(options.readme) as part:
+    numbers, readme = map(Path, sys.argv[1:] if arguments is None else arguments)
+    text = replace_between_marks(readme.read_text(encoding="utf-8"), numbers.read_text(encoding="utf-8"))
+    with replacing(readme) as part:
         part.write_text(text, encoding="utf-8")
     return 0
 

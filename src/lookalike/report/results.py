@@ -73,9 +73,9 @@ class Exhibit(Sidecar):
         ours = (*self.folder.glob(f"{self.name}.*"), *self.folder.glob(f"{self.name}_compare.*"))
         return tuple(sorted(path for path in ours if path.is_file()))
 
-    def picture(self, suffix: str = "png") -> Path | None:
-        """Path of the picture in a format (``png``, ``svg`` or ``pdf``); None where there is none."""
-        path = self.folder / f"{self.name}.{suffix.removeprefix('.')}"
+    def picture(self) -> Path | None:
+        """Path of the picture as PNG; None where there is none."""
+        path = self.folder / f"{self.name}.png"
         return path if path.is_file() else None
 
     def table(self) -> pd.DataFrame:
@@ -157,10 +157,7 @@ class Results:
     def find(cls) -> Results:
         """Return the results of the environment variable `ENVIRONMENT`, else of ``results`` or ``../results``.
 
-        Raises
-        ------
-        LookalikeError
-            When no such folder has an exhibit, or the variable names none that has.
+        Where no such folder has an exhibit, or the variable names none that has, this is a `LookalikeError`.
         """
         named = os.environ.get(ENVIRONMENT)
         candidates = [Path(named)] if named else [Path("results"), Path("../results")]
@@ -195,19 +192,9 @@ class Results:
         return list(dict.fromkeys(one.paper for one in self.exhibits() if one.paper not in PAPERS))
 
     def exhibits(self, paper: str | None = None, dataset: str | None = None) -> list[Exhibit]:
-        """Exhibits by paper, its numbering and study; one of several data sets in their order.
+        """Exhibits of all papers and data sets, or of one paper (or group of our own) or data set.
 
-        Parameters
-        ----------
-        paper : str, optional
-            Only those of one paper, or of one group of our own.
-        dataset : str, optional
-            Only those of one data set.
-
-        Returns
-        -------
-        list of Exhibit
-            Empty where there is none.
+        They come by paper, its numbering and study; one of several data sets in their order.
         """
         every = [exhibit for one in self.datasets if dataset in (None, one.id) for exhibit in one.exhibits]
         # sorting is stable: data sets keep their order within an exhibit
@@ -223,11 +210,8 @@ class Results:
     def claims(self) -> pd.DataFrame:
         """Read the verdicts on the papers' claims, of all data sets; `LookalikeError` where a table cannot be read.
 
-        Returns
-        -------
-        DataFrame
-            Column ``dataset``, then `CLAIM_COLUMNS`, then what single studies add (such as ``representation``), all str
-            ("" where empty). No row where no study has decided any.
+        Columns are ``dataset``, then `CLAIM_COLUMNS`, then what single studies add (such as ``representation``), all
+        str ("" where empty).
         """
         tables = [
             read_csv(one.folder / f"{CLAIMS}.csv", dtype=str, keep_default_na=False).assign(dataset=one.dataset)

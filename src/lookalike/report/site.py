@@ -60,43 +60,20 @@ def write_report(
     *,
     configuration: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write the report.
+    """Write the report below a folder, and return its pages, ``index.html`` first.
 
-    Parameters
-    ----------
-    results : Results
-        What there is; a study that was not run shows as such.
-    jobs : Jobs or None
-        Records of the jobs that made it; None where there are none.
-    output_folder : path-like
-        Folder of the pages, made as needed. Each page is written whole or not at all.
-    configuration : mapping, optional
-        The configuration of the run.
-
-    Returns
-    -------
-    list of Path
-        The pages, ``index.html`` first.
-
-    Raises
-    ------
-    LookalikeError
-        When a page cannot be written. What cannot be read is told on the page of its exhibit.
+    A study that was not run shows as such; `jobs`, the records of the jobs that made the results, is None where there
+    are none. Each page is written whole or not at all; one that cannot be written is a `LookalikeError`. What cannot be
+    read is told on the page of its exhibit.
     """
     site = _Site(results, jobs, configuration)
-    makers: dict[str, Callable[[], str]] = {
-        "index.html": site.front,
-        **{pages.page_of(paper): partial(site.paper, paper) for paper in PAPERS},
-        pages.BEYOND: site.beyond,
-        "claims.html": site.claims,
-        "gallery.html": site.gallery,
-        "made.html": site.made,
-    }
+    papers = [partial(site.paper, paper) for paper in PAPERS]
+    makers: list[Callable[[], str]] = [site.front, *papers, site.beyond, site.claims, site.gallery, site.made]
     written: list[Path] = []
     # the first page comes last: where writing stops half-way, what it says is that of the pages that are there
-    for page, make in reversed(makers.items()):
+    for link, make in reversed(list(zip(NAVIGATION, makers, strict=True))):
         text = make()
-        written.append(Path(output_folder) / page)
+        written.append(Path(output_folder) / link.page)
         with replacing(written[-1]) as part:
             part.write_text(text, encoding="utf-8")
     return written[::-1]

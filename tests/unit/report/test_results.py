@@ -123,7 +123,6 @@ def test_files_of_a_table(folder: Path) -> None:
 def test_files_of_a_figure(folder: Path) -> None:
     exhibit = Results(folder).exhibit("demo", DRAFT, "fig3")
     assert exhibit.picture() == folder / "demo" / "exhibits" / DRAFT / "fig3.png"
-    assert exhibit.picture("svg") is None
     assert exhibit.compare() is None, "no comparison at all"
     assert exhibit.sheets == ()
 
