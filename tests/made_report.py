@@ -80,16 +80,7 @@ def times(study: Study) -> Figure:
 def claims(study: Study) -> Table:
     """What the papers say, and whether it holds here."""
     rows = [
-        (
-            "best",
-            JMLR,
-            "section 5",
-            "OASIS is best.",
-            "holds",
-            "+5.5 points",
-            "difference",
-            "Above 0.",
-        ),
+        ("best", JMLR, "section 5", "OASIS is best.", "holds", "+5.5 points", "difference", "Above 0."),
         ("fast", JMLR, "abstract", "OASIS is fast.", "does not hold", "; ".join(["0.5 h slower"] * 30), "faster", ""),
         ("sparse", SOML, "Table 1", "It is sparse.", "not decidable here", "", "sparse", ""),
     ]
@@ -176,20 +167,10 @@ def add_record(logs: Path, name: str, inputs: list[str], outputs: list[str], **t
     """Write one job's record."""
     path = logs / f"{name}.job.json"
     record = {
-        "rule": name.partition("/")[0],
-        "inputs": inputs,
-        "outputs": outputs,
-        "started": "2026-01-01T00:00:00+00:00",
-        "seconds": 2.0,
-        "cpu_seconds": 1.0,
-        "peak_megabytes": 100,
-        "threads": 1,
-        "processor": "a processor",
-        "python": "3.12.1",
-        "versions": {"lookalike": "0.1", "numpy": "2.9.0"},
-        "commit": "aaaa",
-        "modified": False,
-    }
+        "rule": name.partition("/")[0], "inputs": inputs, "outputs": outputs, "started": "2026-01-01T00:00:00+00:00",
+        "seconds": 2.0, "cpu_seconds": 1.0, "peak_megabytes": 100, "threads": 1, "processor": "a processor",
+        "python": "3.12.1", "versions": {"lookalike": "0.1", "numpy": "2.9.0"}, "commit": "aaaa", "modified": False,
+    }  # fmt: skip
     write_json(record | told, path)
     return path
 

@@ -154,23 +154,11 @@ def test_numbers_of_all_sizes_have_two_digits(value, std, text):
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
-        (0.0041, "4.1 ms"),
-        (0.001, "1 ms"),
-        (0.25, "0.25 s"),
-        (9, "9 s"),
-        (37.02, "37 s"),
-        (59.96, "1 min"),
-        (300, "5 min"),
-        (5400, "1.5 h"),
-        (86_400, "1 day"),
-        (172_800, "2 days"),
-        (240_000, "2.8 days"),
-        (16_416_000, "190 days"),
-        (366 * 86_400, "1 year"),
-        (1e9, "32 years"),
-        (math.nan, ""),
+        (0.0041, "4.1 ms"), (0.001, "1 ms"), (0.25, "0.25 s"), (9, "9 s"), (37.02, "37 s"), (59.96, "1 min"),
+        (300, "5 min"), (5400, "1.5 h"), (86_400, "1 day"), (172_800, "2 days"), (240_000, "2.8 days"),
+        (16_416_000, "190 days"), (366 * 86_400, "1 year"), (1e9, "32 years"), (math.nan, ""),
     ],
-)
+)  # fmt: skip
 def test_durations_are_told_as_people_say_them(seconds, said):
     assert human_time(seconds) == said
 

@@ -109,10 +109,6 @@ def test_commits_versions_and_processors_of_all_jobs(logs: Path) -> None:
     assert work.version_note == "Versions differ between jobs: numpy (2.9.0 and 2.10.0)."
 
 
-def test_alike_versions_need_no_note(logs: Path) -> None:
-    assert read_jobs(logs).whole.version_note == ""
-
-
 def test_what_no_record_makes_is_told(tmp_path: Path) -> None:
     read = ["results/demo/metrics.parquet", "data/images", "/home/me/clone/workflow/resources/claims.csv"]
     add_record(tmp_path, "draw", read, ["results/demo/exhibits/a/b.csv"])
@@ -159,6 +155,7 @@ def test_jobs_by_rule(logs: Path) -> None:
 def test_the_whole_is_told_of_all_jobs_at_once(logs: Path) -> None:
     jobs = read_jobs(logs)
     assert (len(jobs), len(jobs.whole.jobs), jobs.whole.commits, jobs.whole.modified) == (9, 9, ["aaaa"], False)
+    assert jobs.whole.version_note == ""
     assert (jobs.whole.versions["numpy"], jobs.whole.processors) == (["2.9.0"], ["a processor"])
 
 
@@ -171,9 +168,7 @@ def test_no_records_are_no_jobs(tmp_path: Path) -> None:
         assert (jobs.whole.jobs, jobs.whole.commits, jobs.whole.started) == ((), [], None)
 
 
-@pytest.mark.parametrize(
-    "content", ["", "{", "[]", "{}", '{"rule": "a", "inputs": "b", "outputs": []}', '{"rule": "a", "inputs": [1]}']
-)
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"rule": "a", "inputs": "b", "outputs": []}'])
 def test_broken_records_are_told_and_passed_over(logs: Path, content: str) -> None:
     broken = logs / "draw_table" / "table4.job.json"
     broken.write_text(content)
@@ -181,12 +176,6 @@ def test_broken_records_are_told_and_passed_over(logs: Path, content: str) -> No
     assert jobs.unreadable == 1
     assert len(jobs) == 8
     assert jobs.of(f"{TABLE4}.csv") is None
-
-
-@pytest.mark.parametrize("told", [{"started": "yesterday"}, {"seconds": None}, {"versions": 3}, {"threads": "two"}])
-def test_a_record_of_other_values_is_broken(tmp_path: Path, told: dict[str, object]) -> None:
-    add_record(tmp_path, "job", [], ["results/a"], **told)
-    assert read_jobs(tmp_path).unreadable == 1
 
 
 def test_what_the_workflow_writes_is_read(tmp_path: Path) -> None:
