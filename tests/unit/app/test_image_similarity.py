@@ -50,6 +50,16 @@ def test_images_that_were_learned_from_are_passed_over(photos: Path, fitted: Ima
     assert fitted.evaluate(photos).attrs["learned_from"] == 12  # nothing else is left
 
 
+def test_nothing_is_learned_from_images_that_are_held_out(photos: Path, painted: Callable[..., None]) -> None:
+    how: dict[str, Any] = {"hold_out": 0.25, "parameters": {"n_steps": 60}, "jobs": 1}
+    before = ImageSimilarity("color", **how).fit(photos)
+    for seed, path in enumerate(before.images_.loc[before.images_["role"] == "held-out", "path"]):
+        painted(photos / path, (9, 200, 9), 900 + seed)
+    after = ImageSimilarity("color", **how).fit(photos)
+    assert after.images_["role"].tolist() == before.images_["role"].tolist()
+    np.testing.assert_array_equal(after.learner_.W_, before.learner_.W_)
+
+
 def test_triplets_and_a_taken_over_codebook(photos: Path, fitted: ImageSimilarity) -> None:
     rows = [(f"{a}/{i}.png", f"{a}/{(i + 1) % 8}.png", f"{b}/{i}.png") for a, b in
             (("red", "blue"), ("blue", "green"), ("green", "red")) for i in range(8)]  # fmt: skip

@@ -20,7 +20,8 @@ from PIL import Image  # noqa: E402
 
 from lookalike.core.errors import LookalikeError  # noqa: E402
 from lookalike.deep import devices  # noqa: E402
-from lookalike.deep.images import FileImages  # noqa: E402
+from lookalike.deep.embedding import embed  # noqa: E402
+from lookalike.deep.images import FileImages, batches  # noqa: E402
 from lookalike.deep.loop import Trained  # noqa: E402
 from lookalike.deep.network import DeepRankingNetwork  # noqa: E402
 from lookalike.deep.pretraining import pretrain  # noqa: E402
@@ -204,6 +205,17 @@ def test_the_best_weights_are_kept_or_the_last() -> None:
     assert best.fit["chosen_step"] == best.curve["step"][precision.idxmax()]
     assert last.fit["chosen_step"] == 30 != best.fit["chosen_step"]  # else this run shows nothing
     assert any((array != weights(last)[name]).any() for name, array in weights(best).items())
+
+
+def test_held_out_images_are_scored_without_dropout() -> None:
+    settings = {"n_steps": 10, "batch": 8, "validation_interval": 5, "gap": 0.3, "keep": "last"}
+    trained = ranked(RankingSettings(**settings))
+    _, triplets = hold_out(relevance(), 0.34, 40, random_state=1)
+    vectors = embed(trained.network, batches(source())).astype(np.float64)
+    query, positive, negative = (vectors[triplets[:, column]] for column in range(3))
+    margins = ((query - negative) ** 2).sum(1) - ((query - positive) ** 2).sum(1)
+    assert trained.curve["validation_precision"].iloc[-1] == pytest.approx((margins > 0).mean())
+    assert trained.curve["validation_loss"].iloc[-1] == pytest.approx(np.maximum(0.3 - margins, 0).mean(), rel=1e-5)
 
 
 def test_without_held_out_images_the_last_weights_are_kept() -> None:
