@@ -123,7 +123,8 @@ def assert_fetched(folder: Path, path: Path, url: str) -> None:
 def test_download(tmp_path: Path, server: tuple[Behaviour, str], pauses: list[float]) -> None:
     behaviour, url = server
     assert_fetched(tmp_path / "new", fetch_archive(toy(url), tmp_path / "new", progress=False), url)
-    assert behaviour.asked == [None]
+    assert fetch_archive(toy(url), tmp_path / "new", progress=False).exists()
+    assert behaviour.asked == [None]  # the second call downloads nothing
     assert pauses == []
 
 
@@ -141,13 +142,6 @@ def test_a_compressed_archive_is_stored_as_it_is_sent(
     assert len(behaviour.asked) == 2
 
 
-def test_second_call_downloads_nothing(tmp_path: Path, server: tuple[Behaviour, str]) -> None:
-    behaviour, url = server
-    fetch_archive(toy(url), tmp_path, progress=False)
-    fetch_archive(toy(url), tmp_path, progress=False)
-    assert len(behaviour.asked) == 1
-
-
 class Terminal(io.StringIO):
     """A stream that takes itself for a terminal."""
 
@@ -156,22 +150,17 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
-def test_progress_goes_to_the_stream_that_is_given(
-    tmp_path: Path, server: tuple[Behaviour, str], capsys: pytest.CaptureFixture[str], stream: io.StringIO
+@pytest.mark.parametrize("given", [True, False])
+def test_progress_goes_to_a_stream_that_is_given_and_to_standard_error_only_if_it_is_a_terminal(
+    tmp_path: Path, server: tuple[Behaviour, str], stream: io.StringIO, given: bool
 ) -> None:
-    fetch_archive(toy(server[1]), tmp_path, progress=stream)
-    assert "toy.tar: 100%" in stream.getvalue()
-    captured = capsys.readouterr()
-    assert captured.out + captured.err == ""
-
-
-def test_progress_on_standard_error_only_if_it_is_a_terminal(tmp_path: Path, server: tuple[Behaviour, str]) -> None:
-    terminal, log = Terminal(), io.StringIO()
-    for number, stream in enumerate((terminal, log)):
-        with contextlib.redirect_stderr(stream):
-            fetch_archive(toy(server[1]), tmp_path / str(number))
-    assert "toy.tar: 100%" in terminal.getvalue()
-    assert log.getvalue() == ""
+    stream.seek(0)
+    stream.truncate()
+    other = io.StringIO()
+    with contextlib.redirect_stderr(other if given else stream):
+        fetch_archive(toy(server[1]), tmp_path, progress=stream if given else True)
+    assert ("toy.tar: 100%" in stream.getvalue()) == (given or stream.isatty())
+    assert other.getvalue() == ""
 
 
 @pytest.mark.parametrize("size", [len(CONTENT), None])
@@ -190,11 +179,16 @@ def test_dropped_connection_resumes_where_it_stopped(
         assert offsets[0] < offsets[1] <= offsets[0] + 1_200_000
 
 
-def test_resumes_a_part_file_of_an_earlier_run(tmp_path: Path, server: tuple[Behaviour, str]) -> None:
+@pytest.mark.parametrize(
+    ("found", "asked"), [(CONTENT[:1000], "bytes=1000-"), (CONTENT + b"x", None)], ids=["shorter", "too long"]
+)
+def test_a_part_file_of_an_earlier_run_is_resumed_or_discarded(
+    tmp_path: Path, server: tuple[Behaviour, str], found: bytes, asked: str | None
+) -> None:
     behaviour, url = server
-    (tmp_path / "toy.tar.part").write_bytes(CONTENT[:1000])
+    (tmp_path / "toy.tar.part").write_bytes(found)
     assert_fetched(tmp_path, fetch_archive(toy(url), tmp_path, progress=False), url)
-    assert behaviour.asked == ["bytes=1000-"]
+    assert behaviour.asked == [asked]
 
 
 @pytest.mark.parametrize(("size", "asked"), [(len(CONTENT), []), (None, [f"bytes={len(CONTENT)}-"])])
@@ -212,13 +206,6 @@ def test_server_without_ranges_restarts_cleanly(tmp_path: Path, server: tuple[Be
     behaviour.ranges, behaviour.drops = False, [2_000_000]
     assert_fetched(tmp_path, fetch_archive(toy(url), tmp_path, progress=False), url)
     assert behaviour.asked[1] is not None
-
-
-def test_part_file_larger_than_the_archive_is_discarded(tmp_path: Path, server: tuple[Behaviour, str]) -> None:
-    behaviour, url = server
-    (tmp_path / "toy.tar.part").write_bytes(CONTENT + b"x")
-    assert_fetched(tmp_path, fetch_archive(toy(url), tmp_path, progress=False), url)
-    assert behaviour.asked == [None]
 
 
 @pytest.mark.parametrize("code", [500, 503, 429, 416])

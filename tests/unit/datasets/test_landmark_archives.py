@@ -149,20 +149,12 @@ def test_words_are_fetched_only_where_they_are_wanted(
     assert "words" in obtain_landmarks(archives, folder, may_download=False, wants_words=True)
 
 
-@pytest.mark.parametrize(
-    ("damage", "words"),
-    [
-        (lambda content: content[:-9] + b"123456789", "has md5"),
-        (lambda content: content[: len(content) // 2], "has md5"),
-    ],
-)
-def test_wrong_or_truncated_images_are_refused(
-    tmp_path: Path, archives: dict[str, Archive], damage: object, words: str
-) -> None:
+@pytest.mark.parametrize("kept", [slice(None, -9), slice(9, None)])
+def test_wrong_or_truncated_images_are_refused(tmp_path: Path, archives: dict[str, Archive], kept: slice) -> None:
     folder = put(archives, tmp_path, "oxford5k_images", "oxford5k_ground_truth")
     file = folder / "oxbuild_images-v1.tgz"
-    file.write_bytes(damage(file.read_bytes()))  # type: ignore[operator]
-    with pytest.raises(LookalikeError, match=words) as caught:
+    file.write_bytes(file.read_bytes()[kept])
+    with pytest.raises(LookalikeError, match="has md5") as caught:
         obtain_landmarks(archives, folder, may_download=False)
     assert str(file) in str(caught.value)
     assert not (folder / "oxbuild_images-v1").exists()

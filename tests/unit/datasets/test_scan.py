@@ -14,7 +14,7 @@ from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table, write_table
-from lookalike.datasets.scan import STATUSES, scan_folder, summary
+from lookalike.datasets.scan import STATUSES, scan_folder, scan_photographs, summary
 from lookalike.datasets.subsets import resolve_subset
 
 LARGE = (300, 200)
@@ -220,3 +220,64 @@ def test_one_real_class(real_images: Path, tmp_path: Path) -> None:
     assert len(table) == len(list((real_images / "056.dog").iterdir()))
     assert set(table["status"]) <= {"ok", "too_small"}
     assert (table["status"] == "ok").mean() >= 0.95
+
+
+# Photographs that lie anywhere: the manifest of a landmark data set
+
+
+@pytest.fixture
+def photographs(tmp_path: Path) -> Path:
+    root = tmp_path / "photographs"
+    picture(root / "hall_000001.jpg")
+    picture(root / "tower" / "old" / "tower_000002.png", (32, 32))
+    picture(root / "small.png", (200, 31))
+    cut = picture(root / "cut.png")
+    cut.write_bytes(cut.read_bytes()[:150])
+    (root / "README").write_text("a note\n")
+    (root / "link.jpg").symlink_to(root / "hall_000001.jpg")
+    picture(root / ".cache" / "hall_000001.jpg")
+    (root / "empty").mkdir()
+    return root
+
+
+def test_flat_and_deep_photographs_and_what_is_none(photographs: Path) -> None:
+    manifest = scan_photographs(photographs)
+    rows = {row.path: (row.label, row.status, row.width, row.height) for row in manifest.itertuples()}
+    assert rows == {
+        ".cache/hall_000001.jpg": (".cache", "not_an_image", 0, 0),
+        "README": ("", "not_an_image", 0, 0),
+        "cut.png": ("", "unreadable", 0, 0),
+        "hall_000001.jpg": ("", "ok", *LARGE),
+        "link.jpg": ("", "not_an_image", 0, 0),
+        "small.png": ("", "too_small", 200, 31),
+        "tower/old/tower_000002.png": ("tower/old", "ok", 32, 32),
+    }
+    reasons = manifest.set_index("path")["reason"]
+    assert reasons["small.png"] == "200 x 31 pixels, and a photograph has 32 or more a side"
+    assert "damaged" in reasons["cut.png"]
+    assert "link" in reasons["link.jpg"]
+    assert list(manifest["image_id"]) == list(range(7))
+    assert summary(manifest)["ok"].sum() == 2
+
+
+def test_the_same_table_as_of_class_folders(photographs: Path, tmp_path: Path) -> None:
+    picture(tmp_path / "classes" / "001.cat" / "1.png", (300, 200))
+    by_class, without = scan_folder(tmp_path / "classes"), scan_photographs(tmp_path / "classes")
+    assert by_class.equals(without)
+    assert scan_photographs(photographs).dtypes.equals(by_class.dtypes)
+
+
+def test_folders_without_photographs(tmp_path: Path) -> None:
+    with pytest.raises(LookalikeError, match="there is no folder"):
+        scan_photographs(tmp_path / "nowhere")
+    with pytest.raises(LookalikeError, match="holds no photograph"):
+        scan_photographs(tmp_path)
+    with pytest.raises(LookalikeError, match="is a file"):
+        scan_photographs(picture(tmp_path / "a.png"))
+
+
+def test_real_class_folders_are_photographs_too(real_images: Path) -> None:
+    label = sorted(path.name for path in real_images.iterdir() if path.is_dir())[0]
+    manifest = scan_photographs(real_images / label, n_threads=2)
+    assert (manifest["status"] == "ok").sum() > 50
+    assert set(manifest["label"]) == {""}
