@@ -62,8 +62,10 @@ def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:
 def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading: str = "") -> Table:
     """A block for each subset and family, which have titles where there are several."""
     several = len([methods for methods in families.values() if methods]) > 1
+    heads = FAMILIES if several else {}
     records = [
-        _record(study, subset, family, method) | {"block": _block(study, subset, family if several else "")}
+        _record(study, subset, family, method)
+        | {"block": ", ".join(filter(None, (study.block_title(subset), heads.get(family))))}
         for subset in study.subsets
         for family, methods in families.items()
         for method in methods
@@ -73,10 +75,6 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
     numbers = frozenset(("difference_cell", "t_cell", "bootstrap_cell", "p_cell"))
     notes = (RULE, *_family_notes(study, frame))
     return Table(frame, shown=SHOWN, blocks="block", titles=titles, numbers=numbers, heading=heading, notes=notes)
-
-
-def _block(study: CategoryStudy, subset: Subset, family: str) -> str:
-    return ", ".join(filter(None, (study.block_title(subset), FAMILIES.get(family, ""))))
 
 
 def _family_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:

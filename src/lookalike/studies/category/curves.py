@@ -55,16 +55,11 @@ def panel(
     """A panel of those of the series that have points, or why there are none."""
     names = set(own["series"])
     shown = tuple(one for one in series if one.where["series"] in names)
-    empty = "" if shown else why or why_empty(study, subset, method)
+    ended = (subset.id, method) not in study.not_converged
+    no_result = f"{study.title_of(method)} {'was not run here' if ended else 'did not end within its time limit (*)'}"
     if x.high is None and shown and x.scale == "linear":
         x = replace(x, high=1.02 * float(own["step"].max()))
-    return Panel("", x, y, shown, tuple(lines), empty=empty)
-
-
-def why_empty(study: CategoryStudy, subset: Subset, method: str) -> str:
-    """Why a panel of one method has nothing to show: it did not end in time, or it was not run."""
-    ended = (subset.id, method) not in study.not_converged
-    return f"{study.title_of(method)} {'was not run here' if ended else 'did not end within its time limit (*)'}"
+    return Panel("", x, y, shown, tuple(lines), empty="" if shown else why or no_result)
 
 
 def series(subset: Subset, of: str, name: str, look: Look, x: str = "step", y: str = "map", **more: Any) -> Series:

@@ -51,24 +51,14 @@ def numbers_in_text(study: CategoryStudy) -> Table:
     on = ("method", "metric")
     cells = beside_print(pd.DataFrame(rows), study.printed_in(), on=on, judge=lambda cell: _judged(study, cell))
     cells = cells[cells["status"] != ""].assign(unit="")
-    return Table(
-        cells.assign(**_words_of(study, cells)),
-        shown={"title": study.title, "ours_cell": "ours", "printed_cell": "paper", "told": "status"},
-        numbers=frozenset(("ours_cell", "printed_cell")),
-    )
-
-
-def _words_of(study: CategoryStudy, cells: pd.DataFrame) -> dict[str, list[str]]:
-    """Columns of text of the numbers in running text."""
     records = cells.to_dict("records")
-    return {
-        "title": [
-            TEXT_ROWS[row["metric"]][0] + (f" ({row['words']:,} words)" if row["words"] else "") for row in records
-        ],
-        "ours_cell": [plus_minus(row["ours"], row["ours_std"], TEXT_ROWS[row["metric"]][1]) for row in records],
-        "printed_cell": [plus_minus(row["printed"], row["printed_std"], ",g") for row in records],
-        "told": [": ".join(filter(None, (row["status"], row["reason"]))) for row in records],
-    }
+    words = [f" ({row['words']:,} words)" if row["words"] else "" for row in records]
+    cells["title"] = [TEXT_ROWS[row["metric"]][0] + of for row, of in zip(records, words, strict=True)]
+    cells["ours_cell"] = [plus_minus(row["ours"], row["ours_std"], TEXT_ROWS[row["metric"]][1]) for row in records]
+    cells["printed_cell"] = [plus_minus(row["printed"], row["printed_std"], ",g") for row in records]
+    cells["told"] = [": ".join(filter(None, (row["status"], row["reason"]))) for row in records]
+    shown = {"title": study.title, "ours_cell": "ours", "printed_cell": "paper", "told": "status"}
+    return Table(cells, shown=shown, numbers=frozenset(("ours_cell", "printed_cell")))
 
 
 def facts_of(study: CategoryStudy) -> dict[str, Fact]:

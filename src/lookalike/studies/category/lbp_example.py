@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Image = npt.NDArray[np.uint8]
 
 SIDE = 2 * lbp.RADIUS + 1
+FILL = ("white", BLUE)
+"""Inside of a point that is darker than the centre, and of one that is at least as light."""
 
 
 def circle_points() -> npt.NDArray[np.float64]:
@@ -33,15 +35,13 @@ def circle_points() -> npt.NDArray[np.float64]:
 
 def circle_values(patch: Image) -> npt.NDArray[np.float64]:
     """Interpolated grey values at the eight points around the centre of a 5x5 patch."""
-    values = np.empty(lbp.N_POINTS)
     grey = patch.astype(np.float64)
-    for i, (dx, dy) in enumerate(circle_points().round(12)):
-        x, y = dx + lbp.RADIUS, dy + lbp.RADIUS
-        left, top = min(int(x), SIDE - 2), min(int(y), SIDE - 2)
-        across, down = x - left, y - top
-        upper = (1 - across) * grey[top, left] + across * grey[top, left + 1]
-        lower = (1 - across) * grey[top + 1, left] + across * grey[top + 1, left + 1]
-        values[i] = (1 - down) * upper + down * lower
+    x, y = (circle_points().round(12) + lbp.RADIUS).T
+    left, top = (np.minimum(place.astype(int), SIDE - 2) for place in (x, y))
+    across, down = x - left, y - top
+    upper = (1 - across) * grey[top, left] + across * grey[top, left + 1]
+    lower = (1 - across) * grey[top + 1, left] + across * grey[top + 1, left + 1]
+    values: npt.NDArray[np.float64] = (1 - down) * upper + down * lower
     return values
 
 
@@ -78,17 +78,12 @@ def _draw_neighbourhood(axis: Axes, patch: Image, bits: list[int]) -> None:
     axis.plot(0, 0, "s", color="black", markersize=7)
     axis.add_patch(Circle((0, 0), lbp.RADIUS, fill=False, color=BLUE, linewidth=1))
     for i, (x, y) in enumerate(circle_points()):
-        axis.plot(x, y, "o", markersize=12, color=BLUE, markerfacecolor=fill(bits[i]))
+        axis.plot(x, y, "o", markersize=12, color=BLUE, markerfacecolor=FILL[bits[i]])
         axis.text(x, y, str(i), ha="center", va="center_baseline", fontsize=7, color="white" if bits[i] else "black")
     axis.set(xticks=[], yticks=[], xlim=(-2.6, 2.6), ylim=(2.6, -2.6), title="eight points at radius 2")
     axis.set_aspect("equal")
     axis.spines[:].set_visible(False)
     axis.grid(False)
-
-
-def fill(bit: int) -> str:
-    """Colour inside a point: filled where it is at least the centre."""
-    return BLUE if bit else "white"
 
 
 def _draw_bits(axis: Axes, patch: Image, bits: list[int], pattern: int) -> None:
@@ -101,7 +96,7 @@ def _draw_bits(axis: Axes, patch: Image, bits: list[int], pattern: int) -> None:
     for i, value in enumerate(circle_values(patch)):
         sign = "≥" if bits[i] else "<"
         row = (str(i), f"{value:.2f}" if i % 2 else f"{value:.0f}", f"{sign}  {centre}", str(bits[i]))
-        axis.plot(columns[-1], i + 0.7, "o", markersize=11, color=BLUE, markerfacecolor=fill(bits[i]))
+        axis.plot(columns[-1], i + 0.7, "o", markersize=11, color=BLUE, markerfacecolor=FILL[bits[i]])
         for x, text in zip(columns, row, strict=True):
             on_blue = x == columns[-1] and bits[i]
             axis.text(x, i + 0.7, text, ha="center", va="center_baseline", color="white" if on_blue else "black")

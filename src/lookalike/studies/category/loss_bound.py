@@ -100,16 +100,12 @@ def triplet_margins(U: NDArray[np.float64], rows: sp.csr_array, triplets: NDArra
 
 def _squared_step_norms(rows: sp.csr_array, triplets: NDArray[np.int32]) -> NDArray[np.float64]:
     """||V||_F^2 of every triplet, V = p (p+ - p-)' (JMLR eq. 7)."""
-    norms = _squared_lengths(rows)[triplets[:, 0]]
+    norms = np.asarray(rows.power(2).sum(axis=1), dtype=np.float64)[triplets[:, 0]]
     for start in range(0, len(triplets), CHUNK):
         chunk = slice(start, start + CHUNK)
-        norms[chunk] *= _squared_lengths(_differences(rows, triplets[chunk]))
+        norms[chunk] *= _differences(rows, triplets[chunk]).power(2).sum(axis=1)
     return norms
 
 
 def _differences(rows: sp.csr_array, triplets: NDArray[np.int32]) -> sp.csr_array:
     return sp.csr_array(rows[triplets[:, 1]] - rows[triplets[:, 2]])
-
-
-def _squared_lengths(rows: sp.csr_array) -> NDArray[np.float64]:
-    return np.asarray(rows.power(2).sum(axis=1), dtype=np.float64).ravel()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,25 +68,28 @@ def colour_palette(study: CategoryStudy) -> Picture:
 def common_visterms(study: CategoryStudy) -> Gallery:
     """The commonest visterms: each row shows blocks of different images, enlarged from their own scale."""
     codebook = np.load(study.path("codebook"))
-    found = find_words(study.files["blocks"], codebook, study.settings["representation_settings"]["hellinger"])
-    if found.n_images == 0:
+    hellinger = study.settings["representation_settings"]["hellinger"]
+    found, n_images = find_words(study.files["blocks"], codebook, hellinger)
+    if not n_images:
         raise LookalikeError(
             "there are no described images to draw visterms from: describe the data set's images first"
         )
     paths = study.table("manifest").set_index("image_id")["path"]
-    words = commonest_words(found, len(codebook))[:N_WORDS]
+    # those that the most images hold, then those with the most blocks
+    counts = found.groupby("word")["image_id"].agg(["nunique", "size"])
+    words = counts.sort_values(["nunique", "size"], ascending=False, kind="stable").index[:N_WORDS]
     rows, titles, records = [], [], []
     for word in words:
-        here = np.flatnonzero(found.word == word)
+        held_by, n_blocks = counts.loc[word]
         # a row has blocks of different images, spread evenly over those that hold the visterm
-        _, first = np.unique(found.image_id[here], return_index=True)
-        places = here[first][np.linspace(0, len(first) - 1, min(N_SAMPLES, len(first))).astype(int)]
-        shares = {"of_images": len(first) / found.n_images, "of_blocks": len(here) / len(found.word)}
-        shown = [(int(found.image_id[place]), int(found.block[place])) for place in places]
-        rows.append(tuple(Tile(_crop(load_image(study, str(paths[image])), block)) for image, block in shown))
+        own = found[found["word"] == word].drop_duplicates("image_id").sort_values("image_id")
+        shown = own.iloc[np.linspace(0, held_by - 1, min(N_SAMPLES, held_by)).astype(int)]
+        shares = {"of_images": held_by / n_images, "of_blocks": n_blocks / len(found)}
+        places = list(zip(shown["image_id"].tolist(), shown["block"].tolist(), strict=True))
+        rows.append(tuple(Tile(_crop(load_image(study, str(paths[image])), block)) for image, block in places))
         titles.append(f"visterm {word}\n{shares['of_images']:.0%} of images\n{shares['of_blocks']:.1%} of blocks")
-        records += [{"word": int(word), "image_id": image, "block": block, **shares} for image, block in shown]
-    told = f"The {len(words)} commonest of {len(codebook):,} visterms among {found.n_images:,} images."
+        records += [{"word": word, "image_id": image, "block": block, **shares} for image, block in places]
+    told = f"The {len(words)} commonest of {len(codebook):,} visterms among {n_images:,} images."
     return Gallery(pd.DataFrame(records), tuple(rows), tuple(titles), notes=(told,), tile=0.62)
 
 
@@ -188,34 +191,17 @@ def _hex(colour: npt.NDArray[np.float32]) -> str:
     return "#" + "".join(f"{int(channel):02x}" for channel in np.rint(colour))
 
 
-class Occurrences(NamedTuple):
-    """Which word each block of some images is: arrays in parallel over blocks, and the number of images."""
-
-    image_id: npt.NDArray[np.int32]
-    block: npt.NDArray[np.int64]
-    word: npt.NDArray[np.int32]
-    n_images: int
-
-
-def commonest_words(found: Occurrences, n_words: int) -> npt.NDArray[np.int64]:
-    """Return the words that occur, those that the most images hold first, then those with the most blocks."""
-    n_blocks = np.bincount(found.word, minlength=n_words)
-    pairs = np.unique(found.image_id.astype(np.int64) * n_words + found.word)
-    held_by = np.bincount(pairs % n_words, minlength=n_words)
-    order = np.lexsort((-n_blocks, -held_by))
-    return order[: np.count_nonzero(n_blocks)]
-
-
-def find_words(block_files: Sequence[str], codebook: npt.NDArray[np.float32], hellinger: bool) -> Occurrences:
-    """Assign the blocks of at most `N_IMAGES` images, spread evenly over all that have any."""
+def find_words(
+    block_files: Sequence[str], codebook: npt.NDArray[np.float32], hellinger: bool
+) -> tuple[pd.DataFrame, int]:
+    """Word of each block, ``image_id, block, word``, of at most `N_IMAGES` images, spread evenly; and their number."""
     from lookalike.features.codebook import assign
     from lookalike.features.descriptors import normalise, read_block_index, read_blocks
 
     with_blocks = [np.flatnonzero(np.diff(read_block_index(path)[1])) for path in block_files]
     total = sum(map(len, with_blocks))
     wanted = np.unique(np.linspace(0, total - 1, min(N_IMAGES, total)).astype(np.int64))
-    ids, blocks, words = [np.empty(0, np.int32)], [np.empty(0, np.int64)], [np.empty(0, np.int32)]
-    start = 0
+    parts, start = [pd.DataFrame({"image_id": [], "block": [], "word": []}, dtype=int)], 0
     for path, entries in zip(block_files, with_blocks, strict=True):
         chosen = entries[wanted[(wanted >= start) & (wanted < start + len(entries))] - start]
         start += len(entries)
@@ -223,11 +209,10 @@ def find_words(block_files: Sequence[str], codebook: npt.NDArray[np.float32], he
             continue
         image_id, offsets, counts = read_blocks(path)
         for entry in chosen:
-            part = counts[offsets[entry] : offsets[entry + 1]]
-            ids.append(np.full(len(part), image_id[entry], np.int32))
-            blocks.append(np.arange(len(part)))
-            words.append(assign(normalise(part, hellinger), codebook))
-    return Occurrences(np.concatenate(ids), np.concatenate(blocks), np.concatenate(words), len(wanted))
+            blocks = counts[offsets[entry] : offsets[entry + 1]]
+            words = assign(normalise(blocks, hellinger), codebook)
+            parts.append(pd.DataFrame({"image_id": image_id[entry], "block": range(len(blocks)), "word": words}))
+    return pd.concat(parts, ignore_index=True), len(wanted)
 
 
 def _crop(image: Image, block: int) -> Image:

@@ -36,8 +36,9 @@ K_MAX = 60
 def main_table(study: CategoryStudy) -> Table:
     """Mean average precision (mAP) and precision at top 1, 10 and 50 of all compared methods."""
     cells = main_cells(study, study.subsets)
-    titles = {"metric": TABLE_METRICS, "method": method_titles(study, cells), "subset": study.titles}
-    others = [method for method in dict.fromkeys(cells["method"]) if method != "oasis"]
+    named = {method: study.title_of(method) for method in dict.fromkeys(cells["method"])}
+    titles = {"metric": TABLE_METRICS, "method": named, "subset": study.titles}
+    others = [method for method in named if method != "oasis"]
     below = comparison_below(study, others) if study.has("comparison") else None
     notes = () if below is None else below.notes
     return Table(cells, rows=("metric",), columns="method", blocks="subset", titles=titles, notes=notes, below=below)
@@ -90,7 +91,11 @@ def main_cells(study: CategoryStudy, subsets: Sequence[Subset]) -> pd.DataFrame:
     cells = beside_print(ours, study.printed_in(PRINTED_TABLE[study.paper]), judge=study.judge)
     cells["unit"] = "percent"
     fraction = study.paper == DRAFT
-    cells["ours_cell"] = [_own_cell(study, row, fraction) for row in cells.itertuples()]
+    cells["ours_cell"] = [
+        study.without_number(row["subset"], row["method"])
+        if math.isnan(row["ours"]) else percent_cell(row["ours"], row["ours_std"], fraction)
+        for row in cells.to_dict("records")
+    ]  # fmt: skip
     cells["printed_cell"] = [_printed_cell(row, fraction) for row in cells.itertuples()]
     return cells
 
@@ -102,12 +107,6 @@ def percent_cell(mean: float, std: float, fraction: bool) -> str:
     """
     scale, digits = (100, 2) if fraction else (1, 0)
     return plus_minus(mean / scale, std / scale, f".{digits}f", f".{digits + 1}f")
-
-
-def _own_cell(study: CategoryStudy, row: Any, fraction: bool) -> str:
-    if math.isnan(row.ours):
-        return study.without_number(row.subset, row.method)
-    return percent_cell(row.ours, row.ours_std, fraction)
 
 
 def _printed_cell(row: Any, fraction: bool) -> str:
@@ -131,11 +130,6 @@ def summary_of(study: CategoryStudy) -> pd.DataFrame:
     ended = [key not in study.not_converged for key in zip(summary["subset"], summary["method"], strict=True)]
     summary = summary.assign(ours=100 * summary["mean"], ours_std=100 * summary["std"])[ended]
     return summary[["subset", "method", "metric", "ours", "ours_std"]]
-
-
-def method_titles(study: CategoryStudy, frame: pd.DataFrame) -> dict[str, str]:
-    """Titles of the methods that a frame has."""
-    return {str(method): study.title_of(str(method)) for method in frame["method"].unique()}
 
 
 def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: bool) -> Figure:

@@ -83,9 +83,11 @@ def _cells(study: CategoryStudy) -> pd.DataFrame:
     cells = beside_print(pd.DataFrame(rows), printed, on=on, judge=lambda cell: _judged(study, cell))
     cells["unit"] = "minutes"
     records = cells.to_dict("records")
-    return cells.assign(
-        ours_cell=[_own_cell(study, row) for row in records], printed_cell=[_printed_cell(row) for row in records]
-    )
+    ours = [
+        study.without_number(row["subset"], row["method"])
+        if math.isnan(row["ours"]) else significant(row["ours"], row["ours_std"]) for row in records
+    ]  # fmt: skip
+    return cells.assign(ours_cell=ours, printed_cell=[_printed_cell(row) for row in records])
 
 
 def minutes_of(study: CategoryStudy) -> dict[tuple[str, str], tuple[float, float]]:
@@ -109,12 +111,6 @@ def _judged(study: CategoryStudy, cell: Mapping[str, Any]) -> tuple[str, str] | 
         return study.judge(cell) or (NO_RESULT, "this run has no train_time")
     why = next(subset.why_not_comparable for subset in study.all_subsets if subset.id == cell["subset"])
     return NOT_COMPARABLE, "; ".join(filter(None, (why, OTHER_MACHINE)))
-
-
-def _own_cell(study: CategoryStudy, row: Mapping[Any, Any]) -> str:
-    if math.isnan(row["ours"]):
-        return study.without_number(row["subset"], row["method"])
-    return significant(row["ours"], row["ours_std"])
 
 
 def _printed_cell(row: Mapping[Any, Any]) -> str:

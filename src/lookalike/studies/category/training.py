@@ -6,9 +6,7 @@ Where curves lie close together the vertical axis does not start at 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,13 +38,6 @@ AVERAGES = (Look(BLUE, "s"), Look(VERMILLION, "o"))
 COMPARATORS = {"I": Look(BLACK, "X"), "W": Look(BLUE, "s"), "W / 2": Look(GREEN, "^"), "2 W": Look(PURPLE, "D")}
 """Looks of the bounds by the matrix U."""
 
-Settings = Mapping[str, Any]
-
-
-def traces_oasis(settings: Settings) -> bool:
-    """Whether a study traces OASIS along training."""
-    return "oasis" in settings["traced"]
-
 
 def traced_at(study: CategoryStudy) -> str:
     """``C = 0.1``."""
@@ -54,7 +45,7 @@ def traced_at(study: CategoryStudy) -> str:
 
 
 @exhibit("oasis-jmlr-2010/fig5", "oasis-2009-draft/fig3", title="Mean average precision along training",
-         needs=("metrics", "fits", "oasis_traces"), when=traces_oasis)  # fmt: skip
+         needs=("metrics", "fits", "oasis_traces"), when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
 def training_curves(study: CategoryStudy) -> Figure:
     """Mean average precision (mAP) of OASIS over training and test images as a function of its training steps."""
     names = {"train": ("OASIS, training images", Look(BLUE, "s")), "test": ("OASIS, test images", LOOKS["oasis"])}
@@ -237,12 +228,8 @@ def kept_after_the_end(curves: pd.DataFrame) -> pd.DataFrame:
     return kept
 
 
-@exhibit(
-    "learning/symmetry",
-    title="Symmetry of W along training",
-    needs=("metrics", "fits", "oasis_traces"),
-    when=traces_oasis,
-)
+@exhibit("learning/symmetry", title="Symmetry of W along training", needs=("metrics", "fits", "oasis_traces"),
+         when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
 def symmetry_curves(study: CategoryStudy) -> Figure:
     """Share of W that is symmetric, ||sym W|| / ||W||, as a function of the training steps of OASIS from W = I."""
     text = study.printed_in("text", JMLR)

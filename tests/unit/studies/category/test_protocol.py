@@ -107,17 +107,20 @@ def test_same_seed_same_bits_whatever_the_order_of_the_table(study):
     assert not np.array_equal(other.selection["loss_rate"], result.selection["loss_rate"], equal_nan=True)
 
 
-def test_without_a_trace_parameters_are_fixed(study):
-    result = oasis_fold(study, select={}, trace=None, parameters={"aggressiveness": 0.2, "n_steps": 300})
-    assert result.selection.empty
-    assert result.fit["n_steps"] == 300
-    assert result.fit["aggressiveness"] == 0.2
-
-
-def test_a_grid_of_one_without_a_trace_is_used_as_it_is(study):
-    result = oasis_fold(study, select={"aggressiveness": [0.2]}, trace=None, parameters={"n_steps": 300})
-    assert result.selection.empty
-    assert result.fit["aggressiveness"] == 0.2
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"select": {}, "trace": None, "parameters": {"aggressiveness": 0.2, "n_steps": 300}},
+        {"select": {"aggressiveness": [0.2]}, "trace": None, "parameters": {"n_steps": 300}},
+        # a trace that does not stop leaves the learner to its own end
+        {"select": {}, "trace": {"steps": 500, "points": 4, "stop": False},
+         "parameters": {"aggressiveness": 0.2, "n_steps": 300}},
+    ],
+)  # fmt: skip
+def test_where_nothing_is_to_be_chosen_parameters_are_used_as_they_are(study, changes):
+    fit = oasis_fold(study, **changes)
+    assert fit.selection.empty
+    assert (fit.fit["n_steps"], fit.fit["aggressiveness"]) == (300, 0.2)
 
 
 def test_mistakes_say_what_to_do(study):
@@ -127,14 +130,22 @@ def test_mistakes_say_what_to_do(study):
         oasis_fold(study, learner="NoSuch")
 
 
-def test_a_fit_that_takes_too_long_has_no_result_and_says_why(study):
+def test_a_fit_that_takes_too_long_leaves_every_file_and_says_why(study, tmp_path):
     result = oasis_fold(study, select={}, trace=None, parameters={"n_steps": 2_000_000_000}, time_limit=0.2)
-    assert result.model is None
-    assert result.rankings is None
+    assert (result.model, result.rankings) == (None, None)
     assert np.isnan(result.train_map)
     assert result.fit["not_converged"] == "the final fit took more than 0.2 s of processor time"
     assert result.fit["cpu_seconds"]["fit"] < 5
-    json.dumps(result.fit)
+    write_fold(result, tmp_path, NAMES)
+    names = {"model.npz", "model.json", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    metrics = pd.read_parquet(tmp_path / "metrics.parquet")
+    assert metrics.empty
+    assert tuple(metrics.columns) == COLUMNS
+    assert Rankings.load(tmp_path / "ranks.npz").n_queries == 0
+    assert "took more than 0.2 s" in json.loads((tmp_path / "fit.json").read_text())["not_converged"]
+    with pytest.raises(LookalikeError, match=r"holds no model: the final fit took more than 0.2 s"):
+        load(tmp_path / "model.npz")
 
 
 def test_a_candidate_that_takes_too_long_ends_the_selection(study):
@@ -176,12 +187,6 @@ def test_selection_learns_idf_and_model_from_its_own_share_alone(study):
     np.testing.assert_array_equal(chosen["loss_rate"], expected.curve_["loss_rate"])
 
 
-def test_a_trace_that_does_not_stop_leaves_the_learner_to_its_own_end(study):
-    result = oasis_fold(study, select={}, trace={"steps": 500, "points": 4, "stop": False}, parameters={"n_steps": 700})
-    assert result.selection.empty
-    assert result.fit["n_steps"] == 700
-
-
 def test_metrics_are_map_and_precision_at_every_k(study):
     result = run_fold(Fold(*study, 0, 5, "toy"), EUCLIDEAN_SPEC)
     metrics = metrics_of(result)
@@ -217,17 +222,3 @@ def test_a_fold_without_selection_is_written_with_an_empty_table(study, tmp_path
     selection = pd.read_parquet(tmp_path / "selection.parquet")
     assert selection.empty
     assert {"fold", "step", "map", "loss_rate"} <= set(selection.columns)
-
-
-def test_a_fold_without_a_result_leaves_every_file_and_no_number(study, tmp_path):
-    result = oasis_fold(study, select={}, trace=None, parameters={"n_steps": 2_000_000_000}, time_limit=0.2)
-    write_fold(result, tmp_path, NAMES)
-    names = {"model.npz", "model.json", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz"}
-    assert {path.name for path in tmp_path.iterdir()} == names
-    metrics = pd.read_parquet(tmp_path / "metrics.parquet")
-    assert metrics.empty
-    assert tuple(metrics.columns) == COLUMNS
-    assert Rankings.load(tmp_path / "ranks.npz").n_queries == 0
-    assert "took more than 0.2 s" in json.loads((tmp_path / "fit.json").read_text())["not_converged"]
-    with pytest.raises(LookalikeError, match=r"holds no model: the final fit took more than 0.2 s"):
-        load(tmp_path / "model.npz")
