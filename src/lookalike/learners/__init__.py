@@ -43,30 +43,7 @@ _PARTS = {
     "load": "model_io",
 }
 
-__all__ = [
-    "LEARNERS",
-    "LEGO",
-    "LMNN",
-    "MCML",
-    "MMC",
-    "OASIS",
-    "QPAO",
-    "RCA",
-    "SOMLDA",
-    "SOMLTG",
-    "TFIDF",
-    "AveragedOASIS",
-    "DiagonalOASIS",
-    "DissimOASIS",
-    "Euclidean",
-    "OnlineProjOASIS",
-    "PairSampler",
-    "SimilarityLearner",
-    "TripletProducts",
-    "TripletSampler",
-    "load",
-    "warm_up",
-]
+__all__ = ["LEARNERS", "warm_up", *MODULES, *_PARTS]
 
 
 def warm_up() -> None:

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from lookalike.learners import MCML, Euclidean
+from lookalike.learners import MCML
 from lookalike.learners import mcml as module
 from lookalike.learners.mcml import CollapsingObjective, Point, descend
 from lookalike.learners.projections import project_psd
-from lookalike.ranking.rankings import rank_leave_one_out
 
 
 def clusters(n: int, d: int, classes: int = 4, seed: int = 0, signal: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
@@ -238,57 +236,6 @@ def test_the_span_gives_the_matrix_of_the_full_space(n_unused: int) -> None:
     assert np.abs(model.M_ - np.eye(40)).max() > 0.1
 
 
-@pytest.mark.parametrize(("n", "d"), [(40, 12), (16, 40)])
-def test_csr_and_single_precision_learn_the_same(n: int, d: int) -> None:
-    X, y = clusters(n, d)
-    expected = MCML(max_iter=8, tol=0).fit(X, y).M_
-    np.testing.assert_allclose(MCML(max_iter=8, tol=0).fit(sp.csr_array(X), y).M_, expected, atol=1e-9)
-    single = MCML(max_iter=8, tol=0).fit(X.astype(np.float32), y)
-    assert single.M_.dtype == np.float64
-    np.testing.assert_allclose(single.M_, expected, atol=1e-2 * np.abs(expected).max())
-
-
-@pytest.mark.parametrize(("n", "d"), [(40, 12), (16, 40)])
-def test_the_components_are_a_factor_of_the_matrix(n: int, d: int) -> None:
-    model = MCML(max_iter=8).fit(*clusters(n, d))
-    np.testing.assert_array_equal(model.M_, model.M_.T)
-    np.testing.assert_allclose(model.components_ @ model.components_.T, model.M_, atol=1e-10)
-
-
-def test_it_ranks_better_than_the_plain_distance() -> None:
-    X, y = clusters(120, 30, seed=3, signal=0.8)
-    unseen, labels = clusters(120, 30, seed=4, signal=0.8)
-
-    def score(model: Any) -> float:
-        return rank_leave_one_out(model, unseen, labels, n_neighbours=0).mean_average_precision()
-
-    assert score(MCML().fit(X, y)) > score(Euclidean().fit(X)) + 0.05
-
-
-def test_the_curve_starts_untrained_and_ends_at_the_model() -> None:
-    X, y = clusters(24, 10)
-    seen: list[tuple[int, np.ndarray]] = []
-
-    def trace(model: MCML, step: int) -> dict[str, float]:
-        seen.append((step, model.similarity(X, X)))
-        Z = model.transform(X)
-        np.testing.assert_allclose(-np.sum((Z[:, None] - Z[None]) ** 2, axis=2), seen[-1][1], atol=1e-8)
-        return {"twice": 2.0 * step}
-
-    # the second fit must not show the trace what the first learned
-    model = MCML(max_iter=7, tol=0).fit(X[::-1], y).fit(X, y, trace=trace, trace_steps=[3, 2, 50])
-    assert model.curve_["step"].tolist() == [0, 2, 3, 7]
-    assert model.curve_["twice"].tolist() == [0.0, 4.0, 6.0, 14.0]
-    assert [step for step, _ in seen] == [0, 2, 3, 7]
-    np.testing.assert_allclose(seen[0][1], Euclidean().fit(X).similarity(X, X), atol=1e-12)
-    np.testing.assert_array_equal(seen[-1][1], model.similarity(X, X))
-    plain = MCML(max_iter=7, tol=0).fit(X, y)
-    np.testing.assert_array_equal(plain.M_, model.M_)
-    assert plain.curve_["step"].tolist() == list(range(8))
-    np.testing.assert_array_equal(plain.curve_["objective"][[0, 2, 3, 7]], model.curve_["objective"])
-    np.testing.assert_array_equal(seen[2][1], MCML(max_iter=3, tol=0).fit(X, y).similarity(X, X))
-
-
 def test_learning_stops_by_tol_and_by_steps() -> None:
     X, y = clusters(120, 30)
     by_tol = MCML(max_iter=500, tol=0.05).fit(X, y)
@@ -330,24 +277,3 @@ def test_a_row_alone_in_its_class_is_only_pushed_away_from() -> None:
     for labels in (np.arange(24).astype(str), np.zeros(24, dtype=int)):
         with pytest.raises(ValueError, match="class"):
             MCML().fit(X, labels)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [({"max_iter": -1}, "max_iter"), ({"max_iter": 1.5}, "max_iter"), ({"tol": -0.1}, "tol"), ({"tol": np.nan}, "tol")],
-)
-def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        MCML(**parameters).fit(*clusters(12, 4))
-
-
-def test_negative_trace_steps_are_refused() -> None:
-    with pytest.raises(ValueError, match="trace_steps"):
-        MCML().fit(*clusters(12, 4), trace_steps=[-1])
-
-
-def test_the_bar_shows_the_objective(capsys: pytest.CaptureFixture[str]) -> None:
-    MCML(max_iter=3, verbose=1).fit(*clusters(12, 4))
-    shown = capsys.readouterr().err
-    assert "MCML" in shown
-    assert "objective=" in shown

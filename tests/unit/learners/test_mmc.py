@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lookalike.learners import Euclidean
 from lookalike.learners.mmc import MMC, SpreadingProblem
 from lookalike.learners.span import Span
-from lookalike.ranking.rankings import mean_average_precision
 
 
 def noisy_classes(n: int, d: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -99,61 +97,3 @@ def test_directions_in_which_no_class_varies_keep_the_identity() -> None:
 def test_the_scale_of_the_rows_does_not_matter() -> None:
     X, y = noisy_classes(24, 6, 3)
     np.testing.assert_allclose(MMC(15).fit(1000 * X, y).M_, MMC(15).fit(X, y).M_, rtol=1e-6, atol=1e-8)
-
-
-def test_learning_beats_the_euclidean_baseline() -> None:
-    X, y = noisy_classes(120, 20, 4)
-    train, test = slice(0, 60), slice(60, 120)
-    euclidean = mean_average_precision(Euclidean().fit(X).similarity(X[test], X[test]), y[test])
-    model = MMC(20).fit(X[train], y[train])
-    assert mean_average_precision(model.similarity(X[test], X[test]), y[test]) > 1.1 * euclidean
-
-
-def test_tracing_changes_nothing_and_the_last_step_is_a_row() -> None:
-    X, y = noisy_classes(24, 6, 3)
-    matrices = {}
-
-    def trace(model: MMC, step: int) -> dict[str, float]:
-        matrices[step] = model.M_.copy()
-        assert model.n_steps_ == step
-        return {"largest": float(np.abs(model.similarity(X, X)).max())}
-
-    traced = MMC(12).fit(X, y, trace=trace, trace_steps=[3, 500])
-    np.testing.assert_array_equal(traced.M_, MMC(12).fit(X, y).M_)
-    assert traced.curve_["step"].tolist() == list(matrices) == [0, 3, 12]
-    assert set(traced.curve_) == {"step", "objective", "largest"}
-    np.testing.assert_allclose(matrices[0], np.eye(6), atol=1e-14)
-    np.testing.assert_array_equal(matrices[3], MMC(3).fit(X, y).M_)
-    assert not traced.converged_
-
-
-def test_no_steps_leave_the_identity() -> None:
-    X, y = noisy_classes(18, 30, 3)
-    model = MMC(0).fit(X, y)
-    np.testing.assert_allclose(model.M_, np.eye(30), atol=1e-13)
-    assert model.n_steps_ == 0
-
-
-def test_progress_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    X, y = noisy_classes(24, 6, 3)
-    MMC(3).fit(X, y)
-    assert capsys.readouterr().err == ""
-    MMC(3, verbose=1).fit(X, y)
-    assert "MMC" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"), [({"max_iter": -1}, "max_iter"), ({"max_iter": 1.5}, "max_iter"), ({"tol": -1}, "tol")]
-)
-def test_parameters_out_of_range_are_named(parameters: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        MMC(**parameters).fit([[0.0], [1.0], [3.0]], [0, 0, 1])
-
-
-def test_other_mistakes_are_named() -> None:
-    X, y = noisy_classes(24, 6, 3)
-    with pytest.raises(ValueError, match="trace_steps"):
-        MMC(3).fit(X, y, trace_steps=[-1])
-    for rows in (1e200 * X, sp.csr_array(1e200 * X)):
-        with pytest.raises(ValueError, match="scale its rows"):
-            MMC(3).fit(rows, y)
