@@ -3,7 +3,7 @@
 - exact: all words by matrix products (`features.codebook.assign`);
 - ivf: faiss' inverted file, `IndexIVFFlat`, which searches descriptor by descriptor;
 - hnsw: faiss' graph, `IndexHNSWFlat` with 16 neighbours, likewise; the usual choice for a large index;
-- ours: the same inverted file searched list by list (`features._word_index`), which is what the package uses.
+- ours: the same inverted file searched list by list (`features.word_index`), which is what the package uses.
 
 Words are SIFT descriptors of photographs after one iteration of k-means (none for a million), queries are other
 descriptors of the same images, 65,536 at a time as in a run; exact, ivf and hnsw, whose time does not depend on the
@@ -32,10 +32,11 @@ import faiss
 import numpy as np
 
 from lookalike.core.images import load_rgb
-from lookalike.features._word_index import BATCH, IndexSettings, WordIndex
 from lookalike.features.approximate_kmeans import train_words
 from lookalike.features.codebook import assign
-from lookalike.features.keypoints import Keypoints, SiftSettings, extract_keypoints, join_keypoints, save_keypoints
+from lookalike.features.keypoints import Keypoints, SiftSettings, extract_keypoints, join_keypoints
+from lookalike.features.shards import save_shard
+from lookalike.features.word_index import BATCH, WordIndex
 
 SUFFIXES = {".jpg", ".jpeg", ".png"}
 SETTINGS = SiftSettings(contrast_threshold=0.015, max_side=480)  # faint keypoints too: a million words need many
@@ -72,7 +73,7 @@ def make_words(descriptors: np.ndarray, n_words: int) -> np.ndarray:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "keypoints.npz"
         image = Keypoints(descriptors[:n_train], np.zeros((n_train, 2), np.float32), np.zeros(n_train, np.float32))
-        save_keypoints(join_keypoints(np.zeros(1, np.int32), [image]), path)
+        save_shard(join_keypoints(np.zeros(1, np.int32), [image]), path)
         return train_words([path], n_words, seed=0, iterations=1, checkpoint=Path(folder) / "state")
 
 
@@ -96,8 +97,7 @@ def measure(words: np.ndarray, queries: np.ndarray) -> Iterator[dict[str, object
     yield row("exact", 0, 0.0, spent, truth)
     n_lists = round(len(words) ** 0.5)
     for n_probes in PROBES:
-        settings = IndexSettings(exact_up_to=0, n_probes=n_probes)
-        build, ours = timed(lambda settings=settings: WordIndex(words, settings))
+        build, ours = timed(lambda n_probes=n_probes: WordIndex(words, n_probes))
         spent, found = timed(lambda ours=ours: ours.nearest(queries))
         yield row("ours", n_probes, build, spent, found)
     centres = faiss.IndexFlatL2(words.shape[1])

@@ -37,7 +37,7 @@ from skimage.feature import local_binary_pattern
 
 from lookalike.core.images import load_rgb
 from lookalike.features import pyramid
-from lookalike.features.descriptors import BlockDescriber
+from lookalike.features.descriptors import describe_levels
 from lookalike.features.palette import learn_palette, sample_pixels
 
 WIDTH, HEIGHT = 400, 300
@@ -127,7 +127,7 @@ def median_ms(functions: dict[str, Callable[[], object]], repeat: int) -> dict[s
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def end_to_end(files: list[Path], describer: BlockDescriber) -> dict[str, float]:
+def end_to_end(files: list[Path], palette: np.ndarray) -> dict[str, float]:
     """Seconds that decoding, resizing and describing take over whole files, and images per second."""
     decode = resize = describe = 0.0
     n_blocks = 0
@@ -137,7 +137,7 @@ def end_to_end(files: list[Path], describer: BlockDescriber) -> dict[str, float]
         decoded = time.perf_counter()
         levels = list(pyramid.levels(image))
         resized = time.perf_counter()
-        n_blocks += len(describer.describe_levels(levels))
+        n_blocks += len(describe_levels(levels, palette))
         described = time.perf_counter()
         decode, resize = decode + decoded - start, resize + resized - decoded
         describe += described - resized
@@ -165,10 +165,10 @@ def sample_images(folder: Path | None, n: int) -> tuple[str, list[np.ndarray]]:
 
 def compare(images: list[np.ndarray], palette: np.ndarray, repeat: int) -> dict[str, dict[str, float]]:
     """Median time per image of each way, and how far its counts are from ours."""
-    describer, tree = BlockDescriber(palette), cKDTree(palette)
+    tree, ours = cKDTree(palette), partial(describe_levels, palette=palette)
     pyramids = [list(pyramid.levels(image)) for image in images]
     ways: dict[str, Callable[[list[np.ndarray]], np.ndarray]] = {
-        "ours": describer.describe_levels,
+        "ours": ours,
         "scikit-image per block": partial(describe_per_block, palette=palette),
         "vectorised, product": partial(
             describe_vectorised, nearest_colour=partial(nearest_by_product, palette=palette)
@@ -176,7 +176,7 @@ def compare(images: list[np.ndarray], palette: np.ndarray, repeat: int) -> dict[
         "vectorised, cKDTree": partial(describe_vectorised, nearest_colour=lambda pixels: tree.query(pixels)[1]),
     }
     milliseconds = median_ms({name: partial(describe_all, way, pyramids) for name, way in ways.items()}, repeat)
-    reference = describe_all(describer.describe_levels, pyramids).astype(np.int64)
+    reference = describe_all(ours, pyramids).astype(np.int64)
     rows = {}
     for name, way in ways.items():
         moved = np.abs(describe_all(way, pyramids) - reference).sum() / 2
@@ -217,7 +217,7 @@ def main() -> None:
         )
     result: dict[str, object] = {"images": what, "repeat": arguments.repeat, "descriptors": rows}
     if arguments.images is not None:
-        whole = end_to_end(image_files(arguments.images, 60), BlockDescriber(palette))
+        whole = end_to_end(image_files(arguments.images, 60), palette)
         result["end_to_end"] = whole
         print(
             f"\nwhole files ({whole['images']} as they are, {whole['blocks_per_image']:.0f} blocks each): "

@@ -150,7 +150,7 @@ def measure_average_precision(
                 W, rows, indptr, np.concatenate(relevant), queries, n_threads=n_threads
             )
         )
-        yield row("ours", n_threads, n_queries, spent, found.values)
+        yield row("ours", n_threads, n_queries, spent, found)
 
 
 def main() -> None:

@@ -5,8 +5,9 @@ from lookalike.core.job_log import logged
 with logged(snakemake):
     import numpy as np
 
-    from lookalike.features.words import assign_words, save_words
+    from lookalike.features.shards import save_shard
+    from lookalike.features.words import assign_words
 
     codebook = np.load(snakemake.input.codebook)
     words = assign_words(snakemake.input.keypoints, codebook, root=snakemake.params.root)
-    save_words(words, snakemake.output[0])
+    save_shard(words, snakemake.output[0])

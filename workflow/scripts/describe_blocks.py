@@ -6,7 +6,8 @@ with logged(snakemake):
     import numpy as np
 
     from lookalike.core.files import read_json, read_table
-    from lookalike.features.descriptors import describe_shard, shard_of, write_blocks
+    from lookalike.features.descriptors import describe_shard
+    from lookalike.features.shards import save_shard, shard_of
 
     rows = shard_of(read_table(snakemake.input.manifest), int(snakemake.wildcards.shard), snakemake.params.n_shards)
     blocks = describe_shard(
@@ -15,4 +16,4 @@ with logged(snakemake):
         np.load(snakemake.input.palette),
         progress=progress_lines("images"),
     )
-    write_blocks(blocks, snakemake.output[0])
+    save_shard(blocks, snakemake.output[0])

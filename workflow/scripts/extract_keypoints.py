@@ -4,7 +4,8 @@ from lookalike.core.job_log import logged, progress_lines
 
 with logged(snakemake):
     from lookalike.core.files import read_json, read_table
-    from lookalike.features.keypoints import SiftSettings, extract_shard, save_keypoints
+    from lookalike.features.keypoints import SiftSettings, extract_shard
+    from lookalike.features.shards import save_shard
 
     keypoints = extract_shard(
         read_json(snakemake.input.images)["root"],
@@ -15,4 +16,4 @@ with logged(snakemake):
         progress=progress_lines("images"),
     )
     print(f"{len(keypoints.descriptors)} keypoints in {len(keypoints.image_ids)} images")
-    save_keypoints(keypoints, snakemake.output[0])
+    save_shard(keypoints, snakemake.output[0])

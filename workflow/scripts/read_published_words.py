@@ -5,7 +5,7 @@ from lookalike.core.job_log import logged, progress_lines
 with logged(snakemake):
     from lookalike.core.files import read_json, read_table
     from lookalike.features.published_words import read_published_words
-    from lookalike.features.words import save_words
+    from lookalike.features.shards import save_shard
 
     words = read_published_words(
         read_json(snakemake.input.images)["words"],
@@ -15,4 +15,4 @@ with logged(snakemake):
         n_words=snakemake.params.words,
         progress=progress_lines("images"),
     )
-    save_words(words, snakemake.output[0])
+    save_shard(words, snakemake.output[0])

@@ -9,7 +9,7 @@ with logged(snakemake):
     from lookalike.datasets.class_triplets import make_class_triplets
     from lookalike.datasets.locate import remove_other_drawings
     from lookalike.datasets.rated_triplets import read_release
-    from lookalike.ranking.triplet_metrics import candidate_pairs
+    from lookalike.ranking.triplet_outcomes import candidate_pairs
 
     settings, folder = dict(snakemake.params.settings), snakemake.params.folder
     kind = settings.pop("kind")

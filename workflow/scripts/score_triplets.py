@@ -9,7 +9,8 @@ with logged(snakemake):
     import pandas as pd
 
     from lookalike.core.files import read_json, read_table, write_table
-    from lookalike.ranking.triplet_metrics import contrasts, intervals, outcomes
+    from lookalike.ranking.triplet_metrics import contrasts, intervals
+    from lookalike.ranking.triplet_outcomes import outcomes
     from lookalike.studies.finegrained.numbers import metrics_of
 
     given, settings, target = snakemake.input, snakemake.params.settings, snakemake.output

@@ -17,7 +17,7 @@ from lookalike.app.representations import Arrays, Vectors, unit_rows
 from lookalike.app.sources import ImageSet
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
-from lookalike.features._clustering import one_thread
+from lookalike.features.clustering import one_thread
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.registry import MODULES, learner_class

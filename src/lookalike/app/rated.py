@@ -238,7 +238,8 @@ def _evaluate_triplets(options: argparse.Namespace) -> None:
     from lookalike.datasets.rated_triplets import read_release
     from lookalike.features.describers import DESCRIBERS, SHORT_NAMES, make_describer
     from lookalike.ranking.distances import pair_distances
-    from lookalike.ranking.triplet_metrics import candidate_pairs, intervals, outcomes
+    from lookalike.ranking.triplet_metrics import intervals
+    from lookalike.ranking.triplet_outcomes import candidate_pairs, outcomes
 
     names = options.features or ([] if options.model is not None else ["all"])
     names = list(DESCRIBERS) if "all" in names else [SHORT_NAMES.get(name, name) for name in names]

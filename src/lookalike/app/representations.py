@@ -26,7 +26,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 from lookalike.core.images import load_rgb
 from lookalike.core.seeds import generator, integer_seed
-from lookalike.features._clustering import one_thread
+from lookalike.features.clustering import one_thread
 from lookalike.features.codebook import assign, learn_codebook, warm_up
 from lookalike.features.describers import (
     DESCRIBERS,
@@ -37,7 +37,7 @@ from lookalike.features.describers import (
     one_opencv_thread,
     resize,
 )
-from lookalike.features.descriptors import BlockDescriber, normalise
+from lookalike.features.descriptors import describe, normalise
 from lookalike.features.fisher_vector import Mixture
 from lookalike.features.lbp import N_BINS
 from lookalike.features.palette import N_COLOURS, learn_palette, sample_pixels
@@ -265,7 +265,7 @@ class Visterms(Representation):
             return sample_pixels(image, n_pixels, generator(seed, "own images", "pixels", sha256[number]))
 
         def blocks(number: int) -> npt.NDArray[np.uint16]:
-            counts = describer.describe(self._prepare(paths[number]))
+            counts = describe(self._prepare(paths[number]), palette)
             rng = generator(seed, "own images", "blocks", sha256[number])
             return counts[np.sort(rng.choice(len(counts), min(n_blocks, len(counts)), replace=False))]
 
@@ -273,7 +273,6 @@ class Visterms(Representation):
         with thread_pool(jobs) as pool:
             drawn = counting(pool.map(pixels, range(len(paths))), len(paths), "learning colours", progress)
             palette = learn_palette(np.concatenate(list(drawn)), N_COLOURS, integer_seed(seed, "own images", "palette"))
-            describer = BlockDescriber(palette)
             counts = counting(pool.map(blocks, range(len(paths))), len(paths), "collecting blocks", progress)
             descriptors = normalise(np.concatenate(list(counts)))
         progress(f"learning {n_words:,} words", 0, 1)
@@ -289,8 +288,7 @@ class Visterms(Representation):
         return resize(image, height, width)
 
     def _describe(self, paths: Sequence[Path]) -> Vectors:
-        describer = BlockDescriber(self.palette)
-        counts = [describer.describe(self._prepare(path)) for path in paths]
+        counts = [describe(self._prepare(path), self.palette) for path in paths]
         words = assign(normalise(np.concatenate(counts)), self.codebook).astype(np.int64)
         rows = np.repeat(np.arange(len(paths)), [len(one) for one in counts])
         key, times = np.unique(rows * self.n_dimensions + words, return_counts=True)

@@ -3,35 +3,33 @@
 k-means compares every descriptor with every word, which a million words forbid. Approximate k-means (Philbin et al.
 2007, section 3.1) looks the nearest word up in an index of the words that is rebuilt in every iteration; SOML learns
 its codebooks so (AAAI 2014, Experiments). Philbin's index is a forest of randomised k-d trees, ours an inverted file
-(`_word_index`); codebooks of at most 2,000 words are searched exactly, which is ordinary k-means.
+(`word_index`); codebooks of at most 2,000 words are searched exactly, which is ordinary k-means.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import faiss
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 from lookalike.core.seeds import generator
-from lookalike.features._word_index import BATCH, IndexSettings, WordIndex
-from lookalike.features.keypoints import N_FEATURES, as_vectors, load_descriptors, load_keypoint_index
-
-__all__ = ["IndexSettings", "clear_checkpoint", "train_words"]
+from lookalike.features.keypoints import N_FEATURES, as_vectors, load_descriptors
+from lookalike.features.shards import Ints, PathLike, index_images, locate
+from lookalike.features.word_index import BATCH, EXACT_UP_TO, N_PROBES, WordIndex
 
 Floats = npt.NDArray[np.float32]
-PathLike = str | os.PathLike[str]
 
 _STATE = "state.npz"
 _NUDGE = 1 / 1024  # how far, relatively, the two halves of a split word are moved apart
@@ -50,14 +48,14 @@ class _State(NamedTuple):
 class _Sample(NamedTuple):
     """The descriptors to train on: the chosen rows of each file, all of them where there is no choice (None).
 
-    A record of `images`, in the order of ids, is an image's file, its first descriptor among the rows of that, and its
-    number of them.
+    `images` is as of `index_images`; `chosen` are the drawn descriptors, counted in the order of images.
     """
 
     files: Sequence[PathLike]
-    rows: Sequence[npt.NDArray[np.int64] | None]
+    rows: Sequence[Ints | None]
     sizes: Sequence[int]
     images: npt.NDArray[np.void]
+    chosen: Ints | None
 
     def vectors(self, number: int, root: bool) -> Iterator[Floats]:
         """Yield the vectors of one file, a batch at a time."""
@@ -78,7 +76,6 @@ def train_words(
     root: bool = False,
     checkpoint: PathLike,
     checkpoint_seconds: float = 300,
-    index: IndexSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Floats:
     """Cluster descriptors into words by approximate k-means, in one thread, going on where a killed run was.
@@ -100,7 +97,7 @@ def train_words(
     Parameters
     ----------
     shard_files : iterable of paths
-        What `keypoints.save_keypoints` wrote; one is in memory at a time.
+        Files of a `KeypointShard`; one is in memory at a time.
     n_words : int
     seed : int
         Root of the streams that draw the descriptors and the first words.
@@ -115,7 +112,6 @@ def train_words(
         with others it begins anew. `clear_checkpoint` deletes it.
     checkpoint_seconds : float
         The state is written after a file when the last time was so many seconds ago.
-    index : IndexSettings, optional
     progress : callable, optional
         Called after each batch with the number of descriptors done and the number of all, over all iterations.
 
@@ -128,15 +124,15 @@ def train_words(
     LookalikeError
         When there are fewer descriptors than words, or the state cannot be read or written.
     """
-    index = IndexSettings() if index is None else index
     sample = _draw(list(shard_files), n_words, max_descriptors, seed)
     settings = {"words": n_words, "seed": seed, "iterations": iterations, "most": max_descriptors, "root": root}
-    fingerprint = _fingerprint(sample.files, settings | asdict(index))
+    settings |= {"exact_up_to": EXACT_UP_TO, "n_probes": N_PROBES}
+    fingerprint = _fingerprint(sample.files, settings)
     place = Path(checkpoint) / _STATE
     state = _load_state(place, fingerprint) or _start(sample, n_words, root, seed)
     total, written = sum(sample.sizes), time.monotonic()
     while state.iteration < iterations:
-        words = WordIndex(state.centroids, index)
+        words = WordIndex(state.centroids)
         for number in range(state.shard, len(sample.files)):
             done = state.iteration * total + sum(sample.sizes[:number])
             for vectors in sample.vectors(number, root):
@@ -162,7 +158,7 @@ def clear_checkpoint(folder: PathLike) -> None:
 
 def _draw(files: Sequence[PathLike], n_words: int, n_max: int, seed: int) -> _Sample:
     """Choose the descriptors to train on."""
-    images = _index_images(files)
+    images = index_images(files)
     total = int(images["n"].sum())
     if n_max and n_max < n_words <= total:
         raise LookalikeError(
@@ -175,57 +171,27 @@ def _draw(files: Sequence[PathLike], n_words: int, n_max: int, seed: int) -> _Sa
         )
     if n_max == 0 or total <= n_max:
         sizes = [int(images["n"][images["file"] == number].sum()) for number in range(len(files))]
-        return _Sample(files, [None] * len(files), sizes, images)
+        return _Sample(files, [None] * len(files), sizes, images, None)
     chosen = np.sort(generator(seed, "descriptors").choice(total, size=n_max, replace=False, shuffle=False))
-    file, row = _locate(images, chosen)
-    images["n"] = np.diff(np.searchsorted(chosen, np.append(0, np.cumsum(images["n"]))))
-    for number in range(len(files)):
-        here = images["file"] == number
-        images["start"][here] = np.cumsum(images["n"][here]) - images["n"][here]
+    file, row = locate(images, chosen)
     rows = [row[file == number] for number in range(len(files))]
-    return _Sample(files, rows, [len(part) for part in rows], images)
-
-
-def _locate(
-    images: npt.NDArray[np.void], chosen: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the file, and the row there, of descriptors that are counted in the order of image ids."""
-    ends = np.cumsum(images["n"])
-    image = np.searchsorted(ends, chosen, side="right")
-    return images["file"][image], images["start"][image] + chosen - (ends - images["n"])[image]
-
-
-def _index_images(files: Sequence[PathLike]) -> npt.NDArray[np.void]:
-    """Return a record per image, in the order of ids: its file, its first descriptor there, its number of them."""
-    if not files:
-        raise LookalikeError("there are no keypoint files to learn words from: extract the data set's keypoints first")
-    records = []
-    for number, path in enumerate(files):
-        ids, offsets = load_keypoint_index(path)
-        table = np.empty(len(ids), [("id", "i8"), ("file", "i8"), ("start", "i8"), ("n", "i8")])
-        table["id"], table["file"], table["start"], table["n"] = ids, number, offsets[:-1], np.diff(offsets)
-        records.append(table)
-    joined = np.concatenate(records)
-    return joined[np.argsort(joined["id"], kind="stable")]
+    return _Sample(files, rows, [len(part) for part in rows], images, chosen)
 
 
 def _start(sample: _Sample, n_words: int, root: bool, seed: int) -> _State:
     """Return the state before the first iteration: words are descriptors of the sample."""
     total = sum(sample.sizes)
     chosen = np.sort(generator(seed, "first words").choice(total, size=n_words, replace=False, shuffle=False))
-    file, place = _locate(sample.images, chosen)
+    file, row = locate(sample.images, chosen if sample.chosen is None else sample.chosen[chosen])
     centroids = np.empty((n_words, N_FEATURES), np.float32)
     for number in np.unique(file):
-        rows, kept = place[file == number], sample.rows[number]
-        descriptors = load_descriptors(sample.files[number])
-        centroids[file == number] = as_vectors(descriptors[rows if kept is None else kept[rows]], root)
+        here = file == number
+        centroids[here] = as_vectors(load_descriptors(sample.files[number])[row[here]], root)
     return _State(0, 0, centroids, np.zeros_like(centroids), np.zeros(n_words, np.int64))
 
 
 def _add(state: _State, words: npt.NDArray[np.int32], vectors: Floats) -> None:
     """Add vectors to the sums of their words."""
-    import scipy.sparse as sp
-
     found, place = np.unique(words, return_inverse=True)
     shape = (len(found), len(vectors))
     members = sp.csr_array((np.ones(len(vectors), np.float32), (place, np.arange(len(vectors)))), shape=shape)
@@ -246,10 +212,8 @@ def _move(state: _State) -> None:
     centroids[large] *= 1 - nudge
 
 
-def _fingerprint(files: Sequence[PathLike], settings: dict[str, object]) -> str:
+def _fingerprint(files: Sequence[PathLike], settings: Mapping[str, object]) -> str:
     """Return a digest of what decides the words: the files' checksums, the settings and the libraries."""
-    import faiss
-
     sums = []
     for path in files:
         with zipfile.ZipFile(path) as archive:  # a ZIP file holds the CRC-32 of each member

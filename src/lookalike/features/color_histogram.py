@@ -7,9 +7,11 @@ joint histogram of 4 x 14 x 14 bins, compared by chi-square, is that of Hays and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
@@ -24,31 +26,23 @@ B_RANGE = (-108.0, 95.0)
 
 
 def lab_pixels(image: Image) -> npt.NDArray[np.float32]:
-    """Convert sRGB pixels to CIE L*a*b* (D65) in its own units.
+    """Convert sRGB pixels to CIE L*a*b* (D65) in its own units, within 0.03 of scikit-image.
 
-    Parameters
-    ----------
-    image : ndarray of shape (height, width, 3), uint8
-
-    Returns
-    -------
-    ndarray of shape (height, width, 3), float32
-        L* in 0..100, a* and b* in about -108..99, within 0.03 of scikit-image. OpenCV's conversion of uint8 would give
-        255/100 L*, a* + 128 and b* + 128, rounded; of floats it gives true units, but from a coarse table, up to 0.4
-        off. Of linear light, which is what it gets here, it computes them.
+    L* is in 0..100, a* and b* in about -108..99. OpenCV's conversion of uint8 would give 255/100 L*, a* + 128 and
+    b* + 128, rounded; of floats it gives true units, but from a coarse table, up to 0.4 off. Of linear light, which is
+    what it gets here, it computes them.
     """
-    import cv2
-
     return np.asarray(cv2.cvtColor(cv2.LUT(image, _linear_light()), cv2.COLOR_LRGB2Lab), dtype=np.float32)
 
 
-@lru_cache
+@cache
 def _linear_light() -> npt.NDArray[np.float32]:
     """Linear light in 0..1 of each 8-bit sRGB value (IEC 61966-2-1)."""
     values = np.arange(256) / 255
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4).astype(np.float32)
 
 
+@dataclass(kw_only=True, eq=False)
 class ColorHistogram(Describer):
     """Joint histogram of L*, a* and b*; sums to one.
 
@@ -61,11 +55,6 @@ class ColorHistogram(Describer):
     soft : bool, default=False
         Whether a pixel is shared between the bins whose centres are nearest to it (trilinear), in place of one bin.
 
-    Raises
-    ------
-    LookalikeError
-        When a setting means nothing.
-
     Examples
     --------
     >>> float(ColorHistogram().describe(np.zeros((90, 60, 3), np.uint8)).max())
@@ -76,15 +65,18 @@ class ColorHistogram(Describer):
     title: ClassVar[str] = "Color"
     distance: ClassVar[str] = "chi2"
 
-    def __init__(self, *, longest_side: int = 256, bins: Sequence[int] = (4, 14, 14), soft: bool = False) -> None:
-        if longest_side < 0 or len(bins) != 3 or min(bins) < 1:
+    longest_side: int = 256
+    bins: Sequence[int] = (4, 14, 14)
+    soft: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse settings that mean nothing."""
+        if self.longest_side < 0 or len(self.bins) != 3 or min(self.bins) < 1:
             raise LookalikeError(
                 "the colour histogram takes `longest_side` from 0 and three positive numbers as `bins`, such as "
                 "[4, 14, 14]: correct what differs"
             )
-        self.longest_side = longest_side
-        self.bins = tuple(int(n) for n in bins)
-        self.soft = bool(soft)
+        self.bins = tuple(int(n) for n in self.bins)
         low, high = np.array([(0.0, 100.0), A_RANGE, B_RANGE]).T
         self._low = low.astype(np.float32)
         self._scale = (np.array(self.bins) / (high - low)).astype(np.float32)

@@ -7,8 +7,8 @@ them, which imports a module only when its describer is asked for.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-import inspect
 import os
 import time
 from abc import ABC, abstractmethod
@@ -17,10 +17,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
+import faiss
 import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
+from lookalike.core.seeds import as_seed
+from lookalike.features.clustering import one_thread
 
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
@@ -45,8 +49,8 @@ SHORT_NAMES = {"colour": "color", "sift": "sift-like", "texton": "spmk-texton-10
 class Describer(ABC):
     """Turns an image into one vector of fixed length.
 
-    A subclass writes `_describe` and `n_dimensions`, and `_fit` where it learns something. Its constructor takes
-    settings by keyword only, each with a default, and keeps each under its own name.
+    A subclass writes `_describe` and `n_dimensions`, and `_fit` where it learns something. It is a dataclass whose
+    fields are its settings, each with a default.
 
     Attributes
     ----------
@@ -74,13 +78,17 @@ class Describer(ABC):
     def n_dimensions(self) -> int:
         """Length of the vectors; known once fitted where `needs_fit`."""
 
+    def prepare(self, image: Image) -> Image:
+        """Check that these are RGB pixels, and bring them to the size at which they are described."""
+        return fit_within(image, self.longest_side)
+
     @abstractmethod
     def _describe(self, image: Image) -> Floats:
         """Describe one image that `prepare` has brought to size."""
 
     def _fit(self, images: Iterator[Image], seed: int) -> None:
         """Learn from images that `prepare` has brought to size; they can be walked through once."""
-        raise NotImplementedError(f"{type(self).__name__} says that it needs `fit`, but has no `_fit`")
+        raise NotImplementedError
 
     def fit(self, images: Iterable[Image], random_state: int | np.random.Generator | None = None) -> Self:
         """Learn what the description needs; does nothing where `needs_fit` is False.
@@ -90,63 +98,18 @@ class Describer(ABC):
         images : iterable of ndarray of shape (height, width, 3), uint8
             RGB; walked through once, so a generator that reads files one after another will do.
         random_state : int, numpy.random.Generator or None, default=None
-
-        Returns
-        -------
-        Describer
-            Itself.
-
-        Raises
-        ------
-        LookalikeError
-            When the images are too few for what is to be learned.
         """
         if self.needs_fit:
-            from lookalike.core.seeds import as_seed
-            from lookalike.features._clustering import one_thread
-
             with one_thread(), one_opencv_thread():
                 self._fit((self.prepare(image) for image in images), as_seed(random_state))
         return self
 
-    def prepare(self, image: Image) -> Image:
-        """Check an image and bring it to the size at which it is described.
-
-        Parameters
-        ----------
-        image : ndarray of shape (height, width, 3), uint8
-
-        Returns
-        -------
-        ndarray of shape (height, width, 3), uint8
-            C-contiguous; the longer side at most `longest_side`, the shorter at least `MIN_SIDE`.
-
-        Raises
-        ------
-        ValueError
-            When these are not RGB pixels.
-        """
-        return fit_within(image, self.longest_side)
-
     def describe(self, image: Image) -> Floats:
-        """Describe one image.
+        """Describe one image: float32 of shape (n_dimensions,), finite.
 
-        Parameters
-        ----------
-        image : ndarray of shape (height, width, 3), uint8
-            RGB; grey images come with three equal channels (`lookalike.core.images.load_rgb`).
-
-        Returns
-        -------
-        ndarray of shape (n_dimensions,), float32
-            Finite; the same bits for the same pixels and settings on one machine.
-
-        Raises
-        ------
-        ValueError
-            When these are not RGB pixels.
-        RuntimeError
-            When the describer needs `fit` first.
+        The same pixels and settings give the same bits on one machine. `image` is RGB of uint8; grey ones come with
+        three equal channels (`lookalike.core.images.load_rgb`). A describer that needs `fit` first, and was not
+        fitted, raises a RuntimeError.
         """
         return self._describe(self.prepare(image))
 
@@ -157,12 +120,12 @@ class Describer(ABC):
 
 def setting_names(cls: type[Describer]) -> list[str]:
     """Names of the settings that a describer's constructor takes."""
-    return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+    return [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
 
 
 @contextmanager
 def one_opencv_thread() -> Iterator[None]:
-    """Keep OpenCV to one thread within the block, and give back what it had after it."""
+    """Limit OpenCV to one thread within the block, and give it back what it had after it."""
     import cv2
 
     before = cv2.getNumThreads()
@@ -182,22 +145,8 @@ def check_pixels(image: Image) -> None:
 def fit_within(image: Image, longest_side: int) -> Image:
     """Shrink an image so that its longer side is at most so many pixels; its aspect stays as it is.
 
-    Parameters
-    ----------
-    image : ndarray of shape (height, width, 3), uint8
-    longest_side : int
-        0 leaves large images as they are.
-
-    Returns
-    -------
-    ndarray of shape (height, width, 3), uint8
-        C-contiguous. Areas are averaged in shrinking. A side that is, or would become, shorter than `MIN_SIDE` is
-        stretched to it: only then does the aspect change.
-
-    Raises
-    ------
-    ValueError
-        When these are not RGB pixels.
+    0 leaves large images as they are. A side that is, or would become, shorter than `MIN_SIDE` is stretched to it: only
+    then does the aspect change.
     """
     check_pixels(image)
     height, width = image.shape[:2]
@@ -206,18 +155,7 @@ def fit_within(image: Image, longest_side: int) -> Image:
 
 
 def resize(image: Image, height: int, width: int) -> Image:
-    """Resize RGB pixels: areas are averaged where it shrinks, bilinear where it grows.
-
-    Parameters
-    ----------
-    image : ndarray of shape (h, w, 3), uint8
-    height, width : int
-
-    Returns
-    -------
-    ndarray of shape (height, width, 3), uint8
-        C-contiguous.
-    """
+    """Resize RGB pixels: areas are averaged where it shrinks, bilinear where it grows; C-contiguous."""
     if image.shape[:2] == (height, width):
         return np.ascontiguousarray(image)
     import cv2
@@ -233,13 +171,7 @@ def resize(image: Image, height: int, width: int) -> Image:
 
 
 def describer_class(system: str) -> type[Describer]:
-    """Return the class of a describer by its system id or short name, importing its module.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such describer.
-    """
+    """Return the class of a describer by its system id or short name, importing its module."""
     name = SHORT_NAMES.get(system, system)
     if name not in DESCRIBERS:
         known = ", ".join([*DESCRIBERS, *SHORT_NAMES])
@@ -250,20 +182,7 @@ def describer_class(system: str) -> type[Describer]:
 
 
 def make_describer(system: str, **settings: Any) -> Describer:
-    """Make a describer by its system id or short name.
-
-    Parameters
-    ----------
-    system : str
-        A key of `DESCRIBERS` or `SHORT_NAMES`.
-    **settings
-        Settings of its constructor; those left out have the defaults of the literature.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such describer, when it has no such setting, or when a setting means nothing.
-    """
+    """Make a describer by its system id or short name; settings left out have the defaults of the literature."""
     cls = describer_class(system)
     names = setting_names(cls)
     unknown = sorted(set(settings) - set(names))
@@ -279,7 +198,6 @@ def describe_files(
     paths: Sequence[str | os.PathLike[str] | None],
     n_threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
-    out: Floats | None = None,
 ) -> tuple[Floats, float]:
     """Read and describe image files.
 
@@ -293,8 +211,6 @@ def describe_files(
         Images described at a time; the vectors do not depend on it.
     progress : callable, optional
         Called with the number of images done and their total, see `lookalike.core.job_log.progress_lines`.
-    out : ndarray of shape (len(paths), n_dimensions), float32, optional
-        Where to write, such as a memory map.
 
     Returns
     -------
@@ -302,23 +218,8 @@ def describe_files(
         Rows of None are NaN.
     seconds : float
         Wall-clock time of reading and describing.
-
-    Raises
-    ------
-    LookalikeError
-        When a file cannot be read.
-    ValueError
-        When `out` has another shape or type.
     """
-    import faiss
-
-    from lookalike.core.images import load_rgb
-    from lookalike.features._clustering import one_thread
-
-    shape = (len(paths), describer.n_dimensions)
-    vectors = np.empty(shape, np.float32) if out is None else out
-    if vectors.shape != shape or vectors.dtype != np.float32:
-        raise ValueError(f"`out` must be float32 of shape {shape}, not {vectors.dtype} of shape {vectors.shape}")
+    vectors = np.empty((len(paths), describer.n_dimensions), np.float32)
 
     def describe_row(row: int) -> None:
         path = paths[row]

@@ -8,15 +8,17 @@ gradient of the colour channel where it is largest, L2-Hys normalisation clipped
 
 from __future__ import annotations
 
-import threading
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
+import cv2
 import numpy as np
 
 from lookalike.core.errors import LookalikeError
 from lookalike.features.describers import MIN_SIDE, Describer, Floats, Image, check_pixels, resize
 
 
+@dataclass(kw_only=True, eq=False)
 class Hog(Describer):
     """Overlapping blocks of gradient histograms of an image rescaled to a square.
 
@@ -29,11 +31,6 @@ class Hog(Describer):
     n_orientations : int, default=9
         Bins of 0 to 180 degrees.
 
-    Raises
-    ------
-    LookalikeError
-        When a setting means nothing.
-
     Examples
     --------
     >>> Hog().describe(np.zeros((90, 60, 3), np.uint8)).shape
@@ -43,17 +40,18 @@ class Hog(Describer):
     system: ClassVar[str] = "hog"
     title: ClassVar[str] = "HOG"
     distance: ClassVar[str] = "l2"
+    side: int = 128
+    cell: int = 8
+    n_orientations: int = 9
 
-    def __init__(self, *, side: int = 128, cell: int = 8, n_orientations: int = 9) -> None:
-        if cell < 2 or n_orientations < 1 or side < max(MIN_SIDE, 2 * cell) or side % cell:
+    def __post_init__(self) -> None:
+        """Refuse settings that mean nothing."""
+        side, cell = self.side, self.cell
+        if cell < 2 or self.n_orientations < 1 or side < max(MIN_SIDE, 2 * cell) or side % cell:
             raise LookalikeError(
                 f"the HOG takes `side` from {MIN_SIDE}, a multiple of `cell` and at least two cells, and a positive "
                 "`n_orientations`: correct what differs"
             )
-        self.side = side
-        self.cell = cell
-        self.n_orientations = n_orientations
-        self._local = threading.local()
 
     @property
     def n_dimensions(self) -> int:
@@ -67,14 +65,6 @@ class Hog(Describer):
 
     def _describe(self, image: Image) -> Floats:
         """Return the blocks as OpenCV orders them: column by column."""
-        return np.asarray(self._descriptor().compute(image), dtype=np.float32).ravel()
-
-    def _descriptor(self) -> Any:
-        """Return this thread's own OpenCV descriptor."""
-        if not hasattr(self._local, "descriptor"):
-            import cv2
-
-            side, cell = (self.side, self.side), (self.cell, self.cell)
-            block = (2 * self.cell, 2 * self.cell)
-            self._local.descriptor = cv2.HOGDescriptor(side, block, cell, cell, self.n_orientations)
-        return self._local.descriptor
+        side, cell, block = ((length, length) for length in (self.side, self.cell, 2 * self.cell))
+        descriptor = cv2.HOGDescriptor(side, block, cell, cell, self.n_orientations)
+        return np.asarray(descriptor.compute(image), dtype=np.float32).ravel()

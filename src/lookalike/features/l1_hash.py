@@ -14,12 +14,17 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import eigh, inv
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.features._minhash_kernels import BLOCK, count_agreements, sample_block
 
+BLOCK = 16
+"""Hashes at a time: their random numbers for one feature fill a few cache lines."""
+EMPTY = np.uint32(0xFFFFFFFF)
+"""Sample of a row without a positive value."""
 RANK_TOLERANCE = 1e-9
 """Directions with less than this share of the largest eigenvalue are no directions."""
 RIDGE = 1e-6
@@ -82,35 +87,17 @@ def _unit_block(block: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def weighted_minhash(X: Any, n_hashes: int, random_state: RandomState = None) -> NDArray[np.uint32]:
-    """Draw consistent weighted samples of non-negative rows (Ioffe 2010, algorithm 1).
+    """Draw consistent weighted samples of non-negative rows, dense or CSR (Ioffe 2010, algorithm 1).
 
     Two rows have the same sample at a hash with probability sum_k min(a_k, b_k) / sum_k max(a_k, b_k), their weighted
     Jaccard similarity; for rows of the same L1 norm s this is (2 s - l) / (2 s + l), l being their L1 distance. Work is
     done for values above zero only.
 
-    Parameters
-    ----------
-    X : array-like or CSR matrix of shape (n, d)
-        Not negative.
-    n_hashes : int
-        Samples of a row, at least 1.
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        The same integer gives every row the same samples, whatever other rows are beside it. Hash i is the same
-        whatever `n_hashes` is.
-
-    Returns
-    -------
-    ndarray of shape (n, n_hashes), uint32
-        A sample (a feature and a quantised value of it) as 32 mixed bits: two different ones are taken for the same
-        once in 4 billion. Rows of zeros have one sample of their own.
-
-    Raises
-    ------
-    ValueError
-        When a value is negative or not finite, or `n_hashes` is less than 1.
+    The result has a row of `n_hashes` samples for each row: a feature and a quantised value of it as 32 mixed bits, of
+    which two different ones are taken for the same once in 4 billion. Rows of zeros have one sample of their own. The
+    same integer as seed gives every row the same samples, whatever other rows are beside it, and hash i is the same
+    whatever `n_hashes` is.
     """
-    if n_hashes < 1 or int(n_hashes) != n_hashes:
-        raise ValueError(f"n_hashes must be a whole number of at least 1, not {n_hashes!r}")
     rows = sp.csr_array(X, dtype=np.float64, copy=True)
     if not np.isfinite(rows.data).all() or (rows.data < 0).any():
         raise ValueError("minhash takes finite values that are not negative: split signed blocks by l1_visual_features")
@@ -136,21 +123,74 @@ def _hash_tables(random: np.random.Generator, n_features: int) -> tuple[NDArray[
     return tuple(np.asarray(table, dtype=np.float32) for table in tables)
 
 
-def agreement(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Return the share of hashes at which rows have the same sample: an unbiased estimate of their weighted Jaccard.
+@njit(cache=True, nogil=True)
+def _mixed(word: Any) -> Any:
+    """Finaliser of splitmix64 (Steele, Lea and Flood 2014): every bit of the result depends on every bit of `word`."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
 
-    Parameters
-    ----------
-    left, right : ndarray of shapes (n, n_hashes) and (m, n_hashes), uint32
-        Signatures that `weighted_minhash` drew with one seed.
 
-    Returns
-    -------
-    ndarray of shape (n, m), float64
+@njit(cache=True, nogil=True)
+def sample_block(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    log_values: NDArray[np.float32],
+    tables: tuple[NDArray[np.float32], ...],
+    signatures: NDArray[np.uint32],
+    first: int,
+) -> None:
+    """Draw the consistent weighted samples of a block of hashes for every row (Ioffe 2010, algorithm 1).
+
+    `tables` are r, 1 / r, beta and ln(c) - r, each float32 of shape (d, BLOCK): a row of hashes per feature, so that
+    the inner loop runs over neighbours. With t = floor(ln(S) / r + beta), ln(a) = ln(c) - r (t - beta) - r; the feature
+    with the smallest a is the sample, together with its t. The pair is kept as 32 mixed bits.
     """
+    rates, inverse_rates, shifts, log_scores = tables
+    width = min(BLOCK, signatures.shape[1] - first)
+    best = np.empty(BLOCK, np.float32)
+    steps = np.empty(BLOCK, np.float32)
+    chosen = np.empty(BLOCK, np.int32)
+    for row in range(len(indptr) - 1):
+        for h in range(BLOCK):
+            best[h] = np.float32(np.inf)
+            steps[h] = np.float32(0)
+            chosen[h] = -1
+        for at in range(indptr[row], indptr[row + 1]):
+            feature = np.uint32(indices[at])  # unsigned: no test for negative indices in the inner loop
+            logarithm = log_values[at]
+            for h in range(BLOCK):
+                step = np.floor(logarithm * inverse_rates[feature, h] + shifts[feature, h])
+                score = log_scores[feature, h] - rates[feature, h] * (step - shifts[feature, h])
+                if score < best[h]:
+                    best[h] = score
+                    steps[h] = step
+                    chosen[h] = np.int32(feature)
+        for h in range(width):
+            if chosen[h] < 0:
+                signatures[row, first + h] = EMPTY
+                continue
+            # the step may be negative: its 64 bits are taken as they are
+            word = _mixed(np.uint64(chosen[h])) ^ np.uint64(np.int64(steps[h]))
+            signatures[row, first + h] = np.uint32(_mixed(word) >> np.uint64(32))
+
+
+def agreement(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """Share of hashes at which rows have the same sample, (n, m): an unbiased estimate of their weighted Jaccard."""
     counts = np.empty((len(left), len(right)), dtype=np.int32)
     count_agreements(np.ascontiguousarray(left), np.ascontiguousarray(right), counts)
     return np.asarray(counts / left.shape[1])
+
+
+@njit(cache=True, nogil=True)
+def count_agreements(left: NDArray[np.uint32], right: NDArray[np.uint32], counts: NDArray[np.int32]) -> None:
+    """Count, for every pair of rows of `left` and `right`, the hashes at which both have the same sample."""
+    for i in range(left.shape[0]):
+        for j in range(right.shape[0]):
+            count = np.int32(0)
+            for h in range(left.shape[1]):
+                count += np.int32(left[i, h] == right[j, h])
+            counts[i, j] = count
 
 
 class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -221,15 +261,6 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Not negative, such as `l1_visual_features` gives.
         y : None
             Not used.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            On NaN, infinity or negative values, a parameter out of its range, or when all rows are the same.
         """
         for name in ("n_components", "n_hashes", "n_landmarks"):
             value = getattr(self, name)
@@ -249,17 +280,7 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Map rows to vectors.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-            Not negative.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components_), float32
-        """
+        """Map rows, which must not be negative, to vectors of `n_components_` numbers, float32."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         vectors = np.empty((X.shape[0], self.n_components_), dtype=np.float32)
@@ -282,8 +303,6 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(kernel - means[None, :] - kernel.mean(axis=1, keepdims=True) + means.mean())
 
     def _take_directions(self, kernel: NDArray[np.float64]) -> None:
-        from scipy.linalg import eigh
-
         n = len(kernel)
         wanted = min(int(self.n_components), n - 1)
         values, vectors = eigh(kernel, subset_by_index=[n - wanted, n - 1])
@@ -299,8 +318,6 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_components_ = len(values)
 
     def _hold_out(self, kernel: NDArray[np.float64]) -> NDArray[np.float32]:
-        from scipy.linalg import inv
-
         n = len(kernel)
         rest = 1 / np.diag(inv(kernel + RIDGE * np.eye(n)))
         return np.asarray(self._centred(kernel - np.diag(rest)) @ self.components_, dtype=np.float32)

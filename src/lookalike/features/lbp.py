@@ -2,14 +2,21 @@
 
 LBP(8, 2) (Ojala et al. 2002; JMLR 2010, section 3 and Figure 2) compares each pixel with eight points on a circle of
 radius 2 around it. Points between pixels are interpolated bilinearly, so for the four diagonal ones the comparison
-involves sqrt(2); it is decided with integers (see `_kernels`), never with floats whose rounding would differ between
+involves sqrt(2); it is decided with integers, never with floats whose rounding would differ between
 machines. Patterns with more than two changes around the circle share one bin, which leaves 59.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+
+from lookalike.core.kernels import njit
+
+Bytes = npt.NDArray[np.uint8]
 
 N_POINTS = 8
 RADIUS = 2
@@ -17,16 +24,13 @@ N_BINS = N_POINTS * (N_POINTS - 1) + 3
 """58 uniform patterns and one bin for all others: 59."""
 
 
-def pattern_bins() -> npt.NDArray[np.uint8]:
+@cache
+def pattern_bins() -> Bytes:
     """Return the bin of each of the 256 patterns, in the order of scikit-image's ``nri_uniform``.
 
     Bit i of a pattern is the point at angle 45 degrees times i, anticlockwise from the right. A uniform pattern is one
     run of ones around the circle; its bin is given by the run's length and by where it starts. The last bin takes the
     patterns with more than one run.
-
-    Returns
-    -------
-    ndarray of shape (256,), uint8
     """
     bins = np.full(256, N_BINS - 1, np.uint8)
     for pattern in range(256):
@@ -50,52 +54,76 @@ def _rotation(bits: list[int]) -> int:
     return n_ones - first_zero if first_one == 0 else N_POINTS - first_one
 
 
-def luma(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return the BT.601 luma of an RGB image, in integers as Pillow's mode "L" computes it.
+@njit(cache=True, nogil=True)
+def luma_padded(image: Bytes) -> Bytes:
+    """Return the BT.601 luma of an RGB image (Pillow's "L" in integers) with its border replicated two pixels wide."""
+    height, width = image.shape[0], image.shape[1]
+    padded = np.empty((height + 4, width + 4), np.uint8)
+    for y in range(height):
+        source, row = image[y], padded[y + 2]
+        for x in range(width):
+            red, green, blue = np.uint32(source[x, 0]), np.uint32(source[x, 1]), np.uint32(source[x, 2])
+            row[x + 2] = np.uint8(
+                (red * np.uint32(19595) + green * np.uint32(38470) + blue * np.uint32(7471) + np.uint32(0x8000))
+                >> np.uint32(16)
+            )
+    for side in range(2):
+        padded[:, side], padded[:, width + 2 + side] = padded[:, 2], padded[:, width + 1]
+    for side in range(2):
+        padded[side], padded[height + 2 + side] = padded[2], padded[height + 1]
+    return padded
 
-    Parameters
-    ----------
-    image : ndarray of shape (height, width, 3), uint8
 
-    Returns
-    -------
-    ndarray of shape (height, width), uint8
+def luma(image: Bytes) -> Bytes:
+    """Return the BT.601 luma of an RGB image, in integers as Pillow's mode "L" computes it."""
+    return luma_padded(image)[RADIUS:-RADIUS, RADIUS:-RADIUS]
+
+
+def lbp_patterns(grey: Bytes) -> Bytes:
+    """Return the 8-bit LBP(8, 2) pattern of every pixel of a grey image.
+
+    Bit i is set where the value at angle 45 degrees times i on the circle of radius 2 is at least the centre's. Borders
+    are replicated, not filled with zeros: zeros would put an edge along every side.
     """
-    from lookalike.features import _kernels
-
-    return _kernels.luma_padded(image)[2:-2, 2:-2]
+    return _patterns(np.pad(grey, RADIUS, mode="edge"))
 
 
-def lbp_patterns(grey: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return the 8-bit LBP(8, 2) pattern of every pixel.
+@njit(cache=True, nogil=True, inline="always")
+def _diagonal(near: Any, side: Any, other: Any, far: Any, centre: Any) -> Any:
+    """Return 1 where the bilinear value at distance 2 on a diagonal is at least the centre, else 0, exactly.
 
-    Bit i is set where the value at angle 45 degrees times i on the circle of radius 2 is at least the centre's.
-    Borders are replicated, not filled with zeros: zeros would put an edge along every side.
-
-    Parameters
-    ----------
-    grey : ndarray of shape (height, width), uint8
-
-    Returns
-    -------
-    ndarray of shape (height, width), uint8
+    The point lies sqrt(2) away along both axes, so the value minus the centre is P + Q sqrt(2) with integer P and Q;
+    its sign is that of P|P| + 2 Q|Q|, which needs integers only.
     """
-    from lookalike.features import _kernels
+    sides = side + other
+    p = np.int32(6) * near - np.int32(4) * sides + np.int32(3) * far - centre
+    q = np.int32(3) * sides - np.int32(4) * near - np.int32(2) * far
+    return np.int32(p * abs(p) + np.int32(2) * q * abs(q) >= np.int32(0))
 
-    if grey.ndim != 2 or grey.dtype != np.uint8:
-        raise ValueError(f"LBP needs a uint8 grey image of two dimensions, not {grey.dtype} of {grey.ndim}")
-    return _kernels.lbp_codes(np.pad(grey, RADIUS, mode="edge"))
+
+@njit(cache=True, nogil=True)
+def lbp_row(above2: Bytes, above: Bytes, middle: Bytes, below: Bytes, below2: Bytes, patterns: Bytes) -> None:
+    """Write the 8-bit LBP(8, 2) pattern of each pixel of one row; inputs are rows of a padded image."""
+    for x in range(patterns.shape[0]):
+        c = np.int32(middle[x + 2])
+        nw, ne = np.int32(above[x + 1]), np.int32(above[x + 3])
+        sw, se = np.int32(below[x + 1]), np.int32(below[x + 3])
+        pattern = np.int32(np.int32(middle[x + 4]) >= c)
+        pattern |= _diagonal(ne, np.int32(above[x + 4]), np.int32(above2[x + 3]), np.int32(above2[x + 4]), c) << 1
+        pattern |= np.int32(np.int32(above2[x + 2]) >= c) << 2
+        pattern |= _diagonal(nw, np.int32(above[x]), np.int32(above2[x + 1]), np.int32(above2[x]), c) << 3
+        pattern |= np.int32(np.int32(middle[x]) >= c) << 4
+        pattern |= _diagonal(sw, np.int32(below[x]), np.int32(below2[x + 1]), np.int32(below2[x]), c) << 5
+        pattern |= np.int32(np.int32(below2[x + 2]) >= c) << 6
+        pattern |= _diagonal(se, np.int32(below[x + 4]), np.int32(below2[x + 3]), np.int32(below2[x + 4]), c) << 7
+        patterns[x] = np.uint8(pattern)
 
 
-def lbp_bins(grey: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return the histogram bin, 0 to 58, of every pixel of a grey image.
-
-    Parameters
-    ----------
-    grey : ndarray of shape (height, width), uint8
-
-    Returns
-    -------
-    ndarray of shape (height, width), uint8
-    """
-    return pattern_bins()[lbp_patterns(grey)]
+@njit(cache=True, nogil=True)
+def _patterns(padded: Bytes) -> Bytes:
+    """Return the 8-bit LBP(8, 2) patterns of an image that comes with a replicated border two pixels wide."""
+    height, width = padded.shape[0] - 4, padded.shape[1] - 4
+    patterns = np.empty((height, width), np.uint8)
+    for y in range(height):
+        lbp_row(padded[y], padded[y + 1], padded[y + 2], padded[y + 3], padded[y + 4], patterns[y])
+    return patterns

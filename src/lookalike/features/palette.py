@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
+from lookalike.core.kernels import njit
 from lookalike.core.seeds import generator
-from lookalike.features._clustering import cluster
-
-if TYPE_CHECKING:
-    import pandas as pd
+from lookalike.features.clustering import cluster
 
 N_COLOURS = 20
 MAX_COLOURS = 128
@@ -28,19 +27,7 @@ _LUMINANCE = (0.299, 0.587, 0.114)
 
 
 def sample_pixels(image: npt.NDArray[np.uint8], n: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
-    """Draw pixels of one image, uniformly and without replacement.
-
-    Parameters
-    ----------
-    image : ndarray of shape (height, width, 3), uint8
-    n : int
-        How many; an image with fewer gives all that it has.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (min(n, height * width), 3), uint8
-    """
+    """Draw n pixels of one image, uniformly and without replacement; all of them where there are fewer."""
     pixels = image.reshape(-1, 3)
     chosen = rng.choice(len(pixels), size=min(n, len(pixels)), replace=False)
     return pixels[chosen]
@@ -49,33 +36,11 @@ def sample_pixels(image: npt.NDArray[np.uint8], n: int, rng: np.random.Generator
 def pool_pixels(
     root: str | os.PathLike[str], manifest: pd.DataFrame, pool: pd.DataFrame, n_pixels: int, seed: int
 ) -> npt.NDArray[np.uint8]:
-    """Draw the same number of pixels from every image of the codebook pool.
+    """Draw the same number of pixels from every image of the codebook pool, in all about `n_pixels` or a few more.
 
-    Parameters
-    ----------
-    root : path
-        Folder that the manifest's paths are relative to.
-    manifest : pandas.DataFrame
-        Columns `image_id`, `path`.
-    pool : pandas.DataFrame
-        Column `image_id`.
-    n_pixels : int
-        About how many pixels in all; rounded up to the same number per image.
-    seed : int
-        Every image has a stream of its own, named after its id.
-
-    Returns
-    -------
-    ndarray of shape (n, 3), uint8
-        In the order of the manifest.
-
-    Raises
-    ------
-    LookalikeError
-        When the pool is empty or one of its images cannot be read.
+    `root` is the folder that the manifest's paths are relative to. Every image has a stream of its own, named after its
+    id, so the pixels, in the order of the manifest, do not depend on the other images.
     """
-    from lookalike.core.images import load_rgb
-
     rows = manifest[manifest["image_id"].isin(pool["image_id"])]
     if not len(rows):
         raise LookalikeError(
@@ -93,24 +58,8 @@ def pool_pixels(
 def learn_palette(pixels: npt.NDArray[np.uint8], n_colours: int = N_COLOURS, seed: int = 0) -> npt.NDArray[np.float32]:
     """Cluster RGB pixels into the colours of a palette (k-means, the best of five starts).
 
-    Parameters
-    ----------
-    pixels : ndarray of shape (n, 3), uint8
-        Pixels of many images.
-    n_colours : int
-        Number of colours, at most 128; the papers use 20.
-    seed : int
-        Seed of the starts.
-
-    Returns
-    -------
-    ndarray of shape (n_colours, 3), float32
-        RGB in 0..255, multiples of 1/8, from dark to light, so that a colour's index does not depend on the start.
-
-    Raises
-    ------
-    LookalikeError
-        When there are fewer distinct colours than asked for.
+    The colours, float32 of shape (n_colours, 3), are multiples of 1/8 in 0..255 and stand from dark to light, so that a
+    colour's index does not depend on the start.
     """
     if not 1 <= n_colours <= MAX_COLOURS:
         raise LookalikeError(f"a palette has 1 to {MAX_COLOURS} colours, not {n_colours}: set `n_colours` to 20")
@@ -134,20 +83,7 @@ def palette_keys(palette: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
     and the colour's index added, which makes the nearest colour the one with the smallest key, and ties go to the
     lowest index. Keys stay below 1.6e9 in size, so int32 holds them.
 
-    Parameters
-    ----------
-    palette : ndarray of shape (n_colours, 3), float32
-        RGB in 0..255; taken to the nearest eighth of a grey level.
-
-    Returns
-    -------
-    ndarray of shape (n_colours, 4), int32
-        Factors of a pixel's red, green and blue, and a constant.
-
-    Raises
-    ------
-    LookalikeError
-        When it is no palette: wrong shape, too many colours, or values outside 0..255.
+    The result has, for each colour, factors of a pixel's red, green and blue, and a constant: int32, (n_colours, 4).
     """
     palette = np.asarray(palette, dtype=np.float64)
     if palette.ndim != 2 or palette.shape[1] != 3 or not 1 <= len(palette) <= MAX_COLOURS:
@@ -164,22 +100,29 @@ def palette_keys(palette: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
     return keys.astype(np.int32)
 
 
-def nearest_colours(image: npt.NDArray[np.uint8], palette: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
-    """Return the index of the nearest palette colour of every pixel.
+@njit(cache=True, nogil=True)
+def nearest_colours(
+    pixels: npt.NDArray[np.uint8],
+    keys: npt.NDArray[np.int32],
+    planes: npt.NDArray[np.int32],
+    nearest: npt.NDArray[np.uint8],
+) -> None:
+    """Write the index of the nearest palette colour of each pixel of a row, ties to the lowest index.
 
-    Each pixel is compared with every colour. A table of all 2**24 colours would look a pixel up faster, but every job
-    would have to build it and share 16 MB of cache with it.
-
-    Parameters
-    ----------
-    image : ndarray of shape (height, width, 3), uint8
-    palette : ndarray of shape (n_colours, 3), float32
-
-    Returns
-    -------
-    ndarray of shape (height, width), uint8
-        Ties go to the lowest index.
+    A colour's squared distance (in eighths of a grey level, less the pixel's own squared length) and its index share
+    one integer, distance * 128 + index, so that the nearest is a plain minimum that the compiler vectorises. `keys` is
+    what `palette_keys` returns, and `planes`, (4, n), has room for the three channels and the best key so far.
     """
-    from lookalike.features import _kernels
-
-    return _kernels.nearest_colour_image(image, palette_keys(palette))
+    n = nearest.shape[0]
+    reds, greens, blues, best = planes[0], planes[1], planes[2], planes[3]
+    for x in range(n):
+        reds[x] = pixels[x, 0]
+        greens[x] = pixels[x, 1]
+        blues[x] = pixels[x, 2]
+        best[x] = 2147483647
+    for k in range(keys.shape[0]):
+        red, green, blue, offset = keys[k, 0], keys[k, 1], keys[k, 2], keys[k, 3]
+        for x in range(n):  # the sum may wrap on its way, its value fits
+            best[x] = min(best[x], np.int32(offset + red * reds[x] + green * greens[x] + blue * blues[x]))
+    for x in range(n):
+        nearest[x] = best[x] & 127

@@ -9,26 +9,22 @@ is the header: a file that was cut off at the end of a line reads as one of an i
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+from pyarrow import csv
 
 from lookalike.core.errors import LookalikeError
-from lookalike.features.descriptors import shard_of
+from lookalike.features.shards import PathLike, shard_of
 from lookalike.features.words import WordShard
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 N_WORDS = 1_000_000
 """Words of the published vocabulary."""
-
-PathLike = str | os.PathLike[str]
 
 _PREFIX = "oxc1_"
 _HEADER_LINES = 2
@@ -50,57 +46,35 @@ def read_published_words(
     first_id: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> WordShard:
-    """Read the published words of one shard of a manifest.
+    """Read the published words, from 0, of one shard of a manifest (columns `image_id`, `path`, `status`).
 
-    Parameters
-    ----------
-    folder : path
-        Where the archive of words was unpacked; its text files may lie in folders within.
-    manifest : pandas.DataFrame
-        Columns `image_id`, `path`, `status`. The file of an image is named like the image, with or without the prefix
-        ``oxc1_``.
-    shard, n_shards : int
-        Which of how many, from 0, as `descriptors.shard_of` splits them.
-    n_words : int
-        Words of the vocabulary.
-    first_id : {0, 1}, optional
-        The number of the first word. The format does not say, so by default the files decide (`find_first_id`).
-    progress : callable, optional
-        Called after each image with the number done and the number of all.
-
-    Returns
-    -------
-    WordShard
-        Words from 0. An image without a file is left out, with a warning.
-
-    Raises
-    ------
-    LookalikeError
-        When two images have the same name in different folders, more than 1 of 100 images have no file or one has two,
-        or a line is malformed or its word outside the vocabulary; the message names file and line.
+    The files, which may lie in folders within `folder`, are named like the images, with or without the prefix
+    ``oxc1_``. An image without a file is left out, with a warning; more than 1 of 100 such images, two images of one
+    name, two files of one image and a malformed line are refused. The format does not say whether the first word is 0
+    or 1, so by default the files decide (`find_first_id`).
     """
     files = _find_files(folder, shard_of(manifest, 0, 1)["path"])
     if first_id is None:
         first_id = find_first_id(files.values(), n_words)
     rows = shard_of(manifest, shard, n_shards)
     rows = rows[rows["path"].isin(files)]
-    words, positions = [np.empty(0, np.int32)], [np.empty((0, 2), np.float32)]
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    for row, path in enumerate(rows["path"]):
+    tables = []
+    for done, path in enumerate(rows["path"], start=1):
         ids, places = _read_table(files[path])
         outside = np.flatnonzero((ids < first_id) | (ids >= first_id + n_words))
         if len(outside):
-            line, word = _line_of(files[path], int(outside[0]))
+            line, fields = _filled_lines(files[path])[outside[0]]
             raise LookalikeError(
-                f"{files[path]}, line {line}: word {word} is outside {first_id} to {first_id + n_words - 1}: "
+                f"{files[path]}, line {line}: word {fields[0]} is outside {first_id} to {first_id + n_words - 1}: "
                 "unpack the archive of words anew, or give the size of its vocabulary"
             )
-        words.append((ids - first_id).astype(np.int32))
-        positions.append(places.astype(np.float32))
-        offsets[row + 1] = offsets[row] + len(ids)
+        tables.append(((ids - first_id).astype(np.int32), places.astype(np.float32)))
         if progress is not None:
-            progress(row + 1, len(rows))
-    return WordShard(rows["image_id"].to_numpy(np.int32), offsets, np.concatenate(words), np.concatenate(positions))
+            progress(done, len(rows))
+    offsets = np.cumsum([0, *(len(words) for words, _ in tables)], dtype=np.int64)
+    words = np.concatenate([np.empty(0, np.int32), *(words for words, _ in tables)])
+    positions = np.concatenate([np.empty((0, 2), np.float32), *(places for _, places in tables)])
+    return WordShard(rows["image_id"].to_numpy(np.int32), offsets, words, positions)
 
 
 def find_first_id(files: Iterable[PathLike], n_words: int = N_WORDS) -> int:
@@ -108,18 +82,6 @@ def find_first_id(files: Iterable[PathLike], n_words: int = N_WORDS) -> int:
 
     Files are read until one holds word 0, or word `n_words`. With 16 descriptors a word that is after about a sixteenth
     of the files. Where neither occurs, 0 is as good as 1: one word is then never used.
-
-    Parameters
-    ----------
-    files : iterable of paths
-        Word files, of all images.
-    n_words : int
-        Words of the vocabulary.
-
-    Returns
-    -------
-    int
-        0 or 1.
     """
     for path in files:
         ids, _ = _read_table(Path(path))
@@ -160,9 +122,6 @@ def _find_files(folder: PathLike, paths: Iterable[str]) -> dict[str, Path]:
 
 def _read_table(path: Path) -> _Table:
     """Return words and places of a file: by Arrow where all is as it should be, otherwise line by line."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     try:
         table = csv.read_csv(
             path,
@@ -182,24 +141,16 @@ def _read_table(path: Path) -> _Table:
 
 def _read_lines(path: Path) -> _Table:
     """Return words and places of a file with any white space between its numbers, or say which line is malformed."""
-    lines = path.read_text(encoding="latin-1").splitlines()
-    if len(lines) < _HEADER_LINES:
-        raise LookalikeError(
-            f"{path}, line {len(lines) + 1}: the file ends within its header: unpack the archive of words anew"
-        )
     words, places = [], []
-    for number, line in enumerate(lines[_HEADER_LINES:], start=_HEADER_LINES + 1):
-        fields = line.split()
-        if not fields:
-            continue
+    for number, fields in _filled_lines(path):
         try:
             word, values = int(fields[0]), [float(field) for field in fields[1:]]
         except ValueError:
             values = []
         if len(values) != len(_COLUMNS) - 1 or not np.isfinite(values).all():
             raise LookalikeError(
-                f'{path}, line {number}: expected "{" ".join(_COLUMNS)}", six numbers, and found "{line[:80]}": '
-                "unpack the archive of words anew"
+                f'{path}, line {number}: expected "{" ".join(_COLUMNS)}", six numbers, and found '
+                f'"{" ".join(fields)[:80]}": unpack the archive of words anew'
             )
         if not _INT64.min <= word <= _INT64.max:
             raise LookalikeError(
@@ -210,13 +161,12 @@ def _read_lines(path: Path) -> _Table:
     return np.array(words, np.int64), np.array(places, np.float64).reshape(-1, 2)
 
 
-def _line_of(path: Path, entry: int) -> tuple[int, str]:
-    """Return the line number of the i-th descriptor of a file, and its word as it is written there."""
-    with path.open(encoding="latin-1") as lines:
-        filled = (
-            (number, line) for number, line in enumerate(lines, start=1) if number > _HEADER_LINES and line.strip()
+def _filled_lines(path: Path) -> list[tuple[int, list[str]]]:
+    """Return number and fields of every line of a file after its header that is not empty."""
+    lines = path.read_text(encoding="latin-1").splitlines()
+    if len(lines) < _HEADER_LINES:
+        raise LookalikeError(
+            f"{path}, line {len(lines) + 1}: the file ends within its header: unpack the archive of words anew"
         )
-        for index, (number, line) in enumerate(filled):
-            if index == entry:
-                return number, line.split()[0]
-    raise AssertionError("the file has changed while it was read")
+    numbered = enumerate(lines[_HEADER_LINES:], start=_HEADER_LINES + 1)
+    return [(number, fields) for number, line in numbered if (fields := line.split())]

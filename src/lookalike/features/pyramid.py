@@ -1,19 +1,17 @@
 """Where the blocks of an image lie: the first step from pixels to visterms.
 
 OASIS describes an image by overlapping square blocks at several scales (JMLR 2010, section 3). This module knows only
-the geometry: which levels an image has, how many blocks each holds, and the resized image of each level. The manifest
-uses it to tell an image that is too small before any pixel is read, so the size functions import nothing heavy.
+the geometry: which levels an image has, how many blocks each holds, and the resized image of each level.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
 
 BLOCK = 64
 """Side of a block, in pixels of its level."""
@@ -58,17 +56,7 @@ def level_sizes(width: int, height: int) -> list[tuple[int, int]]:
 
     Level k measures the original divided by 1.25**k, each side rounded half up from the original rather than from
     the level before, so that rounding does not build up. Levels end before the first with fewer than 10 blocks
-    (JMLR 2010, section 3).
-
-    Parameters
-    ----------
-    width, height : int
-        Size of the image in pixels.
-
-    Returns
-    -------
-    list of (int, int)
-        (width, height) of each level; empty when the image is too small to have one.
+    (JMLR 2010, section 3). Sizes are (width, height); an image that is too small has none.
     """
     sizes: list[tuple[int, int]] = []
     while True:
@@ -93,20 +81,7 @@ def levels(image: npt.NDArray[np.uint8]) -> Iterator[npt.NDArray[np.uint8]]:
 
     Every level is resampled from the original with Pillow's box filter, which averages the area that a pixel covers:
     no aliasing at any scale, and the same bytes on every machine (Pillow resizes 8-bit images in fixed point).
-
-    Parameters
-    ----------
-    image : ndarray of shape (height, width, 3), uint8
-        RGB pixels.
-
-    Yields
-    ------
-    ndarray of shape (level_height, level_width, 3), uint8
-        C-contiguous; the first is `image` itself. Nothing for an image that is too small.
     """
-    import numpy as np
-    from PIL import Image
-
     height, width = image.shape[:2]
     picture = None
     for size in level_sizes(width, height):

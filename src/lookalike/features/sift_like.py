@@ -7,43 +7,33 @@ k-means codebook, and word counts of the image and its quarters (Lazebnik, Schmi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
-from lookalike.features._clustering import cluster
-from lookalike.features._dense_sift import DenseSift, dense_descriptors, sample_descriptors
-from lookalike.features.describers import Describer
+from lookalike.features.clustering import cluster
+from lookalike.features.dense_sift import DenseSift
+from lookalike.features.describers import Floats, Image
 
 
-class SiftLike(Describer):
+@dataclass(kw_only=True, eq=False)
+class SiftLike(DenseSift):
     """Shares of dense SIFT words in the cells of a spatial pyramid, compared by L1.
 
     Half their L1 distance is 1 less the pyramid match of Lazebnik et al. (eq. 3): every level counts as much as there,
     so that the shares of an image sum to 1.
 
+    It takes the parameters of `DenseSift` too.
+
     Parameters
     ----------
-    longest_side : int, default=256
-        Pixels; larger images are shrunk.
     n_words : int, default=400
-        Size of the codebook, the larger of the two that Lazebnik et al. use.
+        Size of the codebook, the larger of the two that Lazebnik et al. use; flat patches are one word more.
     grids : sequence of int, default=(1, 2)
         Cells of a level in each direction, from coarse to fine.
-    step : int, default=8
-        Pixels between patches.
-    sizes : sequence of int, default=(16, 24, 32)
-        Sides of patches, in pixels.
-    root : bool, default=True
-        Whether words are made of RootSIFT.
-    least_contrast : float, default=2.0
-        Patches of less contrast (a standard deviation, of grey values in 0..255) are flat. They are the last word.
-    n_per_image : int, default=100
-        Descriptors that an image gives to the codebook at most.
-    n_descriptors : int, default=100_000
-        Descriptors that the codebook is learned from at most.
 
     Attributes
     ----------
@@ -54,42 +44,23 @@ class SiftLike(Describer):
     system: ClassVar[str] = "sift-like"
     title: ClassVar[str] = "SIFT-like"
     distance: ClassVar[str] = "l1"
-    needs_fit: ClassVar[bool] = True
-    words_: npt.NDArray[np.float32]
+    n_words: int = 400
+    grids: Sequence[int] = (1, 2)
 
-    def __init__(
-        self,
-        *,
-        longest_side: int = 256,
-        n_words: int = 400,
-        grids: Sequence[int] = (1, 2),
-        step: int = 8,
-        sizes: Sequence[int] = (16, 24, 32),
-        root: bool = True,
-        least_contrast: float = 2.0,
-        n_per_image: int = 100,
-        n_descriptors: int = 100_000,
-    ) -> None:
-        if n_words < 1 or not grids or min(grids) < 1 or n_per_image < 1:
+    def __post_init__(self) -> None:
+        """Refuse settings that mean nothing."""
+        self.grids = tuple(self.grids)
+        if self.n_words < 1 or not self.grids or min(self.grids) < 1 or self.n_per_image < 1:
             raise LookalikeError("`n_words`, `grids` and `n_per_image` of sift-like must be at least 1: correct them")
-        self.longest_side = longest_side
-        self.n_words = n_words
-        self.grids = tuple(grids)
-        self.step = step
-        self.sizes = tuple(sizes)
-        self.root = root
-        self.least_contrast = least_contrast
-        self.n_per_image = n_per_image
-        self.n_descriptors = n_descriptors
-        self._dense = DenseSift(step, self.sizes, root, least_contrast)
+        super().__post_init__()
 
     @property
     def n_dimensions(self) -> int:
         """Length of the vectors: a share for each word, and for flat patches, in each cell."""
         return (self.n_words + 1) * sum(grid**2 for grid in self.grids)
 
-    def _fit(self, images: Iterator[npt.NDArray[np.uint8]], seed: int) -> None:
-        vectors = sample_descriptors(images, self._dense, self.n_per_image, self.n_descriptors, seed)
+    def _fit(self, images: Iterator[Image], seed: int) -> None:
+        vectors = self.sample(images, seed)
         if len(vectors) < self.n_words:
             raise LookalikeError(
                 f"{self.n_words} SIFT words cannot be learned from {len(vectors)} descriptors: give more images, or "
@@ -97,10 +68,10 @@ class SiftLike(Describer):
             )
         self.words_ = cluster(vectors, self.n_words, seed, n_iterations=25, n_redo=1)
 
-    def _describe(self, image: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    def _describe(self, image: Image) -> Floats:
         if not hasattr(self, "words_"):
             raise RuntimeError("sift-like has no codebook yet: call fit(images) first")
-        vectors, places = dense_descriptors(image, self._dense)
+        vectors, places = self.descriptors(image)
         words = self._assign(vectors)
         width = self.n_words + 1
         levels = [
@@ -109,7 +80,7 @@ class SiftLike(Describer):
         ]
         return np.asarray(np.concatenate(levels) / len(words), dtype=np.float32)
 
-    def _assign(self, vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
+    def _assign(self, vectors: Floats) -> npt.NDArray[np.int64]:
         """Return the nearest word of every descriptor; `n_words` for those of flat patches."""
         squares = np.einsum("ij,ij->i", self.words_, self.words_)
         words = np.argmin(squares - 2 * (vectors @ self.words_.T), axis=1)

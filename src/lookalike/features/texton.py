@@ -9,12 +9,16 @@ soft-assignment coding", ICCV 2011) and pooled by their maximum (Boureau et al.,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
+import cv2
+import faiss
 import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
+from lookalike.features.codebook import learn_codebook
 from lookalike.features.describers import MIN_SIDE, Describer, Floats, Image
 
 N_RESPONSES = 8
@@ -33,14 +37,11 @@ Integers = npt.NDArray[np.intp]
 
 
 def mr8_filters() -> Floats:
-    """Return the 38 filters of MR8.
+    """Return the 38 filters of MR8, float32 of shape (38, 49, 49).
 
-    Returns
-    -------
-    ndarray of shape (38, 49, 49), float32
-        Edges (first derivative of a Gaussian with standard deviations 1 and 3, 2 and 6, 4 and 12) in six orientations
-        each, then bars (second derivative) alike, then a Gaussian and a Laplacian of a Gaussian with standard deviation
-        10. All but the Gaussian sum to zero; absolute values of each sum to one.
+    These are edges (first derivative of a Gaussian with standard deviations 1 and 3, 2 and 6, 4 and 12) in six
+    orientations each, then bars (second derivative) alike, then a Gaussian and a Laplacian of a Gaussian with standard
+    deviation 10. All but the Gaussian sum to zero; absolute values of each sum to one.
     """
     y, x = np.mgrid[-_RADIUS : _RADIUS + 1, -_RADIUS : _RADIUS + 1].astype(np.float64)
     edges, bars = [], []
@@ -58,6 +59,7 @@ def mr8_filters() -> Floats:
     return np.asarray(bank / np.abs(bank).sum(axis=(1, 2), keepdims=True), dtype=np.float32)
 
 
+@dataclass(kw_only=True, eq=False)
 class TextonPyramid(Describer):
     """Largest soft assignment to each texton in every cell of 1 x 1, 2 x 2 and 4 x 4; sums to one.
 
@@ -83,11 +85,6 @@ class TextonPyramid(Describer):
         Random pixels that are taken of each learning image.
     n_learning_pixels : int, default=200_000
         Of those, so many at most are clustered.
-
-    Raises
-    ------
-    LookalikeError
-        When a setting means nothing.
     """
 
     system: ClassVar[str] = "spmk-texton-1024-max"
@@ -95,32 +92,25 @@ class TextonPyramid(Describer):
     distance: ClassVar[str] = "l1"
     needs_fit: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        longest_side: int = 256,
-        n_textons: int = 1024,
-        step: int = 4,
-        n_nearest: int = 5,
-        n_levels: int = 3,
-        pixels_per_image: int = 200,
-        n_learning_pixels: int = 200_000,
-    ) -> None:
-        counts = (n_textons, step, n_nearest, n_levels, pixels_per_image, n_learning_pixels)
-        if longest_side < 0 or min(counts) < 1:
+    longest_side: int = 256
+    n_textons: int = 1024
+    step: int = 4
+    n_nearest: int = 5
+    n_levels: int = 3
+    pixels_per_image: int = 200
+    n_learning_pixels: int = 200_000
+
+    def __post_init__(self) -> None:
+        """Refuse settings that mean nothing."""
+        counts = (self.n_textons, self.step, self.n_nearest, self.n_levels, self.pixels_per_image)
+        if self.longest_side < 0 or min(*counts, self.n_learning_pixels) < 1:
             raise LookalikeError("the textons take `longest_side` from 0 and positive numbers: correct what is less")
-        if step << (n_levels - 1) > MIN_SIDE:
+        if self.step << (self.n_levels - 1) > MIN_SIDE:
             raise LookalikeError(
-                f"a step of {step} pixels leaves cells of {n_levels} levels empty in images of {MIN_SIDE} pixels: "
-                "take a smaller `step` or `n_levels`"
+                f"a step of {self.step} pixels leaves cells of {self.n_levels} levels empty in images of {MIN_SIDE} "
+                "pixels: take a smaller `step` or `n_levels`"
             )
-        self.longest_side = longest_side
-        self.n_textons = n_textons
-        self.step = step
-        self.n_nearest = min(n_nearest, n_textons)
-        self.n_levels = n_levels
-        self.pixels_per_image = pixels_per_image
-        self.n_learning_pixels = n_learning_pixels
+        self.n_nearest = min(self.n_nearest, self.n_textons)
         self.textons: Floats | None = None
         self.variance = 0.0
         self._filters = np.ascontiguousarray(mr8_filters().reshape(-1, (2 * _RADIUS + 1) ** 2).T)
@@ -133,20 +123,9 @@ class TextonPyramid(Describer):
     def responses(self, image: Image, rows: Integers, columns: Integers) -> Floats:
         """Describe pixels of an image by the MR8 filters.
 
-        Parameters
-        ----------
-        image : ndarray of shape (height, width, 3), uint8
-            At least 32 pixels high and wide.
-        rows, columns : ndarray of shape (n,), intp
-            Which pixels.
-
-        Returns
-        -------
-        ndarray of shape (n, 8), float32
-            Three edges, three bars (fine to coarse), the Gaussian, the Laplacian. Zero where the image has one grey.
+        These are for each of the pixels in `rows` and `columns` three edges, three bars (fine to coarse), the Gaussian
+        and the Laplacian: float32, (n, 8). They are zero where the image has one grey.
         """
-        import cv2
-
         grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
         grey = (grey - grey.mean()) / max(float(grey.std()), 1e-3)
         padded = cv2.copyMakeBorder(grey, _RADIUS, _RADIUS, _RADIUS, _RADIUS, cv2.BORDER_REFLECT_101)
@@ -167,8 +146,6 @@ class TextonPyramid(Describer):
 
     def _fit(self, images: Iterator[Image], seed: int) -> None:
         """Cluster random pixels of the images."""
-        from lookalike.features.codebook import learn_codebook
-
         rng = np.random.default_rng(seed)
         parts = [np.empty((0, N_RESPONSES), np.float32)]
         for image in images:
@@ -184,8 +161,6 @@ class TextonPyramid(Describer):
     @staticmethod
     def _nearest(pixels: Floats, textons: Floats, n_nearest: int) -> tuple[Floats, npt.NDArray[np.int64]]:
         """Return squared distances and numbers of the nearest textons of each pixel, nearest first."""
-        import faiss
-
         squares, textons_found = faiss.knn(pixels, textons, n_nearest)
         return np.maximum(squares, 0), textons_found
 

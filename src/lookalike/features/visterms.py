@@ -41,15 +41,7 @@ class TfidfVisterms(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
     def fit(self, X: npt.ArrayLike | sp.csr_array, y: object = None) -> Self:
         """Learn inverse document frequencies from the counts of training images.
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_images, n_words)
-            Raw counts, none negative.
-        y : ignored
-
-        Returns
-        -------
-        TfidfVisterms
+        `X`, dense or sparse of shape (n_images, n_words), has raw counts, none negative.
         """
         if self.dtype not in ("float32", "float64"):
             raise ValueError(f'dtype must be "float32" or "float64", got {self.dtype!r}')
@@ -62,17 +54,9 @@ class TfidfVisterms(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         return self
 
     def transform(self, X: npt.ArrayLike | sp.csr_array) -> sp.csr_array:
-        """Return weighted rows of unit length.
+        """Return weighted rows of unit length for raw counts, a csr_array of type `dtype` without stored zeros.
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_images, n_words)
-            Raw counts, none negative.
-
-        Returns
-        -------
-        scipy.sparse.csr_array of shape (n_images, n_words)
-            Of type `dtype`, sorted indices, no stored zeros. A row without a weighted visterm is empty.
+        A row without a weighted visterm is empty.
         """
         check_is_fitted(self)
         counts = self._validated(X, reset=False)

@@ -8,10 +8,12 @@ has none of them, and is another description.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import pywt
 
 from lookalike.core.errors import LookalikeError
 from lookalike.features.describers import MIN_SIDE, Describer, Floats, Image, check_pixels, resize
@@ -37,24 +39,16 @@ _NOISE = 1e-9  # the smallest true coefficient of 8-bit pixels is above 1e-7, ro
 def standard_haar(image: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Decompose an image by the standard two-dimensional orthonormal Haar transform.
 
-    Parameters
-    ----------
-    image : ndarray of shape (n, n) or (n, n, channels), float64
-        n is a power of two.
-
-    Returns
-    -------
-    ndarray of the same shape, float64
-        H A H' of each channel: entry (0, 0) is n times the mean, indices grow from coarse to fine in each direction,
-        and a detail is positive where the earlier half of its support is the brighter one.
+    `image` is of shape (n, n) or (n, n, channels), n a power of two. The result, of the same shape, is H A H' of each
+    channel: entry (0, 0) is n times the mean, indices grow from coarse to fine in each direction, and a detail is
+    positive where the earlier half of its support is the brighter one.
     """
-    import pywt
-
     # wavedec2 would be the nonstandard decomposition, rows and columns in turn
     coefficients: npt.NDArray[np.float64] = pywt.fswavedecn(image, "haar", mode="periodization", axes=(0, 1)).coeffs
     return coefficients
 
 
+@dataclass(kw_only=True, eq=False)
 class Wavelet(Describer):
     """Average colour and signs of the largest standard Haar coefficients, in YIQ, weighted by bin.
 
@@ -79,11 +73,6 @@ class Wavelet(Describer):
     kept : int, default=64
         Coarsest rows and columns of coefficients that are part of the vector.
 
-    Raises
-    ------
-    LookalikeError
-        When a setting means nothing.
-
     Examples
     --------
     >>> Wavelet().describe(np.zeros((90, 60, 3), np.uint8)).shape
@@ -94,19 +83,23 @@ class Wavelet(Describer):
     title: ClassVar[str] = "Wavelet"
     distance: ClassVar[str] = "l1"
 
-    def __init__(self, *, side: int = 128, n_coefficients: int = 60, kept: int = 64) -> None:
+    side: int = 128
+    n_coefficients: int = 60
+    kept: int = 64
+
+    def __post_init__(self) -> None:
+        """Refuse settings that mean nothing."""
+        side = self.side
         if side < MIN_SIDE or side & (side - 1):
             raise LookalikeError(
                 f"`side` of the wavelet must be a power of two from {MIN_SIDE}, such as 128: correct it"
             )
-        if not 1 <= n_coefficients < side * side or kept < 1:
+        if not 1 <= self.n_coefficients < side * side or self.kept < 1:
             raise LookalikeError(
                 "`n_coefficients` and `kept` of the wavelet must be positive, and fewer coefficients than pixels: "
                 "set them to 60 and 64"
             )
-        self.side = side
-        self.n_coefficients = n_coefficients
-        self.kept = min(kept, side)
+        self.kept = min(self.kept, side)
         index = np.arange(self.kept)
         bins = np.minimum(np.maximum(index[:, None], index[None, :]), len(WEIGHTS) - 1)
         self._weights = np.moveaxis(WEIGHTS[bins], 2, 0)

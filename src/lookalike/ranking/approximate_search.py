@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, NamedTuple
 
+import faiss
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+from scipy.sparse.linalg import eigsh
 
+from lookalike.features.clustering import one_thread
 from lookalike.ranking.exact_search import top_k, warm_up
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Floats = npt.NDArray[np.float32]
 Found = tuple[npt.NDArray[np.int32], Floats]
@@ -29,24 +29,15 @@ APPROXIMATE_COLUMNS = ("index", "rank", "parameter", "k", "recall", "millisecond
 DENSE_UP_TO = 1_000
 """Up to so many features, or where more than a quarter of the dimensions is wanted, all eigenvectors are computed."""
 
-ROWS_AT_A_TIME = 16_384
-
 TIMINGS = 3
 """Searches that are timed, after one that is not, for the median of `compare_indices`."""
 
 
-@dataclass(frozen=True)
-class IndexSetting:
+class IndexSetting(NamedTuple):
     """An index of `compare_indices`.
 
-    Parameters
-    ----------
-    factory : str
-        As ``faiss.index_factory`` reads it, such as ``"Flat"``, ``"HNSW32"`` or ``"IVF1024,Flat"``.
-    rank : int
-        Dimensions that images are mapped to.
-    parameters : sequence of int
-        Values of `search_parameter` that are tried; (0,) or none for an index without one.
+    `factory` is as ``faiss.index_factory`` reads it, such as ``"Flat"``, ``"HNSW32"`` or ``"IVF1024,Flat"``; images
+    are mapped to `rank` dimensions; `parameters` are values of `search_parameter` that are tried, (0,) for none.
     """
 
     factory: str
@@ -62,47 +53,19 @@ class IndexSetting:
 
 
 class ProjectedIndex:
-    """A faiss index over images mapped to few dimensions. Made by `of_matrix` or `of_learner`.
+    """A faiss index of inner products a'LL'b over a gallery in CSR, with L of shape (d, rank) as `projection` gives it.
 
-    Building and searching run in one thread, so that the same rows give the same index and the same answers.
-
-    Parameters
-    ----------
-    project : callable
-        Maps CSR rows to float32 rows of the index.
-    gallery : CSR matrix of shape (n_g, d)
-    factory : str
-        As ``faiss.index_factory`` reads it.
-    metric : str
-        ``"inner_product"`` or ``"sqeuclidean"``: how mapped rows compare.
-
-    Raises
-    ------
-    ValueError
-        When `metric` is another, or faiss can build no such index of these rows, such as one of more cells than rows.
-
-    Attributes
-    ----------
-    rank : int
-        Dimensions of the mapped rows.
-    n_gallery : int
+    Building and searching run in one thread, so that the same rows give the same index and the same answers. An index
+    that faiss cannot build, such as one of more cells than rows, is a ValueError.
     """
 
-    def __init__(self, project: Callable[[Any], Floats], gallery: Any, factory: str, metric: str) -> None:
-        import faiss
-
-        from lookalike.features._clustering import one_thread
-
-        metrics = {"inner_product": faiss.METRIC_INNER_PRODUCT, "sqeuclidean": faiss.METRIC_L2}
-        if metric not in metrics:
-            raise ValueError(f"an index compares by one of {', '.join(metrics)}, not by {metric!r}")
-        self._project = project
-        self._is_distance = metric == "sqeuclidean"
+    def __init__(self, factor: Floats, gallery: Any, factory: str = "Flat") -> None:
+        self._factor = factor
+        mapped = np.asarray(gallery @ factor)
+        self.n_gallery, self.rank = mapped.shape
         with one_thread():
-            mapped = _in_blocks(project, gallery)
-            self.n_gallery, self.rank = mapped.shape
             try:
-                self._index = faiss.index_factory(self.rank, factory, metrics[metric])
+                self._index = faiss.index_factory(self.rank, factory, faiss.METRIC_INNER_PRODUCT)
                 if "IVF" in factory:
                     # fewer images than 39 a list are learned from without a warning: small galleries are no mistake
                     faiss.extract_index_ivf(self._index).cp.min_points_per_centroid = 1
@@ -114,39 +77,6 @@ class ProjectedIndex:
                     f"no index {factory!r} can be built of {self.n_gallery} rows of {self.rank} dimensions, so choose "
                     f"another one or one of fewer cells: {_reason(error)}"
                 ) from error
-
-    @classmethod
-    def of_matrix(cls, W: npt.NDArray[Any], gallery: Any, rank: int, factory: str = "Flat") -> Self:
-        """Index the gallery for similarities a'Wb, through the `rank` leading dimensions of `projection`.
-
-        Parameters
-        ----------
-        W : ndarray of shape (d, d)
-        gallery : CSR matrix of shape (n_g, d)
-        rank, factory
-            As of `projection` and the class.
-        """
-        return cls.of_factor(projection(W, rank), gallery, factory)
-
-    @classmethod
-    def of_factor(cls, factor: Floats, gallery: Any, factory: str = "Flat") -> Self:
-        """Index the gallery for similarities a'LL'b, with L of shape (d, rank) such as `projection` gives."""
-        return cls(lambda rows: np.asarray(rows @ factor), gallery, factory, "inner_product")
-
-    @classmethod
-    def of_learner(cls, learner: Any, gallery: Any, factory: str = "Flat") -> Self:
-        """Index the gallery for the similarity of a fitted learner that has ``transform`` and ``metric_``.
-
-        Raises
-        ------
-        ValueError
-            When the learner has no ``transform``, or that finds that its matrix is not positive semidefinite.
-        """
-        if not hasattr(learner, "transform"):
-            raise ValueError(
-                f"{type(learner).__name__} maps no rows, so it has no index: take ProjectedIndex.of_matrix, or top_k"
-            )
-        return cls(learner.transform, gallery, factory, learner.metric_)
 
     def search(self, queries: Any, k: int, *, own: npt.ArrayLike | None = None, **parameters: int) -> Found:
         """Find about the k most similar gallery rows of each query.
@@ -167,33 +97,21 @@ class ProjectedIndex:
         indices : ndarray of shape (n_q, k), int32
             Rows of the gallery, best first; -1 where the index found fewer than k.
         scores : ndarray of shape (n_q, k), float32
-            Inner products, or squared distances with a minus; -inf where the index is -1.
-
-        Raises
-        ------
-        ValueError
-            When k or the shape of `own` does not fit.
+            Inner products; -inf where the index is -1.
         """
-        import faiss
-
-        from lookalike.features._clustering import one_thread
-
         own_rows = np.full(queries.shape[0], -1) if own is None else np.asarray(own)
-        if own_rows.shape != (queries.shape[0],):
-            raise ValueError(f"own must hold one gallery row, or -1, for each of {queries.shape[0]} queries")
-        available = self.n_gallery - int((own_rows >= 0).any())
-        if not 1 <= k <= available:
-            raise ValueError(f"k must be from 1 to {available}, the rows that a query can find, not {k}")
         space = faiss.ParameterSpace()
         for name, value in parameters.items():
             space.set_index_parameter(self._index, name, value)
         with one_thread():
             # one more where the query itself may come back; where it does not, the last of them is dropped
             n_wanted = k + int((own_rows >= 0).any())
-            values, rows = self._index.search(_in_blocks(self._project, queries), n_wanted)
-        scores = np.where(rows < 0, -np.inf, -values if self._is_distance else values)
-        indices, scores = _without_own(rows, scores, own_rows, k)
-        return indices.astype(np.int32), scores.astype(np.float32)
+            scores, rows = self._index.search(np.asarray(queries @ self._factor), n_wanted)
+        scores = np.where(rows < 0, -np.inf, scores)
+        keep = rows != np.where(own_rows < 0, -2, own_rows)[:, None]
+        order = np.argsort(~keep, axis=1, kind="stable")[:, :k]
+        found = np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)
+        return found[0].astype(np.int32), found[1].astype(np.float32)
 
 
 def projection(W: npt.NDArray[Any], rank: int) -> Floats:
@@ -202,29 +120,10 @@ def projection(W: npt.NDArray[Any], rank: int) -> Floats:
     That is the part of the symmetric (W + W')/2 in its `rank` leading eigenvectors, without those of negative
     eigenvalues: no such matrix of that rank is nearer in the Frobenius norm. The antisymmetric part of W is lost.
 
-    Parameters
-    ----------
-    W : ndarray of shape (d, d), float32 or float64
-    rank : int
-        At least 1.
-
-    Returns
-    -------
-    ndarray of shape (d, r), float32
-        r is `rank`, or the number of positive eigenvalues where they are fewer. Columns by falling eigenvalue, each
-        with its entry of largest absolute value positive, so that the same W gives the same L.
-
-    Raises
-    ------
-    ValueError
-        When `rank` is less than 1, W is not square, or no eigenvalue is positive.
+    Columns of the result, float32 of shape (d, rank) or fewer where fewer eigenvalues are positive, stand by falling
+    eigenvalue, each with its entry of largest absolute value positive, so that the same W gives the same L. W without
+    a positive eigenvalue is a ValueError.
     """
-    from scipy.sparse.linalg import eigsh
-
-    if W.ndim != 2 or W.shape[0] != W.shape[1]:
-        raise ValueError(f"W must be square, not of shape {W.shape}")
-    if rank < 1:
-        raise ValueError(f"rank must be at least 1, not {rank}")
     d = W.shape[0]
     symmetric = W + W.T
     symmetric *= W.dtype.type(0.5)
@@ -244,28 +143,7 @@ def projection(W: npt.NDArray[Any], rank: int) -> Floats:
 
 
 def recall(found: npt.NDArray[np.integer[Any]], exact: npt.NDArray[np.integer[Any]]) -> float:
-    """Share of the exact nearest rows that were found, in whatever order.
-
-    Parameters
-    ----------
-    found : ndarray of int, shape (n_queries, k_found)
-        Row numbers, each once in a row; -1 counts as nothing found.
-    exact : ndarray of int, shape (n_queries, k)
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Raises
-    ------
-    ValueError
-        When the numbers of queries differ or there is nothing to find.
-    """
-    if len(found) != len(exact) or exact.size == 0:
-        raise ValueError(
-            f"found rows of {len(found)} queries cannot be held against those of {len(exact)}: repeat both"
-        )
+    """Share of the exact nearest rows (a row a query) that were found, in whatever order; -1 is nothing found."""
     hits = [len(np.intersect1d(mine, truth)) for mine, truth in zip(found, exact, strict=True)]
     return float(np.sum(hits) / exact.size)
 
@@ -306,8 +184,6 @@ def compare_indices(
         When `ks` is empty or beyond the gallery, when a search parameter is given to an index that has none, or not to
         one that has, or when faiss can build no such index.
     """
-    import pandas as pd
-
     if not len(ks):
         raise ValueError("ks is empty: name at least one k")
     n_others = gallery.shape[0] - int(own is not None and bool((np.asarray(own) >= 0).any()))
@@ -343,7 +219,7 @@ def compare_indices(
     for setting in settings:
         assert factor is not None
         part = np.ascontiguousarray(factor[:, : setting.rank])
-        index = ProjectedIndex.of_factor(part, gallery, setting.factory)
+        index = ProjectedIndex(part, gallery, setting.factory)
         for value in setting.parameters or (0,):
             options = {setting.search_parameter: value} if setting.search_parameter else {}
             search = partial(index.search, queries, max(ks), own=own, **options)
@@ -355,21 +231,3 @@ def compare_indices(
 def _reason(error: RuntimeError) -> str:
     """What faiss has to say, without the place in its source."""
     return " ".join(str(error).split()).rsplit(".cpp:", 1)[-1].split(": ", 1)[-1]
-
-
-def _in_blocks(project: Callable[[Any], Floats], rows: Any) -> Floats:
-    """Map rows a block at a time, so that a mapping in double precision does not hold all of them twice."""
-    parts = [
-        np.ascontiguousarray(project(rows[start : start + ROWS_AT_A_TIME]), dtype=np.float32)
-        for start in range(0, rows.shape[0], ROWS_AT_A_TIME)
-    ]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _without_own(
-    rows: npt.NDArray[np.int64], scores: npt.NDArray[Any], own: npt.NDArray[Any], k: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    """Return the first k columns that are left when a query's own row is taken out."""
-    keep = rows != np.where(own < 0, -2, own)[:, None]
-    order = np.argsort(~keep, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)

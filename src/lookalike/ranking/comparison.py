@@ -10,17 +10,15 @@ average precision that `lookalike.ranking.rankings` computes per query; the mean
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.core.seeds import generator
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from lookalike.ranking.rankings import Rankings
+from lookalike.ranking.rankings import Rankings
+from lookalike.ranking.statistics import resampled_counts
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -29,24 +27,9 @@ LEVEL = 0.05
 BETTER, WORSE, NOT_DECIDABLE = "better", "worse", "not decidable"
 KEYS = ("subset", "method", "fold", "image_id")
 COLUMNS = (
-    "subset",
-    "family",
-    "reference",
-    "method",
-    "difference",
-    "std",
-    "t_low",
-    "t_high",
-    "p",
-    "p_holm",
-    "bootstrap_low",
-    "bootstrap_high",
-    "n_folds",
-    "n_images",
-    "verdict",
-)
-# One block of draws holds this many multiplicities, so that the largest subset does not need all draws in memory.
-BLOCK_SIZE = 4_000_000
+    "subset", "family", "reference", "method", "difference", "std", "t_low", "t_high", "p", "p_holm", "bootstrap_low",
+    "bootstrap_high", "n_folds", "n_images", "verdict",
+)  # fmt: skip
 
 
 class CorrectedT(NamedTuple):
@@ -75,34 +58,18 @@ def corrected_t_test(differences: npt.ArrayLike, n_train: float, n_test: float) 
     approximation of the correlation between partitions, n_test / (n_train + n_test), it becomes
     (1 / J + n_test / n_train) s^2; the degrees of freedom are J - 1.
 
-    Parameters
-    ----------
-    differences : array-like, shape (J,)
-        One difference per partition (fold), in any unit.
-    n_train, n_test : float
-        Sizes of the training and test set of a partition; only their ratio counts, so images per class will do.
-
-    Returns
-    -------
-    CorrectedT
-        ``mean``, ``std`` (ddof = 1), ``statistic`` (t), ``p`` (two-sided), and the 95% interval ``low``, ``high``.
-        A single difference has no spread: all but the mean are NaN. Differences that are all equal take the limit of
-        a vanishing spread: the interval is the mean alone, and p = 0, or 1 where that mean is 0.
-
-    Raises
-    ------
-    ValueError
-        When there is no difference, one is not finite, or a size is not positive (`n_test` may be 0: then this is the
-        ordinary paired t-test).
+    `differences`, one a partition, may be in any unit; of the sizes of the training and test set only the ratio counts,
+    so images per class will do (`n_test` 0 is the ordinary paired t-test). ``std`` has ddof = 1, ``p`` is two-sided,
+    ``low`` and ``high`` are the 95% interval. A single difference has no spread: all but the mean are NaN. Differences
+    that are all equal take the limit of a vanishing spread: the interval is the mean alone, and p = 0, or 1 where that
+    mean is 0.
     """
     # heavy, and every plan imports this module with the rules about claims
     from scipy import special
 
     values = np.asarray(differences, dtype=np.float64)
-    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+    if not len(values) or not np.isfinite(values).all():
         raise ValueError("the t-test needs one finite difference per fold; leave out folds that one method lacks")
-    if not (n_train > 0 and n_test >= 0):
-        raise ValueError(f"give the sizes of the partition, n_train > 0 and n_test >= 0; got {n_train} and {n_test}")
     n_folds = len(values)
     if n_folds == 1:
         return CorrectedT(float(values[0]), np.nan, np.nan, np.nan, np.nan, np.nan)
@@ -126,31 +93,13 @@ def clustered_bootstrap(
     the mean over folds of each fold's mean, which is the number that tables print. The trained models and the ranked
     images stay as they are: the interval speaks about other queries, not about other partitions.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns ``image_id``, ``fold`` and ``difference`` (float), one row per query and fold, in any order.
-    n_draws : int
-        How many times the images are drawn with replacement.
-    random_state : int or numpy.random.Generator
-        Seed of the draws, or the stream itself.
-
-    Returns
-    -------
-    BootstrapInterval
-        ``estimate``, and the 2.5% and 97.5% percentiles ``low`` and ``high``. With a single image, whose draws are all
-        the same, both are NaN. A fold of which a draw holds no image is left out of the mean of that draw.
-
-    Raises
-    ------
-    ValueError
-        When the table is empty, a difference is not finite, or `n_draws` is not positive.
+    `table` has ``image_id``, ``fold`` and ``difference``, a row a query and fold, in any order. ``low`` and ``high``
+    are the 2.5% and 97.5% percentiles, NaN with a single image, whose draws are all the same. A fold of which a draw
+    holds no image is left out of the mean of that draw.
     """
     differences = table["difference"].to_numpy(dtype=np.float64)
     if not len(differences) or not np.isfinite(differences).all():
         raise ValueError("the bootstrap needs rows with finite differences; leave out queries without a positive")
-    if n_draws < 1:
-        raise ValueError(f"n_draws must be positive, 2000 by default; got {n_draws}")
     sums, counts = _by_image_and_fold(table, differences)
     estimate = float(np.mean(sums.sum(axis=0) / counts.sum(axis=0)))
     if len(sums) == 1:
@@ -163,24 +112,9 @@ def clustered_bootstrap(
 def holm(p_values: npt.ArrayLike) -> FloatArray:
     """Step-down adjusted p-values: rejecting those below a level keeps the family-wise error at it (Holm 1979).
 
-    Parameters
-    ----------
-    p_values : array-like, shape (m,)
-        p-values in [0, 1]; NaN where there was no test, which then does not count as one of the family.
-
-    Returns
-    -------
-    ndarray of float64, shape (m,)
-        In the order of `p_values`, never below them, at most 1; NaN stays NaN.
-
-    Raises
-    ------
-    ValueError
-        When a p-value is outside [0, 1].
+    NaN, where there was no test, stays NaN and does not count as one of the family.
     """
     p = np.asarray(p_values, dtype=np.float64)
-    if np.any((p < 0) | (p > 1)):
-        raise ValueError("p-values must be within [0, 1], NaN where there is none")
     adjusted = np.full(p.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(p))
     ascending = tested[np.argsort(p[tested], kind="stable")]
@@ -198,7 +132,6 @@ def compare_methods(
     random_state: int,
     families: Mapping[str, Sequence[str]] | None = None,
     n_draws: int = 2000,
-    metric: str = "average_precision",
 ) -> pd.DataFrame:
     """Compare a reference method with other methods on each subset, query by query.
 
@@ -210,8 +143,8 @@ def compare_methods(
     Parameters
     ----------
     average_precision : DataFrame
-        Long table with columns ``subset``, ``method``, ``fold``, ``image_id`` (the query) and `metric`. Queries where
-        `metric` is NaN (without a positive) are left out.
+        Long table with columns ``subset``, ``method``, ``fold``, ``image_id`` (the query) and ``average_precision``.
+        Queries where that is NaN (without a positive) are left out.
     reference_method : str
         The method that the others are held against.
     n_train, n_test : float
@@ -223,8 +156,6 @@ def compare_methods(
         not. One family ``"all"`` of the methods that a subset has, if left out.
     n_draws : int
         Draws of the bootstrap.
-    metric : str
-        Name of the column that holds the number of each query.
 
     Returns
     -------
@@ -232,8 +163,8 @@ def compare_methods(
         One row per subset, family and method, in the order given, subsets and methods of ``"all"`` by name:
 
         - ``subset``, ``family``, ``reference``, ``method``: the names;
-        - ``difference``: reference minus method, mean over folds of each fold's mean, in the unit of `metric` (a
-          fraction, not percent); NaN without a common fold;
+        - ``difference``: reference minus method, mean over folds of each fold's mean (a fraction, not percent);
+          NaN without a common fold;
         - ``std``: standard deviation (ddof = 1) of the folds' differences, NaN with fewer than two folds;
         - ``t_low``, ``t_high``, ``p``: 95% interval and p-value of `corrected_t_test`, NaN with fewer than two folds;
         - ``p_holm``: `holm` over the methods of the family;
@@ -245,13 +176,14 @@ def compare_methods(
     Raises
     ------
     ValueError
-        When a column is missing, a query occurs twice, two methods have different queries in the same fold, or no
-        subset has the reference method.
+        When a query occurs twice, two methods have different queries in the same fold, or no subset has the reference
+        method.
     """
-    import pandas as pd
-
-    _check(average_precision, reference_method, metric)
-    queries = average_precision[[*KEYS, metric]].dropna(subset=[metric])
+    if average_precision.duplicated(list(KEYS)).any():
+        raise ValueError("a query occurs twice; keep one row per subset, method, fold and image_id")
+    if not (average_precision["method"] == reference_method).any():
+        raise ValueError(f"no row of the reference method {reference_method!r}; name one that is in the table")
+    queries = average_precision.dropna(subset=["average_precision"])
     tables = []
     for subset in sorted(average_precision["subset"].unique(), key=str):
         part = queries[queries["subset"] == subset]
@@ -263,7 +195,7 @@ def compare_methods(
                 pair = sorted([str(reference_method), str(method)])
                 stream = generator(random_state, "comparison", str(subset), *pair)
                 row = {"subset": subset, "family": name, "reference": reference_method, "method": method}
-                paired = _paired(part, reference_method, method, metric)
+                paired = _paired(part, reference_method, method)
                 rows.append(row | _evidence(paired, n_train, n_test, n_draws, stream))
             family = pd.DataFrame(rows, columns=list(COLUMNS))
             family["p_holm"] = holm(family["p"].to_numpy(dtype=np.float64))
@@ -274,20 +206,7 @@ def compare_methods(
 
 
 def average_precisions(rankings: Iterable[tuple[Mapping[str, Any], Rankings]]) -> pd.DataFrame:
-    """Average precision of every query of many runs: what `compare_methods` reads.
-
-    Parameters
-    ----------
-    rankings : iterable of (names, Rankings)
-        ``names`` gives ``subset``, ``method`` and ``fold`` of a run.
-
-    Returns
-    -------
-    DataFrame
-        ``subset``, ``method``, ``fold``, ``image_id`` and ``average_precision`` (0..1).
-    """
-    import pandas as pd
-
+    """Average precision (0..1) of every query of many runs, named by ``subset``, ``method`` and ``fold``."""
     tables = [
         pd.DataFrame({"image_id": ranks.query_ids, "average_precision": ranks.average_precision()}).assign(**names)
         for names, ranks in rankings
@@ -295,17 +214,7 @@ def average_precisions(rankings: Iterable[tuple[Mapping[str, Any], Rankings]]) -
     return pd.concat(tables, ignore_index=True)[["subset", "method", "fold", "image_id", "average_precision"]]
 
 
-def _check(table: pd.DataFrame, reference_method: str, metric: str) -> None:
-    missing = [column for column in (*KEYS, metric) if column not in table.columns]
-    if missing:
-        raise ValueError(f"the table of queries lacks the columns {missing}; it needs {[*KEYS, metric]}")
-    if table.duplicated(list(KEYS)).any():
-        raise ValueError("a query occurs twice; keep one row per subset, method, fold and image_id")
-    if not (table["method"] == reference_method).any():
-        raise ValueError(f"no row of the reference method {reference_method!r}; name one that is in the table")
-
-
-def _paired(part: pd.DataFrame, reference: str, method: str, metric: str) -> pd.DataFrame:
+def _paired(part: pd.DataFrame, reference: str, method: str) -> pd.DataFrame:
     """Differences reference - method of the folds that both have: columns fold, image_id, difference.
 
     An outer merge sorts by its keys, so the sums that follow do not see the order of the table.
@@ -316,7 +225,7 @@ def _paired(part: pd.DataFrame, reference: str, method: str, metric: str) -> pd.
     both = ours[ours["fold"].isin(common)].merge(
         theirs[theirs["fold"].isin(common)], on=keys, how="outer", suffixes=("_ours", "_theirs")
     )
-    both["difference"] = both[f"{metric}_ours"] - both[f"{metric}_theirs"]
+    both["difference"] = both["average_precision_ours"] - both["average_precision_theirs"]
     if both["difference"].isna().any():
         raise ValueError(
             f"{reference!r} and {method!r} have different queries in the same fold; rank the same test images with both"
@@ -359,28 +268,20 @@ def _by_image_and_fold(table: pd.DataFrame, differences: FloatArray) -> tuple[Fl
     """Sum and number of the differences of each image in each fold, both (n_images, n_folds)."""
     images, image = np.unique(table["image_id"].to_numpy(), return_inverse=True)
     folds, fold = np.unique(table["fold"].to_numpy(), return_inverse=True)
-    shape = (len(images), len(folds))
-    cell = image * len(folds) + fold
-    n_cells = len(images) * len(folds)
-    sums: FloatArray = np.bincount(cell, weights=differences, minlength=n_cells).astype(np.float64)
-    counts: FloatArray = np.bincount(cell, minlength=n_cells).astype(np.float64)
-    return sums.reshape(shape), counts.reshape(shape)
+    sums, counts = np.zeros((2, len(images), len(folds)))
+    np.add.at(sums, (image, fold), differences)
+    np.add.at(counts, (image, fold), 1)
+    return sums, counts
 
 
 def _draw_means(sums: FloatArray, counts: FloatArray, n_draws: int, stream: np.random.Generator) -> FloatArray:
     """Mean of the fold means in each draw of as many images as there are: shape (n_draws,)."""
     n_images, n_folds = sums.shape
     both = np.hstack([sums, counts])
-    block = max(1, BLOCK_SIZE // n_images)
-    means = np.empty(n_draws)
-    for start in range(0, n_draws, block):
-        size = min(block, n_draws - start)
-        drawn = stream.integers(n_images, size=(size, n_images))
-        drawn += np.arange(size)[:, None] * n_images
-        # How often an image was drawn weighs its row, so that no resampled table is ever built.
-        times = np.bincount(drawn.ravel(), minlength=size * n_images).reshape(size, n_images)
-        totals = times.astype(np.float64) @ both
+    means = []
+    for times in resampled_counts(stream, n_images, n_draws):
+        totals = times @ both
         held = totals[:, n_folds:] > 0
         fold_means = np.divide(totals[:, :n_folds], totals[:, n_folds:], out=np.zeros_like(held, float), where=held)
-        means[start : start + size] = fold_means.sum(axis=1) / held.sum(axis=1)
-    return means
+        means.append(fold_means.sum(axis=1) / held.sum(axis=1))
+    return np.concatenate(means)

@@ -17,13 +17,14 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.kernels import njit
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pandas as pd  # the learners measure distances without it
 
 Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
+Ids = NDArray[np.int64]
 
 DISTANCES = ("l1", "l2", "chi2", "cosine")
-"""Names of `rowwise_distances`."""
+"""The sum of |a - b|; Euclid's, with its root; the sum of (a - b)^2 / (a + b) over the entries that are not both 0, for
+histograms; and 1 - cos(a, b), where two zero rows have distance 0 and a zero row has distance 1 to any other."""
 
 STRETCH = 256
 """Entries that are summed in float32; their rounding is below that of the entries."""
@@ -32,85 +33,25 @@ STRETCH = 256
 _REGROUPED = {"reassoc", "contract", "nsz"}
 
 
-def rowwise_distances(A: ArrayLike, B: ArrayLike, name: str) -> Floats:
-    """Return the distance of each row of `A` to the same row of `B`.
-
-    Parameters
-    ----------
-    A, B : array-like of float32, shape (n, d)
-    name : str
-        ``"l1"``: the sum of |a - b|. ``"l2"``: Euclid's, with its root. ``"chi2"``: the sum of (a - b)^2 / (a + b) over
-        the entries that are not both 0, for histograms. ``"cosine"``: 1 - cos(a, b); two zero rows have distance 0, a
-        zero row has distance 1 to any other.
-
-    Returns
-    -------
-    ndarray of float32, shape (n,)
-        A row with a NaN has distance NaN.
-
-    Raises
-    ------
-    ValueError
-        When shapes differ, the name is unknown, or "chi2" meets a negative entry.
-    """
-    a, b = np.asarray(A, dtype=np.float32), np.asarray(B, dtype=np.float32)
-    if a.ndim != 2 or a.shape != b.shape:
-        raise ValueError(f"both sides need the same number of rows and columns, not {a.shape} and {b.shape}")
-    if name == "chi2" and ((a < 0).any() or (b < 0).any()):
-        raise ValueError("chi2 compares histograms, which have no negative entry: use another distance")
-    rows = np.arange(len(a))
-    return _measure(a, rows, b, rows, name)
-
-
 def distances_of_rows(vectors: NDArray[np.floating], left: ArrayLike, right: ArrayLike, name: str) -> Floats:
-    """Return the distance of pairs of rows of one array, none of which is copied.
+    """Return the distance of pairs of rows of one array, also a memory-mapped one; a row with a NaN has distance NaN.
 
-    Parameters
-    ----------
-    vectors : ndarray of float32, shape (n_images, d)
-        Also a memory-mapped one.
-    left, right : array-like of int, shape (n_pairs,)
-        Row numbers.
-    name : str
-        As of `rowwise_distances`. "chi2" takes negative entries too: it is then that of the positive and the negative
-        parts side by side, the sum of (a - b)^2 / (|a| + |b|).
-
-    Returns
-    -------
-    ndarray of float32, shape (n_pairs,)
-
-    Raises
-    ------
-    ValueError
-        When the name is unknown, or a row is not there.
+    `left` and `right` are row numbers. "chi2" takes negative entries too: it is then that of the positive and the
+    negative parts side by side, the sum of (a - b)^2 / (|a| + |b|).
     """
     first, second = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
     if len(first) and not (min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) < len(vectors)):
         raise ValueError(f"rows must be numbers from 0 to {len(vectors) - 1}")
-    array = np.asarray(vectors, dtype=np.float32)
-    return _measure(array, first, array, second, name)
+    result = np.empty(len(first), dtype=np.float32)
+    _KERNELS[name](np.ascontiguousarray(vectors, dtype=np.float32), first, second, result)
+    return result
 
 
 def pair_distances(vectors: NDArray[np.floating], pairs: pd.DataFrame, distance: str) -> Floats:
     """Return the distance of each pair of images.
 
-    Parameters
-    ----------
-    vectors : ndarray of float32, shape (n_images, d)
-        Row = image id. Images without a vector have NaN.
-    pairs : DataFrame
-        Columns ``query`` and ``candidate``: image ids.
-    distance : str
-        A name of `rowwise_distances`.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_pairs,)
-
-    Raises
-    ------
-    LookalikeError
-        When images that the pairs name have no vector, or a vector is not finite.
+    `vectors` has a row an image id, NaN without a vector; `pairs` has image ids in ``query`` and ``candidate``. Images
+    of pairs must have a vector.
     """
     queries, candidates = pairs["query"].to_numpy(), pairs["candidate"].to_numpy()
     if len(queries) and max(queries.max(), candidates.max()) >= len(vectors):
@@ -121,50 +62,31 @@ def pair_distances(vectors: NDArray[np.floating], pairs: pd.DataFrame, distance:
     if distance == "chi2" and (vectors[np.unique(np.concatenate([queries, candidates]))] < 0).any():
         raise ValueError("chi2 compares histograms, which have no negative entry: use another distance")
     result = distances_of_rows(vectors, queries, candidates, distance)
-    _check_finite(result, vectors, queries, candidates)
+    wrong = ~np.isfinite(result)
+    if wrong.any():
+        named = np.unique(np.concatenate([queries[wrong], candidates[wrong]])).tolist()
+        images = [image for image in named if not np.isfinite(vectors[image]).all()]
+        if not images:
+            raise LookalikeError(f"{np.count_nonzero(wrong)} distances overflow: scale the vectors down")
+        raise LookalikeError(
+            f"{len(images)} images of the triplets or their pools have no vector, the first is image {images[0]}: "
+            "describe them, or drop their triplets and take them out of the pools"
+        )
     return result
 
 
 def warm_up() -> None:
     """Compile every kernel, so that the jobs that follow find them in the cache."""
     for name in DISTANCES:
-        rowwise_distances(np.zeros((1, 2)), np.ones((1, 2)), name)
-
-
-def _measure(a: Floats, left: NDArray[np.int64], b: Floats, right: NDArray[np.int64], name: str) -> Floats:
-    """Distances by a kernel, which takes contiguous rows."""
-    if name not in DISTANCES:
-        raise ValueError(f"there is no distance {name!r}: use one of {', '.join(DISTANCES)}")
-    result = np.empty(len(left), dtype=np.float32)
-    _KERNELS[name](np.ascontiguousarray(a), left, np.ascontiguousarray(b), right, result)
-    return result
-
-
-def _check_finite(
-    distances: Floats,
-    vectors: NDArray[np.floating],
-    queries: NDArray[np.integer],
-    candidates: NDArray[np.integer],
-) -> None:
-    wrong = ~np.isfinite(distances)
-    if not wrong.any():
-        return
-    named = np.unique(np.concatenate([queries[wrong], candidates[wrong]])).tolist()
-    images = [image for image in named if not np.isfinite(vectors[image]).all()]
-    if not images:
-        raise LookalikeError(f"{np.count_nonzero(wrong)} distances overflow: scale the vectors down")
-    raise LookalikeError(
-        f"{len(images)} images of the triplets or their pools have no vector, the first is image {images[0]}: describe "
-        "them, or drop their triplets and take them out of the pools"
-    )
+        distances_of_rows(np.zeros((1, 2)), [0], [0], name)
 
 
 @njit(cache=True, nogil=True, fastmath=_REGROUPED)
-def l1(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
+def l1(rows: Floats, left: Ids, right: Ids, result: Floats) -> None:
     """Sum of |a - b|."""
-    d = a.shape[1]
+    d = rows.shape[1]
     for pair in range(len(left)):
-        x, y = a[left[pair]], b[right[pair]]
+        x, y = rows[left[pair]], rows[right[pair]]
         total = 0.0
         for start in range(0, d, STRETCH):
             part = np.float32(0)
@@ -175,11 +97,11 @@ def l1(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=_REGROUPED)
-def l2(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
+def l2(rows: Floats, left: Ids, right: Ids, result: Floats) -> None:
     """Root of the sum of (a - b)^2."""
-    d = a.shape[1]
+    d = rows.shape[1]
     for pair in range(len(left)):
-        x, y = a[left[pair]], b[right[pair]]
+        x, y = rows[left[pair]], rows[right[pair]]
         total = 0.0
         for start in range(0, d, STRETCH):
             part = np.float32(0)
@@ -191,12 +113,12 @@ def l2(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=_REGROUPED)
-def chi2(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
+def chi2(rows: Floats, left: Ids, right: Ids, result: Floats) -> None:
     """Sum of (a - b)^2 / (|a| + |b|): of amounts, a negative entry is another amount than a positive one."""
-    d = a.shape[1]
+    d = rows.shape[1]
     smallest = np.float32(1.1754944e-38)  # of normal numbers: 0 / 0 comes to 0
     for pair in range(len(left)):
-        x, y = a[left[pair]], b[right[pair]]
+        x, y = rows[left[pair]], rows[right[pair]]
         total = 0.0
         for start in range(0, d, STRETCH):
             part = np.float32(0)
@@ -208,11 +130,11 @@ def chi2(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=_REGROUPED)
-def cosine(a: Floats, left: Rows, b: Floats, right: Rows, result: Floats) -> None:
+def cosine(rows: Floats, left: Ids, right: Ids, result: Floats) -> None:
     """1 - cos(a, b); 0 for two zero rows and for equal rows, 1 for a zero row and another."""
-    d = a.shape[1]
+    d = rows.shape[1]
     for pair in range(len(left)):
-        x, y = a[left[pair]], b[right[pair]]
+        x, y = rows[left[pair]], rows[right[pair]]
         product, of_x, of_y = 0.0, 0.0, 0.0
         n_different = 0
         for start in range(0, d, STRETCH):

@@ -12,10 +12,8 @@ hence the one function here that gives LLVM its vectors directly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
-from queue import SimpleQueue
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,9 +37,6 @@ BUCKETS = 1024
 NO_ROW = np.iinfo(np.int32).max
 """Stands where a heap has no gallery row yet."""
 
-Progress = Callable[[int, int], None]
-"""Called with the number of queries done and of all."""
-
 
 class _Rows(NamedTuple):
     """CSR arrays as the kernels take them."""
@@ -51,107 +46,53 @@ class _Rows(NamedTuple):
     data: NDArray[np.float32]
 
 
-@dataclass(frozen=True, eq=False)
-class AveragePrecisions:
-    """Average precision of every query (JMLR section 5.1).
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n_queries,)
-        In (0, 1]; NaN for a query without a positive.
-    """
-
-    values: NDArray[np.float64]
-
-    @property
-    def n_without_positive(self) -> int:
-        """Number of queries without any positive; they are left out of the mean."""
-        return int(np.count_nonzero(np.isnan(self.values)))
-
-    def mean(self) -> float:
-        """Mean average precision over the queries that have a positive.
-
-        Raises
-        ------
-        ValueError
-            When no query has one.
-        """
-        if self.n_without_positive == len(self.values):
-            raise ValueError("no query has a relevant row, so there is nothing to average: draw other queries or rows")
-        return float(np.nanmean(self.values))
-
-
 def top_k(
-    W: NDArray[Any] | None,
-    queries: Any,
-    gallery: Any,
-    k: int,
-    *,
-    own: npt.ArrayLike | None = None,
-    n_threads: int = 1,
-    progress: Progress | None = None,
+    W: NDArray[Any] | None, queries: Any, gallery: Any, k: int, *, own: npt.ArrayLike | None = None, n_threads: int = 1
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Find the k gallery rows of largest q'Wg for every query q, exactly; equal scores by gallery row number.
+
+    A score is a float32 sum in the order of the gallery row's words, so the result is the same, to the last bit, for
+    every number of threads and whichever queries share a block; queries are multiplied by W in the precision of W.
 
     Parameters
     ----------
     W : ndarray of shape (d, d), float32 or float64, or None
         None is the identity: between rows of length 1 that ranks as the Euclidean distance does.
-    queries : CSR matrix of shape (n_q, d)
-    gallery : CSR matrix of shape (n_g, d)
-        Used as float32. With 32-bit indices nothing of it is copied.
+    queries, gallery : CSR matrices of shapes (n_q, d) and (n_g, d)
+        Used as float32. With 32-bit indices nothing is copied.
     k : int
         From 1 to n_g, or to n_g - 1 where `own` leaves a row out.
     own : array-like of int, shape (n_q,), optional
         The gallery row that is the query itself and must not be found; -1 where there is none.
     n_threads : int, default=1
         Blocks of queries that are worked on at a time, each with 64 d bytes of its own.
-    progress : callable, optional
-        Called as ``progress(n_done, n_q)`` in the calling thread, after every block of queries.
 
     Returns
     -------
-    indices : ndarray of shape (n_q, k), int32
-        Rows of the gallery, best first.
-    scores : ndarray of shape (n_q, k), float32
-        Their similarities, falling.
+    indices, scores : ndarray of shape (n_q, k), int32 and float32
+        Rows of the gallery, best first, and their similarities, falling.
 
     Raises
     ------
     ValueError
-        When shapes or numbers do not fit, or q'W or the gallery is not finite in float32.
-
-    Notes
-    -----
-    A score is a float32 sum in the order of the gallery row's words, so the result is the same, to the last bit, for
-    every number of threads and whichever queries share a block; queries are multiplied by W in the precision of W.
-
-    `lookalike.learners.base.SimilarityLearner.rank` answers the same question for every learner (distances too, dense
-    rows too, float64 scores) with dense scores of 16,384 gallery rows at a time from SciPy's products, which it
-    partitions. This function writes no score to memory and is several times as fast on sparse rows
-    (``benchmarks/web_retrieval.py``); ``rank`` could hand over to it where both sides are CSR, the metric is the inner
-    product and float32 scores will do.
+        When k does not fit, or q'W or the gallery is not finite in float32.
     """
-    query_rows, d = _as_rows(queries, "queries")
-    gallery_rows, d_gallery = _as_rows(gallery, "the gallery")
-    matrix = _as_matrix(W, d)
-    n_queries, n_gallery = len(query_rows.indptr) - 1, len(gallery_rows.indptr) - 1
-    if d_gallery != d:
-        raise ValueError(f"queries have {d} features and the gallery {d_gallery}: give both the same codebook")
-    own_rows = _as_own(own, n_queries, n_gallery)
+    d = queries.shape[1]
+    W, query_rows, gallery_rows = _as_matrix(W, d), _as_rows(queries, d), _as_rows(gallery, d)
+    n_queries, n_gallery = queries.shape[0], gallery.shape[0]
+    own_rows = np.full(n_queries, -1) if own is None else np.asarray(own, dtype=np.int64)
     available = n_gallery - int((own_rows >= 0).any())
     if not 1 <= k <= available:
         raise ValueError(f"k must be from 1 to {available}, the rows that a query can find, not {k}")
     found = np.empty((n_queries, k), dtype=np.int32)
     scores = np.empty((n_queries, k), dtype=np.float32)
 
-    def find(members: NDArray[np.int64], block: NDArray[np.float32]) -> None:
-        _fill(matrix, query_rows, members, block)
-        part = slice(members[0], members[-1] + 1)
+    def find(part: slice) -> None:
+        block = _project(W, query_rows, np.arange(n_queries)[part], d)
         top_k_of_block(block, *gallery_rows, own_rows[part], found[part], scores[part])
 
-    _for_blocks(np.arange(n_queries), d, find, n_threads, progress)
-    if n_queries and (found == NO_ROW).any():
+    _for_blocks(n_queries, find, n_threads)
+    if (found == NO_ROW).any():
         raise ValueError("scores overflow float32: scale the rows, for instance to length 1")
     return found, scores
 
@@ -159,12 +100,12 @@ def top_k(
 def average_precision(
     W: NDArray[Any] | None,
     rows: Any,
-    relevant_indptr: npt.ArrayLike,
-    relevant_indices: npt.ArrayLike,
-    queries: npt.ArrayLike,
+    relevant_indptr: NDArray[np.int64],
+    relevant_indices: NDArray[np.int64],
+    queries: NDArray[np.int64],
     *,
     n_threads: int = 1,
-) -> AveragePrecisions:
+) -> NDArray[np.float64]:
     """Let some rows query all others, and average precision over the ranks of the relevant ones (JMLR section 5.1).
 
     Ties are broken stably, as in `lookalike.ranking.rankings.rank_leave_one_out`: among equal similarities the lower
@@ -176,43 +117,35 @@ def average_precision(
         Its features in the order that `rows` has; None is the identity.
     rows : CSR matrix of shape (n, d)
         Used as float32.
-    relevant_indptr : array-like of int, shape (n_q + 1,)
-    relevant_indices : array-like of int
+    relevant_indptr, relevant_indices : ndarray of int64
         ``relevant_indices[relevant_indptr[i]:relevant_indptr[i + 1]]`` are the rows that are relevant to query i: each
         once, not the query itself.
-    queries : array-like of int, shape (n_q,)
+    queries : ndarray of int64, shape (n_q,)
         Rows that query the others.
     n_threads : int, default=1
         Blocks of queries that are worked on at a time, each with 64 (d + n) bytes of its own.
 
     Returns
     -------
-    AveragePrecisions
-        One value a query, NaN without a relevant row.
+    ndarray of float64, shape (n_q,)
+        In (0, 1]; NaN for a query without a relevant row.
 
     Raises
     ------
     ValueError
-        When shapes or row numbers do not fit, or q'W or `rows` is not finite in float32.
+        When q'W or `rows` is not finite in float32.
     """
-    row_arrays, d = _as_rows(rows, "rows")
-    matrix = _as_matrix(W, d)
-    n = len(row_arrays.indptr) - 1
-    members = np.asarray(queries, dtype=np.int64)
-    if members.ndim != 1 or (members.size and (members.min() < 0 or members.max() >= n)):
-        raise ValueError(f"queries must be a list of row numbers from 0 to {n - 1}")
-    indptr, indices = _as_relevant(relevant_indptr, relevant_indices, members, n)
-    values = np.empty(len(members))
+    d = rows.shape[1]
+    W, arrays = _as_matrix(W, d), _as_rows(rows, d)
+    values = np.empty(len(queries))
 
-    def score(part: NDArray[np.int64], block: NDArray[np.float32]) -> None:
-        _fill(matrix, row_arrays, members[part], block)
-        first, last = part[0], part[-1] + 1
-        average_precisions_of_block(
-            block, *row_arrays, members[part], indptr[first : last + 1], indices, values[first:last]
-        )
+    def score(part: slice) -> None:
+        block = _project(W, arrays, queries[part], d)
+        starts = relevant_indptr[part.start : part.stop + 1]
+        average_precisions_of_block(block, *arrays, queries[part], starts, relevant_indices, values[part])
 
-    _for_blocks(np.arange(len(members)), d, score, n_threads, None)
-    return AveragePrecisions(values)
+    _for_blocks(len(queries), score, n_threads)
+    return values
 
 
 def warm_up() -> None:
@@ -220,122 +153,48 @@ def warm_up() -> None:
     rows = sp.csr_array(np.eye(3, dtype=np.float32))
     for W in (None, np.eye(3, dtype=np.float32), np.eye(3)):
         top_k(W, rows, rows, 1)
-        average_precision(W, rows, [0, 1], [1], [0])
-
-
-def _as_rows(X: Any, name: str) -> tuple[_Rows, int]:
-    """CSR arrays of X and its number of columns, shared with X where the types allow it."""
-    if getattr(X, "format", None) != "csr":
-        raise ValueError(f"{name} must be a CSR matrix: convert with scipy.sparse.csr_array")
-    if X.shape[0] > NO_ROW:
-        raise ValueError(f"{name} has {X.shape[0]} rows, more than the {NO_ROW} that row numbers can tell: split it")
-    indices, data = X.indices, np.ascontiguousarray(X.data, dtype=np.float32)
-    if indices.size and (indices.min() < 0 or indices.max() >= X.shape[1]):
-        raise ValueError(f"{name} has a column outside 0..{X.shape[1] - 1}: make it again")
-    if not np.isfinite(data).all():
-        raise ValueError(f"{name} has values that are not finite in float32: remove or scale them")
-    # a view: checked not to be negative, an int32 has the bits of its uint32
-    unsigned = indices.view(np.uint32) if indices.dtype == np.int32 else indices.astype(np.uint32)
-    return _Rows(X.indptr.astype(np.int64), np.ascontiguousarray(unsigned), data), X.shape[1]
+        average_precision(W, rows, np.array([0, 1]), np.array([1]), np.array([0]))
 
 
 def _as_matrix(W: NDArray[Any] | None, d: int) -> NDArray[Any] | None:
-    if W is None:
-        return None
-    if W.shape != (d, d) or W.dtype not in (np.float32, np.float64):
-        raise ValueError(f"W must be float32 or float64 of shape ({d}, {d}), not {W.dtype} of shape {W.shape}")
-    return np.ascontiguousarray(np.asarray(W))
+    """W as the kernels take it."""
+    if W is not None and W.shape != (d, d):
+        raise ValueError(f"W must be of shape ({d}, {d}), not {W.shape}")
+    return None if W is None else np.ascontiguousarray(W)
 
 
-def _as_own(own: npt.ArrayLike | None, n_queries: int, n_gallery: int) -> NDArray[np.int64]:
-    if own is None:
-        return np.full(n_queries, -1, dtype=np.int64)
-    rows = np.asarray(own, dtype=np.int64)
-    if rows.shape != (n_queries,) or (rows.size and (rows.min() < -1 or rows.max() >= n_gallery)):
-        raise ValueError(f"own must hold one gallery row from -1 to {n_gallery - 1} for each of {n_queries} queries")
-    return rows
+def _as_rows(X: Any, d: int) -> _Rows:
+    """CSR arrays of X, shared with X where the types allow it."""
+    if X.shape[1] != d:
+        raise ValueError(f"rows have {X.shape[1]} features in place of {d}: give queries and gallery the same codebook")
+    data = np.ascontiguousarray(X.data, dtype=np.float32)
+    if not np.isfinite(data).all():
+        raise ValueError("the rows have values that are not finite in float32: remove or scale them")
+    # a view: an int32 that is not negative has the bits of its uint32
+    indices = X.indices.view(np.uint32) if X.indices.dtype == np.int32 else X.indices.astype(np.uint32)
+    return _Rows(X.indptr.astype(np.int64), np.ascontiguousarray(indices), data)
 
 
-def _as_relevant(
-    indptr: npt.ArrayLike, indices: npt.ArrayLike, queries: NDArray[np.int64], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    indptr, indices = np.asarray(indptr, dtype=np.int64), np.asarray(indices, dtype=np.int64)
-    if (
-        indptr.shape != (len(queries) + 1,)
-        or indptr[0] != 0
-        or indptr[-1] != len(indices)
-        or (np.diff(indptr) < 0).any()
-    ):
-        raise ValueError(f"relevant_indptr must rise from 0 to {len(indices)} in {len(queries) + 1} numbers")
-    if indices.size and (indices.min() < 0 or indices.max() >= n):
-        raise ValueError(f"relevant rows must be from 0 to {n - 1}")
-    of_query = np.repeat(np.arange(len(queries)), np.diff(indptr))
-    if (indices == queries[of_query]).any():
-        raise ValueError("a query is among its own relevant rows: leave it out")
-    if len(np.unique(of_query * n + indices)) < len(indices):
-        raise ValueError("a row is relevant to the same query twice: name it once")
-    return indptr, indices
+def _for_blocks(n: int, work: Callable[[slice], None], n_threads: int) -> None:
+    """Call `work` on the places of LANES queries at a time; after an error no further block is begun."""
+    with ThreadPoolExecutor(n_threads) as pool:
+        for _ in pool.map(work, [slice(start, min(start + LANES, n)) for start in range(0, n, LANES)]):
+            pass
 
 
-def _fill(W: NDArray[Any] | None, rows: _Rows, members: NDArray[np.int64], block: NDArray[np.float32]) -> None:
-    """Put q'W of the rows `members` into the block."""
+def _project(W: NDArray[Any] | None, rows: _Rows, members: NDArray[np.int64], d: int) -> NDArray[np.float32]:
+    """Return q'W of the rows `members`, a lane each: (d, LANES), whose rows start at a cache line.
+
+    A row that crosses two lines takes up to a quarter longer.
+    """
+    line = LANES * 4
+    memory = np.empty((d + 1) * line, dtype=np.uint8)
+    start = -memory.ctypes.data % line
+    block = memory[start : start + d * line].view(np.float32).reshape(d, LANES)
     finite = copy_block(*rows, members, block) if W is None else project_block(W, *rows, members, block)
     if not finite:
         raise ValueError("a query times W is not finite in float32: check W, or scale it or the rows")
-
-
-def _for_blocks(
-    positions: NDArray[np.int64],
-    d: int,
-    work: Callable[[NDArray[np.int64], NDArray[np.float32]], None],
-    n_threads: int,
-    progress: Progress | None,
-) -> None:
-    """Call `work` on LANES positions at a time, each call with a block of memory that no other has meanwhile."""
-    if n_threads < 1:
-        raise ValueError(f"n_threads must be at least 1, not {n_threads}")
-    n = len(positions)
-    parts = [positions[start : start + LANES] for start in range(0, n, LANES)]
-    blocks: SimpleQueue[NDArray[np.float32]] = SimpleQueue()
-    for _ in range(n_threads):
-        blocks.put(_aligned_block(d))
-
-    def run(part: NDArray[np.int64]) -> int:
-        block = blocks.get()
-        try:
-            work(part, block)
-        finally:
-            blocks.put(block)
-        return len(part)
-
-    n_done = 0
-    for size in _run_all(run, parts, n_threads):
-        n_done += size
-        if progress is not None:
-            progress(n_done, n)
-
-
-def _run_all(run: Callable[[NDArray[np.int64]], int], parts: list[NDArray[np.int64]], n_threads: int) -> Iterator[int]:
-    """Yield what `run` returns for each part, in the order in which they are done."""
-    if n_threads == 1:
-        yield from map(run, parts)
-        return
-    with ThreadPoolExecutor(n_threads) as executor:
-        futures = [executor.submit(run, part) for part in parts]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            for future in futures:
-                future.cancel()
-
-
-def _aligned_block(d: int) -> NDArray[np.float32]:
-    """Return (d, LANES) float32 whose rows start at a cache line: one that crosses two takes up to a quarter longer."""
-    line = LANES * 4
-    memory = np.zeros((d + 1) * line, dtype=np.uint8)
-    start = -memory.ctypes.data % line
-    return memory[start : start + d * line].view(np.float32).reshape(d, LANES)
+    return block
 
 
 @intrinsic
@@ -420,31 +279,17 @@ def project_block(
     rows: NDArray[np.int64],
     block: NDArray[np.float32],
 ) -> bool:
-    """Write q'W of the rows of a CSR matrix into the lanes of `block`, zeros into lanes without a row.
-
-    Parameters
-    ----------
-    W : (d, d) float32 or float64, C-contiguous
-    indptr, indices, data
-        CSR arrays of the queries.
-    rows : (n,), n <= LANES
-    block : (d, LANES) float32, changed in place
-
-    Returns
-    -------
-    bool
-        Whether all of it is finite in float32.
-    """
+    """Write q'W of the rows into the lanes, zeros into lanes without a row; return whether all of it is finite."""
     projected = np.empty(W.shape[1], dtype=W.dtype)
     finite = True
     for lane in range(LANES):
         projected[:] = 0
         if lane < rows.shape[0]:
             for place in range(indptr[rows[lane]], indptr[rows[lane] + 1]):
-                value = W.dtype.type(data[place])
+                factor = W.dtype.type(data[place])
                 row = W[indices[place]]
                 for j in range(projected.shape[0]):
-                    projected[j] += value * row[j]
+                    projected[j] += factor * row[j]
         finite &= _spread(projected, lane, block)
     return finite
 
@@ -497,16 +342,7 @@ def top_k_of_block(
 ) -> None:
     """Find the k gallery rows of highest score for each lane that is asked for, best first.
 
-    Parameters
-    ----------
-    block : (d, LANES) float32
-    indptr, indices, data
-        CSR arrays of the gallery.
-    own : (n,) int64, n <= LANES
-        The row that a lane must not find, or -1.
-    found : (n, k) int32, changed in place
-        NO_ROW where there are too few finite scores.
-    found_scores : (n, k) float32, changed in place
+    `own` has the row that a lane must not find, or -1; `found` keeps NO_ROW where there are too few finite scores.
     """
     n, k = found.shape
     found[:] = NO_ROW
@@ -589,19 +425,7 @@ def average_precisions_of_block(
     relevant_indices: NDArray[np.int64],
     average_precisions: NDArray[np.float64],
 ) -> None:
-    """Write the average precision of each lane that is asked for, NaN where it has no positive.
-
-    Parameters
-    ----------
-    block, indptr, indices, data
-        As in `top_k_of_block`.
-    own : (n,) int64
-        The row that a lane leaves out.
-    relevant_indptr : (n + 1,) int64
-        Positives of lane l: ``relevant_indices[relevant_indptr[l]:relevant_indptr[l + 1]]``.
-    relevant_indices : int64
-    average_precisions : (n,) float64, changed in place
-    """
+    """Write the average precision of each lane that is asked for, NaN where it has no positive; `own` is left out."""
     n_rows = indptr.shape[0] - 1
     all_scores = np.empty((LANES, n_rows), dtype=np.float32)
     scores = np.empty(LANES, dtype=np.float32)

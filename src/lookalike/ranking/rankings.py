@@ -76,13 +76,7 @@ class Rankings:
         return int(np.count_nonzero(self.n_positives == 0))
 
     def average_precision(self) -> FloatArray:
-        """Average precision of each query: the mean of precision at r over the ranks r of its positives.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_queries,)
-            In (0, 1]; NaN for a query without a positive.
-        """
+        """Return of each query the mean of precision at r over the ranks r of its positives; NaN without a positive."""
         result = np.full(self.n_queries, np.nan)
         has = self.n_positives > 0
         found = np.arange(1, len(self.ranks) + 1) - np.repeat(self.offsets[:-1], self.n_positives)
@@ -91,33 +85,14 @@ class Rankings:
         return result
 
     def mean_average_precision(self) -> float:
-        """Mean of `average_precision` over the queries that have a positive.
-
-        Raises
-        ------
-        ValueError
-            When no query has one.
-        """
+        """Mean of `average_precision` over the queries that have a positive; some must."""
         self._check_some_positive()
         return float(np.nanmean(self.average_precision()))
 
     def precision_at(self, ks: Sequence[int] | IntArray) -> FloatArray:
-        """Share of positives among the first k images.
+        """Share of positives among the first k images, each k from 1 to `n_gallery`.
 
-        Parameters
-        ----------
-        ks : sequence of int
-            Each from 1 to `n_gallery`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_queries, len(ks))
-            NaN rows for queries without a positive.
-
-        Raises
-        ------
-        ValueError
-            When a k is outside 1..n_gallery.
+        Shape (n_queries, len(ks)); NaN rows for queries without a positive.
         """
         ks = np.asarray(ks, dtype=np.int64)
         if ks.size and (ks.min() < 1 or ks.max() > self.n_gallery):
@@ -130,17 +105,7 @@ class Rankings:
         return result
 
     def mean_precision_curve(self, k_max: int | None = None) -> FloatArray:
-        """Precision at k = 1, 2, ..., `k_max` (default `n_gallery`), averaged over the queries that have a positive.
-
-        Returns
-        -------
-        ndarray of float64, shape (k_max,)
-
-        Raises
-        ------
-        ValueError
-            When no query has a positive, or `k_max` is outside 1..n_gallery.
-        """
+        """Precision at k = 1, 2, ..., `k_max` (default `n_gallery`), averaged over the queries that have a positive."""
         self._check_some_positive()
         k_max = self.n_gallery if k_max is None else k_max
         if not 1 <= k_max <= self.n_gallery:
@@ -208,10 +173,6 @@ def rank_leave_one_out(
     memory_bytes : int
         About how much memory the scores of one batch may take, in bytes.
 
-    Returns
-    -------
-    Rankings
-
     Raises
     ------
     ValueError
@@ -245,24 +206,9 @@ def rank_leave_one_out(
 
 
 def mean_average_precision(scores: Any, y: Any) -> float:
-    """Mean average precision of one square score matrix, each row querying the others.
+    """Mean average precision of one square score matrix, each row querying the others; the diagonal is ignored.
 
-    Parameters
-    ----------
-    scores : array-like, shape (n, n)
-        ``scores[i, j]``: similarity of query i and image j; the diagonal is ignored.
-    y : array-like, shape (n,)
-        Classes.
-
-    Returns
-    -------
-    float
-        Mean over the rows that share their class with another row.
-
-    Raises
-    ------
-    ValueError
-        When `scores` is not (n, n), has a NaN, or no class has two rows.
+    `scores[i, j]` is the similarity of query i and image j; rows that share their class with no other do not count.
     """
     n = len(y)
     codes = _codes(y, n)

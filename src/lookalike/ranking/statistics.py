@@ -1,16 +1,17 @@
-"""Statistics over folds: the numbers that tables and figures print, from the tidy table of metrics."""
+"""Statistics over folds and over resampled images: the numbers that tables and figures print."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import pandas as pd
+import numpy.typing as npt
+import pandas as pd
 
 GROUP = ("dataset", "representation", "subset", "method", "metric")
+
+BLOCK_CELLS = 4_000_000
+"""Counts of resampled images that are alive at once, so that the largest subset does not need all draws in memory."""
 
 
 def summarise(metrics: pd.DataFrame, by: Sequence[str] = GROUP, value: str = "value") -> pd.DataFrame:
@@ -38,3 +39,15 @@ def summarise(metrics: pd.DataFrame, by: Sequence[str] = GROUP, value: str = "va
     summary = groups.agg(mean="mean", std="std", n_folds="count").reset_index()
     summary["sem"] = summary["std"] / np.sqrt(summary["n_folds"])
     return summary[[*keys, "mean", "std", "sem", "n_folds"]]
+
+
+def resampled_counts(random: np.random.Generator, n: int, n_draws: int) -> Iterator[npt.NDArray[np.float64]]:
+    """Yield, in blocks of rows, how often each of n images is in a draw of n with replacement: a bootstrap's weights.
+
+    How often an image was drawn weighs its row, so that no resampled table is ever built.
+    """
+    block = max(1, BLOCK_CELLS // n)
+    for start in range(0, n_draws, block):
+        size = min(block, n_draws - start)
+        drawn = random.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)

@@ -8,70 +8,37 @@ negative.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
-from lookalike.ranking.distances import pair_distances
-from lookalike.ranking.triplet_outcomes import K, candidate_pairs, contents_of, outcomes
-
-if TYPE_CHECKING:
-    import pandas as pd
+from lookalike.ranking.statistics import resampled_counts
+from lookalike.ranking.triplet_outcomes import K, contents_of
 
 Floats = NDArray[np.float64]
-
-__all__ = [
-    "candidate_pairs",
-    "contrasts",
-    "intervals",
-    "metric_names",
-    "outcomes",
-    "pair_distances",
-]
 
 RESAMPLES = 2_000
 LEVEL = 95
 """Percent of an interval."""
 ALL = "all"
 """Name of the subset of all triplets; the others are named after the kinds of triplets."""
-BLOCK_CELLS = 4_000_000
-"""Counts of resampled query images that are alive at once."""
 
 INTERVAL_COLUMNS = (
-    "system",
-    "subset",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "n_triplets",
-    "n_queries",
-    "n_ties",
-    "median_pool",
+    "system", "subset", "metric", "value", "low", "high", "n_triplets", "n_queries", "n_ties", "median_pool",
     "n_in_top",
-)
+)  # fmt: skip
 CONTRAST_COLUMNS = (
-    "system_a",
-    "system_b",
-    "subset",
-    "metric",
-    "difference",
-    "low",
-    "high",
-    "p_value",
-    "n_queries",
-)
+    "system_a", "system_b", "subset", "metric", "difference", "low", "high", "p_value", "n_queries",
+)  # fmt: skip
 
 
 def metric_names(k: int = K) -> tuple[str, str, str]:
-    """Return the names of the three metrics.
-
-    They are similarity precision in percent of the triplets, score at top `k` in triplets (right minus wrong), and the
-    same in percent of all triplets, which collections of different sizes can be compared by.
-    """
+    """Names of similarity precision in percent, score at top `k` in triplets, and that in percent of all triplets."""
     return "similarity_precision", f"score@{k}", f"score@{k}_per_triplet"
 
 
@@ -113,43 +80,21 @@ def intervals(
         more) and metric (`metric_names`); ``low`` and ``high`` are 2.5 and 97.5 percentiles, NaN for a single query
         image; ``n_triplets``, ``n_queries``, ``n_ties`` and ``n_in_top`` count the subset's, ``median_pool`` (int) is
         the median over its query images of the pool they are ranked in.
-
-    Raises
-    ------
-    LookalikeError
-        When a system lacks outcomes of some triplets.
     """
-    import pandas as pd
-
-    table = _outcome_table(outcomes, triplets)
-    clusters = _query_images(triplets, manifest)
     in_pool = pairs[["text_query", "query"]][pairs["in_pool"].to_numpy()]
     pool_sizes = in_pool.groupby(["text_query", "query"], sort=False).size()
     rows = []
-    for subset, chosen in _subsets(triplets).items():
-        of_subset = triplets.loc[chosen, ["text_query", "query"]].drop_duplicates()
-        sizes = pool_sizes.reindex(pd.MultiIndex.from_frame(of_subset), fill_value=0)
-        statistics = _Statistics(table, clusters, chosen, generator(seed, "triplets", "bootstrap", subset), n_resamples)
-        for place, system in enumerate(table.systems):
-            for metric, value, resampled in statistics.metrics(place, k):
-                low, high = _percentiles(resampled, statistics.n_queries)
-                rows.append(
-                    (
-                        system,
-                        subset,
-                        metric,
-                        value,
-                        low,
-                        high,
-                        int(chosen.sum()),
-                        statistics.n_queries,
-                        int((table.outcome[place, chosen] == 0.5).sum()),
-                        int(np.median(sizes)),
-                        int(table.in_top[place, chosen].sum()),
-                    )
-                )
-    frame = pd.DataFrame(rows, columns=list(INTERVAL_COLUMNS))
-    return frame.sort_values("system", key=lambda names: names.map(table.order), kind="stable").reset_index(drop=True)
+    for part in _parts(outcomes, triplets, seed, k, n_resamples, manifest):
+        of_part = triplets.loc[part.chosen, ["text_query", "query"]].drop_duplicates()
+        sizes = pool_sizes.reindex(pd.MultiIndex.from_frame(of_part), fill_value=0)
+        for place, (system, metrics) in enumerate(part.metrics.items()):
+            n_ties, n_in_top = int((part.outcome[place] == 0.5).sum()), int(part.in_top[place].sum())
+            sums = (int(part.chosen.sum()), part.n_queries, n_ties, int(np.median(sizes)), n_in_top)
+            for metric, (value, resampled) in metrics.items():
+                low, high = _percentiles(resampled, part.n_queries)
+                rows.append((place, system, part.subset, metric, value, low, high, *sums))
+    frame = pd.DataFrame(rows, columns=["place", *INTERVAL_COLUMNS])
+    return frame.sort_values("place", kind="stable", ignore_index=True)[list(INTERVAL_COLUMNS)]
 
 
 def contrasts(
@@ -176,121 +121,71 @@ def contrasts(
     DataFrame
         `CONTRAST_COLUMNS`: ``difference`` is a minus b; ``p_value`` is two-sided, twice the smaller share of resamples
         on or beyond 0, the observed sample counted as one of them, at most 1; NaN for a single query image.
-
-    Raises
-    ------
-    LookalikeError
-        When a system is not among the outcomes.
     """
-    import pandas as pd
-
-    table = _outcome_table(outcomes, triplets)
-    if pairs_of_systems is None:
-        pairs_of_systems = [(a, b) for i, a in enumerate(table.systems) for b in table.systems[i + 1 :]]
-    for system in {name for pair in pairs_of_systems for name in pair} - set(table.systems):
-        raise LookalikeError(f"there are no outcomes of {system!r}: run it, or leave it out of the comparison")
-    clusters = _query_images(triplets, manifest)
     rows = []
-    for subset, chosen in _subsets(triplets).items():
-        statistics = _Statistics(table, clusters, chosen, generator(seed, "triplets", "bootstrap", subset), n_resamples)
-        of_system = {name: statistics.metrics(place, k) for place, name in enumerate(table.systems)}
-        for a, b in pairs_of_systems:
-            for (metric, value_a, resampled_a), (_, value_b, resampled_b) in zip(
-                of_system[a], of_system[b], strict=True
-            ):
-                resampled = resampled_a - resampled_b
-                low, high = _percentiles(resampled, statistics.n_queries)
-                p_value = _p_value(resampled) if statistics.n_queries > 1 else np.nan
-                rows.append((a, b, subset, metric, value_a - value_b, low, high, p_value, statistics.n_queries))
+    for part in _parts(outcomes, triplets, seed, k, n_resamples, manifest):
+        for a, b in combinations(part.metrics, 2) if pairs_of_systems is None else pairs_of_systems:
+            for system in {a, b} - set(part.metrics):
+                raise LookalikeError(f"there are no outcomes of {system!r}: run it, or leave it out of the comparison")
+            for metric, (value, resampled) in part.metrics[a].items():
+                other, other_resampled = part.metrics[b][metric]
+                differences = resampled - other_resampled
+                low, high = _percentiles(differences, part.n_queries)
+                p_value = _p_value(differences) if part.n_queries > 1 else np.nan
+                rows.append((a, b, part.subset, metric, value - other, low, high, p_value, part.n_queries))
     return pd.DataFrame(rows, columns=list(CONTRAST_COLUMNS))
 
 
-class _OutcomeTable(NamedTuple):
-    """Outcomes as arrays of shape (n_systems, n_triplets), triplets in the order of their table."""
+class _Part(NamedTuple):
+    """A subset of the triplets: which, their number of query images, outcomes (a row a system) and metrics.
 
-    systems: list[str]
+    The metrics are, by system and name, the value of the subset and its values of resampled query images.
+    """
+
+    subset: str
+    chosen: NDArray[np.bool_]
+    n_queries: int
     outcome: Floats
     in_top: NDArray[np.bool_]
-
-    @property
-    def order(self) -> dict[str, int]:
-        return {system: place for place, system in enumerate(self.systems)}
+    metrics: dict[str, dict[str, tuple[float, Floats]]]
 
 
-def _outcome_table(outcomes: pd.DataFrame, triplets: pd.DataFrame) -> _OutcomeTable:
-    systems = [str(system) for system in dict.fromkeys(outcomes["system"].tolist())]
-    wanted = triplets["triplet"].to_numpy()
-    shape = (len(systems), len(wanted))
-    outcome, in_top = np.empty(shape), np.empty(shape, dtype=bool)
-    for place, (system, rows) in enumerate(outcomes.groupby("system", sort=False)):
-        of_triplet = rows.set_index("triplet")
-        if not of_triplet.index.is_unique or len(rows) != len(wanted) or not of_triplet.index.isin(wanted).all():
+def _parts(
+    outcomes: pd.DataFrame, triplets: pd.DataFrame, seed: int, k: int, n_resamples: int, manifest: pd.DataFrame | None
+) -> Iterator[_Part]:
+    """Yield all triplets, and each kind where there are two or more."""
+    wanted, kinds = triplets["triplet"].to_numpy(), triplets["kind"].astype(str).to_numpy()
+    of_system = {str(name): rows.set_index("triplet") for name, rows in outcomes.groupby("system", sort=False)}
+    for system, rows in of_system.items():
+        if not rows.index.is_unique or len(rows) != len(wanted) or not rows.index.isin(wanted).all():
             raise LookalikeError(f"{system} has outcomes of other triplets than these: measure it again")
-        outcome[place] = of_triplet["outcome"].loc[wanted].to_numpy()
-        in_top[place] = of_triplet["in_top"].loc[wanted].to_numpy()
-    return _OutcomeTable(systems, outcome, in_top)
-
-
-def _query_images(triplets: pd.DataFrame, manifest: pd.DataFrame | None) -> NDArray[Any]:
-    queries = triplets["query"].to_numpy()
-    return queries if manifest is None else contents_of(manifest)[queries]
-
-
-def _subsets(triplets: pd.DataFrame) -> dict[str, NDArray[np.bool_]]:
-    kinds = triplets["kind"].astype(str).to_numpy()
+    images = triplets["query"].to_numpy() if manifest is None else contents_of(manifest)[triplets["query"].to_numpy()]
     subsets = {ALL: np.ones(len(triplets), dtype=bool)} if len(triplets) else {}
-    names = sorted(set(kinds.tolist()))
-    return subsets | ({name: kinds == name for name in names} if len(names) > 1 else {})
-
-
-class _Statistics:
-    """Sums over the triplets of a subset, and over those of resampled query images."""
-
-    def __init__(
-        self,
-        table: _OutcomeTable,
-        clusters: NDArray[Any],
-        chosen: NDArray[np.bool_],
-        random: np.random.Generator,
-        n_resamples: int,
-    ) -> None:
-        _, cluster = np.unique(clusters[chosen], return_inverse=True)
-        self.n_queries = int(cluster.max()) + 1
-        outcome, in_top = table.outcome[:, chosen], table.in_top[:, chosen]
-        score = (2 * outcome - 1) * in_top
-        n_systems = len(outcome)
+    if len(names := sorted(set(kinds.tolist()))) > 1:
+        subsets |= {name: kinds == name for name in names}
+    for subset, chosen in subsets.items():
+        _, image = np.unique(images[chosen], return_inverse=True)
+        n_queries = int(image.max()) + 1
+        outcome = np.array([rows["outcome"].loc[wanted[chosen]] for rows in of_system.values()], dtype=np.float64)
+        in_top = np.array([rows["in_top"].loc[wanted[chosen]] for rows in of_system.values()], dtype=bool)
         # a column of sums a system for each metric, and the number of triplets in the last
-        per_triplet = np.concatenate([outcome, score, np.ones((1, outcome.shape[1]))])
-        sums = np.stack([np.bincount(cluster, row, minlength=self.n_queries) for row in per_triplet], axis=1)
-        self._right, self._score, self._n = _split(sums.sum(axis=0, keepdims=True), n_systems)
-        blocks = [counts @ sums for counts in _resampled_counts(random, self.n_queries, n_resamples)]
-        self._right_of, self._score_of, self._n_of = _split(np.concatenate(blocks), n_systems)
-
-    def metrics(self, system: int, k: int) -> list[tuple[str, float, Floats]]:
-        """Return name, value and resampled values of each metric of a system."""
-        values = []
-        for right, score, n in (
-            (self._right[:, system], self._score[:, system], self._n),
-            (self._right_of[:, system], self._score_of[:, system], self._n_of),
-        ):
-            values.append((100 * right / n, score, 100 * score / n))
-        return [
-            (name, float(value[0]), resampled)
-            for name, value, resampled in zip(metric_names(k), values[0], values[1], strict=True)
-        ]
+        per_triplet = np.concatenate([outcome, (2 * outcome - 1) * in_top, np.ones((1, len(image)))])
+        sums = np.stack([np.bincount(image, row, minlength=n_queries) for row in per_triplet], axis=1)
+        random = generator(seed, "triplets", "bootstrap", subset)
+        resampled = np.concatenate([counts @ sums for counts in resampled_counts(random, n_queries, n_resamples)])
+        metrics = {}
+        for place, system in enumerate(of_system):
+            columns = [place, len(of_system) + place, -1]
+            observed, others = (_values(total[:, columns]) for total in (sums.sum(axis=0, keepdims=True), resampled))
+            names_of = zip(metric_names(k), observed, others, strict=True)
+            metrics[system] = {metric: (float(value[0]), drawn) for metric, value, drawn in names_of}
+        yield _Part(subset, chosen, n_queries, outcome, in_top, metrics)
 
 
-def _split(sums: Floats, n_systems: int) -> tuple[Floats, Floats, Floats]:
-    return sums[:, :n_systems], sums[:, n_systems : 2 * n_systems], sums[:, -1]
-
-
-def _resampled_counts(random: np.random.Generator, n: int, n_resamples: int) -> Iterator[Floats]:
-    """Yield blocks of rows: how often each of n query images is in a resample of n."""
-    block = max(1, BLOCK_CELLS // n)
-    for start in range(0, n_resamples, block):
-        size = min(block, n_resamples - start)
-        drawn = random.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+def _values(sums: Floats) -> tuple[Floats, Floats, Floats]:
+    """Values of `metric_names` from columns of right triplets, of the score and of all triplets."""
+    right, score, n = sums.T
+    return 100 * right / n, score, 100 * score / n
 
 
 def _percentiles(resampled: Floats, n_queries: int) -> tuple[float, float]:

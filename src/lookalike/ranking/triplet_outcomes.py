@@ -7,15 +7,13 @@ Comes before `lookalike.ranking.triplet_metrics`, which adds the outcomes up to 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lookalike.core.errors import LookalikeError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Ints = NDArray[np.int64]
 
@@ -28,31 +26,13 @@ OUTCOME_COLUMNS = ("system", "triplet", "margin", "outcome", "in_top")
 
 
 def candidate_pairs(triplets: pd.DataFrame, pool: pd.DataFrame, manifest: pd.DataFrame) -> pd.DataFrame:
-    """List the pairs of images that every system must measure.
+    """List the pairs of images that every system must measure: `PAIR_COLUMNS`, sorted by the first three.
 
-    Parameters
-    ----------
-    triplets : DataFrame
-        ``query``, ``positive``, ``negative`` (image ids) and ``text_query``.
-    pool : DataFrame
-        ``text_query`` and ``image_id``: the images among which those of a text query are ranked.
-    manifest : DataFrame
-        ``image_id`` and ``sha256``.
-
-    Returns
-    -------
-    DataFrame
-        `PAIR_COLUMNS`, sorted by the first three: for each query image of each text query the pool without the query
-        image and its copies (``in_pool`` true), and the positives and negatives of its triplets that are not in it.
-        ``content`` (int32) is the least id of the images that are copies of the candidate, itself included.
-
-    Raises
-    ------
-    LookalikeError
-        When a text query has no pool, or an image is not in the manifest.
+    For each query image of each text query these are the images of the text query's `pool` without the query image and
+    its copies (``in_pool`` true), and the positives and negatives of its triplets that are not in it. ``content`` is
+    the least id of the images that are copies of the candidate, itself included. A text query without a pool and an
+    image that is not in the manifest are refused.
     """
-    import pandas as pd
-
     content = contents_of(manifest)
     named = np.unique(np.concatenate([*(triplets[side].to_numpy() for side in SIDES), pool["image_id"].to_numpy()]))
     unknown = [image for image in named.tolist() if not (0 <= image < len(content) and content[image] >= 0)]
@@ -75,14 +55,7 @@ def candidate_pairs(triplets: pd.DataFrame, pool: pd.DataFrame, manifest: pd.Dat
 def contents_of(manifest: pd.DataFrame) -> NDArray[np.int32]:
     """Return, by image id, the least id of the images of the same content; -1 for an id that is not in the manifest.
 
-    Parameters
-    ----------
-    manifest : DataFrame
-        ``image_id`` and ``sha256``; an image without a checksum is a copy of none.
-
-    Returns
-    -------
-    ndarray of int32, shape (largest id + 1,)
+    An image without a checksum is a copy of none.
     """
     ids, checksums = manifest["image_id"].to_numpy(), manifest["sha256"].fillna("")
     least = manifest["image_id"].groupby(checksums.to_numpy()).transform("min").to_numpy()
@@ -94,8 +67,6 @@ def contents_of(manifest: pd.DataFrame) -> NDArray[np.int32]:
 def _pairs_of_text_query(
     name: str, rated: pd.DataFrame, pool: NDArray[np.integer], content: NDArray[np.int32]
 ) -> pd.DataFrame:
-    import pandas as pd
-
     queries = np.unique(rated["query"].to_numpy())
     pool_contents = content[pool]
     asked = np.concatenate([rated[["query", "positive"]].to_numpy(), rated[["query", "negative"]].to_numpy()])
@@ -146,14 +117,7 @@ def outcomes(
     DataFrame
         `OUTCOME_COLUMNS`, all triplets of one system after those of the other: ``margin`` float32, how much nearer the
         positive is than the negative; ``outcome`` float32, 1 where that is above 0, 0.5 for a tie, else 0; ``in_top``.
-
-    Raises
-    ------
-    LookalikeError
-        When lengths differ, a triplet is not among the pairs, or a distance is missing.
     """
-    import pandas as pd
-
     if k < 1:
         raise LookalikeError(f"score at top {k} counts nothing: K must be at least 1")
     places = _places(triplets, pairs)

@@ -9,12 +9,23 @@ import numpy as np
 import pytest
 
 from lookalike.core.errors import LookalikeError
-from lookalike.features import _word_index
 from lookalike.features import approximate_kmeans as akm
-from lookalike.features.keypoints import Keypoints, as_vectors, join_keypoints, root_sift, save_keypoints
+from lookalike.features import word_index
+from lookalike.features.keypoints import Keypoints, as_vectors, join_keypoints, root_sift
+from lookalike.features.shards import save_shard
 from lookalike.features.words import assign_words
 
-APPROXIMATE = akm.IndexSettings(exact_up_to=10)
+
+@pytest.fixture(autouse=True)
+def approximate(monkeypatch):
+    """Search codebooks of more than ten words approximately."""
+    monkeypatch.setattr(word_index, "EXACT_UP_TO", 10)
+
+
+@pytest.fixture
+def exact(approximate, monkeypatch):
+    """Search all codebooks exactly."""
+    monkeypatch.setattr(word_index, "EXACT_UP_TO", 10_000)
 
 
 def clusters(n, n_centres=40, seed=0):
@@ -35,7 +46,7 @@ def write_files(folder, split, sizes=(90, 0, 310, 150, 1, 249, 200), seed=0):
             for i in ids
         ]
         paths.append(folder / f"keypoints-{number:03d}.npz")
-        save_keypoints(join_keypoints(np.array(ids, np.int32), parts), paths[-1])
+        save_shard(join_keypoints(np.array(ids, np.int32), parts), paths[-1])
     return paths, np.concatenate(images)
 
 
@@ -45,7 +56,7 @@ def files(tmp_path):
 
 
 def train(files, folder, n_words=30, **settings):
-    settings = {"seed": 3, "iterations": 3, "index": APPROXIMATE} | settings
+    settings = {"seed": 3, "iterations": 3} | settings
     return akm.train_words(files, n_words, checkpoint=folder, **settings)
 
 
@@ -60,31 +71,30 @@ def naive(points, words, iterations):
 
 
 @pytest.mark.parametrize("root", [False, True])
+@pytest.mark.usefixtures("exact")
 def test_exact_training_is_lloyds(tmp_path, root):
     files, points = write_files(tmp_path / "keypoints", [[0, 3, 6], [1, 4], [2, 5]])
-    exact = akm.IndexSettings()
-    first = train(files, tmp_path / "none", 12, iterations=0, root=root, index=exact)
-    words = train(files, tmp_path / "three", 12, iterations=3, root=root, index=exact)
+    first = train(files, tmp_path / "none", 12, iterations=0, root=root)
+    words = train(files, tmp_path / "three", 12, iterations=3, root=root)
     assert words.dtype == np.float32
     points = root_sift(points) if root else points
     assert {row.tobytes() for row in first} <= {row.tobytes() for row in points.astype(np.float32)}
     assert words == pytest.approx(naive(points, first, 3), rel=1e-5, abs=1e-6)
 
 
-def test_approximate_training_is_exact_where_all_lists_are_searched(tmp_path, files):
-    everywhere = akm.IndexSettings(exact_up_to=0, n_lists=5, n_probes=5)
-    exact = train(files, tmp_path / "exact", index=akm.IndexSettings())
-    assert train(files, tmp_path / "lists", index=everywhere) == pytest.approx(exact, rel=1e-5)
+def test_approximate_training_is_exact_where_all_lists_are_searched(tmp_path, files, monkeypatch):
+    lists = train(files, tmp_path / "lists")  # 5 of 30 words
+    monkeypatch.setattr(word_index, "EXACT_UP_TO", 30)
+    assert lists == pytest.approx(train(files, tmp_path / "exact"), rel=1e-5)
 
 
 def test_training_fits_the_descriptors(tmp_path):
     """As many words as centres describe the descriptors far better than descriptors drawn at random."""
     files, points = write_files(tmp_path / "keypoints", [[0, 1], [2]], sizes=(2000, 1500, 1500))
-    settings = {"n_words": 60, "index": akm.IndexSettings(exact_up_to=0, n_probes=4)}
-    before, after = (train(files, tmp_path / str(n), iterations=n, **settings) for n in (0, 8))
+    before, after = (train(files, tmp_path / str(n), 60, iterations=n) for n in (0, 8))
     errors = []
     for words in (before, after):
-        nearest = _word_index.WordIndex(words).nearest(points.astype(np.float32))
+        nearest = word_index.WordIndex(words).nearest(points.astype(np.float32))
         errors.append(np.linalg.norm(points - words[nearest], axis=1).mean())
     assert errors[1] < 0.85 * errors[0]
 
@@ -199,11 +209,12 @@ def test_the_draw_depends_on_the_images_and_not_on_their_files(tmp_path):
     assert len(set(drawn[0])) == 400
 
 
+@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("most", [0, 400])
 @pytest.mark.parametrize("root", [False, True])
 def test_the_first_words_depend_on_the_images_and_not_on_their_files(tmp_path, most, root):
     splits = [[[0, 1, 2, 3, 4, 5, 6]], [[0, 3, 6], [1, 4], [], [2, 5]], [[6, 5], [4, 3, 2], [1, 0]]]
-    settings = {"max_descriptors": most, "root": root, "index": akm.IndexSettings()}
+    settings = {"max_descriptors": most, "root": root}
     first, words = [], []
     for number, split in enumerate(splits):
         files, points = write_files(tmp_path / str(number), split)
@@ -222,7 +233,7 @@ def test_the_first_words_depend_on_the_images_and_not_on_their_files(tmp_path, m
 def test_training_uses_only_what_was_drawn(tmp_path, files):
     sample = akm._draw(files, 10, 60, seed=3)
     points = np.concatenate([part for i in range(len(files)) for part in sample.vectors(i, False)])
-    words = train(files, tmp_path / "state", 5, max_descriptors=60, index=akm.IndexSettings())
+    words = train(files, tmp_path / "state", 5, max_descriptors=60)
     first = train(files, tmp_path / "first", 5, max_descriptors=60, iterations=0)
     assert words == pytest.approx(naive(points, first, 3), rel=1e-5)
 
@@ -253,7 +264,7 @@ def test_equal_descriptors_do_no_harm(tmp_path):
     same = np.full((50, 128), 9, np.uint8)
     other = np.full((3, 128), 100, np.uint8)
     image = Keypoints(np.concatenate([same, other]), np.zeros((53, 2), np.float32), np.zeros(53, np.float32))
-    save_keypoints(join_keypoints(np.zeros(1, np.int32), [image]), tmp_path / "k.npz")
+    save_shard(join_keypoints(np.zeros(1, np.int32), [image]), tmp_path / "k.npz")
     words = train([tmp_path / "k.npz"], tmp_path / "state", 20, iterations=5)
     assert np.isfinite(words).all()
     found = assign_words(tmp_path / "k.npz", words).words
@@ -265,7 +276,7 @@ def test_too_few_descriptors_are_a_users_mistake(tmp_path, files):
         train(files, tmp_path, 1001)
     with pytest.raises(LookalikeError, match="raise `max_descriptors`"):
         train(files, tmp_path, 100, max_descriptors=50)
-    with pytest.raises(LookalikeError, match="no keypoint files"):
+    with pytest.raises(LookalikeError, match="from 0 descriptors"):
         train([], tmp_path)
 
 
@@ -274,10 +285,11 @@ def digest():
     import tempfile
     from pathlib import Path
 
+    word_index.EXACT_UP_TO = 10
     with tempfile.TemporaryDirectory() as folder:
         files, _ = write_files(Path(folder) / "k", [[0, 1], [2]], sizes=(900, 500, 600))
         words = train(files, Path(folder) / "state", 100, iterations=2)
-        found = assign_words(files[0], words, index=APPROXIMATE).words
+        found = assign_words(files[0], words).words
     return hashlib.sha256(words.tobytes() + found.tobytes()).hexdigest()
 
 
@@ -295,42 +307,33 @@ def test_the_bits_do_not_depend_on_threads():
         assert done.stdout.strip() == expected
 
 
-def test_the_index_finds_nearly_all_nearest_words():
+def test_the_index_finds_nearly_all_nearest_words(monkeypatch):
     words, queries = clusters(3000, 300).astype(np.float32), clusters(500, 300, seed=1).astype(np.float32)
-    exact = _word_index.WordIndex(words)
-    assert not exact.exact
-    truth = _word_index.WordIndex(words, akm.IndexSettings(exact_up_to=3000)).nearest(queries)
     scores = (words.astype(np.float64) ** 2).sum(axis=1) - 2 * queries.astype(np.float64) @ words.T.astype(np.float64)
-    assert np.array_equal(truth, scores.argmin(axis=1))
-    recalls = [
-        (_word_index.WordIndex(words, akm.IndexSettings(exact_up_to=0, n_probes=n)).nearest(queries) == truth).mean()
-        for n in (1, 16, 55)
-    ]
+    truth = scores.argmin(axis=1)
+    recalls = [(word_index.WordIndex(words, n).nearest(queries) == truth).mean() for n in (1, 16, 55)]
     assert recalls[0] < recalls[1] <= recalls[2] == 1
     assert recalls[1] > 0.95
+    monkeypatch.setattr(word_index, "EXACT_UP_TO", 3000)
+    assert np.array_equal(word_index.WordIndex(words).nearest(queries), truth)
 
 
 def test_lists_without_a_word_are_not_searched(monkeypatch):
     """The query is nearest to the centre of an empty list; of the others that of word 10 is nearer."""
     centres = np.zeros((3, 128), np.float32)
     centres[:, 0] = 1, 9, 5.4
-    monkeypatch.setattr(_word_index, "cluster", lambda *_: centres)
+    monkeypatch.setattr(word_index, "cluster", lambda *_: centres)
     words, query = np.zeros((2, 128), np.float32), np.zeros((1, 128), np.float32)
     words[:, 0], query[0, 0] = (0, 10), 5.4
-    index = _word_index.WordIndex(words, akm.IndexSettings(exact_up_to=0, n_lists=2, n_probes=1))
+    monkeypatch.setattr(word_index, "EXACT_UP_TO", 0)
+    index = word_index.WordIndex(words, 1)
     assert index.nearest(query).tolist() == [1]
 
 
 def test_searching_in_parts_makes_no_difference(monkeypatch):
     words, queries = clusters(500).astype(np.float32), clusters(300, seed=1).astype(np.float32)
-    index = _word_index.WordIndex(words, APPROXIMATE)
+    index = word_index.WordIndex(words)
     whole = index.nearest(queries)
-    monkeypatch.setattr(_word_index, "BATCH", 64)
+    monkeypatch.setattr(word_index, "BATCH", 64)
     assert np.array_equal(index.nearest(queries), whole)
     assert index.nearest(queries[:0]).shape == (0,)
-
-
-@pytest.mark.parametrize("wrong", [{"n_probes": 0}, {"n_lists": -1}, {"exact_up_to": -1}])
-def test_meaningless_settings_are_refused(wrong):
-    with pytest.raises(LookalikeError, match="word index takes"):
-        akm.IndexSettings(**wrong)

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from lookalike.core.errors import LookalikeError
-from lookalike.features._dense_sift import DenseSift, _contrast, _grid, dense_descriptors, sample_descriptors
+from lookalike.features.dense_sift import DenseSift, _contrast, _grid
+
+
+class Sift(DenseSift):
+    """Dense SIFT that describes nothing as a whole."""
+
+    n_dimensions = 0
+    _describe = None
 
 
 def noise(height: int = 64, width: int = 96, seed: int = 0) -> np.ndarray:
@@ -26,28 +33,27 @@ def test_patches_lie_inside_and_are_centred(side: int, size: int, step: int) -> 
 
 def test_a_size_larger_than_the_image_gives_one_patch_in_its_middle() -> None:
     np.testing.assert_array_equal(_grid((32, 40), 64, 8), [[19.5, 15.5]])
-    found = dense_descriptors(noise(32, 40), DenseSift(sizes=(64,)))
-    np.testing.assert_allclose(found.places, [[0.5, 0.5]])
-    assert found.vectors.any()
+    vectors, places = Sift(sizes=(64,)).descriptors(noise(32, 40))
+    np.testing.assert_allclose(places, [[0.5, 0.5]])
+    assert vectors.any()
 
 
 def test_a_descriptor_is_of_its_own_patch() -> None:
-    settings = DenseSift(step=8, sizes=(16,), root=False)
+    sift = Sift(step=8, sizes=(16,), root=False)
     image = noise()
-    before = dense_descriptors(image, settings)
+    before, places = sift.descriptors(image)
     changed = image.copy()
     changed[:, 60:] = 255 - changed[:, 60:]  # contrast turned round: gradients too
-    after = dense_descriptors(changed, settings)
-    same = (before.vectors == after.vectors).all(axis=1)
-    x = before.places[:, 0] * 96
+    same = (before == sift.descriptors(changed)[0]).all(axis=1)
+    x = places[:, 0] * 96
     assert same[x < 60 - 24].all()
     assert not same[x > 60].any()
 
 
 def test_a_gradient_upwards_is_not_one_to_the_right() -> None:
     ramp = np.repeat(np.linspace(0, 255, 64).astype(np.uint8)[:, None], 64, axis=1)
-    settings = DenseSift(step=16, sizes=(32,), root=False)
-    down, right = (dense_descriptors(np.stack([grey] * 3, 2), settings).vectors[0] for grey in (ramp, ramp.T))
+    sift = Sift(step=16, sizes=(32,), root=False)
+    down, right = (sift.descriptors(np.stack([grey] * 3, 2))[0][0] for grey in (ramp, ramp.T))
     orientations = [vector.reshape(16, 8).sum(axis=0).argmax() for vector in (down, right)]
     assert (orientations[0] - orientations[1]) % 8 in (2, 6)
 
@@ -64,31 +70,31 @@ def test_the_contrast_is_that_of_the_patch() -> None:
 def test_flat_patches_are_zeros_and_give_no_words() -> None:
     image = noise()
     image[:, :48] = 128
-    found = dense_descriptors(image, DenseSift(sizes=(16,)))
-    flat = ~found.vectors.any(axis=1)
-    assert flat[found.places[:, 0] * 96 < 48 - 10].all()
-    assert not flat[found.places[:, 0] * 96 > 48 + 10].any()
-    assert sample_descriptors([image], DenseSift(sizes=(16,)), 1000, 1000, 0).any(axis=1).all()
+    vectors, places = Sift(sizes=(16,)).descriptors(image)
+    flat = ~vectors.any(axis=1)
+    assert flat[places[:, 0] * 96 < 48 - 10].all()
+    assert not flat[places[:, 0] * 96 > 48 + 10].any()
+    assert Sift(sizes=(16,), n_per_image=1000).sample([image], 0).any(axis=1).all()
     with pytest.raises(LookalikeError, match="no textured patch"):
-        sample_descriptors([np.full((64, 64, 3), 9, np.uint8)], DenseSift(), 10, 10, 0)
+        Sift().sample([np.full((64, 64, 3), 9, np.uint8)], 0)
 
 
 def test_rootsift_has_unit_rows_and_is_the_root_of_sift() -> None:
-    plain = dense_descriptors(noise(), DenseSift(root=False)).vectors
-    root = dense_descriptors(noise(), DenseSift(root=True)).vectors
+    plain, root = (Sift(root=root).descriptors(noise())[0] for root in (False, True))
     np.testing.assert_allclose(root**2 * plain.sum(axis=1, keepdims=True), plain, atol=1e-3)
 
 
 def test_sampling_keeps_its_bounds_and_its_seed() -> None:
     images = [noise(seed=seed) for seed in range(4)]
-    first = sample_descriptors(iter(images), DenseSift(), 20, 50, 1)
+    sift = Sift(n_per_image=20, n_descriptors=50)
+    first = sift.sample(iter(images), 1)
     assert first.shape == (50, 128)
-    np.testing.assert_array_equal(first, sample_descriptors(images, DenseSift(), 20, 50, 1))
-    assert not np.array_equal(first, sample_descriptors(images, DenseSift(), 20, 50, 2))
-    assert len(sample_descriptors(images, DenseSift(), 10, 1000, 1)) == 40
+    np.testing.assert_array_equal(first, sift.sample(images, 1))
+    assert not np.array_equal(first, sift.sample(images, 2))
+    assert len(Sift(n_per_image=10).sample(images, 1)) == 40
 
 
 @pytest.mark.parametrize("settings", [{"step": 0}, {"sizes": ()}, {"sizes": (3,)}, {"least_contrast": -1.0}])
 def test_settings_that_mean_nothing_are_refused(settings: dict) -> None:
     with pytest.raises(LookalikeError):
-        DenseSift(**settings)
+        Sift(**settings)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lookalike.core.errors import LookalikeError
-from lookalike.features._dense_sift import dense_descriptors, textured
+from lookalike.features.dense_sift import textured
 from lookalike.features.fisher_vector import FisherVector, Mixture, fisher_gradients
 
 
@@ -76,7 +76,7 @@ def fitted() -> FisherVector:
 
 def test_a_vector_is_the_normalised_encoding_of_projected_descriptors(fitted: FisherVector) -> None:
     image = noise(9)
-    vectors = textured(dense_descriptors(image, fitted._dense).vectors)
+    vectors = textured(fitted.descriptors(image)[0])
     vector = fitted.describe(image)
     assert vector.shape == (fitted.n_dimensions,) == (64,)
     assert vector.dtype == np.float32

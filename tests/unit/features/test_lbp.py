@@ -76,7 +76,7 @@ def test_there_are_58_uniform_bins_and_one_for_the_rest():
 
 def test_random_image_equals_scikit_image_away_from_the_border():
     grey = np.random.default_rng(1).integers(0, 256, (300, 300), dtype=np.uint8)
-    ours, theirs = lbp.lbp_bins(grey), local_binary_pattern(grey, 8, 2, "nri_uniform")
+    ours, theirs = lbp.pattern_bins()[lbp.lbp_patterns(grey)], local_binary_pattern(grey, 8, 2, "nri_uniform")
     padded = np.pad(grey, 2, mode="edge")
     inside = (slice(MARGIN, -MARGIN),) * 2
     differing = np.argwhere(ours[inside] != theirs[inside]) + MARGIN
@@ -151,8 +151,3 @@ def test_luma_is_pillows(shape):
 def test_luma_of_greys_is_the_grey():
     greys = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], 3, axis=2)
     assert np.array_equal(lbp.luma(greys)[0], np.arange(256))
-
-
-def test_refuses_float_images():
-    with pytest.raises(ValueError, match="uint8"):
-        lbp.lbp_patterns(np.zeros((5, 5)))

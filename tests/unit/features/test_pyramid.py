@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -77,12 +75,3 @@ def test_a_flat_image_stays_flat_at_every_level():
 
 def test_a_small_image_has_no_level():
     assert list(pyramid.levels(np.zeros((128, 128, 3), np.uint8))) == []
-
-
-def test_size_functions_import_nothing_heavy():
-    code = (
-        "import sys; from lookalike.features import pyramid; pyramid.count_blocks(400, 300); "
-        "print([m for m in ('numpy', 'PIL', 'numba', 'pandas') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

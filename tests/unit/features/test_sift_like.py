@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from lookalike.core.errors import LookalikeError
-from lookalike.features._dense_sift import dense_descriptors
 from lookalike.features.sift_like import SiftLike, _level_weights
 
 
@@ -23,7 +22,7 @@ def fitted() -> SiftLike:
 def test_a_vector_is_the_shares_of_nearest_words_in_cells(fitted: SiftLike) -> None:
     image = noise(9)
     image[:, :40] = 30
-    vectors, places = dense_descriptors(image, fitted._dense)
+    vectors, places = fitted.descriptors(image)
     expected = np.zeros((5, 11))
     for vector, (x, y) in zip(vectors, places, strict=True):
         word = np.argmin(((fitted.words_ - vector) ** 2).sum(axis=1)) if vector.any() else 10

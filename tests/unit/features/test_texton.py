@@ -118,7 +118,7 @@ def test_too_few_pixels_for_so_many_textons_are_refused():
 def test_at_most_so_many_pixels_are_clustered(monkeypatch):
     seen = []
     monkeypatch.setattr(
-        "lookalike.features.codebook.learn_codebook",
+        "lookalike.features.texton.learn_codebook",
         lambda pixels, n, seed, **rest: seen.append(pixels) or pixels[:n].copy(),
     )
     TextonPyramid(n_textons=4, n_learning_pixels=70, pixels_per_image=30).fit([texture(s) for s in range(4)], 0)

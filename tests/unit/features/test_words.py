@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core.errors import LookalikeError
+from lookalike.features import word_index
 from lookalike.features import words as wd
-from lookalike.features.keypoints import Keypoints, join_keypoints, root_sift, save_keypoints
+from lookalike.features.keypoints import Keypoints, join_keypoints, root_sift
+from lookalike.features.shards import load_shard, save_shard
 
 N_WORDS = 7
 
@@ -28,7 +30,7 @@ def word_shard(images, first=0):
 def write(folder, *shards):
     paths = [folder / f"words-{number:03d}.npz" for number in range(len(shards))]
     for path, images in zip(paths, shards, strict=True):
-        wd.save_words(word_shard(images), path)
+        save_shard(word_shard(images), path)
     return paths
 
 
@@ -41,13 +43,14 @@ def box(name, image_id, x_min, y_min, x_max, y_max):
 @pytest.mark.parametrize("exact_up_to", [0, 100])
 def test_assignment_finds_the_nearest_word_of_each_descriptor(tmp_path, root, exact_up_to, monkeypatch):
     monkeypatch.setattr(wd, "BATCH", 16)
+    monkeypatch.setattr(word_index, "EXACT_UP_TO", exact_up_to)  # 16 lists are all of them
     rng = np.random.default_rng(0)
     images = []
     for n in (30, 0, 11):
         descriptors = rng.integers(0, 120, (n, 128)).astype(np.uint8)
         images.append(Keypoints(descriptors, rng.random((n, 2), np.float32), np.ones(n, np.float32)))
     keypoints = join_keypoints(np.array([4, 5, 9]), images)
-    save_keypoints(keypoints, tmp_path / "keypoints.npz")
+    save_shard(keypoints, tmp_path / "keypoints.npz")
     vectors = root_sift(keypoints.descriptors) if root else keypoints.descriptors.astype(np.float32)
     codebook = vectors[rng.permutation(41)[:20]] * np.float32(1.01)
     calls = []
@@ -55,7 +58,6 @@ def test_assignment_finds_the_nearest_word_of_each_descriptor(tmp_path, root, ex
         tmp_path / "keypoints.npz",
         codebook,
         root=root,
-        index=wd.IndexSettings(exact_up_to, n_probes=20),  # every list is searched
         progress=lambda done, of: calls.append((done, of)),
     )
     assert calls == [(16, 41), (32, 41), (41, 41)]
@@ -70,9 +72,9 @@ def test_assignment_finds_the_nearest_word_of_each_descriptor(tmp_path, root, ex
 def test_word_files_are_read_as_written_and_the_same_bytes(tmp_path):
     shard = word_shard({3: [(2, 0.5, 1)], 8: [], 5: [(0, 3, 4), (2, 9, 9)]})
     for name in ("one.npz", "two.npz"):
-        wd.save_words(shard, tmp_path / name)
+        save_shard(shard, tmp_path / name)
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
-    for ours, theirs in zip(shard, wd.load_words(tmp_path / "one.npz"), strict=True):
+    for ours, theirs in zip(shard, load_shard(wd.WordShard, tmp_path / "one.npz"), strict=True):
         assert np.array_equal(ours, theirs)
         assert theirs.dtype == {"i": ours.dtype, "f": np.float32}[ours.dtype.kind]
 
@@ -143,8 +145,6 @@ def test_a_query_without_words_is_an_error_that_names_it(tmp_path):
 @pytest.mark.parametrize(
     ("shards", "message"),
     [
-        ([{0: [(7, 1, 1)]}], "outside a codebook of 7 words"),
-        ([{0: [(-1, 1, 1)]}], "outside a codebook of 7 words"),
         ([{3: []}], "not in the manifest"),
         ([{-1: []}], "not in the manifest"),
         ([{0: []}, {1: [], 0: []}], "in another file too"),

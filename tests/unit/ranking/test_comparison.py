@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lookalike.ranking import comparison
+from lookalike.ranking import statistics
 from lookalike.ranking.comparison import (
     COLUMNS,
+    _verdict,
     average_precisions,
     clustered_bootstrap,
     compare_methods,
@@ -90,16 +91,10 @@ def test_equal_differences(value, p, statistic):
     assert t == (value, 0.0, statistic, p, value, value)
 
 
-@pytest.mark.parametrize("differences", [[], [0.1, np.nan], [0.1, np.inf], [[0.1, 0.2]]])
+@pytest.mark.parametrize("differences", [[], [0.1, np.nan], [0.1, np.inf]])
 def test_t_test_refuses_what_is_not_a_number_per_fold(differences):
     with pytest.raises(ValueError, match="one finite difference per fold"):
         corrected_t_test(differences, **SIZES)
-
-
-@pytest.mark.parametrize(("n_train", "n_test"), [(0, 25), (40, -1), (np.nan, 25)])
-def test_t_test_refuses_impossible_sizes(n_train, n_test):
-    with pytest.raises(ValueError, match="sizes of the partition"):
-        corrected_t_test([0.1, 0.2], n_train, n_test)
 
 
 # Clustered bootstrap
@@ -123,7 +118,7 @@ def test_bootstrap_is_that_of_resampled_tables(monkeypatch):
     interval = clustered_bootstrap(table, 50, random_state=7)
     assert interval.estimate == pytest.approx(table.groupby("fold")["difference"].mean().mean())
     assert (interval.low, interval.high) == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])), abs=1e-12)
-    monkeypatch.setattr(comparison, "BLOCK_SIZE", 40)
+    monkeypatch.setattr(statistics, "BLOCK_CELLS", 40)
     assert clustered_bootstrap(table, 50, random_state=7) == pytest.approx(interval, abs=1e-12)
 
 
@@ -179,8 +174,6 @@ def test_bootstrap_refuses_empty_tables_and_missing_numbers():
     for bad in (table, table.iloc[:0]):
         with pytest.raises(ValueError, match="finite differences"):
             clustered_bootstrap(bad, 10, random_state=0)
-    with pytest.raises(ValueError, match="n_draws must be positive"):
-        clustered_bootstrap(table.iloc[:1], 0, random_state=0)
 
 
 # Holm
@@ -197,12 +190,6 @@ def test_holm_leaves_missing_tests_out_of_the_family():
     assert adjusted[[1, 3]] == pytest.approx([0.04, 0.04])
     assert holm([]).shape == (0,)
     assert np.isnan(holm([np.nan])).all()
-
-
-@pytest.mark.parametrize("p", [-0.1, 1.1])
-def test_holm_refuses_what_is_not_a_probability(p):
-    with pytest.raises(ValueError, match=r"within \[0, 1\]"):
-        holm([0.5, p])
 
 
 probabilities = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.02, 1.0])), min_size=1, max_size=12)
@@ -306,7 +293,7 @@ def row_of(**columns):
     ],
 )
 def test_a_verdict_needs_both_intervals_and_holm(columns, verdict):
-    assert comparison._verdict(row_of(**columns)) == verdict
+    assert _verdict(row_of(**columns)) == verdict
 
 
 def test_holm_can_take_a_verdict_away():
@@ -395,18 +382,8 @@ def test_queries_without_a_positive_are_left_out():
     pd.testing.assert_frame_equal(compare_methods(without, "oasis", **SIZES, random_state=0), expected)
 
 
-def test_another_column_can_be_compared():
-    both = four_methods()
-    renamed = both.rename(columns={"average_precision": "precision_at_10"})
-    table = compare_methods(renamed, "oasis", **SIZES, random_state=0, metric="precision_at_10", n_draws=50)
-    expected = compare_methods(both, "oasis", **SIZES, random_state=0, n_draws=50)
-    pd.testing.assert_frame_equal(table, expected)
-
-
 def test_errors_say_what_to_do():
     both = four_methods()
-    with pytest.raises(ValueError, match=r"lacks the columns \['fold'\]"):
-        compare_methods(both.drop(columns="fold"), "oasis", **SIZES, random_state=0)
     with pytest.raises(ValueError, match="occurs twice"):
         compare_methods(pd.concat([both, both.iloc[:1]]), "oasis", **SIZES, random_state=0)
     with pytest.raises(ValueError, match="no row of the reference method 'Oasis'"):

@@ -130,16 +130,6 @@ def test_wide_indices_and_doubles_are_taken_too():
         np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize("n_threads", [1, 2])
-def test_progress_counts_queries(n_threads):
-    rows = sp.csr_array(np.eye(2 * LANES + 5, dtype=np.float32))
-    calls = []
-    top_k(None, rows, rows, 1, n_threads=n_threads, progress=lambda done, total: calls.append((done, total)))
-    assert len(calls) == 3
-    assert calls[-1] == (2 * LANES + 5, 2 * LANES + 5)
-    assert calls == sorted(calls)
-
-
 def test_never_holds_all_scores():
     random = np.random.default_rng(3)
     gallery = sp.random_array((20_000, 50), density=0.1, format="csr", dtype=np.float32, rng=random)
@@ -160,15 +150,9 @@ def eye(n=4):
     [
         ((None, eye(), eye(5), 1), {}, "same codebook"),
         ((np.eye(3), eye(), eye(), 1), {}, r"shape \(4, 4\)"),
-        ((np.eye(4, dtype=np.int64), eye(), eye(), 1), {}, "float32 or float64"),
-        ((None, eye().toarray(), eye(), 1), {}, "CSR"),
-        ((None, eye(), eye().tocsc(), 1), {}, "CSR"),
         ((None, eye(), eye(), 0), {}, "from 1 to 4"),
         ((None, eye(), eye(), 5), {}, "from 1 to 4"),
         ((None, eye(), eye(), 4), {"own": [0, -1, -1, -1]}, "from 1 to 3"),
-        ((None, eye(), eye(), 1), {"own": [0, 1]}, "for each of 4"),
-        ((None, eye(), eye(), 1), {"own": [0, 1, 2, 4]}, "from -1 to 3"),
-        ((None, eye(), eye(), 1), {"n_threads": 0}, "n_threads"),
         ((np.diag([1, np.nan, 1, 1]), eye(), eye(), 1), {}, "not finite"),
         ((np.diag([1, 1e300, 1, 1]), eye(), eye(), 1), {"n_threads": 2}, "not finite"),
         ((None, eye(), eye() * np.float32(np.inf), 1), {}, "not finite"),
@@ -178,16 +162,6 @@ def eye(n=4):
 def test_refuses_what_cannot_be_ranked(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         top_k(*arguments, **options)
-
-
-def test_refuses_columns_that_the_block_does_not_have():
-    rows = eye()
-    rows.indices[2] = 9
-    with pytest.raises(ValueError, match=r"outside 0\.\.3"):
-        top_k(None, rows, eye(), 1)
-    rows.indices[2] = -1
-    with pytest.raises(ValueError, match=r"outside 0\.\.3"):
-        top_k(None, eye(), rows, 1)
 
 
 class Bilinear:
@@ -219,10 +193,7 @@ def test_average_precision_is_that_of_leave_one_out_with_ties(seed, n, n_classes
     queries = random.permutation(n)
     expected = rank_leave_one_out(Bilinear(W), rows, y, n_neighbours=0)
     found = average_precision(W, rows, *same_class_lists(y, queries), queries, n_threads=n_threads)
-    np.testing.assert_allclose(found.values, expected.average_precision()[queries], rtol=1e-12)
-    assert found.n_without_positive == expected.n_without_positive
-    if expected.n_without_positive < n:
-        assert found.mean() == pytest.approx(expected.mean_average_precision(), rel=1e-12)
+    np.testing.assert_allclose(found, expected.average_precision()[queries], rtol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-15, 1.0, 1e15])
@@ -234,37 +205,11 @@ def test_average_precision_of_real_scores_of_any_size(scale):
     queries = np.arange(0, 300, 7)
     expected = rank_leave_one_out(Bilinear(W), rows.astype(np.float64), y, n_neighbours=0).average_precision()[queries]
     found = average_precision(W, rows, *same_class_lists(y, queries), queries)
-    np.testing.assert_allclose(found.values, expected, rtol=1e-3)  # two scores may be equal in float32 only
+    np.testing.assert_allclose(found, expected, rtol=1e-3)  # two scores may be equal in float32 only
 
 
 def test_average_precision_by_hand():
     # by scores, query 0 finds 3, 1, 4, 2; rows 1 and 2 are relevant, at ranks 2 and 4
     rows = sp.csr_array(np.array([[1], [3], [1], [4], [2]], dtype=np.float32))
-    found = average_precision(None, rows, [0, 2, 2], [2, 1], [0, 4])
-    np.testing.assert_allclose(found.values, [(1 / 2 + 2 / 4) / 2, np.nan])
-    assert found.mean() == 0.5
-    assert found.n_without_positive == 1
-
-
-def test_average_precision_needs_some_positive():
-    found = average_precision(None, eye(), [0, 0], [], [2])
-    assert found.n_without_positive == 1
-    with pytest.raises(ValueError, match="nothing to average"):
-        found.mean()
-
-
-@pytest.mark.parametrize(
-    ("indptr", "indices", "queries", "message"),
-    [
-        ([0, 1], [0], [0], "own relevant"),
-        ([0, 2], [1, 1], [0], "twice"),
-        ([0, 1], [4], [0], "from 0 to 3"),
-        ([0, 2], [1], [0], "rise from 0 to 1"),
-        ([0, 1, 1], [1], [0], "in 2 numbers"),
-        ([0, 2, 1, 2], [1, 2], [0, 1, 3], "rise"),
-        ([0, 1], [1], [4], "row numbers from 0 to 3"),
-    ],
-)
-def test_average_precision_refuses_lists_that_do_not_fit(indptr, indices, queries, message):
-    with pytest.raises(ValueError, match=message):
-        average_precision(None, eye(), indptr, indices, queries)
+    found = average_precision(None, rows, np.array([0, 2, 2]), np.array([2, 1]), np.array([0, 4]))
+    np.testing.assert_allclose(found, [(1 / 2 + 2 / 4) / 2, np.nan])

@@ -12,16 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core.errors import LookalikeError
-from lookalike.ranking.triplet_metrics import (
-    CONTRAST_COLUMNS,
-    INTERVAL_COLUMNS,
-    candidate_pairs,
-    contrasts,
-    intervals,
-    outcomes,
-    pair_distances,
-)
-from lookalike.ranking.triplet_outcomes import OUTCOME_COLUMNS, PAIR_COLUMNS
+from lookalike.ranking.distances import pair_distances
+from lookalike.ranking.triplet_metrics import CONTRAST_COLUMNS, INTERVAL_COLUMNS, contrasts, intervals
+from lookalike.ranking.triplet_outcomes import OUTCOME_COLUMNS, PAIR_COLUMNS, candidate_pairs, outcomes
 
 
 def made_manifest(contents: list[int]) -> pd.DataFrame:

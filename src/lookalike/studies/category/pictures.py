@@ -55,12 +55,13 @@ def block_grid(study: CategoryStudy) -> Picture:
 def colour_palette(study: CategoryStudy) -> Picture:
     """The colours that pixels are counted by, learned by k-means, with the share of the pixels of all blocks."""
     from lookalike.features import lbp
-    from lookalike.features.descriptors import read_blocks
+    from lookalike.features.descriptors import Blocks
+    from lookalike.features.shards import load_shard
 
     palette = np.load(study.path("palette"))
     counts = np.zeros(len(palette), np.int64)
     for path in study.files["blocks"]:
-        counts += read_blocks(path).counts[:, lbp.N_BINS :].sum(axis=0, dtype=np.int64)
+        counts += load_shard(Blocks, path).counts[:, lbp.N_BINS :].sum(axis=0, dtype=np.int64)
     return picture_of_palette(palette, counts)
 
 
@@ -196,9 +197,10 @@ def find_words(
 ) -> tuple[pd.DataFrame, int]:
     """Word of each block, ``image_id, block, word``, of at most `N_IMAGES` images, spread evenly; and their number."""
     from lookalike.features.codebook import assign
-    from lookalike.features.descriptors import normalise, read_block_index, read_blocks
+    from lookalike.features.descriptors import Blocks, normalise
+    from lookalike.features.shards import load_index, load_shard
 
-    with_blocks = [np.flatnonzero(np.diff(read_block_index(path)[1])) for path in block_files]
+    with_blocks = [np.flatnonzero(np.diff(load_index(path)[1])) for path in block_files]
     total = sum(map(len, with_blocks))
     wanted = np.unique(np.linspace(0, total - 1, min(N_IMAGES, total)).astype(np.int64))
     parts, start = [pd.DataFrame({"image_id": [], "block": [], "word": []}, dtype=int)], 0
@@ -207,7 +209,7 @@ def find_words(
         start += len(entries)
         if not len(chosen):
             continue
-        image_id, offsets, counts = read_blocks(path)
+        image_id, offsets, counts = load_shard(Blocks, path)
         for entry in chosen:
             blocks = counts[offsets[entry] : offsets[entry + 1]]
             words = assign(normalise(blocks, hellinger), codebook)

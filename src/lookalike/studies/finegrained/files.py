@@ -1,7 +1,7 @@
 """The files of one system of the fine-grained study: what rules hand to the code that measures, and write from it.
 
 A system is a row of Tables 1 and 2 of the Deep Ranking paper (CVPR 2014). Whatever it is, it ends as one distance for
-every pair of images that `lookalike.ranking.triplet_metrics.candidate_pairs` asks for, so that another metric never
+every pair of images that `lookalike.ranking.triplet_outcomes.candidate_pairs` asks for, so that another metric never
 trains anything again.
 """
 

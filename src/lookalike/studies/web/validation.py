@@ -162,9 +162,10 @@ class Validation:
 
         `W`, shape (d, d), has its features in the order of `rows`, as `train` has them while it learns.
         """
-        return average_precision(
+        values = average_precision(
             W, self.rows, self.relevant_indptr, self.relevant_indices, self.queries, n_threads=self.n_threads
-        ).mean()
+        )
+        return float(values.mean())
 
     def fingerprint(self) -> int:
         """Return a number that changes with the images, the queries or what is relevant to them."""

@@ -13,7 +13,8 @@ from lookalike.exhibits.style import new_figure
 from lookalike.exhibits.writing import write_exhibit
 from lookalike.features import lbp, pyramid
 from lookalike.features.codebook import learn_codebook
-from lookalike.features.descriptors import block_positions, describe_shard, normalise, write_blocks
+from lookalike.features.descriptors import block_positions, describe_shard, normalise
+from lookalike.features.shards import save_shard
 from lookalike.studies.category import lbp_example, pictures
 from lookalike.studies.rooms import room_exhibits
 
@@ -42,7 +43,7 @@ def described(tmp_path):
     blocks = [describe_shard(manifest.iloc[part], tmp_path, PALETTE) for part in ([0, 1, 2], [3])]
     files = [str(tmp_path / f"blocks-{number:03d}.npz") for number in range(2)]
     for block, file in zip(blocks, files, strict=True):
-        write_blocks(block, file)
+        save_shard(block, file)
     np.save(tmp_path / "palette.npy", PALETTE)
     np.save(tmp_path / "codebook.npy", learn_codebook(normalise(np.concatenate([b.counts for b in blocks])), 5, seed=0))
     write_json({"root": str(tmp_path)}, tmp_path / "images.json")

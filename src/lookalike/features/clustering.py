@@ -1,7 +1,7 @@
 """Clustering, and one thread for what must come out the same whatever ``--cores`` says.
 
-BLAS and OpenMP split sums by thread, and a sum's last bits depend on where it is split. Codebooks and word assignments
-run inside `one_thread`, so that their bits do not depend on the environment that a job finds.
+BLAS and OpenMP split sums by thread, and a sum's last bits depend on where it is split. Codebooks and word
+assignments run inside `one_thread`, so that their bits do not depend on the environment that a job finds.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import faiss
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Limit BLAS, OpenMP and faiss to one thread within the block, and give them back what they had after it."""
-    import faiss
-    from threadpoolctl import threadpool_limits
-
     before = faiss.omp_get_max_threads()
     with threadpool_limits(limits=1):
         faiss.omp_set_num_threads(1)
@@ -33,19 +32,8 @@ def cluster(
 ) -> npt.NDArray[np.float32]:
     """Cluster points by k-means (faiss), in one thread and with all points: faiss keeps 256 a centre otherwise.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d), float32
-        At least `n_centres`.
-    n_centres, seed, n_iterations, n_redo : int
-        Of `n_redo` starts drawn with `seed`, the one with the smallest distortion is kept.
-
-    Returns
-    -------
-    ndarray of shape (n_centres, d), float32
+    Of `n_redo` starts drawn with `seed`, the one with the smallest distortion is kept.
     """
-    import faiss
-
     with one_thread():
         kmeans = faiss.Kmeans(
             points.shape[1],

@@ -8,13 +8,11 @@ searching descriptor by descriptor, and ``benchmarks/approximate_words.py`` for 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import faiss
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.core.errors import LookalikeError
-from lookalike.features._clustering import cluster, one_thread
+from lookalike.features.clustering import cluster, one_thread
 from lookalike.features.codebook import assign
 
 Floats = npt.NDArray[np.float32]
@@ -22,66 +20,38 @@ Floats = npt.NDArray[np.float32]
 BATCH = 65_536
 """Descriptors searched at once: 32 MB, and with 16 probes about 30 MB of lists to search."""
 
+EXACT_UP_TO = 2_000
+"""Codebooks of at most so many words are searched exactly; a larger one is split into the square root of its number of
+lists, and those that get no word are dropped."""
+
+N_PROBES = 16
+"""Lists that are searched for each descriptor. Of 100 descriptors this finds the nearest word of 99 among 10,000 words,
+of 98 among 100,000 and of 94 among a million."""
+
 _WORDS_PER_CENTRE = 40  # words that the centre of a list is learned from
 _ITERATIONS = 5
 _SEED = 1
-
-
-@dataclass(frozen=True)
-class IndexSettings:
-    """How the nearest word of a descriptor is found.
-
-    Parameters
-    ----------
-    exact_up_to : int
-        Codebooks of at most so many words are searched exactly.
-    n_lists : int
-        Lists that the words of a larger one are split into; 0 means the square root of their number. Lists that get no
-        word are dropped.
-    n_probes : int
-        Lists that are searched for each descriptor. Of 100 descriptors the default finds the nearest word of 99 among
-        10,000 words, of 98 among 100,000 and of 94 among a million.
-    """
-
-    exact_up_to: int = 2_000
-    n_lists: int = 0
-    n_probes: int = 16
-
-    def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
-        if self.exact_up_to < 0 or self.n_lists < 0 or self.n_probes < 1:
-            raise LookalikeError(
-                "the word index takes `n_probes` from 1 and `n_lists` and `exact_up_to` from 0: correct what is less"
-            )
 
 
 class WordIndex:
     """Finds the nearest word, by Euclidean distance, of many descriptors; in one thread.
 
     A large codebook is copied in the order of its lists: 512 MB for a million words of 128 numbers.
-
-    Parameters
-    ----------
-    codebook : ndarray of shape (n_words, n_features), float32
-    settings : IndexSettings, optional
     """
 
-    def __init__(self, codebook: Floats, settings: IndexSettings | None = None) -> None:
-        settings = IndexSettings() if settings is None else settings
+    def __init__(self, codebook: Floats, n_probes: int = N_PROBES) -> None:
         self._words = np.ascontiguousarray(codebook, dtype=np.float32)
-        self.exact = len(codebook) <= settings.exact_up_to
+        self.exact = len(codebook) <= EXACT_UP_TO
         if not self.exact:
-            self._n_lists = min(settings.n_lists or round(len(codebook) ** 0.5), len(codebook))
             self._build()
-            self._n_probes = min(settings.n_probes, self._n_lists)
+            self._n_probes = min(n_probes, self._n_lists)
 
     def _build(self) -> None:
         """Split the words into lists."""
-        import faiss
-
+        n_lists = round(len(self._words) ** 0.5)
         # evenly spaced words: cheap, and the same each time
-        step = max(1, len(self._words) // (self._n_lists * _WORDS_PER_CENTRE))
-        centres = cluster(self._words[::step], self._n_lists, _SEED, _ITERATIONS, 1)
+        step = max(1, len(self._words) // (n_lists * _WORDS_PER_CENTRE))
+        centres = cluster(self._words[::step], n_lists, _SEED, _ITERATIONS, 1)
         with one_thread():
             lists = faiss.knn(self._words, centres, 1)[1][:, 0]
         # a descriptor whose lists were all without a word would get none
@@ -92,17 +62,10 @@ class WordIndex:
         self._words = self._words[self._order]
 
     def nearest(self, descriptors: Floats) -> npt.NDArray[np.int32]:
-        """Return the nearest word of each descriptor.
+        """Return the nearest word of each descriptor, int32.
 
-        Parameters
-        ----------
-        descriptors : ndarray of shape (n, n_features), float32
-
-        Returns
-        -------
-        ndarray of shape (n,), int32
-            Exact searches break ties by the lowest word. Approximate ones may miss the nearest word, and give the same
-            words each time.
+        Exact searches break ties by the lowest word. Approximate ones may miss the nearest word, and give the same
+        words each time.
         """
         descriptors = np.ascontiguousarray(descriptors, dtype=np.float32)
         if self.exact:
@@ -115,8 +78,6 @@ class WordIndex:
 
     def _search(self, descriptors: Floats) -> npt.NDArray[np.int64]:
         """Return the nearest word of each descriptor among the lists that are nearest to it."""
-        import faiss
-
         wanted = faiss.knn(descriptors, self._centres, self._n_probes)[1].ravel()
         # 16 bits, where they suffice, are sorted by radix
         by_list = np.argsort(wanted.astype(np.min_scalar_type(self._n_lists)), kind="stable")

@@ -1,0 +1,114 @@
+"""Shards: a manifest's images in parts, the ``.npz`` files with what was found in them, and words counted by image.
+
+A file has the arrays of a named tuple: first the ids of its images, then ``offsets``. Rows ``offsets[i]`` to
+``offsets[i + 1]`` of the others belong to image i.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import scipy.sparse as sp
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
+from lookalike.core.images import load_rgb
+
+Shard = TypeVar("Shard")
+Ints = npt.NDArray[np.integer[Any]]
+PathLike = str | os.PathLike[str]
+
+
+def shard_of(manifest: pd.DataFrame, shard: int, n_shards: int) -> pd.DataFrame:
+    """Return the usable images of a shard, from 0: every n_shards-th, so that shards take equally long."""
+    return manifest[manifest["status"].isin(["ok", "clutter"])].iloc[shard::n_shards]
+
+
+def read_images(
+    rows: pd.DataFrame, root: PathLike, progress: Callable[[int, int], None] | None = None
+) -> Iterator[npt.NDArray[np.uint8]]:
+    """Yield the images of some rows of a manifest, whose paths are relative to `root`; each must have its old size."""
+    sizes = zip(rows["height"].astype(int), rows["width"].astype(int), strict=True)
+    for done, (path, size) in enumerate(zip(rows["path"], sizes, strict=True), start=1):
+        image = load_rgb(Path(root) / path)
+        if image.shape[:2] != size:
+            raise LookalikeError(
+                f"{Path(root) / path} has another size than when the folder was scanned: "
+                "delete the data set's manifest.parquet and run the same command again"
+            )
+        yield image
+        if progress is not None:
+            progress(done, len(rows))
+
+
+def save_shard(shard: Any, path: PathLike) -> None:
+    """Write a named tuple of arrays, the same bytes each time; compressing takes longer than it saves."""
+    with replacing(path) as part:
+        np.savez(part, **shard._asdict())
+
+
+def load_shard(kind: Callable[..., Shard], path: PathLike) -> Shard:
+    """Read what `save_shard` wrote of a named tuple of this kind."""
+    with np.load(path, allow_pickle=False) as file:
+        return kind(*(file[name] for name in file.files))
+
+
+def load_index(path: PathLike) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Read the ids of a file's images, and the offsets, and nothing else of it."""
+    with np.load(path, allow_pickle=False) as file:
+        return file[file.files[0]], file["offsets"]
+
+
+def index_images(files: Sequence[PathLike], image_ids: Ints | None = None) -> npt.NDArray[np.void]:
+    """Return a record per image (of `image_ids`), by id: its file, its first row there, its number of rows."""
+    columns = [("id", "i8"), ("file", "i8"), ("start", "i8"), ("n", "i8")]
+    records = [np.empty(0, columns)]
+    for number, path in enumerate(files):
+        ids, offsets = load_index(path)
+        table = np.empty(len(ids), columns)
+        table["id"], table["file"], table["start"], table["n"] = ids, number, offsets[:-1], np.diff(offsets)
+        records.append(table if image_ids is None else table[np.isin(ids, image_ids)])
+    joined = np.concatenate(records)
+    return joined[np.argsort(joined["id"], kind="stable")]
+
+
+def locate(images: npt.NDArray[np.void], chosen: Ints) -> tuple[Ints, Ints]:
+    """Return the file of rows that are counted in the order of `index_images`, and the row there."""
+    ends = np.cumsum(images["n"])
+    image = np.searchsorted(ends, chosen, side="right")
+    return images["file"][image], images["start"][image] + chosen - (ends - images["n"])[image]
+
+
+def count_by_image(
+    shards: Iterable[tuple[PathLike, npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32]]],
+    n_rows: int,
+    n_words: int,
+) -> sp.csr_array:
+    """Count how often each word occurs in each image, from the path, ids, offsets and words of shards.
+
+    Row = image_id, of int32 with sorted indices; rows of images that are in no shard are empty.
+    """
+    seen = np.zeros(n_rows, bool)
+    rows, columns = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+    for path, ids, offsets, words in shards:
+        if len(ids) and (ids.min() < 0 or ids.max() >= n_rows):
+            raise LookalikeError(
+                f"{path} holds images that are not in the manifest: delete it and run the command again"
+            )
+        if seen[ids].any() or len(np.unique(ids)) != len(ids):
+            raise LookalikeError(f"{path} holds an image twice or one that is in another file too: delete these files")
+        seen[ids] = True
+        rows.append(np.repeat(ids, np.diff(offsets)))
+        columns.append(words)
+    return count_words_of_rows(np.concatenate(rows), np.concatenate(columns), (n_rows, n_words))
+
+
+def count_words_of_rows(rows: Ints, words: Ints, shape: tuple[int, int]) -> sp.csr_array:
+    """Count how often each word stands beside each row."""
+    return sp.csr_array((np.ones(len(words), np.int32), (rows.astype(np.int32), words)), shape=shape)
