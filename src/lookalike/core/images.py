@@ -64,7 +64,8 @@ def load_rgb(path: str | os.PathLike[str]) -> np.ndarray:
     except LookalikeError:
         raise
     except _DECODER_ERRORS as error:
-        raise UnreadableImage(f"{file.name} is damaged: {_brief(error)}") from error
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise UnreadableImage(f"{file.name} is damaged: {reason}") from error
 
 
 def _open(file: Path) -> Image.Image:
@@ -141,9 +142,3 @@ def _grey16_to_rgb(grey: np.ndarray, transparent: object) -> np.ndarray:
     if isinstance(transparent, int):
         narrow[wide == transparent] = 255
     return np.repeat(narrow[:, :, None], 3, axis=2)
-
-
-def _brief(error: BaseException) -> str:
-    """First line of an error's message, or its name where it has none."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

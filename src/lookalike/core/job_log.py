@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import TextIO
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.job_record import Job, record_path, write_record
@@ -35,7 +35,8 @@ def logged(job: Job, *, append: bool = False) -> Iterator[TextIO]:
         if path is not None:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             record_path(path).unlink(missing_ok=True)  # a job that fails leaves none, an earlier one's neither
-            stream = _open(path, "a" if append else "w")
+            # by lines, and closed by hand: its last words may not find room on the disk
+            stream = open(path, "a" if append else "w", encoding="utf-8", buffering=1)  # noqa: SIM115
             stack.callback(_close, stream)
             stack.enter_context(contextlib.redirect_stdout(stream))
             stack.enter_context(contextlib.redirect_stderr(stream))
@@ -55,11 +56,6 @@ def logged(job: Job, *, append: bool = False) -> Iterator[TextIO]:
                 with contextlib.suppress(OSError):
                     traceback.print_exc()
             raise
-
-
-def _open(path: str, mode: Literal["a", "w"]) -> TextIO:
-    """Open a log that is written line by line."""
-    return open(path, mode, encoding="utf-8", buffering=1)
 
 
 def _close(stream: TextIO) -> None:

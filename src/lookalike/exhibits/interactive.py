@@ -16,11 +16,12 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from lookalike.exhibits.drawing import FEW, MARKS, SIDES, START, placed, rows_of, ticks_of, values_of
 from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series
 from lookalike.exhibits.printed import human_time
-from lookalike.exhibits.style import GREY, Look, sign_of
+from lookalike.exhibits.style import GREY, sign_of
 
 Floats = npt.NDArray[np.float64]
 Ends = tuple[float, float]
@@ -62,16 +63,6 @@ class Trace:
     straight: Literal["", "level", "upright"] = ""
 
     @property
-    def name(self) -> str:
-        """What the legend calls it."""
-        return self.series.name
-
-    @property
-    def look(self) -> Look:
-        """Its colour, marker and line."""
-        return self.series.look
-
-    @property
     def is_range(self) -> bool:
         """Whether it is only how far something reaches."""
         return bool(np.isnan(self.y).all() and np.isfinite(self.low).any())
@@ -79,12 +70,13 @@ class Trace:
     @property
     def sign(self) -> str:
         """The sign of writing that stands for it in legends."""
-        return sign_of(replace(self.look, marker="") if self.series.thin else self.look, hollow=self.series.hollow)
+        look, marker = self.series.look, "" if self.series.thin else self.series.look.marker
+        return sign_of(replace(look, marker=marker), hollow=self.series.hollow)
 
     @property
     def swatch(self) -> str:
         """Its sign in its colour, as markup."""
-        return f'<span style="color:{self.look.colour}">{self.sign}</span>'
+        return f'<span style="color:{self.series.look.colour}">{self.sign}</span>'
 
 
 @dataclass(frozen=True)
@@ -115,8 +107,8 @@ def curves_of(figure: Figure, place: str) -> Curves | None:
 
     legend: dict[str, Trace] = {}
     for trace in sorted((trace for _, traces in shown for trace in traces), key=lambda trace: bool(trace.straight)):
-        if trace.name:
-            legend.setdefault(trace.name, trace)
+        if trace.series.name:
+            legend.setdefault(trace.series.name, trace)
     plots = [dict(json_item(_plot(panel, traces, list(legend)))) for panel, traces in shown]
     items = [{**plot, "target_id": f"{place}-{number}"} for number, plot in enumerate(plots)]
     # no text of the data may end the script element in which it stands
@@ -173,7 +165,7 @@ def _plot(panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> Any:
 
 
 def _called(trace: Trace, names: Sequence[str]) -> str:
-    return f"series-{names.index(trace.name)}" if trace.name else "line"
+    return f"series-{names.index(trace.series.name)}" if trace.series.name else "line"
 
 
 def _dress(plot: Any, panel: Panel) -> None:
@@ -229,7 +221,7 @@ def _glyph(plot: Any, kind: str, name: str, columns: Mapping[str, Any], **look: 
 def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, Ends]) -> None:
     """All glyphs of one trace."""
     line: dict[str, Any] = {
-        "line_color": trace.look.colour, "line_dash": DASHES.get(trace.look.line, "solid"),
+        "line_color": trace.series.look.colour, "line_dash": DASHES.get(trace.series.look.line, "solid"),
         "line_width": 1.0 if trace.series.thin else 1.8, "line_alpha": 0.45 if trace.series.thin else 1.0,
     }  # fmt: skip
     if trace.straight:
@@ -249,10 +241,10 @@ def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, 
         extra: dict[str, Any] = {"mode": "center"} if is_stepped else {}
         _glyph(plot, "Step" if is_stepped else "Line", name, {"x": x, "y": y}, **line, **extra)
     # the points that the pointer reads are drawn with what it reads
-    if trace.look.marker and not (trace.series.thin or panel.reads_points or trace.is_range):
+    if trace.series.look.marker and not (trace.series.thin or panel.reads_points or trace.is_range):
         _glyph(plot, "Scatter", name, {"x": x[marked], "y": y[marked]}, **_marker(trace))
     if trace.series.end and len(x):
-        _write(plot, Label(float(x[-1]), float(y[-1]), trace.series.end, trace.look.colour))
+        _write(plot, Label(float(x[-1]), float(y[-1]), trace.series.end, trace.series.look.colour))
 
 
 def _write(plot: Any, label: Label) -> None:
@@ -268,12 +260,12 @@ def _write(plot: Any, label: Label) -> None:
 def _marker(trace: Trace) -> dict[str, Any]:
     """Look of a marker, as Bokeh names it; a printed one is hollow."""
     return {
-        "marker": MARKERS[trace.look.marker or "o"],
-        "angle": TURNS.get(trace.look.marker, 0.0),
-        "size": 13 if trace.look.marker == "*" else 9 if trace.series.hollow else 6,
-        "line_color": trace.look.colour,
-        "line_width": 1.6 if trace.series.hollow or trace.look.marker in ("X", "P") else 1,
-        "fill_color": None if trace.series.hollow else trace.look.colour,
+        "marker": MARKERS[trace.series.look.marker or "o"],
+        "angle": TURNS.get(trace.series.look.marker, 0.0),
+        "size": 13 if trace.series.look.marker == "*" else 9 if trace.series.hollow else 6,
+        "line_color": trace.series.look.colour,
+        "line_width": 1.6 if trace.series.hollow or trace.series.look.marker in ("X", "P") else 1,
+        "fill_color": None if trace.series.hollow else trace.series.look.colour,
     }
 
 
@@ -296,14 +288,14 @@ def _spread(plot: Any, panel: Panel, trace: Trace, name: str, numbers: Sequence[
         low = np.maximum(low, np.nanmin(np.where(high > 0, high, np.nan)) / 1e3)
     if trace.series.band and has.sum() > 1:
         area = {"x": x[has], "y1": low[has], "y2": high[has]}
-        _glyph(plot, "VArea", name, area, fill_color=trace.look.colour, fill_alpha=0.18)
+        _glyph(plot, "VArea", name, area, fill_color=trace.series.look.colour, fill_alpha=0.18)
         return
     kept = np.arange(len(x)) if trace.is_range else np.asarray(marked)
     kept = kept[has[kept]]
     ends = {"x0": x[kept], "y0": low[kept], "x1": x[kept], "y1": high[kept]}
     if trace.series.sideways:
         ends = {"x0": low[kept], "y0": y[kept], "x1": high[kept], "y1": y[kept]}
-    _glyph(plot, "Segment", name, ends, line_color=trace.look.colour, line_width=6 if trace.is_range else 1.2)
+    _glyph(plot, "Segment", name, ends, line_color=trace.series.look.colour, line_width=6 if trace.is_range else 1.2)
 
 
 def _read_points(plot: Any, panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> None:
@@ -311,7 +303,7 @@ def _read_points(plot: Any, panel: Panel, traces: Sequence[Trace], names: Sequen
     from bokeh.models import HoverTool
 
     for trace in traces:
-        if trace.straight or not trace.look.marker:
+        if trace.straight or not trace.series.look.marker:
             continue
         points = {"x": placed(trace.x, panel.x), "y": trace.y}
         look = _marker(trace)
@@ -321,7 +313,7 @@ def _read_points(plot: Any, panel: Panel, traces: Sequence[Trace], names: Sequen
         of, along, values = (panel.y, panel.x, trace.y) if trace.series.sideways else (panel.x, panel.y, trace.x)
         places = [_named(of, value) for value in values.tolist()]
         renderer.data_source.data.update({"t": places, "v": _values(trace, along), "n": notes})
-        tip = TIP.format(f"<b>{trace.swatch} {_said(trace.name)}</b><br>@t<br>@v<br>@n")
+        tip = TIP.format(f"<b>{trace.swatch} {_said(trace.series.name)}</b><br>@t<br>@v<br>@n")
         plot.add_tools(HoverTool(renderers=[renderer], tooltips=tip, mode="mouse", attachment="horizontal"))
 
 
@@ -352,18 +344,18 @@ def _merged(traces: Sequence[Trace]) -> list[Trace]:
     """One trace a name: several thin lines are told as the least and the largest of them. Straight lines come last."""
     found: dict[str, list[Trace]] = {}
     for trace in traces:
-        found.setdefault(trace.name, []).append(trace)
+        found.setdefault(trace.series.name, []).append(trace)
     merged: list[Trace] = []
     for same in found.values():
         thick = [trace for trace in same if not trace.series.thin]
         if len(same) == 1 or thick:
             merged += thick or same
             continue
-        x = np.unique(np.concatenate([trace.x for trace in same]))
-        numbers = [dict(zip(trace.x.tolist(), trace.y.tolist(), strict=True)) for trace in same]
-        values = np.array([[own.get(place, math.nan) for place in x.tolist()] for own in numbers])
-        nothing, low, high = np.full(len(x), np.nan), np.fmin.reduce(values), np.fmax.reduce(values)
-        merged.append(replace(same[0], x=x, y=nothing, low=low, high=high))
+        points = {"x": np.concatenate([trace.x for trace in same]), "y": np.concatenate([trace.y for trace in same])}
+        ends = pd.DataFrame(points).groupby("x")["y"].agg(["min", "max"])
+        nothing = np.full(len(ends), np.nan)
+        low, high = ends["min"].to_numpy(), ends["max"].to_numpy()
+        merged.append(replace(same[0], x=ends.index.to_numpy(), y=nothing, low=low, high=high))
     return sorted(merged, key=lambda trace: bool(trace.straight))
 
 
@@ -422,7 +414,7 @@ def _said(text: str) -> str:
 
 def _row(trace: Trace, value: str) -> str:
     cell = '<td style="padding:0 0 0 .8em;text-align:right;white-space:nowrap">'
-    return f"<tr><td>{trace.swatch} {_said(trace.name)}</td>{cell}{value}</td></tr>"
+    return f"<tr><td>{trace.swatch} {_said(trace.series.name)}</td>{cell}{value}</td></tr>"
 
 
 def _says(panel: Panel) -> str:

@@ -34,6 +34,9 @@ COLUMNS = ("id", "paper", "place", "text", "study", "settings", "rule", "paramet
 ``parameters``: a JSON object, what the rule is given; ``depends``: methods and limits that it depends on, apart by
 ``;``; ``note``: why no rule decides it, where none does."""
 
+VERDICT_COLUMNS = ("id", "paper", "place", "claim", "verdict", "evidence", "rule", "decided_by")
+"""What every table of verdicts on claims has."""
+
 Interval = tuple[float, float]
 
 
@@ -103,19 +106,18 @@ def decide(claim: Claim, study: Study, rules: Mapping[str, Rule]) -> Finding:
 
 def claims_table(study: Study, rules: Mapping[str, Rule]) -> Table:
     """Every claim of a study, in their order, with its verdict, the evidence and how it was decided."""
-    columns = ["id", "paper", "place", "claim", "verdict", "evidence", "rule", "decided_by"]
     found = [(claim, decide(claim, study, rules)) for claim in claims_of(study.claim_rows)]
     records = [
         (claim.id, claim.paper, claim.place, claim.text, finding.verdict, finding.evidence, claim.rule,
          sentence_of(rules.get(claim.rule)))
         for claim, finding in found
     ]  # fmt: skip
-    frame = pd.DataFrame(records, columns=columns, dtype=str)
+    frame = pd.DataFrame(records, columns=list(VERDICT_COLUMNS), dtype=str)
     counts = frame["verdict"].value_counts()
     told = ", ".join(f"{verdict}: {int(counts.get(verdict, 0))}" for verdict in VERDICTS)
     return Table(
         frame,
-        shown={column: column for column in columns[1:6]} | {"decided_by": "decided by"},
+        shown={column: column for column in VERDICT_COLUMNS[1:6]} | {"decided_by": "decided by"},
         titles={"paper": {id: paper.short for id, paper in PAPERS.items()}},
         notes=() if study.not_run else (f"Of {len(frame)} claims, {told}.",),
     )

@@ -18,8 +18,9 @@ from pydantic import TypeAdapter, ValidationError
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
 from lookalike.exhibits.model import Figure
-from lookalike.exhibits.printed import AGREES, FAILED, HIGHER, LOWER, NO_PRINTED_VALUE, NOT_RUN, STATES
+from lookalike.exhibits.printed import FAILED, NOT_RUN, STATES
 from lookalike.exhibits.registry import PAPERS, ROOMS
+from lookalike.exhibits.verdicts import VERDICT_COLUMNS
 from lookalike.exhibits.writing import Sidecar
 from lookalike.report.display import exhibit_html
 
@@ -27,8 +28,6 @@ ENVIRONMENT = "LOOKALIKE_RESULTS"
 """Environment variable that names the folder of results."""
 CLAIMS = "claims"
 """Name of the tables of claims, which are shown on a page of their own."""
-CLAIM_COLUMNS = ("id", "paper", "place", "claim", "verdict", "evidence", "rule", "decided_by")
-"""What every table of claims has."""
 GROUPS: Mapping[str, str] = {
     "learning": "How OASIS and its competitors learn",
     "human": "Human ratings",
@@ -56,16 +55,6 @@ class Exhibit(Sidecar):
     def was_drawn(self) -> bool:
         """Whether it was run and did not fail."""
         return self.state not in (NOT_RUN, FAILED)
-
-    @property
-    def n_printed(self) -> int:
-        """How many printed numbers stand beside ours, decided or not."""
-        return sum(count for status, count in self.statuses.items() if status != NO_PRINTED_VALUE)
-
-    @property
-    def n_decided(self) -> int:
-        """How many of them agree, are higher or are lower."""
-        return sum(self.statuses.get(status, 0) for status in (AGREES, HIGHER, LOWER))
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -210,7 +199,7 @@ class Results:
     def claims(self) -> pd.DataFrame:
         """Read the verdicts on the papers' claims, of all data sets; `LookalikeError` where a table cannot be read.
 
-        Columns are ``dataset``, then `CLAIM_COLUMNS`, then what single studies add (such as ``representation``), all
+        Columns are ``dataset``, then `VERDICT_COLUMNS`, then what single studies add (such as ``representation``), all
         str ("" where empty).
         """
         tables = [
@@ -219,7 +208,7 @@ class Results:
             if one.name == CLAIMS and one.was_drawn
         ]
         # the empty table gives the first columns their order
-        first = pd.DataFrame(columns=["dataset", *CLAIM_COLUMNS], dtype=str)
+        first = pd.DataFrame(columns=["dataset", *VERDICT_COLUMNS], dtype=str)
         return pd.concat([first, *tables], ignore_index=True).fillna("").astype(str)
 
     def states(self, papers: Iterable[str] | None = None) -> dict[str, int]:

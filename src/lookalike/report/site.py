@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import gzip
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from importlib import resources
@@ -22,7 +23,7 @@ from markupsafe import Markup
 import lookalike
 from lookalike.core.files import replacing
 from lookalike.exhibits.neighbours import RANDOM
-from lookalike.exhibits.printed import FAILED, RULE
+from lookalike.exhibits.printed import AGREES, FAILED, HIGHER, LOWER, NO_PRINTED_VALUE, RULE
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report import claims, display, facts, pages
 from lookalike.report.gallery import CLASSES, galleries_of
@@ -233,8 +234,9 @@ class _Site:
 def _summary(results: Results) -> str:
     """One sentence: how many exhibits there are, and of how many numbers a verdict was possible."""
     exhibits, states = results.exhibits(), results.states()
-    printed = sum(one.n_printed for one in exhibits)
-    decided = sum(one.n_decided for one in exhibits)
+    statuses = sum((Counter(one.statuses) for one in exhibits), Counter[str]())
+    printed = statuses.total() - statuses[NO_PRINTED_VALUE]
+    decided = statuses[AGREES] + statuses[HIGHER] + statuses[LOWER]
     failed = f" and {states['failed']} failed" if states["failed"] else ""
     n_made = sum(one.was_drawn for one in exhibits)
     verdicts = f"{decided:,} of them can be compared" if decided else "none can be compared, so there is no verdict"

@@ -68,7 +68,7 @@ def test_a_figure_has_a_plot_for_each_panel_and_one_legend() -> None:
         "Plot: (A)  10 classes: Precision at top k over number of neighbours k.",
         "Plot: (B): Precision at top k over number of neighbours k.",
     )
-    assert [(one.sign, one.name) for one in made.legend] == [
+    assert [(one.sign, one.series.name) for one in made.legend] == [
         ("●", "OASIS"), ("■", "MCML"), ("○", "OASIS, printed"), ("╍", "chance"),
     ]  # fmt: skip
     assert [item["target_id"] for item in json.loads(made.data)] == ["curves-fig6-0", "curves-fig6-1"]

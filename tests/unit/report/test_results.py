@@ -97,13 +97,6 @@ def test_states_are_those_of_the_sidecars(folder: Path) -> None:
     assert set(STATES) == set(MEANINGS) <= set(SIGNS)
 
 
-def test_counts_of_printed_numbers(tmp_path: Path) -> None:
-    statuses = {"agrees": 3, "higher": 1, "no result": 2, "no printed value": 5}
-    add_exhibit(tmp_path, "demo", JMLR, "table4", statuses=statuses)
-    exhibit = Results(tmp_path).exhibit("demo", JMLR, "table4")
-    assert (exhibit.n_printed, exhibit.n_decided) == (6, 4)
-
-
 # files of an exhibit
 
 

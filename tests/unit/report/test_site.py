@@ -128,6 +128,7 @@ def test_the_front_page_says_the_state_of_every_exhibit(pages: dict[str, str], r
     assert re.findall(r"</span>([a-z ]+)</span>", row)[:2] == ["not run", "higher"]
     assert "1 agrees, 3 higher" in row
     assert "7 exhibits were made, 6 were not and 1 failed." in front
+    assert "Beside ours stand 5 printed numbers; 4 of them can be compared." in front
     assert "Every data set here is synthetic." in front
     assert "mAP 41 %" in front
     assert "Not run: put archive.tar at data/caltech256." in front
