@@ -1,4 +1,4 @@
-"""Oxford average precision: the measure of the landmark study, from ranks or from an order of images.
+"""Oxford average precision: the measure of the landmark study.
 
 Photographs of a landmark are good, ok or junk for a query. Good and ok ones are its positives; junk ones (most of the
 building hidden) count neither way and are taken out before ranks are counted. Between two positives the precision is
@@ -56,41 +56,6 @@ def average_precision(positive_ranks: npt.ArrayLike, junk_ranks: npt.ArrayLike =
     # no rank before the first, where precision is 1
     before = np.where(ranks == 1, 1.0, (found - 1) / np.maximum(ranks - 1, 1))
     return float(np.sum(before + found / ranks) / (2 * n_positives))
-
-
-def average_precision_of_order(order: npt.ArrayLike, positives: npt.ArrayLike, junk: npt.ArrayLike = ()) -> float:
-    """`average_precision` of a list of images.
-
-    Parameters
-    ----------
-    order : array-like of int or str, shape (n,)
-        Images, best first, each once.
-    positives, junk : array-like of int or str
-        Images of the ground truth, read as sets; those that are not in `order` were never found.
-
-    Returns
-    -------
-    float
-        From 0 to 1; NaN where there is no positive.
-
-    Raises
-    ------
-    ValueError
-        When an image stands twice in `order`, or is both positive and junk.
-    """
-    ranked = np.asarray(order)
-    if len(np.unique(ranked)) < len(ranked):
-        raise ValueError("an image stands twice in the ranked list: list each once")
-    wanted, ignored = np.unique(np.asarray(positives)), np.unique(np.asarray(junk))
-    if len(wanted) and len(ignored) and len(twice := np.intersect1d(wanted, ignored)):
-        raise ValueError(f"image {twice[0]} is both positive and junk: the ground truth must say one of the two")
-    found = _where(ranked, wanted)
-    return average_precision(found, _where(ranked, ignored), n_missing=len(wanted) - len(found))
-
-
-def _where(ranked: npt.NDArray[Any], images: npt.NDArray[Any]) -> IntArray:
-    """1-based ranks of those of `images` that are in the list."""
-    return np.flatnonzero(np.isin(ranked, images)) + 1 if len(images) else np.empty(0, dtype=np.int64)
 
 
 def _ranks(values: npt.ArrayLike) -> IntArray:

