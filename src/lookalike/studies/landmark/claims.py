@@ -1,10 +1,9 @@
 """Rules about the claims of SOML (AAAI 2014), and the table of their verdicts, by codebook.
 
-Draws of one landmark share its queries and most of its images, so they are no independent evidence: the differences of
-a landmark are averaged over its draws first, and two intervals say what other landmarks would show, that of the t-test
-over landmarks and that of a bootstrap in which a landmark's draws are drawn together or not at all. Beside this verdict
-stands what the paper itself goes by: the mean over the landmarks at hand, or on how many of them a claim is met. The
-paper's own numbers go through the same rules.
+Draws of one landmark share its queries and most of its images, so they are no independent evidence: differences are
+averaged over draws first, and two intervals say what other landmarks would show, that of the t-test over landmarks and
+that of a bootstrap clustered by landmark. Beside this verdict stands what the paper itself goes by: the mean over the
+landmarks at hand, or on how many of them a claim is met.
 """
 
 from __future__ import annotations
@@ -133,14 +132,12 @@ def takes_longest(study: LandmarkStudy, method: str) -> Decision:
     reason = f"{study.title_of(method)} did not end within its time limit: {why}"
     times = {one: _rows(study, one, TRAIN_TIME).groupby("subset")["value"] for one in (method, *others)}
     least = times[method].min().reindex(list(study.landmarks))
-    most = [times[other].max().reindex(list(study.landmarks)) for other in others]
-    known = not any(_did_not_end(study, other) for other in others)
-    if not known or least.isna().any() or any(of.isna().any() for of in most):
+    most = pd.DataFrame({other: times[other].max() for other in others}).reindex(list(study.landmarks))
+    if any(_did_not_end(study, other) for other in others) or least.isna().any() or most.isna().any(axis=None):
         return Decision(OPEN, f"{reason}; not all times are known")
-    if all((least > of).all() for of in most):
-        return Decision(
-            HOLDS, f"{reason}; each of its fits took longer than any other method's there", on_average=ON_AVERAGE
-        )
+    if most.lt(least, axis=0).all(axis=None):
+        told = f"{reason}; each of its fits took longer than any other method's there"
+        return Decision(HOLDS, told, on_average=ON_AVERAGE)
     return Decision(OPEN, f"{reason}; not each of its fits took longer than any other method's there")
 
 
@@ -200,16 +197,20 @@ def _methods(study: LandmarkStudy, named: Methods) -> list[str]:
     return [named] if isinstance(named, str) else list(named)
 
 
+def _codebook(study: LandmarkStudy) -> str:
+    """Id of the codebook at hand; "" where a claim is about all."""
+    return study.codebook.id if study.codebook is not None else ""
+
+
 def _rows(study: LandmarkStudy, method: str, metric: str) -> pd.DataFrame:
     """One number of a method with the codebook at hand, by landmark and draw."""
-    codebook = study.codebook.id if study.codebook is not None else ""
-    return select(study.values, representation=codebook, method=method, metric=metric)
+    return select(study.values, representation=_codebook(study), method=method, metric=metric)
 
 
 def _did_not_end(study: LandmarkStudy, method: str) -> str:
     """Why a method lacks landmarks, whose others would be the easier ones; "" where it has all."""
-    own = study.codebook.id if study.codebook is not None else ""
-    return next((why for (codebook, _, of), why in study.not_converged.items() if (codebook, of) == (own, method)), "")
+    own = (_codebook(study), method)
+    return next((why for (codebook, _, of), why in study.not_converged.items() if (codebook, of) == own), "")
 
 
 def _missing(study: LandmarkStudy, method: str) -> Decision:
@@ -227,8 +228,7 @@ def _compare(study: LandmarkStudy, first: str, second: str, metric: str) -> Diff
         if of.empty:
             return _missing(study, method)
     name = f"{titles[0]} {'over' if metric == TRAIN_TIME else 'minus'} {titles[1]}"
-    codebook = study.codebook.id if study.codebook is not None else ""
-    found = _difference(study, name, rows[0], rows[1], f"{codebook} {first} {second}", metric)
+    found = _difference(study, name, rows[0], rows[1], f"{_codebook(study)} {first} {second}", metric)
     return found or Finding(OPEN, f"{titles[0]} and {titles[1]} share no draw")
 
 
@@ -329,21 +329,21 @@ def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> Decision:
     times, of = _times(study, method)
     if times["n_words"].nunique() < 2:
         return Decision(OPEN, f"{title}: no times at several sizes")
-    kept = _of_alike_rows(times)
-    if kept["n_words"].nunique() < 2:
-        told = ", ".join(f"{nonzeros:,.0f} at {words:,}" for words, nonzeros in _mean_nonzeros(times).items())
+    nonzeros = times.groupby("n_words")["nonzeros"].mean()
+    beside_largest = nonzeros / nonzeros.iloc[-1]
+    unknown = bool(nonzeros.isna().any())
+    alike = nonzeros.index[unknown | (np.maximum(beside_largest, 1 / beside_largest) <= ALIKE)]
+    if len(alike) < 2:
+        told = ", ".join(f"{mean:,.0f} at {words:,}" for words, mean in nonzeros.items())
         return Decision(OPEN, f"{title}: rows of different sizes are unlike, with non-zeros of {told} words ({of})")
-    smallest, largest = int(kept["n_words"].min()), int(kept["n_words"].max())
-    ratio, low, high = _ratios(kept, smallest, largest, paired=of != SIMULATED)
+    smallest, largest = int(alike.min()), int(alike.max())
+    ratio, low, high = _ratios(times, smallest, largest, paired=of != SIMULATED)
     spread = "" if math.isnan(low) else f" [{times_over(low)}, {times_over(high)}]"
-    evidence = f"{title} {times_over(ratio)}{spread} from {smallest:,} to {largest:,} words"
-    nonzeros = kept["nonzeros"].mean()
-    if math.isnan(nonzeros):
-        evidence += f", of rows whose non-zeros are not known ({of})"
-    else:
-        evidence += f", of about {nonzeros:,.0f} non-zeros ({of})"
+    mean = times.loc[times["n_words"].isin(alike), "nonzeros"].mean()
+    told = "rows whose non-zeros are not known" if unknown else f"about {mean:,.0f} non-zeros"
+    evidence = f"{title} {times_over(ratio)}{spread} from {smallest:,} to {largest:,} words, of {told} ({of})"
     verdict = HOLDS if (low > GROWS) is grows else FAILS
-    if math.isnan(nonzeros) or math.isnan(low) or low <= GROWS < high:
+    if unknown or math.isnan(low) or low <= GROWS < high:
         verdict = OPEN
         evidence += "; one repeat, whose spread is not known" if math.isnan(low) else ""
     evidence += "" if study.is_print else NO_FULL_STEP.get(method, "")
@@ -371,22 +371,6 @@ def _times(study: LandmarkStudy, method: str) -> tuple[pd.DataFrame, str]:
     return pd.concat(parts[1:] or parts, ignore_index=True), "as printed" if study.is_print else OF_FITS
 
 
-def _mean_nonzeros(times: pd.DataFrame) -> pd.Series:
-    """Mean non-zeros of a row by number of words."""
-    means: pd.Series = times.groupby("n_words")["nonzeros"].mean()
-    return means
-
-
-def _of_alike_rows(times: pd.DataFrame) -> pd.DataFrame:
-    """Times at the sizes whose rows have about as many non-zeros as those of the largest; all where none is known."""
-    nonzeros = _mean_nonzeros(times)
-    if nonzeros.isna().any():
-        return times.assign(nonzeros=math.nan)
-    ratio = nonzeros / nonzeros.iloc[-1]
-    alike = nonzeros.index[np.maximum(ratio, 1 / ratio) <= ALIKE]
-    return times[times["n_words"].isin(alike)]
-
-
 def _ratios(times: pd.DataFrame, smallest: int, largest: int, *, paired: bool) -> tuple[float, float, float]:
     """Time at the largest size over that at the smallest, and its least and largest; these are NaN with one repeat."""
     seconds = times.assign(seconds=times["seconds"].clip(lower=SHORTEST)).set_index("unit")
@@ -407,12 +391,8 @@ def _ratios(times: pd.DataFrame, smallest: int, largest: int, *, paired: bool) -
 def claims_table(study: LandmarkStudy, rules: Mapping[str, Rule]) -> Table:
     """Every claim with its verdict, for each codebook or for all together; beside it what the printed numbers say.
 
-    Returns
-    -------
-    Table
-        Records with the columns ``id, paper, place, claim, representation`` ("" for a claim about all codebooks at
-        once)``, verdict, evidence, on_average, printed_on_average, printed_verdict, printed_evidence, rule,
-        decided_by``. Each codebook of ours stands beside the paper's of the same place.
+    ``representation`` is "" for a claim about all codebooks at once. Each codebook of ours stands beside the paper's of
+    the same place.
     """
     printed = study.as_printed()
     records = []
@@ -422,9 +402,9 @@ def claims_table(study: LandmarkStudy, rules: Mapping[str, Rule]) -> Table:
             ours = decide(claim, study.at(codebook), rules)
             beside = None if codebook is None else printed.codebooks[codebook.place]
             theirs = decide(claim, printed.at(beside), rules)
-            names = {"id": claim.id, "paper": claim.paper, "place": claim.place, "claim": claim.text}
             records.append({
-                **names, "representation": "" if codebook is None else codebook.id,
+                "id": claim.id, "paper": claim.paper, "place": claim.place, "claim": claim.text,
+                "representation": "" if codebook is None else codebook.id,
                 "verdict": ours.verdict, "evidence": ours.evidence, "on_average": getattr(ours, "on_average", ""),
                 "printed_on_average": getattr(theirs, "on_average", ""), "printed_verdict": theirs.verdict,
                 "printed_evidence": theirs.evidence, "rule": claim.rule, "decided_by": _decided_by(claim, rules),

@@ -1,11 +1,12 @@
 """Seconds of learning against the number of words, on simulated rows: the SOML paper's Tables 7-9 as a curve.
 
-Rows are simulated, since a codebook of a million words takes hours to make and seconds depend on sizes alone: how many
-words there are, how many of them an image has, and how many two images share. No retrieval number comes from here.
+A codebook of a million words takes hours to make, and seconds depend on sizes alone: words, non-zeros, shared ones.
 """
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,19 +25,10 @@ from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 EXPONENT = 1.0
 """Of Zipf's law: the j-th most frequent word has a share proportional to 1 / j^EXPONENT."""
 
-COLUMNS = (
-    "learner",
-    "n_features",
-    "n_triplets",
-    "nonzeros",
-    "repeat",
-    "seconds",
-    "cpu_seconds",
-    "pair_cpu_seconds",
-    "reason",
-    "data",
-    "processor",
-)
+COLUMNS = ("learner", "n_features", "n_triplets", "nonzeros", "repeat", "seconds", "cpu_seconds", "pair_cpu_seconds",
+           "reason", "data", "processor")  # fmt: skip
+"""``nonzeros`` is the mean of the rows; ``seconds`` are of the clock, ``cpu_seconds`` of the processor, of which the
+products of pairs took ``pair_cpu_seconds`` (NaN where the learner does not say); ``reason``: why there is no number."""
 
 
 def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int) -> sp.csr_array:
@@ -45,16 +37,7 @@ def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int) -> sp
     Words are drawn one by one by Zipf's law, as many as are expected to give about `nonzeros` different ones; weights
     are count times the inverse document frequency that the law expects. Frequent words have random numbers, as a
     codebook has them.
-
-    Raises
-    ------
-    ValueError
-        When `nonzeros` is not from 1 to n_features / 2.
     """
-    if not 1 <= nonzeros <= n_features // 2:
-        raise ValueError(
-            f"{nonzeros} words an image need a codebook of at least {2 * nonzeros}; got n_features={n_features}"
-        )
     rng = np.random.Generator(np.random.PCG64(seed))
     shares = 1 / np.arange(1, n_features + 1) ** EXPONENT
     shares /= shares.sum()
@@ -80,55 +63,28 @@ def _share_of_images(shares: npt.NDArray[np.float64], n_drawn: int) -> npt.NDArr
 
 def _draws_for(shares: npt.NDArray[np.float64], nonzeros: int) -> int:
     """Smallest number of draws that is expected to give so many different words, by bisection."""
-    low, high = 0, nonzeros
+    high = nonzeros
     while _share_of_images(shares, high).sum() < nonzeros:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _share_of_images(shares, middle).sum() < nonzeros:
-            low = middle
-        else:
-            high = middle
-    return high
+        high *= 2
+    return bisect_left(range(high), nonzeros, key=lambda n_drawn: _share_of_images(shares, n_drawn).sum())
 
 
 def time_learners(
     learners: Mapping[int, Mapping[str, Mapping[str, Any]]],
     *,
-    n_positives: int = 7,
-    n_negatives: int = 500,
-    nonzeros: int = 2000,
-    repeats: int = 3,
+    n_positives: int,
+    n_negatives: int,
+    nonzeros: int,
+    repeats: int,
     seed: int,
     time_limit: float | None = None,
 ) -> pd.DataFrame:
-    """Time every learner at every number of words, on simulated rows with the study's triplets.
+    """Time every learner at every number of words, on simulated rows with the study's triplets; columns are `COLUMNS`.
 
-    All learners see the same rows and triplets. What a learner compiles is loaded before. A fit that takes longer than
-    the limit has no number (or, where it ends at last, that one), and its learner is not run with more words.
-
-    Parameters
-    ----------
-    learners : mapping of int to mapping of str to mapping
-        Number of words (run from small to large) to the learners at that size: name to ``learner``, ``parameters`` and,
-        if shorter than `time_limit`, ``time_limit``.
-    n_positives, n_negatives : int
-        The triplets are those of `lookalike.studies.landmark.protocol.landmark_triplets`.
-    nonzeros : int
-        About how many words an image has, at most half of all words.
-    repeats : int
-        How often each fit is timed; rows are the same each time.
-    seed : int
-        Root seed.
-    time_limit : float, optional
-        Seconds of processor time for one fit.
-
-    Returns
-    -------
-    DataFrame
-        `COLUMNS`: ``nonzeros`` is the mean of the rows at hand; ``seconds`` of the clock, ``cpu_seconds`` of the
-        processor, and ``pair_cpu_seconds``, what the products of pairs took of the latter (NaN where the learner does
-        not say); ``reason`` is why there is no number, else empty; ``data`` is "simulated".
+    `learners` are, by number of words, run from small to large: name to ``learner``, ``parameters`` and, if shorter
+    than `time_limit` (seconds of processor time for one fit), ``time_limit``. All see the same rows and triplets, with
+    about `nonzeros` words a row, at most half of all. What a learner compiles is loaded before. A fit that takes longer
+    than the limit has no number (or, where it ends at last, that one), and its learner is not run with more words.
     """
     for learner in sorted({spec["learner"] for specs in learners.values() for spec in specs.values()}):
         warm_up(learner)
@@ -138,11 +94,12 @@ def time_learners(
         task = _simulated_task(n_features, n_positives, n_negatives, nonzeros, seed)
         sizes = {"n_features": n_features, "nonzeros": task.X.nnz / task.X.shape[0]}
         for name, spec in specs.items():
-            limit = _smaller(spec.get("time_limit"), time_limit)
+            limit = min((own for own in (spec.get("time_limit"), time_limit) if own is not None), default=math.inf)
             for repeat in range(repeats):
                 measured = _not_run(given_up[name]) if name in given_up else _time_fit(spec, task, seed, limit)
                 rows.append({"learner": name, "repeat": repeat, **sizes, **measured})
-                if name not in given_up and _too_slow(measured, limit):
+                # broken off, or ended after its time in a compiled call, which cannot be broken off
+                if name not in given_up and (measured["reason"] or measured["cpu_seconds"] > limit):
                     given_up[name] = f"took more than {limit:g} s of processor time at {n_features} words"
                 if name in given_up:
                     break
@@ -150,64 +107,48 @@ def time_learners(
     return table[list(COLUMNS)].astype({"n_features": np.int64, "n_triplets": np.int64, "repeat": np.int32})
 
 
-def _smaller(one: float | None, other: float | None) -> float | None:
-    """Return the smaller of two limits, of which None is none."""
-    return min((limit for limit in (one, other) if limit is not None), default=None)
-
-
 def _simulated_task(n_features: int, n_positives: int, n_negatives: int, nonzeros: int, seed: int) -> LandmarkTask:
     names = ("landmark", "dimensions", n_features)
     seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("rows", "triplets", "steps")}
-    n_rows = n_positives + n_negatives
+    n_rows, nothing = n_positives + n_negatives, np.empty(0, dtype=np.int64)
     return LandmarkTask(
-        landmark="simulated",
-        draw=0,
         # positives have no more in common than negatives, so that most steps have a loss: the most work there can be
         X=simulated_rows(n_features, n_rows, min(nonzeros, n_features // 2), seeds["rows"]),
         y=np.repeat(["positive", "negative"], [n_positives, n_negatives]),
         triplets=landmark_triplets(n_positives, n_negatives, seeds["triplets"]),
-        gallery=np.empty(0, dtype=np.int64),
-        queries=np.empty(0, dtype=np.int64),
+        gallery=nothing,
+        queries=nothing,
         seeds=seeds,
     )
 
 
-def _time_fit(spec: Mapping[str, Any], task: LandmarkTask, seed: int, limit: float | None) -> dict[str, Any]:
+def _time_fit(spec: Mapping[str, Any], task: LandmarkTask, seed: int, limit: float) -> dict[str, Any]:
+    """Fit as `fit_learner` does, with the products of pairs timed apart where the learner takes them ready."""
     learner = make_learner(spec, fold_seed(seed, "dimensions", 0, "fit"))
     triplets = triplets_for(learner, task)
     n_triplets = 0 if triplets is None else len(triplets)
     clock = Clock()
     try:
-        with cpu_time_limit(limit, "the fit"):
-            _fit(learner, task, triplets, clock)
+        with cpu_time_limit(None if limit == math.inf else limit, "the fit"):
+            if triplets is None or not hasattr(learner, "fit_products"):
+                with clock("steps"):
+                    fit_learner(learner, task, triplets)
+            else:
+                with clock("pairs"):
+                    products = TripletProducts(task.X, triplets)
+                with clock("steps"):
+                    learner.fit_products(products)
     except TimeLimitReachedError as error:
         return {**_not_run(str(error)), "n_triplets": n_triplets}
     return {
         "n_triplets": n_triplets,
         "seconds": sum(clock.seconds.values()),
         "cpu_seconds": sum(clock.cpu_seconds.values()),
-        "pair_cpu_seconds": clock.cpu_seconds.get("pairs", float("nan")),
+        "pair_cpu_seconds": clock.cpu_seconds.get("pairs", math.nan),
         "reason": "",
     }
 
 
-def _fit(learner: Any, task: LandmarkTask, triplets: npt.NDArray[np.int32] | None, clock: Clock) -> None:
-    """Fit as `fit_triplets` does, with the products of pairs timed apart where the learner takes them ready."""
-    if triplets is None or not hasattr(learner, "fit_products"):
-        with clock("steps"):
-            fit_learner(learner, task, triplets)
-        return
-    with clock("pairs"):
-        products = TripletProducts(task.X, triplets)
-    with clock("steps"):
-        learner.fit_products(products)
-
-
 def _not_run(reason: str) -> dict[str, Any]:
-    nothing = dict.fromkeys(("seconds", "cpu_seconds", "pair_cpu_seconds"), float("nan"))
+    nothing = dict.fromkeys(("seconds", "cpu_seconds", "pair_cpu_seconds"), math.nan)
     return {"n_triplets": 0, **nothing, "reason": reason}
-
-
-def _too_slow(measured: Mapping[str, Any], limit: float | None) -> bool:
-    """Whether a fit was broken off, or, in a compiled call that cannot be, ended after its time."""
-    return bool(measured["reason"]) or (limit is not None and measured["cpu_seconds"] > limit)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +30,7 @@ from lookalike.studies.landmark.study import (
     UPDATE_SHARE,
     Codebook,
     LandmarkStudy,
+    Number,
 )
 from lookalike.studies.metrics import select
 
@@ -49,16 +52,15 @@ def paper_tables(*numbers: int, title: str) -> Callable[..., Callable[..., Drawn
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
         for place, number in enumerate(numbers):
-            exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"), when=_has_codebook(place))(
-                function
-            )
+            has_codebook = partial(_has_codebook, place)
+            exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"), when=has_codebook)(function)
         return function
 
     return register
 
 
-def _has_codebook(place: int) -> Callable[[Mapping[str, Any]], bool]:
-    return lambda settings: len(settings["codebooks"]) > place
+def _has_codebook(place: int, settings: Mapping[str, Any]) -> bool:
+    return len(settings["codebooks"]) > place
 
 
 @paper_tables(1, 2, 3, title="Mean average precision by landmark")
@@ -84,13 +86,13 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
     number = int(study.exhibit.name.removeprefix("table")) if study.exhibit is not None else 1
     codebook = study.codebooks[(number - 1) % len(PRINTED_CODEBOOKS)]
     methods = columns_of(study, quantity)
-    cells = table_cells(study, codebook, quantity, methods)
     titles = {
         "representation": {codebook.id: f"{codebook.title} words"},
         "landmark": {**study.landmarks, MEAN: "mAP" if quantity == MAP else MEAN},
         "method": {method: study.title_of(method) for method in methods},
     }
     notes = time_notes(study) if quantity == TRAIN_TIME else ()
+    cells = table_cells(study, codebook, quantity, methods)
     return Table(cells, rows=("landmark",), columns="method", blocks="representation", titles=titles, notes=notes)
 
 
@@ -105,20 +107,25 @@ def table_cells(study: LandmarkStudy, codebook: Codebook, quantity: str, methods
     summary = study.summary(codebook)
     setting = f"codebook={codebook.setting};landmark=" if study.shows_printed else ""
     records = []
-    for landmark in (*study.landmarks, MEAN):
-        for method in methods:
-            number = summary.get((landmark, method, quantity), NO_NUMBER)
-            ours_cell = study.cell(number, codebook, landmark, method, FORMS[quantity])
-            names = {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark,
-                     "setting": setting and setting + landmark, "metric": quantity, "method": method}  # fmt: skip
-            ours = dict(zip(("ours", "ours_std", "n_draws"), number, strict=True))
-            records.append({**names, **ours, "ours_cell": ours_cell})
+    for landmark, method in product((*study.landmarks, MEAN), methods):
+        names = {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark,
+                 "setting": setting and setting + landmark, "metric": quantity, "method": method}  # fmt: skip
+        number = summary.get((landmark, method, quantity), NO_NUMBER)
+        records.append(names | our_cell(study, number, codebook, landmark, method, FORMS[quantity]))
     printed = study.printed_in()
     printed = printed.assign(method=printed["method"].replace(PRINTED_METHOD))
     cells = beside_print(pd.DataFrame(records), printed, judge=study.judge(codebook))
     form = "{:,g}" if quantity == TRAIN_TIME else "{:.2f}"
     cells["printed_cell"] = ["" if math.isnan(value) else form.format(value) for value in cells["printed"]]
     return cells.assign(unit="seconds" if quantity == TRAIN_TIME else "percent")
+
+
+def our_cell(
+    study: LandmarkStudy, number: Number, codebook: Codebook, landmark: str, method: str, form: Any
+) -> dict[str, Any]:
+    """One number of ours, and the cell that shows it."""
+    ours = dict(zip(("ours", "ours_std", "n_draws"), number, strict=True))
+    return ours | {"ours_cell": study.cell(number, codebook, landmark, method, form)}
 
 
 def time_notes(study: LandmarkStudy) -> tuple[str, ...]:
@@ -145,18 +152,12 @@ FORMS: Mapping[str, Callable[[float, float], str]] = {MAP: percent, SPARSITY: pe
 def query_region(study: LandmarkStudy) -> Table:
     """Mean average precision over landmarks in percent, with the query's rectangle alone and with its whole image."""
     methods = columns_of(study)
-    keys = [(region, metric, method) for region, metric in zip(REGIONS, (MAP, MAP_FULL), strict=True)
-            for method in methods]  # fmt: skip
-    records = [
-        {"region": region, "method": method} | one
-        for codebook in study.codebooks
-        for region, metric, method in keys
-        for one in [_mean_cell(study, codebook, method, metric)]
-    ]
-    return _means_table(
-        study, records, "region", "method",
-        {"region": REGIONS, "method": {method: study.title_of(method) for method in methods}},
-        ("The paper does not say which it takes; all other exhibits show the rectangle.",),
+    metrics = dict(zip(REGIONS, (MAP, MAP_FULL), strict=True))
+    cells = [({"region": region, "method": method}, method, metric)
+             for (region, metric), method in product(metrics.items(), methods)]  # fmt: skip
+    return means_table(
+        study, cells, {"region": REGIONS, "method": {method: study.title_of(method) for method in methods}},
+        "The paper does not say which it takes; all other exhibits show the rectangle.",
     )  # fmt: skip
 
 
@@ -166,34 +167,32 @@ def literal_forms(study: LandmarkStudy) -> Table:
     methods = ["tfidf"] if "tfidf" in study.methods else []
     for method in LITERAL_OF:
         methods += [method, *(one for one in study.settings["variants"] if one.startswith(f"{method}-"))]
-    records = [
-        {"method": method, "metric": metric} | _mean_cell(study, codebook, method, metric)
-        for codebook in study.codebooks
-        for method in methods
-        for metric in LITERAL_METRICS
-    ]
-    return _means_table(
-        study, records, "method", "metric",
-        {"method": {method: study.title_of(method) for method in methods}, "metric": LITERAL_METRICS},
-        ("In print the sign is the opposite one, and S-DA averages over every step, also over those without a loss.",),
+    cells = [({"method": method, "metric": metric}, method, metric)
+             for method, metric in product(methods, LITERAL_METRICS)]  # fmt: skip
+    return means_table(
+        study, cells, {"method": {method: study.title_of(method) for method in methods}, "metric": LITERAL_METRICS},
+        "In print the sign is the opposite one, and S-DA averages over every step, also over those without a loss.",
     )  # fmt: skip
 
 
-def _mean_cell(study: LandmarkStudy, codebook: Codebook, method: str, metric: str) -> dict[str, Any]:
-    """Our mean over landmarks in percent; TF-IDF has no other number than its mean average precision."""
-    only_map = method == "tfidf" and metric not in (MAP, MAP_FULL)
-    number = NO_NUMBER if only_map else study.summary(codebook).get((MEAN, method, metric), NO_NUMBER)
-    ours = dict(zip(("ours", "ours_std", "n_draws"), number, strict=True))
-    cell = study.cell(number, codebook, MEAN, method, percent)
-    return {"representation": codebook.id, "n_words": codebook.n_words, **ours, "ours_cell": cell, "unit": "percent"}
-
-
-def _means_table(
-    study: LandmarkStudy, records: list[dict[str, Any]], row: str, column: str, titles: Any, notes: tuple[str, ...]
+def means_table(
+    study: LandmarkStudy, cells: Sequence[tuple[dict[str, str], str, str]], titles: Mapping[str, Any], note: str
 ) -> Table:
+    """Our means over landmarks in percent, a block a codebook; cells are their row and column, method and metric."""
+    records = []
+    for codebook in study.codebooks:
+        summary = study.summary(codebook)
+        names = {"representation": codebook.id, "n_words": codebook.n_words}
+        for place, method, metric in cells:
+            # TF-IDF has no other number than its mean average precision
+            known = method != "tfidf" or metric in (MAP, MAP_FULL)
+            number = summary.get((MEAN, method, metric), NO_NUMBER) if known else NO_NUMBER
+            ours = our_cell(study, number, codebook, MEAN, method, percent)
+            records.append({**place, **names, **ours, "unit": "percent"})
+    row, column = cells[0][0]
     titles = {**titles, "representation": {one.id: f"{one.title} words" for one in study.codebooks}}
     frame = pd.DataFrame(records)
-    return Table(frame, rows=(row,), columns=column, blocks="representation", titles=titles, notes=notes)
+    return Table(frame, rows=(row,), columns=column, blocks="representation", titles=titles, notes=(note,))
 
 
 @exhibit("landmark/claims", title="Claims of the paper", needs=("metrics", "fits"), optional=("dimensions",))
@@ -257,10 +256,8 @@ def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
     """Mean average precision against the share of weights that are zero, along the regularization lambda."""
     frame = pd.concat([_sparsity_points(study, codebook) for codebook in study.codebooks], ignore_index=True)
     methods = dict.fromkeys(str(name).partition(", ")[0] for name in frame["series"])
-    looks, titles = (
-        looks_of([method for method in methods if method != "tfidf"]),
-        lettered([f"{codebook.title} words" for codebook in study.codebooks]),
-    )
+    looks = looks_of([method for method in methods if method != "tfidf"])
+    titles = lettered([f"{codebook.title} words" for codebook in study.codebooks])
     panels = [
         _sparsity_panel(study, codebook, title, looks, select(frame, representation=codebook.id))
         for codebook, title in zip(study.codebooks, titles, strict=True)
@@ -295,8 +292,8 @@ def _swept(study: LandmarkStudy, codebook: Codebook) -> list[dict[str, Any]]:
     records = []
     for (method, value), draws in by_draw.groupby(["method", "x"]):
         sparsity, precision = (100 * float(draws[SWEEP[metric]].mean()) for metric in (SPARSITY, MAP))
-        names = {"series": method, "regularization": value, "sparsity": sparsity, "map": precision}
-        records.append({**names, "n_draws": len(draws)})
+        records.append({"series": method, "regularization": value, "sparsity": sparsity, "map": precision,
+                        "n_draws": len(draws)})  # fmt: skip
     order = {method: place for place, method in enumerate(study.methods)}
     return sorted(records, key=lambda record: order.get(record["series"], len(order)))
 
@@ -334,27 +331,21 @@ def _sparsity_panel(
         if method == "tfidf":
             lines.append(Line(titled, float(rows["map"].iloc[0]), Look(BLACK, "", ":" if printed else "--")))
             continue
-        where = {"representation": codebook.id, "series": name}
+        where, columns = {"representation": codebook.id, "series": name}, ("nonzero", "map")
         is_curve = bool(rows["regularization"].notna().any())
         kind: Literal["line", "points"] = "line" if is_curve else "points"
-        series.append(Series(titled, where, "nonzero", "map", looks[method], kind=kind, hollow=bool(printed)))
+        series.append(Series(titled, where, *columns, looks[method], kind=kind, hollow=bool(printed)))
         if is_curve:
-            own = _of_study(study, method, rows)
+            # the lambda that the study uses, where that was tried
+            wanted = study.settings["regularization"].get(method, math.nan)
+            own = rows[np.isclose(rows["regularization"], wanted, rtol=1e-6, atol=0)]
             labels += _lambdas(rows, own, looks[method].colour)
-            series += [_ring({**where, "regularization": value}) for value in own["regularization"]]
+            rings = [where | {"regularization": value} for value in own["regularization"]]
+            series += [Series("lambda of the study", ring, *columns, Look(BLACK, "o"), kind="points", hollow=True)
+                       for ring in rings]  # fmt: skip
     x, y = _sparsity_axis(frame), Axis("Mean average precision (%)" if codebook.place == 0 else "", told="{:.1f}%")
     empty = "" if series else "not run"
     return Panel(title, x, y, tuple(series), tuple(lines), tuple(labels), empty=empty, by_point=True)
-
-
-def _of_study(study: LandmarkStudy, method: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """The point of a curve at the lambda that the study uses; none where that was not tried."""
-    wanted = study.settings["regularization"].get(method, math.nan)
-    return rows[np.isclose(rows["regularization"], wanted, rtol=1e-6, atol=0)]
-
-
-def _ring(where: Mapping[str, Any]) -> Series:
-    return Series("lambda of the study", where, "nonzero", "map", Look(BLACK, "o"), kind="points", hollow=True)
 
 
 def _sparsity_axis(frame: pd.DataFrame) -> Axis:
@@ -369,16 +360,14 @@ def _sparsity_axis(frame: pd.DataFrame) -> Axis:
 
 def _lambdas(rows: pd.DataFrame, own: pd.DataFrame, colour: str) -> list[Label]:
     """Lambda beside the first point, the last one and that of the study."""
-    places = {rows.index[0]: "below", rows.index[-1]: "right"} | dict.fromkeys(own.index, "above")
-    return [
-        Label(float(row["nonzero"]), float(row["map"]), _lambda_text(float(row["regularization"])), colour, side)  # type: ignore[arg-type]
-        for place, side in places.items()
-        for row in [rows.loc[place]]
-    ]
-
-
-def _lambda_text(value: float) -> str:
-    return f"{value:.0e}".replace("e-0", "e-") if value else "0"
+    places: dict[Any, Any] = {rows.index[0]: "below", rows.index[-1]: "right"} | dict.fromkeys(own.index, "above")
+    labels = []
+    for place, side in places.items():
+        row = rows.loc[place]
+        value = float(row["regularization"])
+        text = f"{value:.0e}".replace("e-0", "e-") if value else "0"
+        labels.append(Label(float(row["nonzero"]), float(row["map"]), text, colour, side))
+    return labels
 
 
 @exhibit("landmark/montage", title="First results before and after learning",

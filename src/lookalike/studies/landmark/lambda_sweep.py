@@ -36,19 +36,9 @@ def sweep_lambdas(
 ) -> pd.DataFrame:
     """Fit every method with every lambda to every draw; rows, triplets and their order are those of the study.
 
-    `method_specs` are as of `lookalike.studies.landmark.protocol.run_landmark`, of learners with ``regularization``,
-    which is set to each lambda in turn.
-
-    Returns
-    -------
-    DataFrame
-        In the one form (`lookalike.studies.metrics`): ``subset`` is the landmark, ``fold`` the draw, ``x`` lambda; the
-        metrics of `SWEEP`, mAP by rectangle and sparsity, are fractions. In the order of the arguments.
-
-    Raises
-    ------
-    LookalikeError
-        When nothing was drawn for a landmark, or a learner has no ``regularization``.
+    `method_specs` are of learners with ``regularization``, which is set to each lambda in turn. In the one form
+    (`lookalike.studies.metrics`): ``subset`` is the landmark, ``fold`` the draw, ``x`` lambda; mAP by rectangle and
+    sparsity, the metrics of `SWEEP`, are fractions.
     """
     rows: list[dict[str, Any]] = []
     for landmark, draw in draws_of(learning_images, landmarks):

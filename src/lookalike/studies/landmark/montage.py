@@ -1,13 +1,11 @@
-"""Queries of the landmark study with their first results before and after learning, as thumbnails.
+"""Queries of the landmark study with their first results before and after learning, which a rule chooses.
 
-Which queries are shown is a rule and no choice: in the picture the one that gains the most average precision by
-learning and the one that loses the most, on the report's page besides some that are drawn at random.
+In the picture those that gain and lose the most average precision; on the page besides some drawn at random.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +17,17 @@ from lookalike.exhibits.model import Entry, Found, Gallery, Ranking, Tile
 from lookalike.exhibits.neighbours import Candidate, change_text, choice_note, choose, extremes, score_text
 from lookalike.studies.landmark.rankings import read_top_images
 from lookalike.studies.landmark.study import LandmarkStudy, landmark_title
+from lookalike.studies.metrics import select
 
-COLUMNS = ("chosen_as", "query", "landmark", "draw", "method", "average_precision", "place", "rank", "image_id",
-           "relevance")  # fmt: skip
+COLUMNS = ["chosen_as", "query", "landmark", "draw", "method", "average_precision", "place", "rank", "image_id",
+           "relevance"]  # fmt: skip
 BEFORE, AFTER = "tfidf", "soml-da"
 N_RESULTS, N_ENTRIES, N_FOUND = 8, 14, 10
 """Results of a row of the picture; queries on the report's page, and results of each there."""
 MARKS = {"good": RIGHT, "ok": RIGHT, "junk": JUNK, "wrong": WRONG}
-OWN = "images of its landmark"
 
-Box = tuple[float, float, float, float]
-Rows = dict[Any, dict[Any, Any]]
-"""Id to the columns of its row."""
+Pair = Mapping[Any, Any]
+"""A query and a draw, with the average precision of both methods."""
 
 
 def compared(methods: Sequence[str]) -> tuple[str, str] | None:
@@ -47,32 +44,20 @@ class Material:
     def __init__(self, study: LandmarkStudy) -> None:
         self.study = study
         self.root = Path(read_json(study.path("images"))["root"])
-        self.images: Rows = study.table("manifest").set_index("image_id").to_dict("index")
-        self.queries: Rows = study.table("queries").set_index("query").to_dict("index")
-        self.relevance = study.table("relevance").set_index(["query", "image_id"])["relevance"].to_dict()
-
-    @cached_property
-    def results(self) -> pd.DataFrame:
-        """First images of every ranking, from `lookalike.studies.landmark.rankings.read_top_images`."""
-        return read_top_images(self.study.files["ranks"])
-
-    @cached_property
-    def pairs(self) -> pd.DataFrame:
-        """Average precision of each query and draw, a column a method; those that have both alone."""
+        self.images: dict[Any, Any] = study.table("manifest").set_index("image_id").to_dict("index")
+        self.queries: dict[Any, Any] = study.table("queries").set_index("query").to_dict("index")
+        found = read_top_images(study.files["ranks"])
         keys = ["landmark", "query", "draw"]
-        each = self.results.drop_duplicates([*keys, "method"])
-        methods = [method for method in compared(self.study.methods) or () if method in set(each["method"])]
-        table = each.set_index([*keys, "method"])["average_precision"].unstack("method")[methods]
-        return table.dropna().sort_index().reset_index()
-
-    def pair(self, key: int) -> Any:
-        """One row of `pairs` by column."""
-        return self.pairs.loc[key].to_dict()
-
-    @property
-    def methods(self) -> list[str]:
-        """The two methods, those of them that have rankings."""
-        return [str(column) for column in self.pairs.columns[3:]]
+        each = found.drop_duplicates([*keys, "method"])
+        self.methods = [method for method in compared(study.methods) or () if method in set(each["method"])]
+        precision = each.set_index([*keys, "method"])["average_precision"].unstack("method")[self.methods]
+        self.pairs = precision.dropna().sort_index().reset_index()
+        """Average precision of each query and draw, a column a method; those that have both alone."""
+        found = found.merge(study.table("relevance"), on=["query", "image_id"], how="left").fillna(
+            {"relevance": "wrong"}
+        )
+        self.found = found[found["image_id"] != found["query"].map(self.image_of)]
+        """Every image that was found with its ``relevance``, a key of `MARKS`; the query's own is left out."""
 
     def path(self, image_id: int) -> Path:
         """File of an image."""
@@ -82,44 +67,48 @@ class Material:
         """Image of a query."""
         return int(self.queries[query]["image_id"])
 
-    def box(self, query: str) -> Box:
+    def box(self, query: str) -> tuple[float, float, float, float]:
         """Rectangle of a query as shares of its image's width and height: left, top, right, bottom."""
         row, image = self.queries[query], self.images[self.image_of(query)]
         width, height = image["width"], image["height"]
         return (row["x_min"] / width, row["y_min"] / height, row["x_max"] / width, row["y_max"] / height)
 
-    def found(self, pair: Mapping[str, Any], method: str, n: int) -> list[Any]:
-        """First images of one ranking, the query's own left out, each with its ``kind``, a key of `MARKS`."""
-        results, query = self.results, pair["query"]
-        own = results[(results["query"] == query) & (results["draw"] == pair["draw"]) & (results["method"] == method)]
-        own = own[own["image_id"] != self.image_of(query)].sort_values("rank").head(n)
-        kinds = [self.relevance.get((query, image), "wrong") for image in own["image_id"]]
-        return list(own.assign(kind=kinds).itertuples())
+    def first(self, pair: Pair, method: str, n: int) -> pd.DataFrame:
+        """First images of one ranking."""
+        own = select(self.found, query=pair["query"], draw=pair["draw"], method=method)
+        return own.sort_values("rank").head(n)
 
 
 def montage(study: LandmarkStudy) -> Gallery:
     """The query that learning helps most and the one that it harms most, each before and after.
 
-    Returns
-    -------
-    Gallery
-        Frame columns `COLUMNS`, a row a thumbnail; ``place`` counts thumbnails from 1, ``rank`` images of the ranking.
-        Without two rankings of a query it has no row, and a note says why.
+    The frame has a row a thumbnail; ``place`` counts thumbnails from 1, ``rank`` images of the ranking. Without two
+    rankings of a query it has no row, and a note says why.
     """
     material = Material(study)
     pairs = material.pairs
     if pairs.empty or len(material.methods) < 2:
-        return Gallery(pd.DataFrame(columns=list(COLUMNS)), (), notes=(why_empty(study),))
-    rows, titles, records = [], [], []
+        return Gallery(pd.DataFrame(columns=COLUMNS), (), notes=(why_empty(study),))
+    rows, titles, frames = [], [], []
     for choice in extremes(candidates(pairs, material.methods)):
-        pair = material.pair(choice.key)
-        for method in material.methods:
-            shown = material.found(pair, method, N_RESULTS)
-            query = query_tile(material, pair, choice.chosen, first=method == material.methods[0])
-            rows.append((query, *(result_tile(material, one) for one in shown)))
+        pair = pairs.loc[choice.key].to_dict()
+        image = tile_of(
+            material.path(material.image_of(pair["query"])),
+            landmark_title(pair["query"]),
+            box=material.box(pair["query"]),
+        )
+        # the query with its rectangle before the first of its two rows, and why it is shown before the second
+        asked = (image, Tile(None, f"{choice.chosen}, draw {pair['draw']}"))
+        for query, method in zip(asked, material.methods, strict=True):
+            shown = material.first(pair, method, N_RESULTS)
+            found: Any = shown.itertuples()
+            results = (
+                tile_of(material.path(one.image_id), mark=MARKS[one.relevance], corner=str(one.rank)) for one in found
+            )
+            rows.append((query, *results))
             titles.append(f"{study.title_of(method)} AP {100 * pair[method]:.1f} %")
-            records += list(_records(choice.chosen, pair, method, shown))
-    frame = pd.DataFrame(records, columns=list(COLUMNS))
+            frames.append(shown.assign(chosen_as=choice.chosen, place=range(1, len(shown) + 1))[COLUMNS])
+    frame = pd.concat(frames, ignore_index=True)
     entries, how = chosen_entries(material)
     return Gallery(frame, tuple(rows), tuple(titles), notes=(*notes(material, frame), how), entries=entries, tile=0.85)
 
@@ -129,25 +118,6 @@ def candidates(pairs: pd.DataFrame, methods: Sequence[str]) -> list[Candidate]:
     gains = pairs[methods[1]] - pairs[methods[0]]
     return [Candidate(key, str(landmark), float(gain))
             for key, landmark, gain in zip(pairs.index, pairs["landmark"], gains, strict=True)]  # fmt: skip
-
-
-def query_tile(material: Material, pair: Mapping[str, Any], chosen: str, *, first: bool) -> Tile:
-    """The query with its rectangle before the first of its two rows, and why it is shown before the second."""
-    if not first:
-        return Tile(None, f"{chosen}, draw {pair['draw']}")
-    words = landmark_title(pair["query"])
-    return tile_of(material.path(material.image_of(pair["query"])), words, box=material.box(pair["query"]))
-
-
-def result_tile(material: Material, one: Any) -> Tile:
-    """One image that was found, with its rank."""
-    return tile_of(material.path(one.image_id), mark=MARKS[one.kind], corner=str(one.rank))
-
-
-def _records(chosen: str, pair: Mapping[str, Any], method: str, shown: Sequence[Any]) -> Iterable[tuple[Any, ...]]:
-    key = (chosen, pair["query"], pair["landmark"], int(pair["draw"]), method, float(pair[method]))
-    for place, one in enumerate(shown, start=1):
-        yield (*key, place, int(one.rank), int(one.image_id), one.kind)
 
 
 def why_empty(study: LandmarkStudy) -> str:
@@ -180,34 +150,34 @@ def chosen_entries(material: Material) -> tuple[list[Entry], str]:
     seed, pairs = int(material.study.settings["seed"]), material.pairs
     asked = candidates(pairs[pairs["draw"] == pairs["draw"].min()], material.methods)
     choices = choose(asked, N_ENTRIES, seed=seed, dataset=material.study.dataset)
-    entries = [_entry(material, material.pair(choice.key), choice.chosen) for choice in choices]
+    entries = [_entry(material, pairs.loc[choice.key].to_dict(), choice.chosen) for choice in choices]
     how = choice_note(asked, choices, seed=seed, groups="landmarks", measure="average precision")
     return sorted(entries, key=lambda entry: entry.words), how
 
 
-def _entry(material: Material, pair: Mapping[str, Any], chosen: str) -> Entry:
-    found = [material.found(pair, method, N_FOUND) for method in material.methods]
+def _entry(material: Material, pair: Pair, chosen: str) -> Entry:
+    found = [material.first(pair, method, N_FOUND) for method in material.methods]
+    before, after = (int(shown["relevance"].isin(["good", "ok"]).sum()) for shown in found)
+    query, change = pair["query"], change_text(after - before, "images of its landmark")
+    image, words = str(material.path(material.image_of(query))), landmark_title(pair["landmark"])
     rankings = tuple(
         _ranking(material, pair, f"{when} learning: ", method, shown)
         for when, method, shown in zip(("Before", "After"), material.methods, found, strict=True)
     )
-    before, after = (sum(MARKS[one.kind] is RIGHT for one in shown) for shown in found)
-    query = pair["query"]
-    image, words = str(material.path(material.image_of(query))), landmark_title(pair["landmark"])
-    return Entry(image, words, rankings, chosen, change_text(after - before, OWN), material.box(query))
+    return Entry(image, words, rankings, chosen, change, material.box(query))
 
 
-def _ranking(material: Material, pair: Mapping[str, Any], when: str, method: str, shown: Sequence[Any]) -> Ranking:
+def _ranking(material: Material, pair: Pair, when: str, method: str, shown: pd.DataFrame) -> Ranking:
     """What one method found: junk does not count."""
-    n_right = sum(MARKS[one.kind] is RIGHT for one in shown)
-    n_counted = sum(one.kind != "junk" for one in shown)
+    n_right, n_counted = shown["relevance"].isin(["good", "ok"]).sum(), (shown["relevance"] != "junk").sum()
     share = f"{n_right} of {n_counted} of its landmark ({100 * n_right / n_counted if n_counted else 0:.0f} %)"
     landmark = landmark_title(pair["landmark"])
+    rows: Any = shown.itertuples()
     found = [
         # what other images show, the ground truth does not say
-        Found(str(material.path(one.image_id)), "" if one.kind == "wrong" else f"{landmark}, {one.kind}",
-              MARKS[one.kind], score_text(one.score))
-        for one in shown
+        Found(str(material.path(one.image_id)), "" if one.relevance == "wrong" else f"{landmark}, {one.relevance}",
+              MARKS[one.relevance], score_text(one.score))
+        for one in rows
     ]  # fmt: skip
     summary = f"{share}; average precision {100 * pair[method]:.1f} %"
     return Ranking(f"{when}{material.study.title_of(method)}", tuple(found), summary)

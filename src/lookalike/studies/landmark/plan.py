@@ -31,10 +31,8 @@ PRINTED = {PAPER: tuple(f"table{number}" for number in range(1, 10))}
 """Printed exhibits that the study's stand beside, by paper."""
 RUN_FILES = ("model.npz", "model.json", "fit.json", "metrics.parquet", "ranks.npz")
 """Files of one run."""
-
 DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
 """Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
-
 REGULARIZED = ("SOMLTG", "SOMLDA")
 """Those of them whose lambda the landmark study varies."""
 
@@ -84,11 +82,10 @@ def check_landmarks(settings: Mapping[str, Any], dataset: str) -> None:
             f"config: {place} must list its landmarks, since nothing tells how many images each has before the "
             f"ground truth is fetched; there are: {', '.join(OXFORD_LANDMARKS)}"
         )
-    if landmarks == "all" or kind == "landmarks":
-        return
-    known = OXFORD_LANDMARKS if kind == "oxford5k" else synthetic_names(settings, dataset)
-    for landmark in landmarks:
-        refer(place, landmark, known)
+    if landmarks != "all" and kind != "landmarks":
+        known = OXFORD_LANDMARKS if kind == "oxford5k" else synthetic_names(settings, dataset)
+        for landmark in landmarks:
+            refer(place, landmark, known)
 
 
 def check_methods(settings: Mapping[str, Any], dataset: str) -> None:
@@ -109,10 +106,9 @@ def check_methods(settings: Mapping[str, Any], dataset: str) -> None:
                     f"config: {place}.codebook_overrides.{codebook}.{method} sets `batch`, which is the same for all "
                     f"codebooks: set it under {place}.overrides"
                 )
-    everywhere = [study["methods"], study["variants"], *parts.values()]
-    for method in dict.fromkeys(method for methods in everywhere for method in methods):
-        for codebook in (None, *study["codebooks"]):
-            check_method(place, method, method_spec(settings, dataset, method, codebook))
+    used = [*study["methods"], *study["variants"], *(method for methods in parts.values() for method in methods)]
+    for method, codebook in product(dict.fromkeys(used), (None, *study["codebooks"])):
+        check_method(place, method, method_spec(settings, dataset, method, codebook))
     for method in parts.get("sweep", []):
         learner = method_spec(settings, dataset, method)["learner"]
         if learner not in REGULARIZED:
@@ -125,16 +121,16 @@ def check_methods(settings: Mapping[str, Any], dataset: str) -> None:
 def check_method(place: str, method: str, spec: Mapping[str, Any]) -> None:
     """Refuse a method that the landmark study cannot run as it is set."""
     refer(f"methods.{method}.learner", spec["learner"], MODULES)
+    place = f"config: {place} names {method!r}"
     if spec["learner"] not in DIAGONAL:
         raise LookalikeError(
-            f"config: {place} names {method!r}, whose learner {spec['learner']} has no diagonal metric: "
-            f"name methods of {', '.join(DIAGONAL)}"
+            f"{place}, whose learner {spec['learner']} has no diagonal metric: name methods of {', '.join(DIAGONAL)}"
         )
     for key in ("select", "trace"):
         if spec.get(key):
             raise LookalikeError(
-                f"config: {place} names {method!r}, which has a `{key}`, and the landmark study has no validation "
-                f"cut for it: take `{key}` out, or give the study a method of its own without it"
+                f"{place}, which has a `{key}`, and the landmark study has no validation cut for it: take `{key}` out, "
+                "or give the study a method of its own without it"
             )
 
 
@@ -152,14 +148,9 @@ def ground_truth_folder(config: Config, dataset: str) -> str:
 
 
 def landmarks_of(config: Config, dataset: str) -> list[str]:
-    """Names of the landmarks that a data set's study learns.
+    """Names of the landmarks that a data set's study learns; a `LookalikeError` where ground truth cannot be read.
 
     Where a user's own ground truth is away (an unmounted disk), those that its results were made with.
-
-    Raises
-    ------
-    LookalikeError
-        When the ground truth cannot be read.
     """
     study, data = config["landmark"][dataset], config["datasets"][dataset]
     if study["landmarks"] != "all":
@@ -312,18 +303,10 @@ def number_files(config: Config, dataset: str) -> list[str]:
 
 
 def exhibit_settings(config: Config, dataset: str, not_run: str = "") -> dict[str, Any]:
-    """Return what the exhibits of a study have to know besides numbers, as `LandmarkStudy` describes it.
-
-    Parameters
-    ----------
-    config : mapping
-    dataset : str
-    not_run : str
-        ``not run: put X at Y``; "" where it can be run.
-    """
+    """Return what the exhibits of a study have to know besides numbers, as `LandmarkStudy` describes it."""
     study, data = config["landmark"][dataset], config["datasets"][dataset]
     specs = {method: method_spec(config, dataset, method) for method in methods_of(config, dataset)}
-    parameters = {method: spec["parameters"] for method, spec in specs.items()}
+    lambdas = {method: spec["parameters"].get("regularization") for method, spec in specs.items()}
     return {
         "dataset": dataset,
         "title": data.get("title", dataset),
@@ -338,9 +321,7 @@ def exhibit_settings(config: Config, dataset: str, not_run: str = "") -> dict[st
         **study["learning"],
         "parts": [part for part in ("sweep", "dimensions") if part in study],
         "notes": {method: spec["note"] for method, spec in specs.items() if spec.get("note")},
-        "regularization": {
-            method: given["regularization"] for method, given in parameters.items() if "regularization" in given
-        },
+        "regularization": {method: value for method, value in lambdas.items() if value is not None},
         "seed": config["seed"],
     }
 
@@ -357,15 +338,15 @@ def _described(codebook: Config) -> dict[str, Any]:
 def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     """Name of a table or file, as exhibits need it, to its path or paths."""
     study, results = config["landmark"][dataset], f"results/{dataset}"
+    names = {"metrics": "landmark/metrics", "fits": "landmark/timing"}
+    names |= {"dimensions": "dimensions"} if "dimensions" in study else {}
     shown = compared(study["methods"])
-    ranks = run_files(config, dataset, "ranks.npz", study["codebooks"][-1:], shown or ())
-    files: dict[str, str | list[str]] = {
-        "metrics": f"{results}/landmark/metrics.parquet",
-        "fits": f"{results}/landmark/timing.parquet",
-        **({"dimensions": f"{results}/dimensions.parquet"} if "dimensions" in study else {}),
-    }
-    pictures = {name: f"{results}/{name}.parquet" for name in ("manifest", "queries", "relevance")}
-    return files | ({**pictures, "images": f"{results}/images.json", "ranks": ranks} if shown else {})
+    names |= {name: name for name in ("manifest", "queries", "relevance") if shown}
+    files: dict[str, str | list[str]] = {name: f"{results}/{file}.parquet" for name, file in names.items()}
+    if shown:
+        ranks = run_files(config, dataset, "ranks.npz", study["codebooks"][-1:], shown)
+        files |= {"images": f"{results}/images.json", "ranks": ranks}
+    return files
 
 
 def exhibits(config: Config, dataset: str) -> list[Exhibit]:

@@ -1,8 +1,7 @@
 """The landmark study's jobs as pure functions: which images are learned from, which triplets, one run and its ranking.
 
 Protocol of the SOML paper (AAAI 2014, "Experimental Testbed and Setup"): per landmark, 7 positives and 500 negatives
-make 7 x 6 x 500 = 21,000 triplets for one pass; 5 queries retrieve from the images that are left. Scripts read files,
-call `draw_learning_images` and `run_landmarks`, and write what comes back with `lookalike.studies.landmark.files`.
+make 7 x 6 x 500 = 21,000 triplets for one pass; 5 queries retrieve from the images that are left.
 
 What the paper leaves open is decided here: positives are good or ok and never one of the landmark's query images, so
 that every query is judged on a ranking that holds its own image; negatives are neither good, ok nor junk of that
@@ -13,11 +12,12 @@ sorted by landmark, so no tie may be broken by name.
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,18 +25,16 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import write_json, write_table
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
-from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up
+from lookalike.features.visterms import TfidfVisterms
+from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings
+from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
-if TYPE_CHECKING:
-    from lookalike.features.visterms import TfidfVisterms
-
 IntArray = npt.NDArray[np.integer[Any]]
-FloatArray = npt.NDArray[np.floating[Any]]
-
 STEPS_AT_RANDOM = frozenset({"DiagonalOASIS", "OASIS"})
 """Learners whose every step takes one of the triplets at random (JMLR section 2.1); all others see each once."""
 
@@ -60,20 +58,7 @@ def draw_learning_images(
     Positives are uniform, without replacement, over what is good or ok for any of the landmark's queries, without its
     query images; negatives over the images that are neither good, ok nor junk for any of them and none of its query
     images. Images of other landmarks, their queries too, are negatives like any other. A draw depends on the root seed,
-    on the landmark and on its own number, and on nothing else that is drawn. A landmark needs one positive more than
-    `n_positives`, so that one is left to be found (`lookalike.datasets.ground_truth.landmarks_with` tells which have
-    it).
-
-    Returns
-    -------
-    DataFrame
-        ``landmark``, ``draw`` (int32, from 0), ``image_id`` (int32), ``role`` ("positive", "negative"), sorted by
-        landmark as given, draw, role (positives first) and image.
-
-    Raises
-    ------
-    LookalikeError
-        When a landmark has no query, too few positives or too few negatives.
+    on the landmark and on its own number alone. Returns ``landmark, draw, image_id, role`` ("positive", "negative").
     """
     images = np.unique(np.asarray(image_ids, dtype=np.int32))
     tables = []
@@ -158,10 +143,8 @@ class LandmarkData:
     """``query``, ``landmark``, ``image_id``; row i is row i of `query_rows`."""
     relevance: pd.DataFrame
     """``query``, ``image_id``, ``relevance``."""
-    seconds: float = 0.0
-    """Seconds of the clock that the weights took."""
-    cpu_seconds: float = 0.0
-    """Seconds of processor time that the weights took."""
+    clock: Clock
+    """What the weights took, as ``features``."""
 
     def empty_queries(self) -> npt.NDArray[np.bool_]:
         """Which queries have no word in their rectangle that weighs anything: bool, shape (n_queries,)."""
@@ -174,19 +157,6 @@ class LandmarkData:
         return np.where(self.image_ids[clipped] == image_ids, clipped, -1)
 
 
-def tfidf_gallery(counts: sp.csr_array, image_ids: npt.ArrayLike) -> tuple[TfidfVisterms, sp.csr_array]:
-    """Weight the images of a data base, with document frequencies of all of them: the fitted weights, and unit rows.
-
-    Frequencies need no labels, and a retrieval system counts them over whatever it holds; that is why images that are
-    ranked take part, unlike in the category study.
-    """
-    from lookalike.features.visterms import TfidfVisterms
-
-    chosen = counts[np.asarray(image_ids, dtype=np.int64)]
-    weights = TfidfVisterms(dtype="float64").fit(chosen)
-    return weights, weights.transform(chosen)
-
-
 def landmark_data(
     counts: sp.csr_array,
     query_counts: sp.csr_array,
@@ -197,41 +167,25 @@ def landmark_data(
     """Weight gallery and queries, once for all runs.
 
     Row i of `counts` (raw, n_images x n_words) is image i, and row i of `query_counts` what is inside the rectangle of
-    query i; `image_ids` can be retrieved, by default all. A query without a word in its rectangle that weighs anything
-    ranks all images alike, at random; it is warned of.
-
-    Raises
-    ------
-    LookalikeError
-        When the tables do not fit each other, or a query's image cannot be retrieved.
+    query i; `image_ids` can be retrieved, by default all. Document frequencies are those of all that is ranked: they
+    need no labels, and a retrieval system counts them over whatever it holds, unlike in the category study. A query
+    without a word in its rectangle that weighs anything ranks all images alike, at random; it is warned of.
     """
-    if query_counts.shape != (len(queries), counts.shape[1]):
-        raise LookalikeError(
-            f"query counts of shape {query_counts.shape} do not belong to {len(queries)} queries and "
-            f"{counts.shape[1]} words: count the words again with the codebook at hand"
-        )
     images = np.arange(counts.shape[0]) if image_ids is None else np.unique(np.asarray(image_ids))
-    import_module("lookalike.features.visterms")  # heavy, and no part of what the weights take
     clock = Clock()
     with clock("features"):
-        weights, rows = tfidf_gallery(counts, images)
-        query_rows = weights.transform(query_counts)
-    data = LandmarkData(
-        rows=rows,
-        image_ids=images.astype(np.int32),
-        query_rows=query_rows,
-        queries=queries.reset_index(drop=True),
-        relevance=relevance,
-        seconds=clock.seconds["features"],
-        cpu_seconds=clock.cpu_seconds["features"],
-    )
+        gallery = counts[images]
+        weights = TfidfVisterms(dtype="float64").fit(gallery)
+        rows, query_rows = weights.transform(gallery), weights.transform(query_counts)
+    queries = queries.reset_index(drop=True)
+    data = LandmarkData(rows, images.astype(np.int32), query_rows, queries, relevance, clock)
     lost = queries.loc[data.positions(queries["image_id"].to_numpy()) < 0, "query"].tolist()
     if lost:
         raise LookalikeError(
             f"the image of query {lost[0]} is not among the images that could be read: "
             "put the file in place, or take the query out of the ground truth"
         )
-    for query in data.queries.loc[data.empty_queries(), "query"]:
+    for query in queries.loc[data.empty_queries(), "query"]:
         warnings.warn(
             f"query {query} has no weighted word in its rectangle, so it ranks images at random: widen the rectangle, "
             "or take the query out of the ground truth",
@@ -247,27 +201,22 @@ def landmark_data(
 class LandmarkResult:
     """What one run (a landmark, a draw, a method) leaves behind."""
 
-    landmark: str
-    draw: int
-    method: str
     model: Any
     """The fitted learner; None where it did not end within its time limit."""
     fit: dict[str, Any]
-    """How it was made: parameters, steps, updates, sparsity, sizes, seeds, and (only here) seconds of the clock and of
-    the processor, the processor's name, and why there is no model, if there is none."""
+    """How it was made: landmark (``subset``), draw (``fold``), method, parameters, steps, sizes, seeds, and (only here)
+    seconds of the clock and of the processor, the processor's name, and why there is no model, if there is none."""
     metrics: pd.DataFrame
     """``metric`` ("map", "map_full", "sparsity" except of TF-IDF, "ap:<query>" by rectangle) and ``value``; no rows
     without a model."""
-    rankings: LandmarkRankings | None
-    """None without a model."""
+    rankings: LandmarkRankings
+    """Of no query without a model."""
 
 
 @dataclass(frozen=True, eq=False)
 class LandmarkTask:
     """One draw of one landmark, ready for any learner."""
 
-    landmark: str
-    draw: int
     X: sp.csr_array
     """Rows to learn from, positives first."""
     y: npt.NDArray[np.str_]
@@ -282,39 +231,10 @@ class LandmarkTask:
     """Of the streams of this draw."""
 
 
-def run_landmarks(
-    counts: sp.csr_array,
-    query_counts: sp.csr_array,
-    queries: pd.DataFrame,
-    relevance: pd.DataFrame,
-    learning_images: pd.DataFrame,
-    landmarks: Sequence[str],
-    method_spec: Mapping[str, Any],
-    *,
-    seed: int,
-    method: str,
-    image_ids: npt.ArrayLike | None = None,
-    n_top: int = 50,
-) -> Iterator[LandmarkResult]:
-    """Run one method on every draw of some landmarks; weights are computed once for all.
-
-    Arguments are those of `landmark_data` and `run_landmark`; results come by landmark as given, then by draw.
-    """
-    data = landmark_data(counts, query_counts, queries, relevance, image_ids)
-    for landmark, draw in draws_of(learning_images, landmarks):
-        yield run_landmark(data, learning_images, landmark, draw, method_spec, seed=seed, method=method, n_top=n_top)
-
-
 def draws_of(learning_images: pd.DataFrame, landmarks: Sequence[str]) -> list[tuple[str, int]]:
-    """Every landmark with each of its draws; a `LookalikeError` where nothing was drawn for one."""
-    found = []
-    for landmark in landmarks:
-        own = learning_images.loc[learning_images["landmark"] == landmark, "draw"]
-        if own.empty:
-            known = ", ".join(dict.fromkeys(learning_images["landmark"].tolist()))
-            raise LookalikeError(f"no images to learn from were drawn for landmark {landmark!r}; there are: {known}")
-        found += [(landmark, int(draw)) for draw in np.unique(own)]
-    return found
+    """Every landmark with each of its draws, in the order of the landmarks."""
+    drawn = learning_images.groupby("landmark")["draw"].unique()
+    return [(landmark, int(draw)) for landmark in landmarks for draw in sorted(drawn[landmark])]
 
 
 def run_landmark(
@@ -340,7 +260,7 @@ def run_landmark(
     clock = Clock()
     with clock("features"):
         task = landmark_task(data, learning_images, landmark, draw, seed=seed)
-    model, rankings, sparsity, not_converged = None, None, None, ""
+    model, rankings, sparsity, not_converged = None, LandmarkRankings.none(), None, ""
     triplets = triplets_for(learner, task)
     try:
         with clock("fit"), cpu_time_limit(method_spec.get("time_limit"), "the fit"):
@@ -352,10 +272,17 @@ def run_landmark(
             rankings = rank_task(model, data, task, n_top=n_top)
         sparsity = sparsity_of(model)
     # the weights of the whole gallery, shared by all runs, are part of what a single run would take
-    clock.seconds["features"] += data.seconds
-    clock.cpu_seconds["features"] += data.cpu_seconds
+    clock.seconds["features"] += data.clock.seconds["features"]
+    clock.cpu_seconds["features"] += data.clock.cpu_seconds["features"]
+    n_train, n_test = task.X.shape[0], len(task.gallery)
+    n_gallery_words = data.rows.nnz - task.X.nnz
     fit = {
-        **_sizes(data, task),
+        "n_train": int(n_train),
+        "n_test": n_test,
+        "n_queries": len(task.queries),
+        "n_empty_queries": int(np.count_nonzero(data.empty_queries()[task.queries])),
+        "n_words": int(task.X.shape[1]),
+        "nonzeros_per_image": {"train": task.X.nnz / n_train, "test": n_gallery_words / n_test if n_test else 0.0},
         "learner": method_spec["learner"],
         "method": method,
         "subset": landmark,
@@ -373,23 +300,31 @@ def run_landmark(
         "cpu_seconds": clock.cpu_seconds,
         "processor": processor_name(),
     }
-    metrics = metrics_of(rankings, sparsity)
-    return LandmarkResult(landmark, int(draw), method, model, fit, metrics, rankings)
+    return LandmarkResult(model, fit, metrics_of(rankings, sparsity), rankings)
+
+
+def write_landmark(
+    result: LandmarkResult, folder: str | os.PathLike[str], *, dataset: str, representation: str
+) -> None:
+    """Write a run: ``model.npz`` (and ``.json``), ``fit.json``, ``metrics.parquet``, ``ranks.npz``.
+
+    Times are in ``fit.json`` alone, so that all the others are the same bytes each time. Without a model the same files
+    are there: no metrics, no ranks, and a sidecar that says why.
+    """
+    folder = Path(folder)
+    keys = {"representation": representation} | {name: result.fit[name] for name in ("subset", "method", "fold")}
+    names = {"dataset": dataset, **keys}
+    write_model(result.model, result.fit, folder / "model.npz", names)
+    write_json({**result.fit, **names}, folder / "fit.json")
+    write_table(metrics_frame(result.metrics.assign(**keys)), folder / "metrics.parquet")
+    result.rankings.save(folder / "ranks.npz")
 
 
 def landmark_task(
     data: LandmarkData, learning_images: pd.DataFrame, landmark: str, draw: int, *, seed: int
 ) -> LandmarkTask:
-    """Take one draw's rows, triplets, gallery and queries.
-
-    Raises
-    ------
-    LookalikeError
-        When nothing was drawn, or what was drawn is not in the gallery.
-    """
+    """Take one draw's rows, triplets, gallery and queries."""
     drawn = learning_images[(learning_images["landmark"] == landmark) & (learning_images["draw"] == draw)]
-    if drawn.empty:
-        raise LookalikeError(f"draw {draw} of landmark {landmark!r} is not in the table of images to learn from")
     positives = drawn.loc[drawn["role"] == "positive", "image_id"].to_numpy()
     negatives = drawn.loc[drawn["role"] == "negative", "image_id"].to_numpy()
     # sorted, so that no number depends on the order of the table
@@ -404,8 +339,6 @@ def landmark_task(
     seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("triplets", "steps", "ties")}
     gallery = np.setdiff1d(np.arange(len(data.image_ids)), rows)
     return LandmarkTask(
-        landmark=landmark,
-        draw=int(draw),
         X=data.rows[rows],
         y=np.repeat(["positive", "negative"], [len(positives), len(negatives)]),
         triplets=landmark_triplets(len(positives), len(negatives), seeds["triplets"]),
@@ -491,14 +424,14 @@ def sparsity_of(model: Any) -> float | None:
     return float(model.sparsity())
 
 
-def metrics_of(rankings: LandmarkRankings | None, sparsity: float | None) -> pd.DataFrame:
+def metrics_of(rankings: LandmarkRankings, sparsity: float | None) -> pd.DataFrame:
     """Put the measures of one run into a table of ``metric`` and ``value``.
 
     Mean average precision by rectangle and by whole image, over the queries that have a positive, the share of zero
     weights, and the average precision by rectangle of every query; a `LookalikeError` where no query has a positive.
     """
     values: dict[str, float] = {}
-    if rankings is not None:
+    if rankings.n_queries:
         box, full = rankings.average_precision("box"), rankings.average_precision("full")
         if np.isnan(box).all():
             raise LookalikeError(
@@ -511,18 +444,3 @@ def metrics_of(rankings: LandmarkRankings | None, sparsity: float | None) -> pd.
     return pd.DataFrame(
         {"metric": pd.Series(list(values), dtype=object), "value": pd.Series(list(values.values()), dtype=np.float64)}
     )
-
-
-def _sizes(data: LandmarkData, task: LandmarkTask) -> dict[str, Any]:
-    n_test = len(task.gallery)
-    return {
-        "n_train": int(task.X.shape[0]),
-        "n_test": n_test,
-        "n_queries": len(task.queries),
-        "n_empty_queries": int(np.count_nonzero(data.empty_queries()[task.queries])),
-        "n_words": int(task.X.shape[1]),
-        "nonzeros_per_image": {
-            "train": task.X.nnz / task.X.shape[0],
-            "test": (data.rows.nnz - task.X.nnz) / n_test if n_test else 0.0,
-        },
-    }

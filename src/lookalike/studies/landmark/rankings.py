@@ -1,8 +1,6 @@
 """What a run of the landmark study keeps of its rankings: ranks of the ground truth, and the first images found.
 
-Sits between `lookalike.studies.landmark.protocol`, which makes them, and the exhibits: every measure follows from the
-ranks, so that a new one never needs a model again. Unlike in `lookalike.ranking.rankings`, a query's own image is in
-its list, and images of the ground truth are of three kinds.
+Every measure follows from the ranks. Unlike in `lookalike.ranking.rankings`, a query's own image is in its list.
 """
 
 from __future__ import annotations
@@ -66,21 +64,11 @@ class LandmarkRankings:
         return len(self.queries)
 
     def average_precision(self, region: str = "box") -> FloatArray:
-        """Oxford average precision of each query.
+        """Oxford average precision of each query, 0 to 1; NaN for one without a positive.
 
-        Parameters
-        ----------
-        region : {"box", "full"}
-            Query vector of the rectangle, or of the whole image.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_queries,)
-            From 0 to 1; NaN for a query without a positive.
+        `region` is the query vector: "box" of the rectangle, "full" of the whole image.
         """
-        if region not in ("box", "full"):
-            raise ValueError(f'region must be "box" or "full", not {region!r}')
-        all_ranks = self.ranks if region == "box" else self.ranks_full
+        all_ranks = {"box": self.ranks, "full": self.ranks_full}[region]
         result = np.empty(self.n_queries)
         for query, (start, stop) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
             ranks, junk = all_ranks[start:stop], self.relevance[start:stop] == RELEVANCE.index("junk")
@@ -91,7 +79,7 @@ class LandmarkRankings:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write ``.npz``; the same rankings give the same bytes."""
-        arrays: dict[str, Any] = {name: np.asarray(getattr(self, name)) for name in _SAVED}
+        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in vars(self).items() if name != "n_gallery"}
         with replacing(path) as part, part.open("wb") as stream:
             np.savez_compressed(stream, allow_pickle=False, n_gallery=np.int64(self.n_gallery), **arrays)
 
@@ -99,37 +87,15 @@ class LandmarkRankings:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote."""
         with np.load(path, allow_pickle=False) as arrays:
-            return cls(n_gallery=int(arrays["n_gallery"]), **{name: arrays[name] for name in _SAVED})
+            return cls(**{**arrays, "n_gallery": int(arrays["n_gallery"])})
 
     @classmethod
     def none(cls) -> Self:
         """Return the rankings of no query, which stand where a learner has no result."""
-        ints = np.empty(0, dtype=np.int32)
-        return cls(
-            queries=np.empty(0, dtype=np.str_),
-            query_ids=ints,
-            n_gallery=0,
-            top=np.empty((0, 0), dtype=np.int32),
-            top_scores=np.empty((0, 0), dtype=np.float32),
-            offsets=np.zeros(1, dtype=np.int64),
-            image_ids=ints,
-            relevance=np.empty(0, dtype=np.int8),
-            ranks=ints,
-            ranks_full=ints,
-        )
-
-
-_SAVED = (
-    "queries",
-    "query_ids",
-    "top",
-    "top_scores",
-    "offsets",
-    "image_ids",
-    "relevance",
-    "ranks",
-    "ranks_full",
-)
+        ints, grid = np.empty(0, dtype=np.int32), np.empty((0, 0), dtype=np.int32)
+        names, kinds = np.empty(0, dtype=np.str_), np.empty(0, dtype=np.int8)
+        start = np.zeros(1, dtype=np.int64)
+        return cls(names, ints, 0, grid, grid.astype(np.float32), start, ints, kinds, ints, ints)
 
 
 def read_top_images(files: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
+from string import capwords
 from typing import Any, Self
 
 import pandas as pd
 
-from lookalike.exhibits.model import Figure, Gallery, Table
-from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR, plus_minus
+from lookalike.exhibits.model import Gallery, Table
+from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR, Judge, plus_minus
 from lookalike.exhibits.study import Study
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
@@ -126,9 +128,7 @@ class LandmarkStudy(Study):
 
     def own(self, table: pd.DataFrame) -> pd.DataFrame:
         """Rows of a table that belong to the study's codebooks and landmarks."""
-        own = table["representation"].isin([codebook.id for codebook in self.codebooks])
-        rows: pd.DataFrame = table[own & table["subset"].isin(list(self.landmarks))]
-        return rows
+        return select(table, representation=[one.id for one in self.codebooks], subset=list(self.landmarks))
 
     @cached_property
     def values(self) -> pd.DataFrame:
@@ -147,15 +147,13 @@ class LandmarkStudy(Study):
     def not_converged(self) -> dict[tuple[str, str, str], str]:
         """(codebook, landmark, method) to why it has no result, and of how many draws, where a fit did not end."""
         reasons = {}
-        for key, rows in self._fits_by_run():
+        runs: Any = self.own(self.table("fits")).groupby(["representation", "subset", "method"], sort=False)
+        for key, rows in runs:
             failed = rows.loc[rows["not_converged"].fillna("") != "", "not_converged"]
             if len(failed):
                 of_draws = f" ({len(failed)} of {len(rows)} draws)" if len(rows) > 1 else ""
                 reasons[key] = f"{failed.iloc[0]}{of_draws}"
         return reasons
-
-    def _fits_by_run(self) -> Iterable[Any]:
-        return self.own(self.table("fits")).groupby(["representation", "subset", "method"], sort=False)
 
     def summary(self, codebook: Codebook) -> dict[tuple[str, str, str], Number]:
         """(landmark or "mean", method, metric) to our number with a codebook, in percent or seconds.
@@ -193,10 +191,9 @@ class LandmarkStudy(Study):
         means = {}
         for words, codebook in PRINTED_CODEBOOKS.items():
             of = select(rows, representation=codebook)
-            own = of[of["subset"] == MEAN]
-            found = (own if len(own) else of)["value"]
-            if len(found):
-                means[words] = float(found.mean())
+            own = select(of, subset=MEAN)
+            if len(of):
+                means[words] = float((own if len(own) else of)["value"].mean())
         return means
 
     @cached_property
@@ -214,7 +211,7 @@ class LandmarkStudy(Study):
         changes = {"codebooks": codebooks, "landmarks": LANDMARKS, "methods": TABLE_METHODS, "titles": {}}
         return PrintedStudy({**self.settings, **changes, "draws": 1}, {}, self.printed_rows)
 
-    def judge(self, codebook: Codebook) -> Any:
+    def judge(self, codebook: Codebook) -> Judge:
         """Function of the status and reason of a printed number that gets no verdict; None where it gets one."""
 
         def judge(cell: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -239,8 +236,7 @@ class LandmarkStudy(Study):
         width = max(len(codebook.title) for codebook in self.codebooks)
         lines = []
         for codebook in self.codebooks:
-            summary = self.summary(codebook)
-            cells = []
+            summary, cells = self.summary(codebook), []
             for method in self.methods:
                 number = summary.get((MEAN, method, MAP), NO_NUMBER)
                 value = self.cell(number, codebook, MEAN, method, lambda mean, std: f"{plus_minus(mean, std, '.1f')} %")
@@ -281,57 +277,46 @@ class LandmarkStudy(Study):
         """What ours of a method is, limits that ended a fit, and why numbers may not be held against print."""
         if self.not_run or drawn is None:
             return []
-        shown, codebooks = self._methods_in(drawn), self._codebooks_in(drawn)
-        told = [f"{self.title_of(method)}: {said}." for method, said in OF_OURS.items() if method in shown]
-        told += [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in self.settings["notes"].items()
-                 if method in shown]  # fmt: skip
-        if "fits" in (self.exhibit.needs if self.exhibit is not None else ()):
+        shown, codebooks = self._methods_in(drawn.frame), self._codebooks_in(drawn.frame)
+        said = [*OF_OURS.items(), *self.settings["notes"].items()]
+        told = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in shown]
+        if self.exhibit is not None and "fits" in self.exhibit.needs:
             told += self._stopped_notes(codebooks, shown) + self._not_converged_notes(codebooks, shown)
         why = dict.fromkeys(codebook.why_not_comparable for codebook in codebooks if codebook.why_not_comparable)
         if self.paper == PAPER and why:
             told.append(f"Not comparable with the printed numbers: {'; '.join(why)}.")
         return told
 
-    def _methods_in(self, drawn: Table | Figure | Gallery) -> list[str]:
+    def _methods_in(self, frame: pd.DataFrame) -> list[str]:
         """Methods of which a table or figure shows numbers of ours; a table of claims is about all that is compared."""
-        frame = drawn.frame
         if "series" in frame:
             frame = frame[~frame["series"].astype(str).str.endswith("printed")]
         columns = [column for column in ("method", "series") if column in frame]
         found = {str(value) for column in columns for value in frame[column]} if columns else set(self.methods)
         return [method for method in (*self.methods, *self.settings["variants"]) if method in found]
 
-    def _codebooks_in(self, drawn: Table | Figure | Gallery) -> list[Codebook]:
-        shown = set(drawn.frame["representation"]) if "representation" in drawn.frame else set()
+    def _codebooks_in(self, frame: pd.DataFrame) -> list[Codebook]:
+        shown = set(frame["representation"]) if "representation" in frame else set()
         return [codebook for codebook in self.codebooks if codebook.id in shown]
 
     def _stopped_notes(self, codebooks: Sequence[Codebook], methods: Sequence[str]) -> list[str]:
         """In how many fits a learner stopped at its limit of iterations, and not by its own rule."""
-        counts: dict[tuple[str, str], list[int]] = {}
-        for (codebook, _, method), rows in self._fits_by_run():
+        fits, told = self.own(self.table("fits")), []
+        for method, codebook in product(methods, codebooks):
             # neither None nor NaN, of learners that have no such rule, is False
-            if rows["converged"].notna().any():
-                count = counts.setdefault((method, codebook), [0, 0])
-                count[0] += int(rows["converged"].eq(False).sum())
-                count[1] += len(rows)
-        told = [
-            f"{self.title_of(method)} in {n} of {of} fits ({codebook.title} words)"
-            for method in methods
-            for codebook in codebooks
-            for n, of in [counts.get((method, codebook.id), [0, 0])]
-            if n
-        ]
+            runs = select(fits, method=method, representation=codebook.id).groupby("subset")
+            ends = runs.filter(lambda run: run["converged"].notna().any())["converged"]
+            if n := int(ends.eq(False).sum()):
+                told.append(f"{self.title_of(method)} in {n} of {len(ends)} fits ({codebook.title} words)")
         return [f"Stopped at the limit of iterations: {'; '.join(told)}."] if told else []
 
     def _not_converged_notes(self, codebooks: Sequence[Codebook], methods: Sequence[str]) -> list[str]:
         """Explain the ``*`` of ours."""
         reasons: dict[tuple[str, str, str], list[str]] = {}
-        for codebook in codebooks:
-            for landmark, title in self.landmarks.items():
-                for method in methods:
-                    reason = self.not_converged.get((codebook.id, landmark, method))
-                    if reason:
-                        reasons.setdefault((self.title_of(method), codebook.title, reason), []).append(title)
+        for codebook, (landmark, title), method in product(codebooks, self.landmarks.items(), methods):
+            reason = self.not_converged.get((codebook.id, landmark, method))
+            if reason:
+                reasons.setdefault((self.title_of(method), codebook.title, reason), []).append(title)
         told = [f"{method} on {', '.join(of)}, {words} words: {why}" for (method, words, why), of in reasons.items()]
         return [f"{STAR}: a fit did not end within its time limit: {'; '.join(told)}."] if told else []
 
@@ -361,17 +346,7 @@ class PrintedStudy(LandmarkStudy):
 
 
 def why_not_comparable(study: Mapping[str, Any], codebook: Mapping[str, Any], place: int) -> str:
-    """Return the first reason why a codebook's numbers may not be held against the printed ones; "" if there is none.
-
-    Parameters
-    ----------
-    study : mapping
-        Settings of a `LandmarkStudy`.
-    codebook : mapping
-        One of its codebooks.
-    place : int
-        Its place in the study, from 0.
-    """
+    """Why a codebook of a study, at a place from 0, may not be held against print, by their settings; "" if it may."""
     if study["synthetic"]:
         return "synthetic images"
     if study["kind"] != "oxford5k":
@@ -390,7 +365,7 @@ def why_not_comparable(study: Mapping[str, Any], codebook: Mapping[str, Any], pl
 
 def landmark_title(landmark: str) -> str:
     """Return ``All Souls`` of ``all_souls``."""
-    return " ".join(word.capitalize() for word in landmark.replace("_", " ").split())
+    return capwords(landmark.replace("_", " "))
 
 
 def _of_fits(fits: pd.DataFrame) -> list[pd.DataFrame]:

@@ -19,18 +19,10 @@ def timed(times: pd.DataFrame) -> pd.DataFrame:
 
 
 def medians(times: pd.DataFrame) -> pd.DataFrame:
-    """Median, least and largest seconds of the repeats of each method and size.
+    """Median, least and largest seconds of the repeats of each method and size, of dimensions.parquet.
 
-    Parameters
-    ----------
-    times : DataFrame
-        dimensions.parquet, from `lookalike.studies.landmark.dimensions.time_learners`.
-
-    Returns
-    -------
-    DataFrame
-        ``series`` (`OURS`, or `WITHOUT_PAIRS`: without the products of pairs, where they were timed apart)``, method,
-        n_features, seconds, low, high, n_repeats, data``.
+    Columns ``series`` (`OURS`, or `WITHOUT_PAIRS`: without the products of pairs, where they were timed apart)``,
+    method, n_features, seconds, low, high, n_repeats, data``.
     """
     rows = timed(times)
     apart = rows[rows.groupby(["learner", "n_features"])["pair_cpu_seconds"].transform(lambda one: one.notna().all())]
@@ -46,15 +38,7 @@ def medians(times: pd.DataFrame) -> pd.DataFrame:
 
 
 def notes(times: pd.DataFrame, title_of: Callable[[str], str]) -> list[str]:
-    """What was timed on which rows and machine, and which methods have no time.
-
-    Parameters
-    ----------
-    times : DataFrame
-        dimensions.parquet.
-    title_of : callable
-        Method to its title.
-    """
+    """What was timed on which rows and machine, and which methods have no time; `title_of` titles a method."""
     rows = timed(times)
     told = []
     if len(rows):

@@ -14,7 +14,7 @@ GOOD, OK, JUNK, OTHERS, QUERIES = 14, 6, 4, 130, 3
 
 
 class Study(NamedTuple):
-    """What `run_landmarks` takes, in its order."""
+    """What `landmark_data` takes, in its order."""
 
     counts: sp.csr_array
     query_counts: sp.csr_array

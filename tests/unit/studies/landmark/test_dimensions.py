@@ -40,11 +40,6 @@ def test_rows_follow_from_their_seed():
     assert not np.array_equal(first.toarray(), other.toarray())
 
 
-def test_impossible_sizes_are_refused():
-    with pytest.raises(ValueError, match=r"a codebook of at least 200; got n_features=150"):
-        simulated_rows(150, 10, 100, seed=1)
-
-
 def timed(learners, dimensions, **changes):
     settings = {"n_positives": 3, "n_negatives": 10, "nonzeros": 40, "repeats": 2, "seed": 3, **changes}
     return time_learners(dict.fromkeys(dimensions, learners), **settings)

@@ -63,5 +63,3 @@ def test_the_same_bytes_each_time(prepared, tmp_path):
 def test_mistakes_say_what_to_do(prepared):
     with pytest.raises(LookalikeError, match=r"DiagonalOASIS has no parameter 'regularization'"):
         swept(prepared, ["abbey"], {"oasis": {"learner": "DiagonalOASIS"}})
-    with pytest.raises(LookalikeError, match=r"drawn for landmark 'tower'"):
-        swept(prepared, ["tower"])

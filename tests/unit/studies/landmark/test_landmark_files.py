@@ -11,8 +11,7 @@ from made_landmarks import made_study
 
 from lookalike.core.errors import LookalikeError
 from lookalike.learners import TFIDF, load
-from lookalike.studies.landmark.files import write_landmark
-from lookalike.studies.landmark.protocol import draw_learning_images, run_landmarks
+from lookalike.studies.landmark.protocol import draw_learning_images, landmark_data, run_landmark, write_landmark
 from lookalike.studies.landmark.rankings import LandmarkRankings, read_top_images
 from lookalike.studies.metrics import COLUMNS
 
@@ -25,7 +24,7 @@ def one_run(**changes):
     drawn = draw_learning_images(
         study.queries, study.relevance, images, ["bridge"], n_positives=5, n_negatives=40, n_draws=2, seed=3
     )
-    return list(run_landmarks(*study, drawn, ["bridge"], {**SPEC, **changes}, seed=3, method="soml-da"))[1]
+    return run_landmark(landmark_data(*study), drawn, "bridge", 1, {**SPEC, **changes}, seed=3, method="soml-da")
 
 
 def test_a_run_is_written_as_the_contract_says(tmp_path):
