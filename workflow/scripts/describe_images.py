@@ -14,7 +14,7 @@ with logged(snakemake):
     manifest, pairs = read_table(snakemake.input.manifest), read_table(snakemake.input.pairs)
     rows, told = codebook_images(manifest)
     paths = image_paths(manifest, snakemake.params.folder)
-    chosen = {"seed": snakemake.params.seed, "codebook_from": told, "n_threads": snakemake.threads, "report": print}
+    chosen = {"seed": snakemake.params.seed, "codebook_from": told, "n_threads": snakemake.threads}
     for system, settings in snakemake.params.settings.items():
         print(f"{system}:", flush=True)
         result = describe_system(system, settings, paths, rows, pairs, **chosen)

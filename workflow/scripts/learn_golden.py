@@ -6,18 +6,14 @@ with logged(snakemake):
     from lookalike.core.files import read_table
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.studies.finegrained.files import vectors_by_system, write_system
-    from lookalike.studies.finegrained.golden import GoldenSettings, golden_system
+    from lookalike.studies.finegrained.golden import golden_system
+    from lookalike.studies.finegrained.training import with_sampling
 
-    sampling = snakemake.params.sampling
     result = golden_system(
         vectors_by_system(snakemake.input.vectors),
         RelevanceData.load(snakemake.input.relevance),
         read_table(snakemake.input.pairs),
-        GoldenSettings(
-            **snakemake.params.settings,
-            **{key: sampling[key] for key in ("out_of_class", "margin", "positive_threshold") if key in sampling},
-        ),
+        with_sampling(snakemake.params.settings, snakemake.params.sampling),
         seed=snakemake.params.seed,
-        report=print,
     )
     write_system(result, snakemake.output)

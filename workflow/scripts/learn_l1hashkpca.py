@@ -6,10 +6,7 @@ with logged(snakemake):
     from lookalike.core.files import read_json, read_table
     from lookalike.datasets.rated_triplets import codebook_images
     from lookalike.studies.finegrained.files import vectors_by_system, write_system
-    from lookalike.studies.finegrained.protocol import (
-        L1HashSettings,
-        l1hashkpca_system,
-    )
+    from lookalike.studies.finegrained.protocol import l1hashkpca_system
 
     rows, told = codebook_images(read_table(snakemake.input.manifest))
     result = l1hashkpca_system(
@@ -17,9 +14,8 @@ with logged(snakemake):
         read_json(snakemake.input.golden)["l1_weights"],
         rows,
         read_table(snakemake.input.pairs),
-        L1HashSettings(**snakemake.params.settings),
+        snakemake.params.settings,
         seed=snakemake.params.seed,
         codebook_from=told,
-        report=print,
     )
     write_system(result, snakemake.output)

@@ -8,22 +8,17 @@ with logged(snakemake):
     from lookalike.core.files import read_json, read_table
     from lookalike.datasets.relevance import RelevanceData
     from lookalike.studies.finegrained.files import write_system
-    from lookalike.studies.finegrained.protocol import OasisSettings, oasis_system
+    from lookalike.studies.finegrained.protocol import oasis_system
+    from lookalike.studies.finegrained.training import with_sampling
 
-    sampling = snakemake.params.sampling
+    network = snakemake.input.get("network")
     result = oasis_system(
         np.load(snakemake.input.vectors),
         RelevanceData.load(snakemake.input.relevance),
         read_table(snakemake.input.pairs),
-        OasisSettings(
-            **snakemake.params.settings,
-            **{key: sampling[key] for key in ("out_of_class", "margin", "positive_threshold") if key in sampling},
-        ),
+        with_sampling(snakemake.params.settings, snakemake.params.sampling),
         seed=snakemake.params.seed,
         system=snakemake.wildcards.system,
-        held_out_images=read_json(snakemake.input.network)["held_out_images"]
-        if snakemake.input.get("network")
-        else None,
-        report=print,
+        held_out_images=read_json(network)["held_out_images"] if network else None,
     )
     write_system(result, snakemake.output)

@@ -1,15 +1,11 @@
-"""Rules about the claims of the Deep Ranking paper (sections 6.4 to 6.7).
-
-Most ask for the sign, or the bounds, of paired differences of systems. The claims table holds the paper's own numbers
-against the same rules, without intervals.
-"""
+"""Rules about the claims of the Deep Ranking paper (sections 6.4 to 6.7): most bound paired differences of systems."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_RUN, OPEN, Finding, rule, verdict_of, within
@@ -37,8 +33,8 @@ class Bound(NamedTuple):
 
     a: str
     b: str
-    metric: str
     subset: str
+    metric: str
     low: float
     high: float
 
@@ -48,7 +44,7 @@ def better(
     study: FinegrainedStudy, *, pairs: Sequence[Sequence[str]], metrics: Sequence[str] = BOTH, but: str = ""
 ) -> Decision:
     """Holds where the intervals of all differences, first minus second, lie above 0; fails where one lies below 0."""
-    return but_open(decided(study, _bounds(pairs, metrics, ABOVE_0, math.inf)), but)
+    return decided(study, _bounds(pairs, metrics, ABOVE_0, math.inf), but)
 
 
 @rule
@@ -62,7 +58,7 @@ def between(
     but: str = "",
 ) -> Decision:
     """Holds where the intervals of all differences lie between the claim's bounds; fails where one lies beyond."""
-    return but_open(decided(study, _bounds(pairs, metrics, low, high)), but)
+    return decided(study, _bounds(pairs, metrics, low, high), but)
 
 
 @rule
@@ -85,51 +81,47 @@ def score_falls(study: FinegrainedStudy) -> Decision:
     )
 
 
-def but_open(found: Decision, but: str) -> Decision:
-    """Leave a claim open, whatever its numbers say, for a reason that the claim gives."""
-    if not but or found.verdict not in (HOLDS, FAILS):
-        return found
-    return replace(found, verdict=OPEN, evidence=f"{found.evidence}; {but}")
-
-
 def _bounds(pairs: Sequence[Sequence[str]], metrics: Sequence[str], low: float, high: float) -> list[Bound]:
     """Bounds of pairs of systems; a third name is the subset of the triplets."""
-    return [
-        Bound(a, b, metric, subset[0] if subset else ALL, low, high) for a, b, *subset in pairs for metric in metrics
-    ]
+    asked = product(pairs, metrics)
+    return [Bound(a, b, subset[0] if subset else ALL, metric, low, high) for (a, b, *subset), metric in asked]
 
 
-def decided(study: FinegrainedStudy, bounds: Sequence[Bound]) -> Decision:
+def decided(study: FinegrainedStudy, bounds: Sequence[Bound], but: str = "") -> Decision:
     """Decide a claim by several differences, each of which has to lie within its bounds.
 
     It fails as soon as one lies clearly beyond, else is not run where one was not run, else not decidable where an
-    interval reaches beyond or a difference is missing, else holds.
+    interval reaches beyond or a difference is missing, else holds. `but` leaves it open, whatever its numbers say.
     """
-    found = [(bound, study.difference(bound.a, bound.b, bound.metric, bound.subset)) for bound in bounds]
-    known = [(bound, one) for bound, one in found if one is not None]
-    missing = dict.fromkeys(_why_missing(study, bound) for bound, one in found if one is None)
-    verdicts = [*_verdicts(known), *(verdict for verdict, _ in missing)]
-    told: dict[str, list[str]] = {}
-    for bound, one in known:
-        told.setdefault(_pair(study, bound), []).append(_text(bound, one))
-    evidence = [f"{pair} {' and '.join(differences)}" for pair, differences in told.items()]
-    return Decision(
-        next(verdict for verdict in (FAILS, NOT_RUN, OPEN, HOLDS) if verdict in verdicts),
-        "; ".join([*evidence, *(reason for _, reason in missing)]),
-        _as_numbers(study, known),
-        _by_numbers(study, known, bool(missing)),
-    )
-
-
-def _verdicts(known: Sequence[tuple[Bound, Difference]]) -> list[str]:
-    """Verdict on each difference; one of several that lies beyond its bound by chance does not refute a claim."""
     # imported here because plans import this module, and SciPy is slow to load
     from lookalike.ranking.comparison import LEVEL, holm
 
-    # p-values are those of a bound at 0
+    known: list[tuple[Bound, Difference]] = []
+    missing: dict[tuple[str, str], None] = {}
+    told: dict[str, list[str]] = {}
+    numbers: dict[str, float] = {}
+    for bound in bounds:
+        one = study.difference(bound.a, bound.b, bound.metric, bound.subset)
+        if one is None:
+            missing[_why_missing(study, bound)] = None
+            continue
+        known.append((bound, one))
+        pair = _pair(study, bound)
+        told.setdefault(pair, []).append(_text(bound, one))
+        name = f"{pair}, {bound.metric}"
+        numbers |= {name: one.value, f"{name}, low": one.low, f"{name}, high": one.high}
+    # p-values are those of a bound at 0; one of several that lies beyond it by chance does not refute a claim
     p_values = holm([one.p if ABOVE_0 in (bound.low, -bound.high) else math.nan for bound, one in known])
-    verdicts = [verdict_of(within([(one.low, one.high)], bound.low, bound.high)) for bound, one in known]
-    return [OPEN if one == FAILS and p >= LEVEL else one for one, p in zip(verdicts, p_values, strict=True)]
+    verdicts = [verdict for verdict, _ in missing]
+    for (bound, one), p in zip(known, p_values, strict=True):
+        verdict = verdict_of(within([(one.low, one.high)], bound.low, bound.high))
+        verdicts.append(OPEN if verdict == FAILS and p >= LEVEL else verdict)
+    verdict = next(verdict for verdict in (FAILS, NOT_RUN, OPEN, HOLDS) if verdict in verdicts)
+    evidence = [f"{pair} {' and '.join(differences)}" for pair, differences in told.items()]
+    evidence += [reason for _, reason in missing]
+    if but and verdict in (HOLDS, FAILS):
+        verdict, evidence = OPEN, [*evidence, but]
+    return Decision(verdict, "; ".join(evidence), numbers, _by_numbers(study, known, bool(missing)))
 
 
 def _by_numbers(study: FinegrainedStudy, known: Sequence[tuple[Bound, Difference]], lacks: bool) -> str:
@@ -139,14 +131,6 @@ def _by_numbers(study: FinegrainedStudy, known: Sequence[tuple[Bound, Difference
         return "" if lacks else AS_CLAIMED
     named = [f"{'precision' if b.metric == PRECISION else 'score'} of {_pair(study, b, ALL)}" for b in against]
     return f"{NOT_AS_CLAIMED} ({'; '.join(named)})" if lacks or len(known) > 1 else NOT_AS_CLAIMED
-
-
-def _as_numbers(study: FinegrainedStudy, known: Sequence[tuple[Bound, Difference]]) -> Mapping[str, float]:
-    numbers: dict[str, float] = {}
-    for bound, one in known:
-        name = f"{_pair(study, bound)}, {bound.metric}"
-        numbers |= {name: one.value, f"{name}, low": one.low, f"{name}, high": one.high}
-    return numbers
 
 
 def _pair(study: FinegrainedStudy, bound: Bound, subset: str = "") -> str:

@@ -1,14 +1,13 @@
-"""A hand-crafted feature as a system of the fine-grained study: what a job calls to describe all images by it.
+"""A hand-crafted feature as a system: apart from the learners, so that an edit of one describes no image again.
 
-A module of its own, so that an edit of a learner describes no image again. Codebooks see pixels of training images, or
-of evaluation images without their ratings where there are no others (Deep Ranking, section 6.4).
+Codebooks see training images, or evaluation images without their ratings where there are no others (section 6.4).
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
-from lookalike.studies.finegrained.files import Report, SystemResult, plain, say
+from lookalike.features.describers import describe_files, make_describer
+from lookalike.ranking.distances import pair_distances, warm_up
+from lookalike.studies.finegrained.files import SystemResult
 
 FIT_IMAGES = 2_000
 """Images that a codebook is learned from at most; descriptors are subsampled beyond that anyway."""
@@ -32,19 +34,15 @@ def describe_system(
     pairs: pd.DataFrame,
     *,
     seed: int,
-    codebook_from: str = "",
+    codebook_from: str,
     n_threads: int = 1,
-    report: Report | None = None,
+    report: Callable[[str], None] = print,
 ) -> SystemResult:
     """Describe all images by one hand-crafted feature, and measure the pairs.
 
     A codebook is learned from at most `FIT_IMAGES` of the images `fit_rows`, which `codebook_from` names for the notes
     of tables; `paths` has None for an image that cannot be used.
     """
-    from lookalike.core.images import load_rgb
-    from lookalike.features.describers import describe_files, make_describer
-    from lookalike.ranking.distances import pair_distances, warm_up
-
     describer = make_describer(system, **settings)
     usable = [path for path in (paths[row] for row in _draw(fit_rows, FIT_IMAGES, seed, system)) if path is not None]
     warm_up()
@@ -54,10 +52,12 @@ def describe_system(
             raise LookalikeError(f"there is no image to learn the codebook of {system} from: give images for training")
         describer.fit((load_rgb(path) for path in usable), integer_seed(seed, "finegrained", system, "codebook"))
     fit_seconds = time.perf_counter() - start
-    say(report, f"{system}: learned from {len(usable) if describer.needs_fit else 0} images in {fit_seconds:.1f} s")
+    n_fit_images = len(usable) if describer.needs_fit else 0
+    report(f"{system}: learned from {n_fit_images} images in {fit_seconds:.1f} s")
     vectors, seconds = describe_files(describer, paths, n_threads=n_threads)
     n_images = sum(path is not None for path in paths)
-    say(report, f"{system}: {n_images} images in {seconds:.1f} s, {n_images / max(seconds, 1e-9):.1f} a second")
+    speed = n_images / max(seconds, 1e-9)
+    report(f"{system}: {n_images} images in {seconds:.1f} s, {speed:.1f} a second")
     start = time.perf_counter()
     distances = pair_distances(vectors, pairs, describer.distance)
     fit = {
@@ -66,13 +66,13 @@ def describe_system(
         "fit_seconds": fit_seconds,
         "describe_seconds": seconds,
         "distance_seconds": time.perf_counter() - start,
-        "images_per_second": n_images / max(seconds, 1e-9),
+        "images_per_second": speed,
         "n_threads": n_threads,
         "dimensions": vectors.shape[1],
         "distance": describer.distance,
-        "settings": plain(describer.settings()),
+        "settings": describer.settings(),
         "codebook_from": codebook_from if describer.needs_fit else "",
-        "n_fit_images": len(usable) if describer.needs_fit else 0,
+        "n_fit_images": n_fit_images,
         "n_images": n_images,
         "n_pairs": len(pairs),
         "processor": processor_name(),

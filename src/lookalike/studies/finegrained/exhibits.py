@@ -14,7 +14,7 @@ from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
 from lookalike.exhibits.printed import MISSING, NO_RESULT, beside_print, human_time, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
-from lookalike.exhibits.verdicts import Rule, claims_of, claims_table, rules_of
+from lookalike.exhibits.verdicts import Claim, Rule, claims_of, claims_table, rules_of
 from lookalike.studies.finegrained import claims as rules
 from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained.claims import AS_CLAIMED, NOT_AS_CLAIMED
@@ -64,16 +64,11 @@ def architectures(study: FinegrainedStudy) -> Table:
 @exhibit(f"{PAPER}/fig6", title="Out-of-class negatives", needs=("metrics",), optional=("pool",))
 def sampling(study: FinegrainedStudy) -> Figure:
     """Similarity precision and score-at-top-30 over the percent of triplets with an out-of-class negative."""
-    frame = pd.DataFrame(
-        [*_sampled(study), *_printed_share(study)],
-        columns=["series", "system", "percent", "metric", "value", "low", "high", "n_triplets", "n_queries"],
-    )
+    columns = ["series", "system", "percent", "metric", "value", "low", "high", "n_triplets", "n_queries"]
+    frame = pd.DataFrame([*_sampled(study), *_printed_share(study)], columns=columns)
     titles = {PRECISION: "Similarity precision (%)", SCORE: f"Score at top {study.k} (triplets)"}
-    return Figure(
-        frame,
-        tuple(_sampling_panel(study, frame[frame["metric"] == metric], title) for metric, title in titles.items()),
-        notes=_sampling_notes(study, frame),
-    )
+    panels = [_sampling_panel(study, frame[frame["metric"] == metric], title) for metric, title in titles.items()]
+    return Figure(frame, tuple(panels), notes=_sampling_notes(study, frame))
 
 
 @exhibit("finegrained/kinds", title="Precision by kind of negative", needs=("metrics",))
@@ -84,17 +79,12 @@ def kinds(study: FinegrainedStudy) -> Table:
     rows = []
     for system, subset in product(systems, (*found, ALL)):
         one = study.value(system, PRECISION, subset)
-        cell = study.cell(one, PRECISION, system)
-        rows.append((system, subset, *one[:6], cell))
+        rows.append((system, subset, *one[:6], study.cell(one, PRECISION, system)))
     columns = ["system", "subset", PRECISION, "low", "high", "n_triplets", "n_queries", "n_ties", "ours_cell"]
     heads = {kind: f"{kind} negatives" if "class" in kind else kind for kind in found} | {ALL: "all triplets"}
-    return Table(
-        pd.DataFrame(rows, columns=columns),
-        rows=("system",),
-        columns="subset",
-        titles={"system": {system: study.title_of(system) for system in systems}, "subset": heads},
-        notes=(_kinds_note(study, list(found)),),
-    )
+    titles = {"system": {system: study.title_of(system) for system in systems}, "subset": heads}
+    notes = (_kinds_note(study, list(found)),)
+    return Table(pd.DataFrame(rows, columns=columns), rows=("system",), columns="subset", titles=titles, notes=notes)
 
 
 @exhibit("finegrained/features", title="Systems and what they cost", needs=("fits",), optional=("metrics",))
@@ -110,42 +100,35 @@ def costs(study: FinegrainedStudy) -> Table:
         "Images/s: images described a second: decoded and described by a feature, hashed from ready features by "
         "L1HashKPCA, embedded from decoded pixels by a network; time: learning among it."
     )
-    return Table(
-        frame,
-        shown=shown,
-        numbers=frozenset({"dimensions_cell", "speed_cell", "time_cell"}),
-        titles={"system": {system: study.title_of(system) for system in systems}},
-        notes=(note, *([f"Measured on {' and '.join(processors)}."] if processors else [])),
-    )
+    notes = (note, *([f"Measured on {' and '.join(processors)}."] if processors else []))
+    numbers = frozenset({"dimensions_cell", "speed_cell", "time_cell"})
+    titles = {"system": {system: study.title_of(system) for system in systems}}
+    return Table(frame, shown=shown, numbers=numbers, titles=titles, notes=notes)
 
 
 @exhibit("finegrained/contrasts", title="Differences of systems", needs=("metrics", "contrasts"), optional=("pool",))
 def contrasts(study: FinegrainedStudy) -> Figure:
     """Paired differences of the systems that the paper's claims are about, in both metrics."""
-    there = study.measured | study.printed_study().measured
-    found = [row for pair in contrast_pairs(there, study.chosen_percent) for row in _contrast_rows(study, *pair)]
-    pairs = list(dict.fromkeys((row["system_a"], row["system_b"]) for row in found))
+    printed = study.printed_study()
+    pairs = contrast_pairs(study.measured | printed.measured, study.chosen_percent)
+    found = [_contrast(study, printed, pair, metric) for metric, pair in product((PRECISION, SCORE), pairs)]
     columns = ["system_a", "system_b", "metric", "difference", "low", "high", "p_value", "printed", "excludes_0"]
-    frame = pd.DataFrame(found, columns=columns).sort_values(
-        "metric", key=lambda metric: metric != PRECISION, kind="stable"
+    frame = pd.DataFrame([row for row in found if row], columns=columns)
+    of_rows = list(zip(frame["system_a"], frame["system_b"], strict=True))
+    shown = [pair for pair in pairs if pair in of_rows]
+    frame["place"] = [shown.index(pair) for pair in of_rows]
+    names = [f"{study.short_title_of(a)} − {study.short_title_of(b)}" for a, b in shown]
+    notes = (
+        "Each row is the first system minus the second on the same triplets, by a paired bootstrap. Intervals are not "
+        "adjusted for their number.",
+        ONCE,
+        "Hollow: differences of what Tables 1 and 2 print, of the paper's own triplets.",
     )
-    places = {pair: place for place, pair in enumerate(pairs)}
-    frame["place"] = [places[row.system_a, row.system_b] for row in frame.itertuples()]
-    names = [f"{study.short_title_of(a)} − {study.short_title_of(b)}" for a, b in pairs]
-    return Figure(
-        frame,
-        (
-            _contrast_panel(frame, PRECISION, "Precision, difference (points)", names),
-            _contrast_panel(frame, SCORE, f"Score-{study.k}, difference (triplets)", [""] * len(names)),
-        ),
-        size=(4.6, 0.6 + 0.19 * max(8, len(pairs))),
-        notes=(
-            "Each row is the first system minus the second on the same triplets, by a paired bootstrap. Intervals are "
-            "not adjusted for their number.",
-            ONCE,
-            "Hollow: differences of what Tables 1 and 2 print, of the paper's own triplets.",
-        ),
+    panels = (
+        _contrast_panel(frame, PRECISION, "Precision, difference (points)", names),
+        _contrast_panel(frame, SCORE, f"Score-{study.k}, difference (triplets)", [""] * len(names)),
     )
+    return Figure(frame, panels, size=(4.6, 0.6 + 0.19 * max(8, len(shown))), notes=notes)
 
 
 @exhibit("finegrained/curves", title="Training of the networks", needs=("metrics",))
@@ -164,10 +147,9 @@ def training_curves(study: FinegrainedStudy) -> Figure:
         "trained on, in its own mix of negatives, as they go by. No rated triplet is among them."
     ]
     notes += ["A ranking network starts from the weights of the ConvNet."] if len(phases) > 1 else []
-    missing = (study.why_not_run(DEEP) or "no curve was recorded",)
-    return Figure(
-        frame, tuple(panels), n_columns=len(phases), size=(3.5, 2.1), notes=tuple(notes) if len(frame) else missing
-    )
+    if frame.empty:
+        notes = [study.why_not_run(DEEP) or "no curve was recorded"]
+    return Figure(frame, tuple(panels), n_columns=len(phases), size=(3.5, 2.1), notes=tuple(notes))
 
 
 @exhibit("finegrained/claims", title="Claims", optional=("metrics", "contrasts"))
@@ -175,22 +157,16 @@ def claims(study: FinegrainedStudy) -> Table:
     """What the paper claims in sections 6.4 to 6.7, and whether it holds here."""
     known = rules_of(rules)
     table, printed = claims_table(study, known), study.printed_study()
-    ours = [_by_numbers(study, place, known) for place in range(len(table.frame))]
-    theirs = [_by_numbers(printed, place, known) for place in range(len(table.frame))]
+    ours, theirs = ([_by_numbers(of, claim, known) for claim in claims_of(study.claim_rows)] for of in (study, printed))
     frame = table.frame.assign(
         by_our_numbers=[told for told, _ in ours],
         by_printed_numbers=[told for told, _ in theirs],
         printed_evidence=[evidence if told else "" for told, evidence in theirs],
     )
-    place = list(table.shown).index("evidence") + 1
     shown = list(table.shown.items())
-    beside = [("by_our_numbers", "our numbers"), ("by_printed_numbers", "printed numbers")]
-    return Table(
-        frame,
-        shown=dict([*shown[:place], *beside, *shown[place:]]),
-        titles=table.titles,
-        notes=(*table.notes, *_claim_notes(study, frame)),
-    )
+    shown[-1:-1] = [("by_our_numbers", "our numbers"), ("by_printed_numbers", "printed numbers")]
+    notes = (*table.notes, *_claim_notes(study, frame))
+    return Table(frame, shown=dict(shown), titles=table.titles, notes=notes)
 
 
 # Tables 1 and 2 ------------------------------------------------------------------------------------------------------
@@ -204,33 +180,25 @@ def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
     rows = [_system_row(study, system, metric) for system, metric in product(systems, heads)]
     printed = study.printed_in().rename(columns={"method": "system"})
     cells = beside_print(pd.DataFrame(rows), printed, on=("system", "metric"), judge=study.judge)
-    cells["printed_cell"] = [
-        f"{row.printed:{FORMS[str(row.metric)]}}" if row.status else "" for row in cells.itertuples()
-    ]
-    return Table(
-        cells,
-        rows=("system",),
-        columns="metric",
-        titles={"metric": heads, "system": {system: study.title_of(system) for system in systems}},
-        notes=_system_notes(study, set(systems) & study.measured),
-    )
+    found = zip(cells["printed"], cells["metric"], cells["status"], strict=True)
+    cells["printed_cell"] = [f"{value:{FORMS[metric]}}" if status else "" for value, metric, status in found]
+    titles = {"metric": heads, "system": {system: study.title_of(system) for system in systems}}
+    notes = _system_notes(study, set(systems) & study.measured)
+    return Table(cells, rows=("system",), columns="metric", titles=titles, notes=notes)
 
 
 def _system_row(study: FinegrainedStudy, system: str, metric: str) -> dict[str, Any]:
     """One number of a system, or one that its score is counted over."""
     found = study.value(system, metric if metric in FORMS else SCORE)
-    row: dict[str, Any] = {
-        "system": system,
-        "metric": metric,
-        **dict(zip(("ours", "low", "high", *COUNTS), found, strict=True)),
-    }
+    row: dict[str, Any] = {"system": system, "metric": metric}
+    row |= dict(zip(("ours", "low", "high", *COUNTS), found, strict=True))
     row["ours_std"] = (found.high - found.low) / SPREAD_OF_INTERVAL
-    row["unit"] = "percent" if metric not in (SCORE, *COUNTS) else "images" if metric == "median_pool" else "triplets"
+    row["unit"] = {SCORE: "triplets", "n_in_top": "triplets", "median_pool": "images"}.get(metric, "percent")
     if metric in FORMS:
         return row | {"ours_cell": study.cell(found, metric, system)}
     ours = row[metric] if not math.isnan(found.value) else math.nan
-    empty = {"ours": ours, "low": math.nan, "high": math.nan, "ours_std": math.nan}
-    return row | empty | {"ours_cell": MISSING if math.isnan(ours) else f"{ours:,}"}
+    row |= dict.fromkeys(("low", "high", "ours_std"), math.nan)
+    return row | {"ours": ours, "ours_cell": MISSING if math.isnan(ours) else f"{ours:,}"}
 
 
 def _system_notes(study: FinegrainedStudy, there: set[str]) -> tuple[str, ...]:
@@ -277,9 +245,8 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
     """What one system recorded, as numbers and as cells."""
     row: dict[str, Any] = {"system": system}
     for column in FIT_COLUMNS:
-        value = fit.get(column)
-        number = column in ("dimensions", "images_per_second", "n_images", "seconds")
-        row[column] = value if _is_there(value) else math.nan if number else ""
+        missing = math.nan if column in ("dimensions", "images_per_second", "n_images", "seconds") else ""
+        row[column] = fit[column] if _is_there(fit.get(column)) else missing
     settings = settings_text(fit)
     shown = settings if len(settings) <= LONGEST_SETTINGS else settings[:LONGEST_SETTINGS].rpartition(",")[0] + ", ..."
     status = "" if fit else study.why_not_run(system) or NO_RESULT
@@ -379,21 +346,19 @@ def _sampling_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, 
 # differences ---------------------------------------------------------------------------------------------------------
 
 
-def _contrast_rows(study: FinegrainedStudy, a: str, b: str) -> list[dict[str, Any]]:
-    """Differences of one pair, ours and, where scores may be held against each other, the printed ones."""
-    rows = []
-    for metric in (PRECISION, SCORE):
-        own = study.difference(a, b, metric)
-        beside_print = metric == PRECISION or not study.why_not_comparable(metric)
-        printed = study.printed_study().difference(a, b, metric) if beside_print else None
-        if own is None and printed is None:
-            continue
-        value, low, high, p = own or (math.nan,) * 4
-        rows.append(
-            {"system_a": a, "system_b": b, "metric": metric, "difference": value, "low": low, "high": high,
-             "p_value": p, "printed": printed.value if printed else math.nan, "excludes_0": low > 0 or high < 0}
-        )  # fmt: skip
-    return rows
+def _contrast(
+    study: FinegrainedStudy, printed: FinegrainedStudy, pair: tuple[str, str], metric: str
+) -> dict[str, Any] | None:
+    """Difference of one pair, and where scores may be held against each other the printed one; None without both."""
+    own = study.difference(*pair, metric)
+    beside_print = metric == PRECISION or not study.why_not_comparable(metric)
+    theirs = printed.difference(*pair, metric) if beside_print else None
+    if own is None and theirs is None:
+        return None
+    value, low, high, p = own or (math.nan,) * 4
+    numbers = {"difference": value, "low": low, "high": high, "p_value": p}
+    beside = {"printed": theirs.value if theirs else math.nan, "excludes_0": low > 0 or high < 0}
+    return {"system_a": pair[0], "system_b": pair[1], "metric": metric, **numbers, **beside}
 
 
 def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequence[str]) -> Panel:
@@ -427,13 +392,11 @@ def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequenc
 def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:
     """Every curve: ``system, phase, seen, quantity, part, value``; one with an accuracy is of classification."""
     curves = study.numbers[study.numbers["x"].notna()]
-    classify = set(curves.loc[curves["metric"] == "accuracy", "method"])
-    frame = curves.assign(
-        system=curves["method"],
-        phase=["classification" if method in classify else "ranking" for method in curves["method"]],
+    classifies = curves["method"].isin(curves.loc[curves["metric"] == "accuracy", "method"])
+    frame = curves.rename(columns={"method": "system", "subset": "part"}).assign(
+        phase=np.where(classifies, "classification", "ranking"),
         seen=curves["x"].astype(np.int64),
         quantity=curves["metric"].replace({"accuracy": "precision"}),
-        part=curves["subset"],
     )
     return frame[["system", "phase", "seen", "quantity", "part", "value"]].reset_index(drop=True)
 
@@ -469,11 +432,10 @@ def _many_looks(n: int) -> list[Look]:
 # claims --------------------------------------------------------------------------------------------------------------
 
 
-def _by_numbers(study: FinegrainedStudy, place: int, known: Mapping[str, Rule]) -> tuple[str, str]:
+def _by_numbers(study: FinegrainedStudy, claim: Claim, known: Mapping[str, Rule]) -> tuple[str, str]:
     """What a study's numbers say of a claim without intervals, and the evidence."""
     if study.not_run and not study.in_print:
         return "", ""
-    claim = claims_of(study.claim_rows)[place]
     found = known[claim.rule](study, **claim.parameters)
     return getattr(found, "by_numbers", ""), found.evidence
 

@@ -1,12 +1,13 @@
 """Pictures of the fine-grained study: Deep Ranking's Figures 1, 4, 5 and 7, and queries before and after learning.
 
-Images are those of the study's own folder, and which are shown is a rule and no choice.
+Which images are shown is a rule and no choice.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, empty_picture, tile_of
 from lookalike.exhibits.model import Entry, Found, Gallery, Mark, Picture, Ranking, Tile
 from lookalike.exhibits.neighbours import (
@@ -90,17 +90,12 @@ def sample_triplets(study: FinegrainedStudy) -> Gallery:
         told = role == "negative" and several_kinds
         rows.append(tuple(tile_of(study.path_of(row[role]), str(row["kind"]) if told else "", mark) for row in chosen))
     by_kind = ", the kinds of negatives in turn" if several_kinds else ""
-    return Gallery(
-        pd.DataFrame(records),
-        tuple(rows),
-        row_titles=tuple(ROLES),
-        heads=tuple(_in_lines(str(row["text_query"])) for row in chosen),
-        notes=(
-            f"The {len(chosen)} columns are the first triplets of text queries that are spread evenly over the alphabet"
-            f"{by_kind}; no triplet was picked by hand.",
-        ),
-        tile=0.85,
+    note = (
+        f"The {len(chosen)} columns are the first triplets of text queries that are spread evenly over the alphabet"
+        f"{by_kind}; no triplet was picked by hand."
     )
+    heads = tuple(_in_lines(str(row["text_query"])) for row in chosen)
+    return Gallery(pd.DataFrame(records), tuple(rows), tuple(ROLES), heads, notes=(note,), tile=0.85)
 
 
 @exhibit(f"{PAPER}/fig4", title="The sampler of triplets", needs=("manifest",), optional=("relevance", "metrics"))
@@ -141,8 +136,7 @@ def first_filters(study: FinegrainedStudy) -> Picture:
 def ranking_examples(study: FinegrainedStudy) -> Gallery:
     """Ranking examples of ConvNet, OASIS and DeepRanking: a query and the first images of its pool."""
     chosen = choose_queries(study.table("outcomes"), study.table("triplets"))
-    distances = distances_of(study, COMPARED)
-    ranked = rankings_of(study.table("pairs"), distances, chosen, N_RESULTS)
+    ranked = rankings_of(study.table("pairs"), distances_of(study, COMPARED), chosen, N_RESULTS)
     if ranked.empty:
         why = study.why_not_run(DEEP) or "none of the systems that it compares has a ranking"
         return Gallery(pd.DataFrame({"query": []}), (), notes=(why,))
@@ -152,10 +146,10 @@ def ranking_examples(study: FinegrainedStudy) -> Gallery:
     frame["label"] = "" if study.kind == REAL else frame["label"]
     noise = (frame["label"] != frame["text_query"]).astype(object)
     frame["search_noise"] = noise.where(frame["label"] != "", None)
-    rows = [_example_row(study, frame, one, system) for one in chosen.to_dict("records") for system in COMPARED]
-    titles = tuple(study.title_of(system) for _ in range(len(chosen)) for system in COMPARED)
-    notes = _example_notes(study, frame)
-    return Gallery(frame, tuple(rows), row_titles=titles, heads=("query",), notes=notes, tile=0.82)
+    shown = list(product(chosen.to_dict("records"), COMPARED))
+    rows = tuple(_example_row(study, frame, one, system) for one, system in shown)
+    titles = tuple(study.title_of(system) for _, system in shown)
+    return Gallery(frame, rows, titles, heads=("query",), notes=_example_notes(study, frame), tile=0.82)
 
 
 @exhibit("finegrained/gallery", title="Before and after learning", optional=("metrics",),
@@ -163,26 +157,24 @@ def ranking_examples(study: FinegrainedStudy) -> Gallery:
 def before_and_after(study: FinegrainedStudy) -> Gallery:
     """Nearest images of some queries by a system that did not learn from triplets, and by one that did."""
     distances = distances_of(study)
-    pair = [next((one for one in systems if one in distances), None) for systems in (BEFORE, AFTER)]
-    before, after = pair
-    if before is None or after is None:
+    pair = [one for systems in (BEFORE, AFTER) for one in [system for system in systems if system in distances][:1]]
+    if len(pair) < 2:
         why = "no two systems, one learned and one not, have distances to rank by"
         return Gallery(pd.DataFrame({"query": []}), (), notes=(why,))
-    table = _shares(study, before, after)
-    gains = (table["better"] - table["worse"]).tolist()
-    candidates = [Candidate(row, text, gain) for row, (text, gain) in enumerate(zip(table["text_query"], gains))]  # noqa: B905
-    choices = choose(candidates, N_SHOWN, seed=int(study.settings["seed"]), dataset=study.dataset)
+    before, after = pair
+    table, seed = _shares(study, before, after), int(study.settings["seed"])
+    gains = zip(table["text_query"], table["better"] - table["worse"], strict=True)
+    candidates = [Candidate(row, text, gain) for row, (text, gain) in enumerate(gains)]
+    choices = choose(candidates, N_SHOWN, seed=seed, dataset=study.dataset)
     chosen = table.iloc[[choice.key for choice in choices]]
-    both = {system: distances[system] for system in (before, after)}
-    ranked = rankings_of(study.table("pairs"), both, chosen, N_FOUND)
-    entries = [_entry(study, ranked, table.iloc[choice.key], choice, before, after) for choice in choices]
-    how = choice_note(candidates, choices, seed=int(study.settings["seed"]), groups="categories",
-                      measure="the share of right triplets")  # fmt: skip
+    ranked = rankings_of(study.table("pairs"), {system: distances[system] for system in pair}, chosen, N_FOUND)
+    entries = [_entry(study, ranked, table.iloc[choice.key], choice, pair) for choice in choices]
+    measure = "the share of right triplets"
     notes = [
         f"The pool of each query by distance of {study.title_of(before)}, before learning from triplets, and of "
         f"{study.title_of(after)}, after it; smaller is more alike, and the two have no common scale. A triplet is "
         "right where its positive is nearer than its negative.",
-        how,
+        choice_note(candidates, choices, seed=seed, groups="categories", measure=measure),
     ]
     if study.kind != REAL:
         notes.append(
@@ -229,11 +221,6 @@ def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataF
     The colour share is the share of a filter's energy that is not on the grey axis: 0 if the three channels are alike,
     2/3 on average if they are independent. `start` are the same filters before training.
     """
-    if filters.ndim != 4 or filters.shape[3] != 3 or not len(filters) or not np.isfinite(filters).all():
-        raise ValueError(
-            f"filters of the path {path} must be finite and of shape (n, height, width, 3), not {filters.shape}: give "
-            "those of lookalike.deep.embedding.first_layer_filters"
-        )
     energy = np.square(filters, dtype=np.float64).sum(axis=(1, 2, 3))
     grey = 3 * np.square(filters.mean(axis=3, dtype=np.float64)).sum(axis=(1, 2))
     shares = np.clip(1 - grey / np.where(energy > 0, energy, 1), 0, 1)
@@ -245,17 +232,12 @@ def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataF
         before = start[order].reshape(flat.shape)
         alike = np.array([np.corrcoef(a, b)[0, 1] for a, b in zip(before, flat, strict=True)])
     wide = flat.astype(np.float64)
-    parts = {
-        "path": path,
-        "place": np.arange(1, len(flat) + 1),
-        "filter": order,
+    return pd.DataFrame({
+        "path": path, "place": np.arange(1, len(flat) + 1), "filter": order,
         "norm": [float(np.linalg.norm(weights)) for weights in wide],
-        "smallest": wide.min(axis=1),
-        "largest": wide.max(axis=1),
-        "colour_share": shares[order],
-        "like_start": alike,
-    }
-    return pd.DataFrame(parts)
+        "smallest": wide.min(axis=1), "largest": wide.max(axis=1),
+        "colour_share": shares[order], "like_start": alike,
+    })  # fmt: skip
 
 
 def filter_montage(filters: Floats) -> npt.NDArray[np.uint8]:
@@ -301,11 +283,11 @@ def distances_of(study: FinegrainedStudy, systems: Sequence[str] | None = None) 
 
 def query_shares(outcomes: pd.DataFrame, triplets: pd.DataFrame, better: str, worse: str) -> pd.DataFrame:
     """Each query's number of triplets, and the share of them that two systems have right; NaN where not measured."""
-    table = triplets.groupby(KEYS, sort=True).size().rename("n_triplets").to_frame()
+    asked = triplets.groupby(KEYS, sort=True).size().rename("n_triplets").to_frame()
     for name, system in (("better", better), ("worse", worse)):
         own = outcomes[outcomes["system"] == system].merge(triplets[["triplet", *KEYS]], on="triplet")
-        table[name] = own.groupby(KEYS)["outcome"].mean() if len(own) else np.nan
-    return table.reset_index()
+        asked[name] = own.groupby(KEYS)["outcome"].mean() if len(own) else np.nan
+    return asked.reset_index()
 
 
 def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QUERIES) -> pd.DataFrame:
@@ -350,21 +332,15 @@ def rankings_of(pairs: pd.DataFrame, distances: Mapping[str, Floats], chosen: pd
     Distances are aligned with the pairs, smaller being more similar; NaN is never ranked, and equally distant images
     stand in the order of their ids.
     """
-    query, text_query = pairs["query"].to_numpy(), pairs["text_query"].to_numpy()
-    candidate, in_pool = pairs["candidate"].to_numpy(), pairs["in_pool"].to_numpy(dtype=bool)
-    rows = [pd.DataFrame(columns=["system", *KEYS, "rank", "image_id", "distance"])]
+    columns = ["system", *KEYS, "rank", "image_id", "distance"]
+    asked = chosen[KEYS].reset_index(drop=True).rename_axis("place").reset_index()
+    parts = [pd.DataFrame(columns=columns)]
     for system, values in distances.items():
-        if len(values) != len(pairs):
-            raise LookalikeError(
-                f"{system} has {len(values)} distances of {len(pairs)} pairs: measure its distances again"
-            )
-        asked: Iterable[Any] = chosen.itertuples()
-        for one in asked:
-            here = np.flatnonzero((query == one.query) & (text_query == one.text_query) & in_pool & ~np.isnan(values))
-            first = here[np.lexsort((candidate[here], values[here]))][:n]
-            own = {"rank": np.arange(1, len(first) + 1), "image_id": candidate[first], "distance": values[first]}
-            rows.append(pd.DataFrame({"system": system, "query": one.query, "text_query": one.text_query, **own}))
-    return pd.concat(rows[1:] or rows, ignore_index=True)
+        pool = asked.merge(pairs.assign(distance=values).rename(columns={"candidate": "image_id"}), on=KEYS)
+        pool = pool[pool["in_pool"].astype(bool) & pool["distance"].notna()]
+        first = pool.sort_values(["place", "distance", "image_id"]).groupby("place").head(n)
+        parts.append(first.assign(system=system, rank=first.groupby("place").cumcount() + 1)[columns])
+    return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
 def _example_row(study: FinegrainedStudy, frame: pd.DataFrame, one: Mapping[Any, Any], system: str) -> tuple[Tile, ...]:
@@ -378,8 +354,8 @@ def _example_row(study: FinegrainedStudy, frame: pd.DataFrame, one: Mapping[Any,
         return (tile_of(study.path_of(one["query"]), mark=QUERY), *tiles)
     if system != COMPARED[1]:
         return (Tile(None), *tiles)
-    shares = [float(one[name]) for name in ("worse", "better")]
-    share = "" if any(map(math.isnan, shares)) else f"\n{100 * shares[0]:.0f} → {100 * shares[1]:.0f}% right"
+    before, after = 100 * one["worse"], 100 * one["better"]
+    share = "" if math.isnan(before + after) else f"\n{before:.0f} → {after:.0f}% right"
     return (Tile(None, f"{one['chosen_as']}\n{class_name(str(one['text_query']))}{share}"), *tiles)
 
 
@@ -416,23 +392,16 @@ def _shares(study: FinegrainedStudy, before: str, after: str) -> pd.DataFrame:
     return pooled.merge(shares, on=KEYS, how="left").reset_index(drop=True)
 
 
-def _entry(
-    study: FinegrainedStudy, ranked: pd.DataFrame, row: pd.Series, choice: Choice, before: str, after: str
-) -> Entry:
-    """What both systems found for one query."""
+def _entry(study: FinegrainedStudy, ranked: pd.DataFrame, row: pd.Series, choice: Choice, pair: Sequence[str]) -> Entry:
+    """What both systems found for one query, before learning and after it."""
     own = ranked[(ranked["query"] == row["query"]) & (ranked["text_query"] == row["text_query"])]
-    rankings = (
-        _ranking(study, own[own["system"] == before], row, "Before learning", float(row["worse"])),
-        _ranking(study, own[own["system"] == after], row, "After learning", float(row["better"])),
+    rankings = tuple(
+        _ranking(study, own[own["system"] == system], row, when, float(row[share]))
+        for system, when, share in zip(pair, ("Before learning", "After learning"), ("worse", "better"), strict=True)
     )
     n_more = float(row["better"] - row["worse"]) * float(row["n_triplets"])
-    return Entry(
-        str(study.path_of(row["query"])),
-        class_name(str(row["text_query"])),
-        rankings,
-        choice.chosen,
-        change_text(n_more, "of its triplets right"),
-    )
+    image, words = str(study.path_of(row["query"])), class_name(str(row["text_query"]))
+    return Entry(image, words, rankings, choice.chosen, change_text(n_more, "of its triplets right"))
 
 
 def _ranking(study: FinegrainedStudy, rows: pd.DataFrame, row: pd.Series, when: str, share: float) -> Ranking:

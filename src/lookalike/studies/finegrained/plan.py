@@ -12,10 +12,13 @@ from typing import Any
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import TRIPLET_KINDS
+from lookalike.datasets.release_training import has_grades, has_training_images
+from lookalike.datasets.synthetic_triplets import SyntheticTriplets
 from lookalike.exhibits.registry import Exhibit, planned
+from lookalike.features.describers import DESCRIBERS, make_describer
 from lookalike.studies.batches import Batch
-from lookalike.studies.finegrained import exhibits as room
-from lookalike.studies.finegrained.pictures import COMPARED
+from lookalike.studies.finegrained import exhibits as room  # noqa: F401 - fills the registry
+from lookalike.studies.finegrained import pictures
 from lookalike.studies.finegrained.systems import (
     CONVNET,
     DEEP,
@@ -46,6 +49,9 @@ NOT_THE_NETWORK = {"pretraining", "ranking", "gap", "linear_embedding", "checkpo
 """Settings of networks that decide how one is trained, and not all of them every one."""
 NO_TORCH = "not run: install torch with `pip install lookalike[deep]`, or `make demo` in the project's folder"
 
+# a plan asks many times, and folders are read each time
+_has_training_images, _has_grades = cache(has_training_images), cache(has_grades)
+
 
 def check(settings: Config, dataset: str) -> None:
     """Refuse settings of a fine-grained study that name what does not exist."""
@@ -68,9 +74,6 @@ def check(settings: Config, dataset: str) -> None:
 
 def check_describer(place: str, system: str, parameters: Mapping[str, Any]) -> None:
     """Refuse settings that a hand-crafted describer does not take."""
-    # a describer's module, which may be heavy, is imported when it is asked for
-    from lookalike.features.describers import make_describer
-
     try:
         make_describer(system, **parameters)
     except (LookalikeError, ValueError) as error:
@@ -93,7 +96,7 @@ def was_measured(dataset: str, system: str) -> bool:
 def no_training(config: Config, dataset: str) -> str:
     """Why nothing can be learned from relevance on a data set, as a sentence; "" if it can."""
     data = config["datasets"][dataset]
-    if data["kind"] != REAL or _has_training_images(data["path"]) or was_measured(dataset, OASIS):
+    if data["kind"] != REAL or _has_training_images(Path(data["path"])) or was_measured(dataset, OASIS):
         return ""
     return f"not run: put images to learn from into {data['path']}/training, in folders by category"
 
@@ -107,21 +110,7 @@ def no_torch(config: Config, dataset: str) -> str:
 def is_graded(config: Config, dataset: str) -> bool:
     """Whether relevance within a category has grades; without, all negatives are of other categories."""
     data = config["datasets"][dataset]
-    return data["kind"] != REAL or was_measured(dataset, UNIFORM_SYSTEM) or _has_grades(data["path"])
-
-
-@cache
-def _has_training_images(folder: str) -> bool:
-    from lookalike.datasets.release_training import has_training_images
-
-    return has_training_images(Path(folder))
-
-
-@cache
-def _has_grades(folder: str) -> bool:
-    from lookalike.datasets.release_training import has_grades
-
-    return has_grades(Path(folder))
+    return data["kind"] != REAL or was_measured(dataset, UNIFORM_SYSTEM) or _has_grades(Path(data["path"]))
 
 
 # systems ------------------------------------------------------------------------------------------------------------
@@ -175,10 +164,11 @@ def systems_of(config: Config, dataset: str) -> list[str]:
     return [*learned, CONVNET, *ranking_networks(config, dataset), OASIS_ON_TOP, EMBEDDING_ON_TOP]
 
 
-def trained_networks(config: Config, dataset: str) -> list[str]:
-    """Systems that are networks and are run."""
+def curve_files(config: Config, dataset: str) -> list[str]:
+    """Training curves of the systems that are networks and are run."""
     networks = [CONVNET, *ranking_networks(config, dataset), EMBEDDING_ON_TOP]
-    return [system for system in systems_of(config, dataset) if system in networks]
+    trained = [system for system in systems_of(config, dataset) if system in networks]
+    return system_files(dataset, "curve.parquet", trained)
 
 
 def contrasts(config: Config, dataset: str) -> list[list[str]]:
@@ -196,11 +186,6 @@ def measured_files(config: Config, dataset: str, file: str) -> list[str]:
     return system_files(dataset, file, systems_of(config, dataset))
 
 
-def curve_files(config: Config, dataset: str) -> list[str]:
-    """Training curves of the networks that are run."""
-    return system_files(dataset, "curve.parquet", trained_networks(config, dataset))
-
-
 def network_below(config: Config, dataset: str, system: str) -> str | list[str]:
     """What the network recorded whose vectors OASIS learns on; nothing where they are not a network's."""
     below = ON_VECTORS[system]
@@ -210,8 +195,6 @@ def network_below(config: Config, dataset: str, system: str) -> str | list[str]:
 
 def describer_module(system: str) -> str:
     """The module that describes images for a hand-crafted baseline, inside the package."""
-    from lookalike.features.describers import DESCRIBERS
-
     described_by = DESCRIBERS[system].partition(":")[0]
     return str(Path(*described_by.split(".")[1:]).with_suffix(".py"))
 
@@ -227,8 +210,6 @@ def triplet_settings(config: Config, dataset: str) -> dict[str, Any]:
 
 def images_folder(config: Config, dataset: str) -> str:
     """Folder that the paths of a data set's manifest start from; other settings draw into another one."""
-    from lookalike.datasets.synthetic_triplets import SyntheticTriplets
-
     data = config["datasets"][dataset]
     if data["kind"] != SYNTHETIC:
         return str(data["path"])
@@ -300,20 +281,16 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
 def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     """Name of a table or file, as exhibits need it, to its path or paths."""
     results, systems = f"results/{dataset}", systems_of(config, dataset)
+    ranked = [system for system in systems if system in (*pictures.COMPARED, *pictures.BEFORE, *pictures.AFTER)]
     files: dict[str, str | list[str]] = {
         "metrics": f"{results}/finegrained/metrics.parquet",
         "fits": f"{results}/finegrained/timing.parquet",
         "relevance": f"{results}/relevance.npz",
-        "distances": system_files(dataset, "distances.npy", ranked_systems(systems)),
+        "distances": system_files(dataset, "distances.npy", ranked),
     }
     for name in ("contrasts", "pool", "manifest", "triplets", "pairs", "outcomes"):
         files[name] = f"{results}/{name}.parquet"
     return files | ({"filters": f"{results}/systems/{DEEP}/filters.npz"} if DEEP in systems else {})
-
-
-def ranked_systems(systems: Iterable[str]) -> list[str]:
-    """Those of some systems whose rankings pictures show."""
-    return [system for system in systems if system in (*COMPARED, *room.pictures.BEFORE, *room.pictures.AFTER)]
 
 
 def exhibits(config: Config, dataset: str) -> list[Exhibit]:

@@ -1,17 +1,13 @@
-"""What is run in the fine-grained study without a network: what a job of the workflow calls to measure a system.
+"""Systems that learn without a network: L1HashKPCA and OASIS, on vectors of hand-crafted features (Deep Ranking, 6.4).
 
-A system measures the pairs of ``pairs.parquet``. L1HashKPCA and OASIS learn on top of the vectors of hand-crafted
-features (`lookalike.studies.finegrained.description`), as does the golden feature (``golden``), from the relevance of
-training images (`RelevanceData`) alone. Rated evaluation triplets are never seen here, so no setting can be chosen by
-them (Deep Ranking, sections 6.1 and 6.4).
+They learn from the relevance of training images alone, and never see rated evaluation triplets (section 6.1).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +16,13 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
-from lookalike.studies.finegrained.files import Report, SystemResult, plain, say
+from lookalike.datasets.relevance import RelevanceData
+from lookalike.features import l1_hash
+from lookalike.learners import oasis, relevance_triplets
+from lookalike.ranking.distances import pair_distances
+from lookalike.studies.finegrained.files import SystemResult
 from lookalike.studies.finegrained.training import (
+    NO_VECTOR,
     Features,
     Floats,
     draw_triplets,
@@ -31,43 +32,8 @@ from lookalike.studies.finegrained.training import (
     with_vectors,
 )
 
-if TYPE_CHECKING:
-    from lookalike.datasets.relevance import RelevanceData
-    from lookalike.learners.oasis import OASIS
-
-
-@dataclass(frozen=True)
-class L1HashSettings:
-    """Settings of the L1HashKPCA row; see `lookalike.features.l1_hash.L1HashKPCA`."""
-
-    n_components: int = 1000
-    n_hashes: int = 1024
-    n_landmarks: int = 4000
-
-
-@dataclass(frozen=True)
-class OasisSettings:
-    """Settings of the OASIS rows.
-
-    Parameters
-    ----------
-    aggressiveness, steps : tuple of float, tuple of int
-        Values to choose from on held-out training images. No step at all, W = I, takes part too.
-    out_of_class, margin, positive_threshold : float
-        Of the sampler of triplets: the share of negatives of other categories, T_r, and T_p (None for none).
-    validation_share : float
-        Of the images of every category, held out for the choice.
-    n_validation_triplets : int
-        Triplets of held-out images that a choice is measured by.
-    """
-
-    aggressiveness: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0)
-    steps: tuple[int, ...] = (1_000, 3_000, 10_000, 30_000)
-    out_of_class: float = 0.2
-    margin: float = 0.05
-    positive_threshold: float | None = None
-    validation_share: float = 0.2
-    n_validation_triplets: int = 5_000
+VALIDATION: dict[str, Any] = {"validation_share": 0.2, "n_validation_triplets": 5_000}
+"""Of OASIS: the share of each category's images that is held out for the choice, and triplets that measure it."""
 
 
 # L1HashKPCA --------------------------------------------------------------------------------------------------------
@@ -78,36 +44,33 @@ def l1hashkpca_system(
     l1_weights: Mapping[str, float],
     fit_rows: npt.ArrayLike,
     pairs: pd.DataFrame,
-    settings: L1HashSettings | None = None,
+    settings: Mapping[str, int],
     *,
     seed: int,
-    codebook_from: str = "",
-    report: Report | None = None,
+    codebook_from: str,
+    report: Callable[[str], None] = print,
 ) -> SystemResult:
     """Embed the L1 visual features by weighted minhash and kernel PCA; measure the pairs by Euclidean distance.
 
-    The features are those that `l1_weights` names, as `golden_system` finds them. Images that the directions were made
-    from get the vectors that they would have if they had not been among them (`L1HashKPCA.held_out_vectors_`): OASIS
-    learns from these vectors and is judged by those of other images.
+    The features are those that `l1_weights` names, as `golden_system` finds them; `settings` are those of `L1HashKPCA`.
+    Images that the directions were made from get the vectors that they would have if they had not been among them
+    (`L1HashKPCA.held_out_vectors_`): OASIS learns from these vectors and is judged by those of other images.
     """
-    from lookalike.features.l1_hash import L1HashKPCA, l1_visual_features, warm_up
-    from lookalike.ranking.distances import pair_distances
-
-    settings = L1HashSettings() if settings is None else settings
     chosen = {name: float(weight) for name, weight in l1_weights.items() if weight > 0}
     if not chosen:
         raise LookalikeError("no L1 visual feature has a weight: make the golden feature first")
-    usable = usable_rows({name: features[name] for name in chosen})
+    named = {name: features[name] for name in chosen}
+    usable = usable_rows(named)
     learned_from = np.intersect1d(np.asarray(fit_rows, dtype=np.int64), np.flatnonzero(usable))
     if len(learned_from) < 2:
         raise LookalikeError("L1HashKPCA needs two images at least to learn its directions: give more training images")
-    warm_up()
+    l1_hash.warm_up()
     start = time.perf_counter()
-    model = L1HashKPCA(**asdict(settings), random_state=integer_seed(seed, "finegrained", "l1hashkpca"))
-    joined = l1_visual_features({name: features[name] for name in chosen}, chosen)
+    model = l1_hash.L1HashKPCA(**settings, random_state=integer_seed(seed, "finegrained", "l1hashkpca"))
+    joined = l1_hash.l1_visual_features(named, chosen)
     model.fit(joined[learned_from])
     fit_seconds = time.perf_counter() - start
-    say(report, f"l1hashkpca: {model.n_components_} directions of {len(model.landmarks_)} images, {fit_seconds:.1f} s")
+    report(f"l1hashkpca: {model.n_components_} directions of {len(model.landmarks_)} images, {fit_seconds:.1f} s")
     start = time.perf_counter()
     vectors = np.full((len(joined), model.n_components_), np.nan, dtype=np.float32)
     vectors[usable] = model.transform(joined[usable])
@@ -120,7 +83,7 @@ def l1hashkpca_system(
         "images_per_second": int(usable.sum()) / max(seconds, 1e-9),
         "dimensions": model.n_components_,
         "distance": "l2",
-        "settings": plain(asdict(settings)),
+        "settings": dict(settings),
         "l1_weights": chosen,
         "hashed_dimensions": joined.shape[1],
         "codebook_from": codebook_from,
@@ -139,42 +102,36 @@ def oasis_system(
     vectors: Floats,
     relevance: RelevanceData,
     pairs: pd.DataFrame,
-    settings: OasisSettings | None = None,
+    settings: Mapping[str, Any],
     *,
     seed: int,
     system: str = "oasis",
     held_out_images: npt.ArrayLike | None = None,
-    report: Report | None = None,
+    report: Callable[[str], None] = print,
 ) -> SystemResult:
     """Learn OASIS on vectors from training relevance; the distance of a pair is less its similarity.
 
-    Vectors are centred at the mean of the training images and brought to unit length: W = I, where OASIS starts, then
-    ranks by cosine, and a step is as long for every image. Aggressiveness and steps are chosen by the share of triplets
-    in the right order among held-out training images, by default a share of them, else `held_out_images`: those that
-    whatever made the vectors did not learn from either. OASIS is then trained anew on all training images.
+    `settings` have values of ``aggressiveness`` and ``steps`` to choose from, and what `with_sampling` adds. Vectors
+    are centred at the mean of the training images and brought to unit length: W = I, where OASIS starts, then ranks by
+    cosine, and a step is as long for every image. The choice is by the share of triplets in the right order among
+    held-out training images, by default a share of them, else `held_out_images`: those that whatever made the vectors
+    did not learn from either. OASIS is then trained anew on all training images.
     """
-    from lookalike.learners.oasis import OASIS, warm_up
-    from lookalike.learners.relevance_triplets import warm_up as warm_up_triplets
-
-    settings = OasisSettings() if settings is None else settings
+    settings = VALIDATION | dict(settings)
     relevance = with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
-    warm_up()
-    warm_up_triplets()
+    oasis.warm_up()
+    relevance_triplets.warm_up()
     start = time.perf_counter()
     rows = centred_units(vectors, relevance.image_id)
     aggressiveness, n_steps, choice = _choose_oasis(rows, relevance, settings, seed, system, held_out_images, report)
-    triplets, out_of_class = draw_triplets(
-        relevance,
-        n_steps,
-        (settings.out_of_class, settings.margin, settings.positive_threshold),
-        integer_seed(seed, "finegrained", system, "training"),
-    )
+    stream = integer_seed(seed, "finegrained", system, "training")
+    triplets, out_of_class = draw_triplets(relevance, n_steps, settings, stream)
     ids = relevance.image_id
-    model = OASIS(aggressiveness=aggressiveness).fit_triplets(rows[ids], local_rows(triplets, ids))
+    model = oasis.OASIS(aggressiveness=aggressiveness).fit_triplets(rows[ids], local_rows(triplets, ids))
     fit_seconds = time.perf_counter() - start
     start = time.perf_counter()
     distances = -pair_similarities(rows, model, pairs["query"].to_numpy(), pairs["candidate"].to_numpy())
-    say(report, f"{system}: C = {aggressiveness:g}, {n_steps} steps, {model.n_updates_} updates, {fit_seconds:.1f} s")
+    report(f"{system}: C = {aggressiveness:g}, {n_steps} steps, {model.n_updates_} updates, {fit_seconds:.1f} s")
     fit = {
         "system": system,
         "seconds": fit_seconds,
@@ -182,7 +139,7 @@ def oasis_system(
         "dimensions": vectors.shape[1],
         "distance": "-similarity",
         "codebook_from": "training relevance",
-        "settings": plain(asdict(settings)),
+        "settings": settings,
         "aggressiveness": aggressiveness,
         "n_steps": n_steps,
         "n_updates": int(model.n_updates_),
@@ -199,48 +156,42 @@ def oasis_system(
 def _choose_oasis(
     rows: Floats,
     relevance: RelevanceData,
-    settings: OasisSettings,
+    settings: Mapping[str, Any],
     seed: int,
     system: str,
     held_out_images: npt.ArrayLike | None,
-    report: Report | None,
+    report: Callable[[str], None],
 ) -> tuple[float, int, list[dict[str, Any]]]:
     """Return the best aggressiveness and number of steps on held-out training images, and what all of them gave.
 
-    Among equals the fewest steps and then the least aggressiveness win.
+    No step at all, W = I, takes part too. Among equals the fewest steps and then the least aggressiveness win.
     """
-    from lookalike.learners.oasis import OASIS
-
     if held_out_images is None:
         random = generator(seed, "finegrained", system, "held-out")
-        held_out = stratified_folds(relevance.category, 1 / settings.validation_share, random) == 0
+        held_out = stratified_folds(relevance.category, 1 / settings["validation_share"], random) == 0
     else:
         held_out = np.isin(relevance.image_id, held_out_images)
     kept, seen = (relevance.subset(np.flatnonzero(mask)) for mask in (~held_out, held_out))
-    steps = sorted(set(settings.steps))
+    steps = sorted(set(settings["steps"]))
     streams = [integer_seed(seed, "finegrained", system, name) for name in ("choice", "validation")]
-    sampling = (settings.out_of_class, settings.margin, settings.positive_threshold)
-    triplets = local_rows(draw_triplets(kept, steps[-1], sampling, streams[0])[0], kept.image_id)
-    judged = draw_triplets(seen, settings.n_validation_triplets, sampling, streams[1])[0]
+    triplets = local_rows(draw_triplets(kept, steps[-1], settings, streams[0])[0], kept.image_id)
+    judged = draw_triplets(seen, settings["n_validation_triplets"], settings, streams[1])[0]
     X = rows[kept.image_id]
     found = [{"aggressiveness": 0.0, "n_steps": 0, "precision": similarity_precision(rows, None, judged)}]
-    for aggressiveness in sorted(settings.aggressiveness):
-        model, taken = OASIS(aggressiveness=aggressiveness), 0
+    for aggressiveness in sorted(settings["aggressiveness"]):
+        model, taken = oasis.OASIS(aggressiveness=aggressiveness), 0
         for n_steps in steps:
             model.partial_fit_triplets(X, triplets[taken:n_steps])
             taken = n_steps
             precision = similarity_precision(rows, model, judged)
             found.append({"aggressiveness": aggressiveness, "n_steps": n_steps, "precision": precision})
-            say(
-                report,
-                f"{system}: C = {aggressiveness:g}, {n_steps} steps: {100 * precision:.2f}% held out",
-            )
+            report(f"{system}: C = {aggressiveness:g}, {n_steps} steps: {100 * precision:.2f}% held out")
     best = min(found, key=lambda one: (-one["precision"], one["n_steps"], one["aggressiveness"]))
-    aggressiveness = best["aggressiveness"] or min(settings.aggressiveness)
+    aggressiveness = best["aggressiveness"] or min(settings["aggressiveness"])
     return float(aggressiveness), int(best["n_steps"]), found
 
 
-def similarity_precision(rows: Floats, model: OASIS | None, triplets: npt.NDArray[np.int32]) -> float:
+def similarity_precision(rows: Floats, model: oasis.OASIS | None, triplets: npt.NDArray[np.int32]) -> float:
     """Share of triplets of image ids whose positive is more similar to the query than the negative; ties count half.
 
     Without a model W = I.
@@ -251,7 +202,7 @@ def similarity_precision(rows: Floats, model: OASIS | None, triplets: npt.NDArra
 
 
 def pair_similarities(
-    rows: Floats, model: OASIS | None, queries: npt.NDArray[Any], candidates: npt.NDArray[Any]
+    rows: Floats, model: oasis.OASIS | None, queries: npt.NDArray[Any], candidates: npt.NDArray[Any]
 ) -> Floats:
     """Similarities q'Wc of pairs of image ids, shape (n,); without a model W = I."""
     distinct, at = np.unique(queries, return_inverse=True)
@@ -262,7 +213,7 @@ def pair_similarities(
         stop = start + block
         similarities[start:stop] = np.einsum("ij,ij->i", projected[at[start:stop]], rows[candidates[start:stop]])
     if not np.isfinite(similarities).all():
-        raise LookalikeError("a pair names an image without a vector: make pairs.parquet anew from usable images")
+        raise LookalikeError(NO_VECTOR)
     return similarities
 
 

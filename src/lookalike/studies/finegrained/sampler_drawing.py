@@ -1,11 +1,11 @@
-"""How triplets are sampled while images come in: buffers, an arriving image and a triplet (Deep Ranking, Figure 4).
+"""How triplets are sampled while images come in (Deep Ranking, Figure 4): one real step of `RelevanceTripletSampler`.
 
-Everything in the drawing happened: it shows one step of `lookalike.learners.relevance_triplets.RelevanceTripletSampler`
-on the study's training images, with buffers so small that they can be shown.
+Its buffers are so small that they can be shown.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,14 +20,10 @@ from lookalike.studies.finegrained.study import FinegrainedStudy
 from lookalike.studies.finegrained.systems import DEEP
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
     from lookalike.datasets.relevance import RelevanceData
 
-COLUMNS = ("role", "category", "place", "image_id", "file", "key", "total_relevance")
-"""``role`` is ``arriving``, ``kept``, ``pushed out``, ``buffer``, ``query``, ``positive`` or ``negative``; ``key`` is
-log(u) / r, NaN where none is shown."""
 N_BUFFERS, CAPACITY = 4, 7
 """Buffers drawn, and images a buffer at most."""
 DRAWS = 3000
@@ -49,13 +45,19 @@ class Step(NamedTuple):
     kept: npt.NDArray[np.int32]
     """Images that the pass under way keeps of the arriving image's category, by falling key."""
     keys: npt.NDArray[np.float64]
+    """Keys log(u) / r of these."""
     pushed_out: int
     """Which one made room for it, or -1 where there was room."""
     pushed_key: float
-    triplet: tuple[int, int, int]
+    triplet: tuple[int, ...]
     buffers: dict[int, npt.NDArray[np.int32]]
     """Category to the images that triplets are drawn from."""
     capacity: int
+
+    @property
+    def place(self) -> int:
+        """Where the arriving image stands among those that are kept."""
+        return int(np.flatnonzero(self.kept == self.arriving)[-1])
 
 
 def draw_sampler(study: FinegrainedStudy) -> Picture:
@@ -75,14 +77,13 @@ def draw_sampler(study: FinegrainedStudy) -> Picture:
         return empty_picture(f"no triplet can be drawn: {error}")
     if step is None:
         return empty_picture("the categories are too small for buffers that let anything go")
-    drawing = _Drawing(step, study, relevance)
+    drawing = Drawing(step, study, relevance)
     size = (WIDTH, WIDTH * drawing.height / drawing.width + 0.1)
-    return Picture(drawing.frame(), drawing.paint, size, _notes(step, study, relevance))
+    return Picture(pd.DataFrame(drawing.records), drawing.paint, size, _notes(step, study))
 
 
-def _notes(step: Step, study: FinegrainedStudy, relevance: RelevanceData) -> tuple[str, ...]:
+def _notes(step: Step, study: FinegrainedStudy) -> tuple[str, ...]:
     """How to read it, and what was made smaller to be shown."""
-    at = int(np.flatnonzero(step.kept == step.arriving)[-1])
     room = step.pushed_out < 0
     fate = "there is room" if room else f"the image of the lowest key, {_number(step.pushed_key)}, makes room"
     sampling = study.settings["sampling"]
@@ -92,7 +93,7 @@ def _notes(step: Step, study: FinegrainedStudy, relevance: RelevanceData) -> tup
     n = max(map(len, step.buffers.values()))
     return (
         "An image arrives and gets the key log(u) / r, u uniform and r its total relevance; those of largest key are "
-        f"kept for the next pass ({_number(float(step.keys[at]))} is large enough: {fate}).",
+        f"kept for the next pass ({_number(step.keys[step.place])} is large enough: {fate}).",
         "Query and positive come from one buffer, the negative, here out-of-class, from another. Everything shown was "
         f"drawn by the sampler; buffers hold {n} images so that they can be shown; the study itself has "
         f"{size}{percent}. Images are cut to squares.",
@@ -111,11 +112,11 @@ def find_step(relevance: RelevanceData, settings: Mapping[str, Any], random_stat
     fallback: Step | None = None
     before = sampler.get_state()
     for _ in range(DRAWS):
-        query, positive, negative = (int(row) for row in sampler.draw(1)[0])
+        triplet = tuple(sampler.draw(1)[0].tolist())
         after = sampler.get_state()
-        step = _step(before, after, relevance, (query, positive, negative), capacity)
+        step = _step(before, after, triplet, capacity)
         if step is not None:
-            if step.pushed_out >= 0 and step.category != relevance.category[query]:
+            if step.pushed_out >= 0 and step.category != relevance.category[triplet[0]]:
                 return step
             fallback = fallback or step
         before = after
@@ -125,15 +126,12 @@ def find_step(relevance: RelevanceData, settings: Mapping[str, Any], random_stat
 def _step(
     before: Mapping[str, npt.NDArray[Any]],
     after: Mapping[str, npt.NDArray[Any]],
-    relevance: RelevanceData,
-    triplet: tuple[int, int, int],
+    triplet: tuple[int, ...],
     capacity: int,
 ) -> Step | None:
     """What happened between two states of a sampler; None unless one image arrived, was kept, and its pass goes on."""
-    if after["n_offered"] - before["n_offered"] != 1:
-        return None
     old_sizes, sizes = before["reservoir_next_sizes"], after["reservoir_next_sizes"]
-    if (sizes < old_sizes).any():
+    if after["n_offered"] - before["n_offered"] != 1 or (sizes < old_sizes).any():
         return None
     old, new = before["reservoir_next_members"], after["reservoir_next_members"]
     old_keys, new_keys = before["reservoir_next_keys"], after["reservoir_next_keys"]
@@ -145,21 +143,21 @@ def _step(
     else:
         return None
     order = np.argsort(-new_keys[category, : sizes[category]], kind="stable")
-    buffers = {code: after["reservoir_members"][code, : after["reservoir_sizes"][code]] for code in range(len(sizes))}
+    members = after["reservoir_members"]
     return Step(
         arriving=int(new[category, place]),
         category=category,
         kept=new[category, order],
         keys=new_keys[category, order],
         pushed_out=int(old[category, place]) if full else -1,
-        pushed_key=float(old_keys[category, place]) if full else float("nan"),
+        pushed_key=float(old_keys[category, place]) if full else math.nan,
         triplet=triplet,
-        buffers=buffers,
+        buffers={code: members[code, :size] for code, size in enumerate(after["reservoir_sizes"])},
         capacity=capacity,
     )
 
 
-class _Drawing:
+class Drawing:
     """What stands where, in widths of a thumbnail from the upper left corner: thumbnails, words and arrows."""
 
     def __init__(self, step: Step, study: FinegrainedStudy, relevance: RelevanceData) -> None:
@@ -168,6 +166,7 @@ class _Drawing:
         self.words: list[tuple[float, float, str, dict[str, Any]]] = []
         self.arrows: list[tuple[tuple[float, float], tuple[float, float], Mark]] = []
         self.records: list[dict[str, Any]] = []
+        """What the CSV holds of each thumbnail; ``key`` is log(u) / r, NaN where none is shown."""
         query, _, negative = step.triplet
         wanted = [int(relevance.category[row]) for row in (query, negative)]
         others = sorted(code for code, rows in step.buffers.items() if len(rows) and code not in wanted)
@@ -176,27 +175,29 @@ class _Drawing:
         self.left = 2.5
         self.right = self.left + STEP * step.capacity
         self.width = self.right + 2.9
-        self.top_of_buffers = 0.35 + LINE + 0.55
-        self.height = self.top_of_buffers + LINE * len(self.shown) - 0.25
+        top_of_buffers = 0.35 + LINE + 0.55
+        self.tops = [top_of_buffers + LINE * line for line in range(len(self.shown))]
+        self.height = top_of_buffers + LINE * len(self.shown) - 0.25
         self._place_filling()
         self._place_buffers()
         self._place_triplet()
 
-    def frame(self) -> pd.DataFrame:
-        """Return a row for each thumbnail."""
-        return pd.DataFrame(self.records, columns=list(COLUMNS))
-
     def paint(self, canvas: Canvas) -> None:
         """Draw everything on an empty figure."""
-        from matplotlib.patches import FancyArrowPatch
+        from matplotlib.patches import FancyArrowPatch, Rectangle
 
         axis = canvas.subplots()
         axis.set(xlim=(0, self.width), ylim=(self.height, 0), aspect="equal")
         axis.set_axis_off()
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
         for x, y, size, row, mark in self.thumbnails:
             axis.imshow(self._square(row), extent=(x, x + size, y + size, y), zorder=2)
             if mark is not None:
-                _frame(axis, x, y, size, mark)
+                look: Any = {"edgecolor": mark.colour, "linestyle": mark.line, "linewidth": 2}
+                axis.add_patch(Rectangle((x, y), size, size, fill=False, zorder=3, **look))
+            if mark is not None and mark.sign:
+                axis.text(x + 0.06, y + 0.06, mark.sign, ha="left", va="top", fontsize=7, fontweight="bold",
+                          color=mark.colour, zorder=4, bbox=box)  # fmt: skip
         for x, y, text, look in self.words:
             axis.text(x, y, text, **({"fontsize": 6.5, "linespacing": 1.15} | look))
         for start, end, mark in self.arrows:
@@ -219,29 +220,24 @@ class _Drawing:
         step, top, left = self.step, 0.35, self.left
         name = self._name(step.category)
         self._say(left, top - 0.08, f"{name}: kept so far for the next pass, by key log(u) / r", va="bottom")
-        at = int(np.flatnonzero(step.kept == step.arriving)[-1])
-        key, total = float(step.keys[at]), float(self.relevance.total[step.arriving])
+        key, total = float(step.keys[step.place]), float(self.relevance.total[step.arriving])
         self._show(0.15, top - 0.1, 1.2, step.arriving, ARRIVING, "arriving", key=key)
         about = f"new image: {name}\nr = {_number(total)}, u = {np.exp(key * total):.2f}\nkey {_number(key)}"
         self._say(0.15, top + 1.16, about, va="top", color=ARRIVING.colour)
-        for place, (row, own_key) in enumerate(zip(step.kept, step.keys.tolist(), strict=True)):
-            x = left + STEP * place
-            mark = ARRIVING if place == at else None
-            self._show(x, top, 1.0, int(row), mark, "kept", place=place + 1, key=own_key)
-            self._say(x + 0.5, top + 1.03, _number(own_key), va="top", ha="center", fontsize=5.5)
+        for place, (row, own_key) in enumerate(zip(step.kept.tolist(), step.keys.tolist(), strict=True)):
+            mark = ARRIVING if place == step.place else None
+            self._show_key(left + STEP * place, top, row, mark, "kept", place=place + 1, key=own_key)
         self.arrows.append(((1.4, top + 0.5), (left - 0.06, top + 0.5), ARRIVING))
         if step.pushed_out >= 0:
             x = self.right + 0.55
-            self._show(x, top, 1.0, step.pushed_out, GONE, "pushed out", key=step.pushed_key)
-            self._say(x + 0.5, top + 1.03, _number(step.pushed_key), va="top", ha="center", fontsize=5.5)
+            self._show_key(x, top, step.pushed_out, GONE, "pushed out", key=step.pushed_key)
             self._say(x + 1.08, top + 0.5, "lowest key:\nmakes room", va="center")
             self.arrows.append(((self.right, top + 0.5), (x - 0.06, top + 0.5), GONE))
 
     def _place_buffers(self) -> None:
         """A row a category: what its last pass kept, which triplets are drawn from."""
         marks = dict(zip(self.step.triplet, (QUERY, POSITIVE, NEGATIVE), strict=True))
-        for line, code in enumerate(self.shown):
-            top = self._top_of(line)
+        for top, code in zip(self.tops, self.shown, strict=True):
             self._say(self.left - 0.15, top + 0.5, f"{self._name(code)}:\nbuffer", va="center", ha="right")
             for place, row in enumerate(self.step.buffers[code].tolist()):
                 self._show(self.left + STEP * place, top, 1.0, row, marks.get(row), "buffer", place=place + 1)
@@ -250,14 +246,11 @@ class _Drawing:
         """The three images at the right, each with an arrow from the buffer that it is drawn from."""
         x = self.right + 1.3
         for place, (row, mark) in enumerate(zip(self.step.triplet, (QUERY, POSITIVE, NEGATIVE), strict=True)):
-            top = self._top_of(0) + 1.5 * place
+            top = self.tops[0] + 1.5 * place
             self._show(x, top, 1.2, row, mark, mark.meaning)
             self._say(x + 1.28, top + 0.6, mark.meaning, va="center", color=mark.colour)
-            line = self.shown.index(int(self.relevance.category[row]))
-            self.arrows.append(((self.right, self._top_of(line) + 0.5), (x - 0.08, top + 0.6), mark))
-
-    def _top_of(self, line: int) -> float:
-        return self.top_of_buffers + LINE * line
+            start = self.tops[self.shown.index(int(self.relevance.category[row]))] + 0.5
+            self.arrows.append(((self.right, start), (x - 0.08, top + 0.6), mark))
 
     def _name(self, code: int) -> str:
         return class_name(str(self.relevance.category_names[code]))
@@ -265,36 +258,24 @@ class _Drawing:
     def _say(self, x: float, y: float, text: str, **look: Any) -> None:
         self.words.append((x, y, text, look))
 
+    def _show_key(
+        self, x: float, y: float, row: int, mark: Mark | None, role: str, *, place: int = 0, key: float
+    ) -> None:
+        """Place an image with its key beneath it."""
+        self._show(x, y, 1.0, row, mark, role, place=place, key=key)
+        self._say(x + 0.5, y + 1.03, _number(key), va="top", ha="center", fontsize=5.5)
+
     def _show(
         self, x: float, y: float, size: float, row: int, mark: Mark | None, role: str, *, place: int = 0,
-        key: float = float("nan"),
+        key: float = math.nan,
     ) -> None:  # fmt: skip
         """Place an image with its upper left corner at (x, y)."""
         image_id, code = int(self.relevance.image_id[row]), int(self.relevance.category[row])
-        category = str(self.relevance.category_names[code])
-        values = (
-            role,
-            category,
-            place,
-            image_id,
-            self.study.images[image_id][0],
-            key,
-            float(self.relevance.total[row]),
-        )
         self.thumbnails.append((x, y, size, row, mark))
-        self.records.append(dict(zip(COLUMNS, values, strict=True)))
-
-
-def _frame(axis: Axes, x: float, y: float, size: float, mark: Mark) -> None:
-    """Frame and sign of a marked image."""
-    from matplotlib.patches import Rectangle
-
-    look: dict[str, Any] = {"edgecolor": mark.colour, "linestyle": mark.line, "linewidth": 2}
-    axis.add_patch(Rectangle((x, y), size, size, fill=False, zorder=3, **look))
-    if mark.sign:
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-        axis.text(x + 0.06, y + 0.06, mark.sign, ha="left", va="top", fontsize=7, fontweight="bold", color=mark.colour,
-                  zorder=4, bbox=box)  # fmt: skip
+        self.records.append({
+            "role": role, "category": str(self.relevance.category_names[code]), "place": place, "image_id": image_id,
+            "file": self.study.images[image_id][0], "key": key, "total_relevance": float(self.relevance.total[row]),
+        })  # fmt: skip
 
 
 def _number(value: float) -> str:

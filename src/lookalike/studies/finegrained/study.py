@@ -1,8 +1,6 @@
 """What the exhibits of the fine-grained study ask of it: systems, their numbers with intervals, and differences.
 
-Intervals are those of a bootstrap over query images (`lookalike.ranking.triplet_metrics`). The paper prints none, so
-that a printed number agrees where it lies within ours. Some systems need torch and some need training relevance, which
-a folder of rated triplets may lack; their cells then say so, and the others stand.
+The paper prints no intervals: a printed number agrees where it lies within ours, of a bootstrap over query images.
 """
 
 from __future__ import annotations
@@ -134,18 +132,14 @@ class FinegrainedStudy(Study):
         """Numbers by system, subset and metric; empty where nothing was run."""
         if not self.has("metrics"):
             return {}
-        rows: Any = self.numbers[self.numbers["x"].isna()]
-        of: dict[tuple[str, str, str], Any] = {(row.method, row.subset, row.metric): row for row in rows.itertuples()}
+        rows = self.numbers[self.numbers["x"].isna()]
+        counts = rows.pivot(index=["method", "subset"], columns="metric", values="value").reindex(columns=list(COUNTS))
+        of: dict[Any, Any] = counts.fillna(0).round().astype(int).to_dict("index")
+        found: Any = rows[rows["metric"].isin(list(FORMS))].itertuples()
         return {
-            key: Measured(row.value, row.low, row.high, *(self._count(of, key, name) for name in COUNTS))
-            for key, row in of.items()
-            if key[2] in FORMS
+            (row.method, row.subset, row.metric): Measured(row.value, row.low, row.high, **of[row.method, row.subset])
+            for row in found
         }
-
-    @staticmethod
-    def _count(rows: Mapping[Any, Any], key: tuple[str, str, str], name: str) -> int:
-        found = rows.get((*key[:2], name))
-        return 0 if found is None or math.isnan(found.value) else round(found.value)
 
     def value(self, system: str, metric: str, subset: str = ALL) -> Measured:
         """Return a number of a system; `NOTHING` where it was not measured."""
@@ -163,25 +157,19 @@ class FinegrainedStudy(Study):
             return {}
         table = self.table("contrasts")
         names = table["metric"].str.replace(r"^score@\d+", SCORE, regex=True)
-        rows: Iterable[Any] = table.assign(metric=names).itertuples()
-        return {
-            (row.system_a, row.system_b, row.subset, row.metric): Difference(
-                row.difference, row.low, row.high, row.p_value
-            )
-            for row in rows
-        }
+        keys = zip(table["system_a"], table["system_b"], table["subset"], names, strict=True)
+        numbers = table[["difference", "low", "high", "p_value"]].itertuples(index=False)
+        return {key: Difference(*found) for key, found in zip(keys, numbers, strict=True)}
 
     def printed_study(self) -> Self:
         """Return the same study with the paper's own numbers in place of ours, which have no intervals."""
         rows: Iterable[Any] = self.printed[self.printed["paper"].eq(PAPER) & self.printed["value"].notna()].itertuples()
         study = copy.copy(self)
-        study.in_print = True
+        study.in_print, study.differences = True, {}
         study.values = {
-            (str(row.method), ALL, str(row.metric)): Measured(float(row.value), n_triplets=PAPER_TRIPLETS)
-            for row in rows
+            (row.method, ALL, row.metric): Measured(float(row.value), n_triplets=PAPER_TRIPLETS) for row in rows
         }
         study.measured = {system for system, _, _ in study.values}
-        study.differences = {}
         return study
 
     def difference(self, a: str, b: str, metric: str, subset: str = ALL) -> Difference | None:
@@ -189,20 +177,18 @@ class FinegrainedStudy(Study):
 
         Score per triplet is worked out from the score where it was not taken itself.
         """
-        if metric == PER_TRIPLET and (a, b, subset, metric) not in self.differences:
+        known = self.differences.get((a, b, subset, metric))
+        if known is None and metric == PER_TRIPLET:
             score, n = self.difference(a, b, SCORE, subset), self.value(a, SCORE, subset).n_triplets
-            share = 100 / n if n else math.nan
             if score is None or not n:
                 return None
+            share = 100 / n
             return Difference(share * score.value, share * score.low, share * score.high, score.p)
         if self.in_print:
-            found = Difference(self.value(a, metric, subset).value - self.value(b, metric, subset).value)
-        elif (b, a, subset, metric) in self.differences:
-            turned = self.differences[b, a, subset, metric]
-            found = Difference(-turned.value, -turned.high, -turned.low, turned.p)
-        else:
-            found = self.differences.get((a, b, subset, metric), Difference())
-        return None if math.isnan(found.value) else found
+            known = Difference(self.value(a, metric, subset).value - self.value(b, metric, subset).value)
+        elif (turned := self.differences.get((b, a, subset, metric))) is not None:
+            known = Difference(-turned.value, -turned.high, -turned.low, turned.p)
+        return None if known is None or math.isnan(known.value) else known
 
     def _largest(self, count: str) -> int:
         return max((getattr(found, count) for (_, subset, _), found in self.values.items() if subset == ALL), default=0)
@@ -225,9 +211,9 @@ class FinegrainedStudy(Study):
     def why_not_run(self, system: str) -> str:
         """``not run: do X`` for one system of which there is no number; "" where it could be run."""
         reasons = [self.not_run]
-        reasons += [str(self.settings.get("deep_not_run", ""))] if is_network(system) else []
-        reasons += [str(self.settings.get("learned_not_run", ""))] if is_learned(system) else []
-        why = next((reason for reason in reasons if reason), "")
+        reasons += [self.settings.get("deep_not_run", "")] if is_network(system) else []
+        reasons += [self.settings.get("learned_not_run", "")] if is_learned(system) else []
+        why = next(filter(None, reasons), "")
         return f"not run: {why.removeprefix('not run:').strip()}" if why else ""
 
     def why_not_comparable(self, metric: str) -> str:
@@ -280,13 +266,12 @@ class FinegrainedStudy(Study):
         """Systems that were not run, and why numbers may not be held against print."""
         if self.not_run or drawn is None:
             return []
-        beside_print = isinstance(drawn, (Table, Figure)) and "printed" in drawn.frame
-        reasons = (
-            dict.fromkeys(self.why_not_comparable(metric) for metric in (PRECISION, SCORE)) if beside_print else {}
-        )
-        told = [f"Not comparable with the printed numbers: {why}." for why in reasons if why]
-        if beside_print and self.kind == REAL and any(map(is_learned, self.measured)):
-            told.append("Systems that learn did so from other images than the paper's.")
+        told = []
+        if isinstance(drawn, (Table, Figure)) and "printed" in drawn.frame:
+            reasons = dict.fromkeys(self.why_not_comparable(metric) for metric in (PRECISION, SCORE))
+            told = [f"Not comparable with the printed numbers: {why}." for why in reasons if why]
+            if self.kind == REAL and any(map(is_learned, self.measured)):
+                told.append("Systems that learn did so from other images than the paper's.")
         shown = set(drawn.frame["system"]) if "system" in drawn.frame else set()
         return [*told, *self.not_run_notes(shown - self.measured)]
 
@@ -303,15 +288,15 @@ class FinegrainedStudy(Study):
         """Precision and score of the main systems with their intervals."""
         if self.not_run:
             return f"{self.title}: {self.not_run}\n"
-        best = max(FEATURES, key=lambda feature: _or_least(self.value(feature, PRECISION).value))
+        known = [feature for feature in FEATURES if feature in self.measured]
+        best = max(known, key=lambda feature: self.value(feature, PRECISION).value, default=FEATURES[0])
         main = (best, OASIS, GOLDEN, CONVNET, SINGLE, DEEP)
         lines = []
         for metric, name in ((PRECISION, "precision (%)"), (SCORE, f"score-{self.k}")):
-            found = {system: self.value(system, metric) for system in main}
             cells = [
                 f"{self.title_of(system)} {with_interval(one, FORMS[metric])}"
-                for system, one in found.items()
-                if not math.isnan(one.value)
+                for system in main
+                if not math.isnan((one := self.value(system, metric)).value)
             ]
             lines += [f"{name.ljust(13)}  " + "  ".join(cells)] if cells else []
         lines += self.not_run_notes(set(main) - self.measured)
@@ -341,10 +326,6 @@ def with_interval(found: Measured, form: str) -> str:
     if math.isnan(found.value) or math.isnan(found.low) or math.isnan(found.high):
         return plus_minus(found.value, math.nan, form)
     return f"{found.value:{form}} [{found.low:{form}}, {found.high:{form}}]"
-
-
-def _or_least(value: float) -> float:
-    return -math.inf if math.isnan(value) else value
 
 
 def _about(ours: int, printed: int) -> bool:

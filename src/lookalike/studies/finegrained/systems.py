@@ -1,7 +1,4 @@
-"""The systems of the fine-grained study: their names, their order and what they need (Deep Ranking, Tables 1 and 2).
-
-A system is whatever ranks images by distance: a hand-crafted feature, a learner or a network.
-"""
+"""The systems of the fine-grained study, whatever ranks images by distance (Deep Ranking, Tables 1 and 2)."""
 
 from __future__ import annotations
 

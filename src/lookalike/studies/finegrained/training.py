@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
-
-if TYPE_CHECKING:
-    from lookalike.datasets.relevance import RelevanceData
+from lookalike.datasets.relevance import RelevanceData
+from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
 Floats = npt.NDArray[np.float32]
 Features = Mapping[str, Floats]
 """System id of a hand-crafted feature to its vectors (N, d), a row per image id, NaN where there is none."""
 
 
+NO_VECTOR = "a pair names an image without a vector: make pairs.parquet anew from usable images"
+
+
+def with_sampling(settings: Mapping[str, Any], sampling: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a learner with those of the sampler that it asks of `draw_triplets`."""
+    asked = ("out_of_class", "margin", "positive_threshold")
+    return {**settings, **{name: sampling.get(name) for name in asked}}
+
+
 def draw_triplets(
-    relevance: RelevanceData, n: int, sampling: tuple[float, float, float | None], seed: int
+    relevance: RelevanceData, n: int, settings: Mapping[str, Any], seed: int
 ) -> tuple[npt.NDArray[np.int32], float]:
     """Draw triplets of image ids from training relevance; also return the share of out-of-class negatives asked for.
 
-    `sampling` is ``out_of_class``, ``margin`` and ``positive_threshold`` (or None) of `RelevanceTripletSampler`. Where
-    the relevance allows no in-class negatives (it is 1 within a category), all negatives are of other categories; where
-    there is one category only, none are. Triplets have the shape (n, 3): query, positive, negative.
+    `settings` are from `with_sampling`. Where the relevance allows no in-class negatives (it is 1 within a category),
+    all negatives are of other categories; where there is one category only, none are. Triplets have the shape (n, 3):
+    query, positive, negative.
     """
-    from lookalike.learners.relevance_triplets import RelevanceTripletSampler
-
     reason = ""
-    out_of_class, margin, threshold = sampling
-    for share in dict.fromkeys((out_of_class, 1.0, 0.0)):
+    threshold = settings["positive_threshold"]
+    for share in dict.fromkeys((settings["out_of_class"], 1.0, 0.0)):
         try:
             sampler = RelevanceTripletSampler(
                 relevance,
                 out_of_class=share,
-                margin=margin,
+                margin=settings["margin"],
                 positive_threshold=math.inf if threshold is None else threshold,
                 random_state=seed,
             )

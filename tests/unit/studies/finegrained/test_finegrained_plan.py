@@ -62,7 +62,7 @@ def test_without_torch_there_are_no_networks(config, monkeypatch):
     monkeypatch.setattr(plan, "find_spec", lambda name: None)
     assert "install torch" in plan.no_torch(config, DEMO)
     assert plan.systems_of(config, DEMO) == [*FEATURES, "l1hashkpca", "oasis", "golden-features"]
-    assert plan.trained_networks(config, DEMO) == []
+    assert plan.curve_files(config, DEMO) == []
     assert "filters" not in plan.exhibit_files(config, DEMO)
     # in conda environments torch is at hand, and what was measured stays
     assert plan.no_torch({**config, "conda": True}, DEMO) == ""

@@ -12,12 +12,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
 from lookalike.datasets.rated_triplets import codebook_images
 from lookalike.datasets.scan import image_paths
-from lookalike.studies.finegrained.files import (
-    SystemResult,
-    plain,
-    vectors_by_system,
-    write_system,
-)
+from lookalike.studies.finegrained.files import SystemResult, vectors_by_system, write_system
 
 
 def manifest(*rows: tuple[str, str, str]) -> pd.DataFrame:
@@ -55,7 +50,3 @@ def test_a_system_is_written_by_the_names_of_its_files(tmp_path: Path) -> None:
 def test_what_a_system_does_not_have_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"nothing to write to vectors\.npy"):
         write_system(SystemResult(None, np.float32([0.5]), {}), [tmp_path / "oasis" / "vectors.npy"])
-
-
-def test_settings_become_plain_for_json() -> None:
-    assert plain({"sizes": (16, 24), "k": 3}) == {"sizes": [16, 24], "k": 3}

@@ -14,16 +14,18 @@ from lookalike.datasets.relevance import RelevanceData
 from lookalike.studies.finegrained import protocol
 from lookalike.studies.finegrained.description import describe_system
 from lookalike.studies.finegrained.files import SystemResult
-from lookalike.studies.finegrained.golden import GoldenSettings, golden_system
-from lookalike.studies.finegrained.training import draw_triplets, local_rows, stratified_folds
+from lookalike.studies.finegrained.golden import golden_system
+from lookalike.studies.finegrained.training import draw_triplets, local_rows, stratified_folds, with_sampling
 
 N_CATEGORIES, PER = 5, 28
 N = N_CATEGORIES * PER
 LABELS = np.repeat(np.arange(N_CATEGORIES), PER)
 TRAINING = np.flatnonzero(np.arange(N) % 4 != 0)
 HELD_OUT = np.flatnonzero(np.arange(N) % 4 == 0)
-GOLDEN = GoldenSettings(C=(0.1, 10.0), n_triplets=600, folds=2, annotation_components=8)
-OASIS = protocol.OasisSettings(aggressiveness=(0.1,), steps=(200, 1000), n_validation_triplets=300)
+SAMPLING = {"out_of_class": 0.2, "margin": 0.05}
+GOLDEN = with_sampling({"C": [0.1, 10.0], "n_triplets": 600, "folds": 2, "annotation_components": 8}, SAMPLING)
+OASIS = with_sampling({"aggressiveness": [0.1], "steps": [200, 1000], "n_validation_triplets": 300}, SAMPLING)
+HASHES = {"n_components": 20, "n_hashes": 256, "n_landmarks": 4000}
 
 
 def relevance_of(ids: np.ndarray, truth: np.ndarray) -> RelevanceData:
@@ -49,7 +51,7 @@ def world() -> dict:
     }
     features["good"][0] = np.nan  # an unusable image, in no pair
     held_out = HELD_OUT[HELD_OUT > 0]
-    triplets, _ = draw_triplets(relevance_of(held_out, truth), 600, (0.2, 0.05, None), 0)
+    triplets, _ = draw_triplets(relevance_of(held_out, truth), 600, with_sampling({}, SAMPLING), 0)
     pairs = pd.DataFrame({"query": np.tile(triplets[:, 0], 2), "candidate": triplets[:, 1:].T.ravel()})
     return {"features": features, "relevance": relevance_of(TRAINING, truth), "pairs": pairs, "truth": truth}
 
@@ -66,16 +68,9 @@ def golden(world: dict) -> SystemResult:
 
 @pytest.fixture(scope="module")
 def hashed(world: dict, golden: SystemResult) -> SystemResult:
-    settings = protocol.L1HashSettings(n_components=20, n_hashes=256)
-    return protocol.l1hashkpca_system(
-        world["features"],
-        golden.fit["l1_weights"],
-        TRAINING,
-        world["pairs"],
-        settings,
-        seed=3,
-        codebook_from="training images",
-    )
+    chosen = {"seed": 3, "codebook_from": "training images"}
+    weights = golden.fit["l1_weights"]
+    return protocol.l1hashkpca_system(world["features"], weights, TRAINING, world["pairs"], HASHES, **chosen)
 
 
 def test_the_golden_feature_weighs_what_is_good(world: dict, golden: SystemResult) -> None:
@@ -96,7 +91,7 @@ def test_the_golden_feature_weighs_what_is_good(world: dict, golden: SystemResul
 
 def test_six_features_make_twenty_seven_components(world: dict) -> None:
     features = {f"f{i}": world["features"]["useless"] for i in range(6)}
-    settings = GoldenSettings(C=(1.0,), n_triplets=60, folds=2, annotation_components=4)
+    settings = GOLDEN | {"C": [1.0], "n_triplets": 60, "annotation_components": 4}
     result = golden_system(features, world["relevance"], world["pairs"], settings, seed=0)
     assert len(result.fit["components"]) == 27
 
@@ -114,7 +109,7 @@ def test_an_embedding_that_learns_labels_by_heart_gets_no_weight_for_it(world: d
     """Of useless features the embedding separates its own training images well, and others not at all."""
     random = np.random.default_rng(1)
     features = {"useless": random.normal(size=(N, 60)).astype(np.float32), "good": world["features"]["good"]}
-    settings = GoldenSettings(C=(10.0,), n_triplets=1500, folds=3, out_of_class=0.9, annotation_components=60)
+    settings = GOLDEN | {"C": [10.0], "n_triplets": 1500, "folds": 3, "out_of_class": 0.9, "annotation_components": 60}
     result = golden_system(features, world["relevance"], world["pairs"], settings, seed=0)
     learned = sum(one["weight"] for one in result.fit["components"] if one["feature"].startswith("annotation"))
     assert learned < 0.8 * sum(one["weight"] for one in result.fit["components"])
@@ -174,23 +169,27 @@ def test_a_similarity_is_of_the_query_to_the_candidate() -> None:
 
 def test_relevance_without_grades_gives_out_of_class_triplets_only() -> None:
     data = RelevanceData.from_labels(np.arange(N), LABELS.astype(str))
-    triplets, share = draw_triplets(data, 200, (0.2, 0.05, None), 0)
+    triplets, share = draw_triplets(data, 200, with_sampling({}, SAMPLING), 0)
     assert share == 1.0
     assert (LABELS[triplets[:, 0]] == LABELS[triplets[:, 1]]).all()
     assert (LABELS[triplets[:, 0]] != LABELS[triplets[:, 2]]).all()
 
 
 def test_nothing_to_learn_from_is_said(world: dict) -> None:
+    def hashes(weights: dict, rows: object) -> SystemResult:
+        pairs = world["pairs"]
+        return protocol.l1hashkpca_system(world["features"], weights, rows, pairs, HASHES, seed=0, codebook_from="")
+
     for call in (
         lambda: golden_system(world["features"], RelevanceData.empty(), world["pairs"], GOLDEN, seed=0),
-        lambda: protocol.oasis_system(world["features"]["useless"], RelevanceData.empty(), world["pairs"], seed=0),
-        lambda: protocol.l1hashkpca_system(world["features"], {}, TRAINING, world["pairs"], seed=0),
-        lambda: protocol.l1hashkpca_system(world["features"], {"good": 1.0}, [0], world["pairs"], seed=0),
+        lambda: protocol.oasis_system(
+            world["features"]["useless"], RelevanceData.empty(), world["pairs"], OASIS, seed=0
+        ),
+        lambda: hashes({}, TRAINING),
+        lambda: hashes({"good": 1.0}, [0]),
     ):
         with pytest.raises(LookalikeError):
             call()
-    with pytest.raises(LookalikeError, match="folds"):
-        GoldenSettings(folds=1)
 
 
 def test_folds_deal_categories_evenly() -> None:
@@ -230,4 +229,4 @@ def test_a_hand_crafted_feature_is_described_and_measured(tmp_path) -> None:
     assert len(lines) == 2
     json.dumps(result.fit, allow_nan=False)
     with pytest.raises(LookalikeError, match="codebook"):
-        describe_system("sift-like", settings, paths, [2], pairs, seed=0)
+        describe_system("sift-like", settings, paths, [2], pairs, seed=0, codebook_from="")
