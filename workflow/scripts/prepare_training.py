@@ -18,4 +18,5 @@ with logged(snakemake):
         rows_folder=snakemake.output.rows,
         validation_path=snakemake.output.validation,
     )
-    print(f"{len(rows):,} images to learn from, {validation.n_images:,} held out, {validation.n_queries:,} query them")
+    held_out, queries = validation.rows.shape[0], len(validation.queries)
+    print(f"{len(rows):,} images to learn from, {held_out:,} held out, {queries:,} query them")

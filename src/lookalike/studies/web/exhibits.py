@@ -14,7 +14,7 @@ import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series, Table
-from lookalike.exhibits.printed import MISSING, beside_print, human_time, significant, times_over
+from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant, times_over
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, OTHERS, Look, looks_of
 from lookalike.studies.metrics import select
@@ -47,12 +47,12 @@ def collection(study: WebStudy) -> Table:
     rows = [
         {"part": part, "setting": name if quantity in IN_TABLE else "", "metric": quantity,
          "ours": study.counts.get((part, quantity), math.nan), "ours_std": math.nan}
-        for part, name in PARTS.items() for quantity in QUANTITIES
+        for (part, name), quantity in product(PARTS.items(), QUANTITIES)
     ]  # fmt: skip
     printed = study.printed[study.printed["exhibit"].isin(["table1", "text"])]
     cells = beside_print(pd.DataFrame(rows), printed, on=("setting", "metric"), judge=study.judge)
-    forms = cells["metric"].map(lambda quantity: QUANTITIES[quantity][1])
-    cells["ours_cell"] = [number_cell(value, form) for value, form in zip(cells["ours"], forms, strict=True)]
+    values = zip(cells["ours"], cells["metric"], strict=True)
+    cells["ours_cell"] = [plus_minus(value, math.nan, QUANTITIES[quantity][1]) for value, quantity in values]
     cells["printed_cell"] = ["" if math.isnan(value) else f"{value:,.10g}" for value in cells["printed"]]
     titles = {"part": {part: name.capitalize() for part, name in PARTS.items()},
               "metric": {quantity: heading for quantity, (heading, _) in QUANTITIES.items()}}  # fmt: skip
@@ -63,11 +63,6 @@ def collection(study: WebStudy) -> Table:
         f"are many; in print {ABOUT_RELEVANT}.",
     ]
     return Table(cells, rows=("part",), columns="metric", titles=titles, notes=tuple(notes))
-
-
-def number_cell(value: float, form: str) -> str:
-    """A number in its format; ``-`` for a NaN."""
-    return MISSING if math.isnan(value) else format(value, form)
 
 
 @exhibit("oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6", title="Precision at top k", needs=("metrics",))
@@ -106,17 +101,11 @@ def precision_figure(
         for method, look in looks_of(methods).items()
     ]
     for value in precision[precision.index == "oasis, printed"]:
-        where = {"series": "oasis, printed"}
-        name = f"OASIS, printed: {value:g}%"
+        name, where = f"OASIS, printed: {value:g}%", {"series": "oasis, printed"}
         series.append(Series(name, where, "k", "precision", LOOKS["oasis"], kind="points", hollow=True))
-    levels = precision[precision.index == "chance"]
-    panel = Panel(
-        "",
-        Axis("Number of neighbours k", low=0, high=1.03 * float(frame["k"].max()), told="k = {:.0f}"),
-        Axis(label, low=0, told="{:.1f}%"),
-        tuple(series),
-        tuple(Line("chance", float(level), Look(GREY, "", "--")) for level in levels),
-    )
+    chance = [Line("chance", level, Look(GREY, "", "--")) for level in precision[precision.index == "chance"].tolist()]
+    x = Axis("Number of neighbours k", low=0, high=1.03 * float(frame["k"].max()), told="k = {:.0f}")
+    panel = Panel("", x, Axis(label, low=0, told="{:.1f}%"), tuple(series), tuple(chance))
     common = (
         f"{study.size_of('n_queries'):,} query images drawn from the test images, each against all "
         f"{study.size_of('n_gallery'):,} of them but itself; bands: one standard error of the mean over query images.",
@@ -140,8 +129,8 @@ def calibration(study: WebStudy) -> Figure:
     frame = pd.DataFrame([*records, *count_records(study)], columns=["quantity", "part", "source", "x", "y"])
     titles = lettered([*(marginal.title for marginal in MARGINALS), "Counts"])
     panels = [marginal_panel(marginal, title, frame) for marginal, title in zip(MARGINALS, titles, strict=False)]
-    notes = calibration_notes(frame)
-    return Figure(frame, (*panels, counts_panel(titles[-1])), notes=tuple(notes), size=(2.47, 2.05))
+    notes = tuple(calibration_notes(frame))
+    return Figure(frame, (*panels, counts_panel(titles[-1])), notes=notes, size=(2.47, 2.05))
 
 
 @dataclass(frozen=True)
@@ -224,36 +213,32 @@ def marginal_panel(marginal: Marginal, title: str, frame: pd.DataFrame) -> Panel
     is_histogram = marginal.form == "histogram"
     kind: Literal["line", "steps"] = "steps" if is_histogram else "line"
     scale: Literal["linear", "log"] = "linear" if is_histogram else "log"
+    short: Literal["", "short"] = "" if is_histogram else "short"
     series, lines = [], []
     for part, look in LOOKS_OF_PARTS.items():
         where = {"quantity": marginal.quantity, "part": part, "source": marginal.form}
-        bare = Look(look.colour, "", look.line)
+        bare, dotted = Look(look.colour, "", look.line), Look(look.colour, "", ":")
         series.append(Series(f"simulated, {PARTS[part]} part", where, "x", "y", bare, kind=kind))
         means = own.loc[(own["source"] == "counted mean") & (own["part"] == part), "x"]
-        lines += [Line("mean", mean, Look(look.colour, "", ":"), upright=True) for mean in means]
+        lines += [Line("mean", mean, dotted, upright=True) for mean in means]
     means = own.loc[own["source"] == "printed mean", "x"]
     lines += [Line("printed mean", mean, Look(BLACK, "", "-"), upright=True) for mean in means]
     largest = own.loc[own["source"] == marginal.form, "x"].max()
     few = tuple((float(tick), str(tick)) for tick in SMALL_NUMBERS if tick <= largest)
-    return Panel(
-        title,
-        Axis(marginal.x, scale, ticks=few if scale == "log" and largest < 30 else None,
-             tick_form="" if is_histogram else "short", told=f"{marginal.x}: {{:,.6g}}"),
-        Axis(marginal.y, scale, low=0 if is_histogram else None, tick_form="" if is_histogram else "short",
-             told="{:.3g}"),
-        tuple(series),
-        tuple(lines),
-    )  # fmt: skip
+    ticks = few if scale == "log" and largest < 30 else None
+    x = Axis(marginal.x, scale, ticks=ticks, tick_form=short, told=f"{marginal.x}: {{:,.6g}}")
+    y = Axis(marginal.y, scale, low=0 if is_histogram else None, tick_form=short, told="{:.3g}")
+    return Panel(title, x, y, tuple(series), tuple(lines))
 
 
 def count_records(study: WebStudy) -> list[tuple[str, str, str, float, float]]:
     """Queries and images of both parts, counted and printed; y is the row of the panel."""
-    printed = study.printed[study.printed["exhibit"] == "table1"]
+    printed = select(study.printed, exhibit="table1")
     records = []
     for row, (part, quantity) in enumerate(product(PARTS, IN_TABLE)):
         records.append((quantity, part, "counted", study.counts[part, quantity], float(row)))
-        found = printed[(printed["setting"] == PARTS[part]) & (printed["metric"] == quantity)]
-        records += [(quantity, part, "printed", float(value), float(row)) for value in found["value"]]
+        found = select(printed, setting=PARTS[part], metric=quantity)["value"]
+        records += [(quantity, part, "printed", float(value), float(row)) for value in found]
     return records
 
 
@@ -265,13 +250,9 @@ def counts_panel(title: str) -> Panel:
         for part, look in LOOKS_OF_PARTS.items()
     ]
     series.append(Series("printed", {"source": "printed"}, "x", "y", Look(BLACK, "o", ""), kind="points", hollow=True))
-    return Panel(
-        title,
-        Axis("Number", "log", tick_form="short", told="{:,.0f}"),
-        Axis("", low=-0.6, high=len(rows) - 0.4, ticks=tuple(enumerate(rows)), reversed=True),
-        tuple(series),
-        by_point=True,
-    )
+    x = Axis("Number", "log", tick_form="short", told="{:,.0f}")
+    y = Axis("", low=-0.6, high=len(rows) - 0.4, ticks=tuple(enumerate(rows)), reversed=True)
+    return Panel(title, x, y, tuple(series), by_point=True)
 
 
 def calibration_notes(frame: pd.DataFrame) -> list[str]:
@@ -297,15 +278,14 @@ def calibration_notes(frame: pd.DataFrame) -> list[str]:
 def learning(study: WebStudy) -> Figure:
     """Validation mAP (mean average precision) and the share of steps with a loss over training steps."""
     curves = ranker_curves(study)
-    n_rankers = curves["ranker"].nunique()
     stops = study.table("fits")[["ranker", "chosen_step", "stopped"]].rename(columns={"chosen_step": "step"})
     frame = pd.concat([curves, mean_curve(curves), stops.assign(series="stop")], ignore_index=True)
-    panels = [
+    panels = (
         learning_panel(frame, "map", Axis("Validation mAP (%)", told="{:.2f}%")),
         learning_panel(frame, "loss_rate", Axis("Steps with a loss (%)", low=0, told="{:.2f}%")),
-    ]
-    notes = learning_notes(study, curves, stops, n_rankers)
-    return Figure(frame, tuple(panels), notes=tuple(notes), n_columns=1, size=(4.6, 2.0))
+    )
+    notes = learning_notes(study, curves, stops)
+    return Figure(frame, panels, notes=tuple(notes), n_columns=1, size=(4.6, 2.0))
 
 
 def ranker_curves(study: WebStudy) -> pd.DataFrame:
@@ -336,8 +316,7 @@ def learning_panel(frame: pd.DataFrame, quantity: str, y: Axis) -> Panel:
         for ranker in rankers
     ]
     if not alone:
-        mean = Series("mean of the rankers' curves", {"series": "mean"}, "step", quantity, LOOKS["oasis"])
-        series.append(mean)
+        series.append(Series("mean of the rankers' curves", {"series": "mean"}, "step", quantity, LOOKS["oasis"]))
     steps = sorted(set(frame.loc[frame["series"] == "stop", "step"]))
     stops = [Line("best mAP of a ranker", float(step), Look(BLACK, "", ":"), upright=True) for step in steps]
     last = 1.04 * float(frame["step"].max())
@@ -345,9 +324,9 @@ def learning_panel(frame: pd.DataFrame, quantity: str, y: Axis) -> Panel:
     return Panel("", x, y, tuple(series), tuple(stops))
 
 
-def learning_notes(study: WebStudy, curves: pd.DataFrame, stops: pd.DataFrame, n_rankers: int) -> list[str]:
+def learning_notes(study: WebStudy, curves: pd.DataFrame, stops: pd.DataFrame) -> list[str]:
     """Which images mAP is of, what is thin and thick, which step is kept, and how long it took."""
-    held_out = int(study.table("fits")["n_validation"].max())
+    held_out, n_rankers = int(study.table("fits")["n_validation"].max()), curves["ranker"].nunique()
     steps = ", ".join(f"{step:,}" for step in sorted(set(stops["step"])))
     last = curves[curves["ranker"] == curves["ranker"].min()].iloc[-1]
     notes = [
@@ -417,15 +396,9 @@ def printed_speed(study: WebStudy) -> dict[str, Any]:
     if not {"web_triplets", "web_training_time"} <= set(values):
         return {}
     steps, hours = values["web_triplets"], values["web_training_time"] / 60
-    sizes = {
-        "source": "printed",
-        "training": "JMLR",
-        "n_threads": 1,
-        "n_rankers": 1,
-        "n_train": paper_images(study),
-        "n_words": PAPER_WORDS,
-    }
-    return sizes | {"n_steps": steps, "hours": hours, "steps_per_second": steps / hours / 3600}
+    return {"source": "printed", "training": "JMLR", "n_threads": 1, "n_rankers": 1, "n_train": paper_images(study),
+            "n_words": PAPER_WORDS, "n_steps": steps, "hours": hours,
+            "steps_per_second": steps / hours / 3600}  # fmt: skip
 
 
 def speed_notes(study: WebStudy, ours: pd.DataFrame) -> tuple[str, ...]:
@@ -454,18 +427,17 @@ def approximate(study: WebStudy) -> Table:
     found = searches(study)
     exact = float(found.loc[found["index"] == "exact", "milliseconds"].mean())
     rows: list[dict[str, Any]] = []
-    for (series, parameter), of_index in found.groupby(["series", "parameter"], sort=False):
+    names = ["series", "parameter"]
+    for key, of_index in found.groupby(names, sort=False):
         time = float(of_index["milliseconds"].mean())
-        key = {"series": series, "parameter": parameter}
-        rows += [key | {"metric": f"recall@{k} (%)", "value": recall, "ours_cell": f"{recall:.1f}"}
+        over = math.nan if key[0] == "exact" else exact / time
+        cells = [(f"recall@{k} (%)", recall, f"{recall:.1f}")
                  for k, recall in zip(of_index["k"], of_index["recall"], strict=True)]  # fmt: skip
-        over = math.nan if series == "exact" else exact / time
-        rows.append(key | {"metric": "ms a query", "value": time, "ours_cell": significant(time)})
-        rows.append(key | {"metric": "exact / index", "value": over, "ours_cell": times_over(over)})
-    parameters = {parameter: f"parameter {parameter:,}" if parameter else "" for parameter in found["parameter"]}
-    names = ("series", "parameter")
-    frame = pd.DataFrame(rows)
-    return Table(frame, rows=names, columns="metric", titles={"parameter": parameters}, notes=search_notes(found))
+        cells += [("ms a query", time, significant(time)), ("exact / index", over, times_over(over))]
+        place = dict(zip(names, key, strict=True))
+        rows += [place | dict(zip(("metric", "value", "ours_cell"), cell, strict=True)) for cell in cells]
+    titles = {"parameter": {one: f"parameter {one:,}" if one else "" for one in found["parameter"]}}
+    return Table(pd.DataFrame(rows), rows=tuple(names), columns="metric", titles=titles, notes=search_notes(found))
 
 
 @exhibit("web/recall", title="Recall of approximate search over time", needs=("metrics", "searched"),
@@ -481,33 +453,29 @@ def recall(study: WebStudy) -> Figure:
                kind="points" if name == "exact" else "line")
         for name, look in looks.items()
     ]  # fmt: skip
+    labels = [label for name, look in looks.items() for label in ends_of(frame[frame["series"] == name], look)]
     low, high = frame["milliseconds"].min() / 1.5, frame["milliseconds"].max() * 1.5
-    panel = Panel(
-        "",
-        Axis("Milliseconds a query", "log", low, high, ticks=round_numbers(low, high), told="{:,.3g} ms a query"),
-        Axis(f"Recall of the exact first {k} (%)", low=0, high=105, told="{:.1f}%"),
-        tuple(series),
-        labels=tuple(label for name, look in looks.items() for label in ends_of(frame[frame["series"] == name], look)),
-        by_point=True,
-    )
+    x = Axis("Milliseconds a query", "log", low, high, ticks=round_numbers(low, high), told="{:,.3g} ms a query")
+    y = Axis(f"Recall of the exact first {k} (%)", low=0, high=105, told="{:.1f}%")
+    panel = Panel("", x, y, tuple(series), labels=tuple(labels), by_point=True)
     notes = (*search_notes(found), "Numbers: the least and the largest parameter of a line.")
     return Figure(frame, (panel,), notes=notes, size=(4.6, 3.05))
 
 
 def searches(study: WebStudy) -> pd.DataFrame:
     """Recall in percent and time of every index at every k, in the order in which they were measured."""
-    metrics = study.table("metrics")
+    metrics = study.table("metrics").rename(columns={"method": "index", "x": "parameter"})
     recalls = metrics[metrics["metric"].str.startswith("recall@")]
     recalls = recalls.assign(k=recalls["metric"].str.removeprefix("recall@").astype(int), recall=100 * recalls["value"])
-    recalls = recalls.rename(columns={"method": "index", "x": "parameter"})
     times = study.table("searched").drop(columns="recall")
     times = times.assign(representation=times["rank"].map(searched_in))
     keys = ["representation", "index", "parameter", "k"]
     table = times.merge(recalls[[*keys, "recall"]], on=keys, how="left")
-    named = zip(table["index"], table["rank"], table["parameter"], strict=True)
-    names = [(f"{index}, {rank} dims" if rank else index, f"parameter {parameter}" if parameter else "")
-             for index, rank, parameter in named]  # fmt: skip
-    return table.assign(series=[name for name, _ in names], note=[note for _, note in names])
+    indices = zip(table["index"], table["rank"], strict=True)
+    return table.assign(
+        series=[f"{index}, {rank} dims" if rank else index for index, rank in indices],
+        note=[f"parameter {parameter}" if parameter else "" for parameter in table["parameter"]],
+    )
 
 
 def search_notes(found: pd.DataFrame) -> tuple[str, ...]:

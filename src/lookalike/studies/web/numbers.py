@@ -42,16 +42,9 @@ def study_metrics(
 ) -> pd.DataFrame:
     """Return every number of a study in the form of `lookalike.studies.metrics`.
 
-    Parameters
-    ----------
-    precision : DataFrame
-        In that form already, from `lookalike.studies.web.protocol.score_retrieval`.
-    curve : DataFrame
-        ``ranker, step, map, loss_rate`` of every ranker.
-    counts, marginals : DataFrame
-        ``part, quantity, value`` and ``quantity, part, x, y`` of the collection.
-    searched : DataFrame, optional
-        ``index, rank, parameter, k, recall``, where approximate search was measured.
+    `precision` has that form already, from `lookalike.studies.web.protocol.score_retrieval`; `curve` has ``ranker,
+    step, map, loss_rate`` of every ranker; `counts` and `marginals` have ``part, quantity, value`` and ``quantity,
+    part, x, y`` of the collection; `searched`, where it was measured, ``index, rank, parameter, k, recall``.
     """
     tables = [precision, curve_metrics(curve), collection_metrics(counts, marginals)]
     tables += [recall_metrics(searched)] if searched is not None else []
@@ -78,13 +71,9 @@ def collection_metrics(counts: pd.DataFrame, marginals: pd.DataFrame) -> pd.Data
 
 def recall_metrics(searched: pd.DataFrame) -> pd.DataFrame:
     """Return recall of each index: method the index, x its parameter, representation what it holds."""
-    columns = {"representation": searched["rank"].map(searched_in), "method": searched["index"]}
-    columns |= {
-        "metric": "recall@" + searched["k"].astype(str),
-        "x": searched["parameter"],
-        "value": searched["recall"],
-    }
-    return metrics_frame(pd.DataFrame(columns).assign(subset=TEST))
+    named = searched.rename(columns={"index": "method", "parameter": "x", "recall": "value"})
+    metric, holds = "recall@" + named["k"].astype(str), named["rank"].map(searched_in)
+    return metrics_frame(named[["method", "x", "value"]].assign(metric=metric, representation=holds, subset=TEST))
 
 
 def searched_in(rank: int) -> str:

@@ -1,7 +1,6 @@
-"""The steps of the web study, each a job of the workflow: prepare, train a ranker, average, score, gather (JMLR 5.2).
+"""The steps of the web study, each a job of the workflow: prepare, train a ranker, average, score (JMLR 5.2).
 
-Sits between the files of the workflow and the modules that do the work: `lookalike.learners.large_scale` trains,
-`lookalike.ranking.exact_search` ranks. Relevance comes from the query log, never from the features.
+Relevance comes from the query log, never from the features.
 """
 
 from __future__ import annotations
@@ -128,7 +127,7 @@ def train_ranker(
         "steps_per_second": run.n_steps / max(run.seconds, 1e-9),
         "peak_memory_bytes": peak_memory(),
         "n_train": len(rows),
-        "n_validation": validation.n_images,
+        "n_validation": int(validation.rows.shape[0]),
         "n_without_positive": source.n_without_positive_,
         "processor": processor_name(),
         "parameters": dict(settings),
@@ -189,23 +188,9 @@ def score_retrieval(
 ) -> pd.DataFrame:
     """Let seeded test images query all other test images, and count what is relevant among the first k (Figure 3A).
 
-    Parameters
-    ----------
-    systems : mapping of str to callable
-        Method to what gives its W, or None for the Euclidean baseline; called one after the other.
-    gallery_ids : ndarray of shape (n,), int32
-        Ids of the test images, ascending; `gallery` has their weighted rows, CSR of shape (n, d).
-    log : QueryLog
-        Of all images; relevant is what shares a query (theta = 0).
-    topics : ndarray of shape (n_images,)
-        Latent topic of every image.
-    settings : mapping
-        ``queries`` and ``neighbours``.
-
-    Returns
-    -------
-    DataFrame
-        As `precision_of_retrieval`, the methods one below the other.
+    `systems` are methods with what gives their W, or None for the Euclidean baseline; called one after the other.
+    `gallery` has the weighted rows of the test images, whose ids ascend; `topics` are of all images. `settings` has
+    ``queries`` and ``neighbours``. Tables are those of `precision_of_retrieval`, one below the other.
     """
     query_ids = draw_query_images(gallery_ids, settings["queries"], integer_seed(seed, "web", "test_queries"))
     own = np.searchsorted(gallery_ids, query_ids)
@@ -213,7 +198,7 @@ def score_retrieval(
     tables = []
     for method, matrix in systems.items():
         found, _ = top_k(matrix(), gallery[own], gallery, longest, own=own, n_threads=n_threads)
-        table = precision_of_retrieval(found, query_ids, gallery_ids, log, topics, range(1, longest + 1), method=method)
+        table = precision_of_retrieval(found, query_ids, gallery_ids, log, topics, method=method)
         best = table.iloc[0]
         report(f"{method}: P@1 {best['value']:.4f} +- {best['high'] - best['value']:.4f}")
         tables.append(table)
@@ -225,21 +210,16 @@ def draw_query_images(
 ) -> NDArray[np.int32]:
     """Draw `n` images that query the others without replacement, or all where there are no more: ascending ids."""
     ids = np.unique(np.asarray(image_ids, dtype=np.int32))
-    if len(ids) != np.size(image_ids):
-        raise ValueError("an image is named twice: name each image of the part once")
-    if n < 1:
-        raise ValueError(f"n must be at least 1, not {n}")
     chosen = np.random.default_rng(seed).choice(len(ids), size=min(n, len(ids)), replace=False, shuffle=False)
     return np.asarray(np.sort(ids[chosen]))
 
 
 def precision_of_retrieval(
-    found_indices: NDArray[np.integer[Any]],
-    query_image_ids: ArrayLike,
-    gallery_image_ids: ArrayLike,
+    found: NDArray[np.integer[Any]],
+    query_ids: ArrayLike,
+    gallery_ids: ArrayLike,
     log: QueryLog,
     topics: ArrayLike,
-    ks: Sequence[int],
     *,
     method: str,
 ) -> pd.DataFrame:
@@ -247,71 +227,29 @@ def precision_of_retrieval(
 
     An image is relevant to a query image when at least one query of the log leads to both (JMLR section 5.2 with
     theta = 0), and of the same topic when it was made from the same. Every query image counts, also one that has no
-    relevant image in the gallery.
-
-    Parameters
-    ----------
-    found_indices : ndarray of int, shape (n_queries, k_found)
-        What `lookalike.ranking.exact_search.top_k` found, best first: positions in `gallery_image_ids`. The query image
-        itself must not be among them.
-    query_image_ids, gallery_image_ids : array-like of int, shapes (n_queries,) and (n_gallery,)
-        At least two queries.
-    topics : array-like of int, shape (n_images,)
-        Latent topic of every image, by image id.
-    ks : sequence of int
-        Each from 1 to k_found.
-
-    Returns
-    -------
-    DataFrame
-        In the form of `lookalike.studies.metrics`: metrics ``p@k`` and ``topic_p@k`` with x = k, means over the query
-        images from 0 to 1; low and high lie one standard error of the mean beside it, which is the sample's standard
-        deviation (n - 1) divided by sqrt(n). ``n_gallery`` counts all images of the gallery, also the query image.
-
-    Raises
-    ------
-    ValueError
-        When shapes, ids or ks do not fit, or a query image was found itself.
+    relevant image in the gallery. `found` has a row a query image: the places in the gallery of the images found, best
+    first, never its own. In the one form: ``p@k`` and ``topic_p@k`` with x = k, means over the query images from 0 to
+    1; low and high lie one standard error of the mean beside it (standard deviation with n - 1).
     """
-    queries = np.asarray(query_image_ids, dtype=np.int32)
-    gallery = np.asarray(gallery_image_ids, dtype=np.int32)
-    topics = np.asarray(topics)
-    k_max = _checked_k_max(found_indices, ks, len(queries))
-    if found_indices.min() < 0 or found_indices.max() >= len(gallery):
-        raise ValueError(f"found indices must be from 0 to {len(gallery) - 1}: search for as many as there are")
-    ids = np.concatenate([queries, gallery])
-    if ids.min() < 0 or ids.max() >= len(topics):
-        raise ValueError(f"image ids must be from 0 to {len(topics) - 1}: give the topics of all images, by image id")
-    candidates = gallery[found_indices[:, :k_max]]
+    queries, gallery, topics = (np.asarray(ids) for ids in (query_ids, gallery_ids, topics))
+    candidates = gallery[found]
     if (candidates == queries[:, None]).any():
         raise ValueError("a query image was found itself: pass its row as `own` to the search")
-    at = np.asarray(ks, dtype=np.int64)
-    by_log = _shares(np.asarray(log.are_relevant(queries, candidates, theta=0.0)), at)
-    by_topic = _shares(topics[candidates] == topics[queries][:, None], at)
-    parts = {"p@k": by_log, "topic_p@k": by_topic}
-    means = pd.concat([_mean_shares(metric, at, shares) for metric, shares in parts.items()])
-    sizes = pd.DataFrame({"metric": ["n_queries", "n_gallery"], "value": [len(queries), len(gallery)]})
-    table = pd.concat([means, sizes], ignore_index=True)
+    hits = {
+        "p@k": np.asarray(log.are_relevant(queries, candidates, theta=0.0)),
+        "topic_p@k": topics[candidates] == topics[queries][:, None],
+    }
+    parts = [_mean_shares(metric, hit) for metric, hit in hits.items()]
+    parts.append(pd.DataFrame({"metric": ["n_queries", "n_gallery"], "value": [len(queries), len(gallery)]}))
+    table = pd.concat(parts, ignore_index=True)
     return metrics_frame(table.assign(representation="visterms", subset="test", method=method))
 
 
-def _checked_k_max(found_indices: NDArray[np.integer[Any]], ks: Sequence[int], n_queries: int) -> int:
-    if found_indices.ndim != 2 or len(found_indices) != n_queries:
-        raise ValueError(f"{n_queries} query images need a row of found indices each, not {found_indices.shape}")
-    if n_queries < 2:
-        raise ValueError("a standard error needs at least two query images: draw more")
-    if len(ks) == 0 or min(ks) < 1 or max(ks) > found_indices.shape[1]:
-        raise ValueError(f"ks must be from 1 to {found_indices.shape[1]}, the images found for each query, not {ks}")
-    return int(max(ks))
-
-
-def _shares(hits: NDArray[np.bool_], ks: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Share of hits among the first k, for each k: shape (n_queries, n_ks)."""
-    return np.asarray(np.cumsum(hits, axis=1)[:, ks - 1] / ks)
-
-
-def _mean_shares(metric: str, ks: NDArray[np.int64], shares: NDArray[np.float64]) -> pd.DataFrame:
-    """Mean over the query images for each k, and one standard error of it on both sides."""
+def _mean_shares(metric: str, hits: NDArray[np.bool_]) -> pd.DataFrame:
+    """Mean share of hits among the first k over the query images, and one standard error of it on both sides."""
+    ks = np.arange(1, hits.shape[1] + 1)
+    # taken by columns, which lie together then: sums over the queries round by that
+    shares = np.cumsum(hits, axis=1)[:, ks - 1] / ks
     mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
     return pd.DataFrame({"metric": metric, "x": ks, "value": mean, "low": mean - error, "high": mean + error})
 

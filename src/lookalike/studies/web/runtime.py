@@ -1,31 +1,31 @@
 """How long learning takes by the number of images: OASIS on simulated web data, LMNN on a labelled set (JMLR 5.2.4).
 
-Each call gives one row of ``runtime.parquet``, what JMLR Figure 4 and NIPS Figure 1b are drawn from: `time_oasis` one
-of OASIS until early stopping, `time_lmnn` one of LMNN with an active set on rows of MNIST's shape. All data here are
-simulated, and made, read and written off the clock.
+Each call gives a row of ``runtime.parquet``. All data are simulated, and made, read and written off the clock.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from lookalike.core.seeds import generator, integer_seed, seed_sequence
+from lookalike.datasets.web_simulation import WebSimulation
+from lookalike.features.visterm_store import VistermStore
+from lookalike.learners import large_scale, lmnn
+from lookalike.learners.compact_rows import CompactRows
+from lookalike.learners.look_ahead import BLOCK
+from lookalike.learners.query_triplets import QueryTripletSampler
+from lookalike.studies.fits import Clock
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
+from lookalike.studies.web.numbers import RUNTIME_TYPES
 from lookalike.studies.web.validation import Validation, hold_out
-
-if TYPE_CHECKING:
-    from lookalike.datasets.web_simulation import WebSimulation
-    from lookalike.learners.large_scale import TrainingRun
-
-OASIS, LMNN = "OASIS", "LMNN"
 
 INTERVALS = 64, 1_048_576
 """Least and most steps between two scores, powers of two."""
@@ -41,11 +41,6 @@ def score_interval(n_images: int) -> int:
 
     The patience of early stopping is then about the same number of passes over the images at every size. Blocks of
     `lookalike.learners.look_ahead.BLOCK` or fewer steps, a power of two as well, divide it.
-
-    Examples
-    --------
-    >>> [score_interval(n) for n in (60, 600, 20_000, 10_000_000)]
-    [64, 512, 16384, 1048576]
     """
     least, most = INTERVALS
     nearest = 2 ** round(np.log2(max(n_images, 1)))
@@ -58,8 +53,6 @@ def time_oasis(
     *,
     seed: int,
     folder: str | os.PathLike[str],
-    n_threads: int = 1,
-    repeat: int = 0,
     report: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Time OASIS on simulated web data, from its first step to the one that early stopping chooses.
@@ -68,47 +61,29 @@ def time_oasis(
     them every `score_interval` steps. Neither these scores nor the steps after the chosen one are counted, as in the
     papers; drawing triplets and weighing rows is, as it is part of the steps.
 
-    Parameters
-    ----------
-    simulation : WebSimulation
-        Its images are made in `folder`, about 250 bytes each, and removed at the end.
-    settings : mapping
-        ``aggressiveness``; ``steps_per_image``, of which the run may take so many at most; ``patience`` and
-        ``tolerance`` of `TrainingPlan`; ``validation_images`` and ``validation_queries``, the most that are held out
-        and query.
-    seed : int
-        Root seed; the streams are named by the number of images and `repeat`.
-
-    Returns
-    -------
-    dict
-        A row of `lookalike.studies.web.numbers.RUNTIME_TYPES`: ``n_images`` counts the held-out ones too, ``steps`` is
-        the chosen one (0: nothing was learned), ``stopped`` "saturated" or, by `steps_per_image`, "limit". After the
-        latter the time is a ``lower_bound`` if the last score was the best, so that it was still growing.
+    `settings` has ``aggressiveness``; ``steps_per_image``, of which the run may take so many at most; ``patience`` and
+    ``tolerance`` of `TrainingPlan`; ``validation_images`` and ``validation_queries``, the most that are held out and
+    query. Images are made in `folder` and removed at the end. In the row ``n_images`` counts the held-out ones too,
+    ``steps`` is the chosen one (0: nothing was learned), ``stopped`` "saturated" or, by `steps_per_image`, "limit".
+    After the latter the time is a ``lower_bound`` if the last score was the best, so that it was still growing.
     """
     warm_up()
-    names = ("web", "runtime", simulation.n_images, repeat)
-    scratch = Path(folder) / f"oasis-{simulation.n_images}-{repeat}"
-    try:
-        run = _learn(simulation, settings, seed, names, scratch, n_threads, report)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    steps, seconds, cpu_seconds = time_to_best(run)
-    return {
-        "learner": OASIS,
-        "n_images": simulation.n_images,
-        "repeat": repeat,
-        "steps": steps,
-        "seconds": seconds,
-        "cpu_seconds": cpu_seconds,
-        "stopped": run.stopped,
-        "n_threads": n_threads,
-        "lower_bound": run.stopped == "limit" and steps == run.n_steps,
-        "own_run": False,
-    }
+    n_images = simulation.n_images
+    with TemporaryDirectory(dir=folder) as scratch:
+        run = _learn(simulation, settings, seed, ("web", "runtime", n_images, 0), Path(scratch), report)
+    steps, *times = time_to_best(run)
+    is_bound = run.stopped == "limit" and steps == run.n_steps
+    return timed_run("OASIS", n_images, steps, times, run.stopped, is_bound)
 
 
-def time_to_best(run: TrainingRun) -> tuple[int, float, float]:
+def timed_run(
+    learner: str, n_images: int, steps: int, times: Sequence[float], stopped: str, lower_bound: bool
+) -> dict[str, Any]:
+    """Row of ``runtime.parquet`` of one timed run; times are by the clock and of the processor."""
+    return dict(zip(RUNTIME_TYPES, (learner, n_images, 0, steps, *times, stopped, 1, lower_bound, False), strict=True))
+
+
+def time_to_best(run: large_scale.TrainingRun) -> tuple[int, float, float]:
     """Return the step that early stopping chooses, and the seconds by the clock and of the processor until then.
 
     It is the first of the best scored ones, the start among them: step 0 and no time say that nothing was learned.
@@ -125,16 +100,9 @@ def _learn(
     seed: int,
     names: tuple[str | int, ...],
     scratch: Path,
-    n_threads: int,
     report: Callable[[str], None] | None,
-) -> TrainingRun:
+) -> large_scale.TrainingRun:
     """Make the images, hold some out, and train on the others."""
-    from lookalike.features.visterm_store import VistermStore
-    from lookalike.learners.compact_rows import CompactRows
-    from lookalike.learners.large_scale import TrainingPlan, train
-    from lookalike.learners.look_ahead import BLOCK
-    from lookalike.learners.query_triplets import QueryTripletSampler
-
     log = simulation.query_log()
     simulation.write_shard(0, 1, scratch / "visterms")
     store = VistermStore(scratch / "visterms", simulation.words)
@@ -144,9 +112,9 @@ def _learn(
     rows = CompactRows.build(store, learned, scratch / "rows")
     sampler = QueryTripletSampler(log.of_images(learned), integer_seed(seed, *names, "triplets"))
     n_queries, stream = int(settings["validation_queries"]), seed_sequence(seed, *names, "queries")
-    validation = Validation.make(rows, store, log, held_out, n_queries, stream, n_threads=n_threads)
+    validation = Validation.make(rows, store, log, held_out, n_queries, stream)
     interval = score_interval(simulation.n_images)
-    plan = TrainingPlan(
+    plan = large_scale.TrainingPlan(
         aggressiveness=float(settings["aggressiveness"]),
         n_steps=max(interval, round(settings["steps_per_image"] * simulation.n_images)),
         interval=interval,
@@ -154,7 +122,7 @@ def _learn(
         tolerance=float(settings["tolerance"]),
         block=min(BLOCK, interval),
     )
-    return train(rows, sampler, plan, validation.score, n_threads=n_threads, report=report)
+    return large_scale.train(rows, sampler, plan, validation.score, n_threads=1, report=report)
 
 
 def mnist_like(
@@ -191,51 +159,34 @@ def _gaussian_map(
     return np.asarray(directions * (lengths / np.linalg.norm(directions, axis=1))[:, None])
 
 
-def time_lmnn(n: int, settings: Mapping[str, Any], *, seed: int, n_threads: int = 1, repeat: int = 0) -> dict[str, Any]:
+def time_lmnn(n: int, settings: Mapping[str, Any], *, seed: int) -> dict[str, Any]:
     """Time LMNN with an active set on `n` simulated labelled rows of 784 features in 10 classes (`mnist_like`).
 
-    `settings` has ``max_iter`` of `LMNN` and ``time_limit``, the most seconds of processor time. Returns a row of
-    `lookalike.studies.web.numbers.RUNTIME_TYPES`: ``steps`` are iterations, ``stopped`` is "converged", "limit" or
-    "time limit". With the last, seconds are how far it got, and steps the last power of two of iterations before.
+    `settings` has ``max_iter`` of `LMNN` and ``time_limit``, the most seconds of processor time. In the row ``steps``
+    are iterations, ``stopped`` is "converged", "limit" or "time limit". With the last, seconds are how far it got, and
+    steps the last power of two of iterations before.
     """
-    from threadpoolctl import threadpool_limits
-
-    from lookalike.learners import lmnn
-    from lookalike.studies.fits import Clock
-
     lmnn.warm_up()
-    X, y = mnist_like(n, integer_seed(seed, "web", "runtime", "rows", repeat))
+    X, y = mnist_like(n, integer_seed(seed, "web", "runtime", "rows", 0))
     model = lmnn.LMNN(solver="active_set", max_iter=int(settings["max_iter"]))
     clock = Clock()
     limit = float(settings["time_limit"])
     # its objective over all triplets costs as much as an iteration or more, so it is traced now and then only
     powers = 2 ** np.arange(32)
     try:
-        with threadpool_limits(n_threads), clock("fit"), cpu_time_limit(limit, f"LMNN on {n} rows"):
+        with threadpool_limits(1), clock("fit"), cpu_time_limit(limit, f"LMNN on {n} rows"):
             model.fit(X, y, trace_steps=powers)
         stopped = "converged" if model.converged_ else "limit"
     except TimeLimitReachedError:
         stopped = "time limit"
-    return {
-        "learner": LMNN,
-        "n_images": n,
-        "repeat": repeat,
-        "steps": int(getattr(model, "n_steps_", 0)),
-        "seconds": clock.seconds["fit"],
-        "cpu_seconds": clock.cpu_seconds["fit"],
-        "stopped": stopped,
-        "n_threads": n_threads,
-        "lower_bound": stopped != "converged",
-        "own_run": False,
-    }
+    times = clock.seconds["fit"], clock.cpu_seconds["fit"]
+    return timed_run("LMNN", n, int(getattr(model, "n_steps_", 0)), times, stopped, stopped != "converged")
 
 
 def warm_up() -> None:
     """Compile what a run of OASIS uses (or load it from numba's cache), so that no timed step does: by a tiny run."""
-    from lookalike.datasets.web_simulation import WebSimulation
-
     tiny = WebSimulation(n_images=60, words=200, nonzeros=5, topic_words=5, style_words=5, styles=1)
     settings = {"aggressiveness": 1.0, "steps_per_image": 1, "patience": 0, "tolerance": 0.0}
     settings |= {"validation_images": 20, "validation_queries": 1}
     with TemporaryDirectory() as folder:
-        _learn(tiny, settings, 0, ("warm up",), Path(folder), 1, None)
+        _learn(tiny, settings, 0, ("warm up",), Path(folder), None)

@@ -1,8 +1,6 @@
 """Training time over the number of images (OASIS JMLR Figure 4, NIPS Figure 1b): OASIS, LMNN, and both in print.
 
-The papers set OASIS on web images beside LMNN with active sets on MNIST, and continue the times of LMNN by a polynomial
-of second degree. Ours are OASIS on simulated collections of several sizes and LMNN on a labelled synthetic set of
-MNIST's shape. Both axes are logarithmic here, so that how time grows is a slope.
+LMNN's times are continued by a polynomial of second degree. Both axes are logarithmic: growth is a slope.
 """
 
 from __future__ import annotations
@@ -53,9 +51,8 @@ def runtime_figure(study: WebStudy) -> Figure:
     beside = [printed, law_line(measured), continued(measured, largest)]
     frame = pd.concat([measured, *(part for part in beside if len(part))], ignore_index=True)
     frame["note"] = [note_of(row) for row in rows_in(frame)]
-    return Figure(
-        frame, (panel_of(frame),), times_beside_print(study, measured), tuple(notes_of(study, frame)), size=SIZE
-    )
+    cells, notes = times_beside_print(study, measured), notes_of(study, frame)
+    return Figure(frame, (panel_of(frame),), cells, tuple(notes), size=SIZE)
 
 
 def measured_times(runtime: pd.DataFrame) -> pd.DataFrame:
@@ -88,17 +85,15 @@ def was_cut_off(times: pd.DataFrame) -> pd.Series:
 
 def printed_times(study: WebStudy) -> pd.DataFrame:
     """Times of NIPS Figure 1b and of JMLR section 5.2.1, in seconds."""
-    rows = [
-        {"series": f"{LEARNER_OF[row.method]}, printed", "learner": LEARNER_OF[row.method],
-         "n_images": int(row.setting.removeprefix("images=")), "seconds": MINUTE * row.value}
-        for row in rows_in(study.printed_in("fig1b", NIPS))
-    ]  # fmt: skip
-    own = study.printed.loc[study.printed["metric"] == "web_training_time", "value"]
-    rows += [{"series": "OASIS, printed (JMLR)", "learner": OASIS, "n_images": paper_images(study),
-              "seconds": MINUTE * value} for value in own]  # fmt: skip
-    return pd.DataFrame(rows, columns=["series", "learner", "n_images", "seconds"]).assign(
-        source=PRINTED, n_repeats=0, stopped="", lower_bound=False, n_threads=0
-    )
+    nips = study.printed_in("fig1b", NIPS)
+    learners = nips["method"].map(LEARNER_OF)
+    sizes = nips["setting"].str.removeprefix("images=").astype(int)
+    nips = nips.assign(series=learners + ", printed", learner=learners, n_images=sizes)
+    jmlr = study.printed[study.printed["metric"] == "web_training_time"]
+    jmlr = jmlr.assign(series="OASIS, printed (JMLR)", learner=OASIS, n_images=paper_images(study))
+    rows = pd.concat([nips, jmlr], ignore_index=True)
+    rows = rows.assign(seconds=MINUTE * rows["value"])[["series", "learner", "n_images", "seconds"]]
+    return rows.assign(source=PRINTED, n_repeats=0, stopped="", lower_bound=False, n_threads=0)
 
 
 def paper_images(study: WebStudy) -> int:
@@ -146,7 +141,7 @@ def law_line(measured: pd.DataFrame) -> pd.DataFrame:
     if law is None:
         return pd.DataFrame()
     ends = np.array([own["n_images"].min(), own["n_images"].max()])
-    return _drawn(POWER_LAW, OASIS, ends, law.factor * ends**law.exponent, FITTED)
+    return _drawn(POWER_LAW, ends, law.factor * ends**law.exponent, FITTED)
 
 
 def continued_through(measured: pd.DataFrame) -> pd.DataFrame:
@@ -170,21 +165,21 @@ def second_degree(times: pd.DataFrame) -> Floats:
     return np.asarray(coefficients / scale ** np.arange(3))
 
 
-def continued(measured: pd.DataFrame, *sizes: float) -> pd.DataFrame:
-    """LMNN's times continued by `second_degree` from the largest that was measured to the largest of `sizes`."""
+def continued(measured: pd.DataFrame, size: float) -> pd.DataFrame:
+    """LMNN's times continued by `second_degree` from the largest that was measured to a larger one."""
     through = continued_through(measured)
-    if through.empty or max(sizes) <= through["n_images"].max():
+    if through.empty or size <= through["n_images"].max():
         return pd.DataFrame()
-    n_images = np.geomspace(through["n_images"].max(), max(sizes), EXTRAPOLATED_POINTS).round()
-    return _drawn(EXTRAPOLATION, LMNN, n_images, polyval(n_images, second_degree(through)), EXTRAPOLATED)
+    n_images = np.geomspace(through["n_images"].max(), size, EXTRAPOLATED_POINTS).round()
+    return _drawn(EXTRAPOLATION, n_images, polyval(n_images, second_degree(through)), EXTRAPOLATED)
 
 
-def _drawn(series: str, learner: str, n_images: Any, seconds: Any, source: str) -> pd.DataFrame:
+def _drawn(series: str, n_images: Any, seconds: Any, source: str) -> pd.DataFrame:
     """Points of a line that was not measured."""
-    return pd.DataFrame(
-        {"series": series, "learner": learner, "n_images": np.asarray(n_images, dtype=np.int64), "seconds": seconds,
-         "source": source, "n_repeats": 0, "stopped": "", "lower_bound": False, "n_threads": 0}
-    )  # fmt: skip
+    learner = OASIS if series == POWER_LAW else LMNN
+    points = {"series": series, "learner": learner, "n_images": np.asarray(n_images, dtype=np.int64)}
+    nothing = {"n_repeats": 0, "stopped": "", "lower_bound": False, "n_threads": 0}
+    return pd.DataFrame({**points, "seconds": seconds, "source": source, **nothing})
 
 
 def times_beside_print(study: WebStudy, measured: pd.DataFrame) -> pd.DataFrame:
@@ -196,14 +191,13 @@ def times_beside_print(study: WebStudy, measured: pd.DataFrame) -> pd.DataFrame:
         printed = study.printed_in("fig1b", NIPS)
         sizes = [int(setting.removeprefix("images=")) for setting in printed["setting"]]
     else:
-        printed = study.printed[study.printed["metric"] == "web_training_time"]
-        printed, sizes = printed.replace({"web_training_time": "train_time"}), [paper_images(study)] * len(printed)
-    rows = []
-    for row, n_images in zip(rows_in(printed), sizes, strict=True):
-        seconds, told = time_at(measured, LEARNER_OF[str(row.method)], n_images)
-        rows.append({"setting": row.setting, "method": row.method, "metric": "train_time", "n_images": n_images,
-                     "ours": seconds / MINUTE, "ours_std": math.nan, "told": told})  # fmt: skip
-    return beside_print(pd.DataFrame(rows), printed, judge=_without_verdict).drop(columns="told").assign(unit="minutes")
+        printed = study.printed[study.printed["metric"] == "web_training_time"].assign(metric="train_time")
+        sizes = [paper_images(study)] * len(printed)
+    rows = printed[["setting", "method", "metric"]].assign(n_images=sizes)
+    found = [time_at(measured, LEARNER_OF[row.method], row.n_images) for row in rows_in(rows)]
+    minutes, told = [seconds / MINUTE for seconds, _ in found], [said for _, said in found]
+    cells = beside_print(rows.assign(ours=minutes, ours_std=math.nan, told=told), printed, judge=_without_verdict)
+    return cells.drop(columns="told").assign(unit="minutes")
 
 
 def time_at(measured: pd.DataFrame, learner: str, n_images: int) -> tuple[float, str]:
@@ -238,15 +232,11 @@ def panel_of(frame: pd.DataFrame) -> Panel:
     ticks = tuple((tick, human_time(tick)) for tick in TICKS if low <= tick <= high)
     law = power_law(frame[frame["series"] == OASIS])
     series = [series_of(name, rows, law) for name, rows in frame.groupby("series", sort=False)]
-    return Panel(
-        "",
-        Axis("Training images (OASIS) or rows (LMNN)", "log", left, right, tick_form="short",
-             told="{:,.0f} images or rows"),
-        Axis("Training time (ours: processor time)", "log", low, high, ticks=ticks, told="time"),
-        tuple(series),
-        labels=(*arrows(frame), *names_of_times(frame, low, high)),
-        by_point=True,
-    )  # fmt: skip
+    size = "Training images (OASIS) or rows (LMNN)"
+    x = Axis(size, "log", left, right, tick_form="short", told="{:,.0f} images or rows")
+    y = Axis("Training time (ours: processor time)", "log", low, high, ticks=ticks, told="time")
+    labels = (*arrows(frame), *names_of_times(frame, low, high))
+    return Panel("", x, y, tuple(series), labels=labels, by_point=True)
 
 
 def series_of(name: Any, rows: pd.DataFrame, law: PowerLaw | None) -> Series:
@@ -269,25 +259,27 @@ def look_of(series: str) -> Look:
     return others.get(series, of_learner)
 
 
+def label_of(row: Any, side: Any, text: str = "", y: float | None = None) -> Label:
+    """A time in words, or other words, beside its point or at another height."""
+    height = row.seconds if y is None else y
+    return Label(row.n_images, height, text or human_time(row.seconds), look_of(row.series).colour, side)
+
+
 def arrows(frame: pd.DataFrame) -> list[Label]:
     """Upwards from times that are lower bounds."""
-    bounds = frame[frame["lower_bound"].astype(bool)]
-    return [Label(row.n_images, row.seconds, "↑", look_of(row.series).colour, "above") for row in rows_in(bounds)]
+    return [label_of(row, "above", "↑") for row in rows_in(frame[frame["lower_bound"].astype(bool)])]
 
 
 def names_of_times(frame: pd.DataFrame, low: float, high: float) -> list[Label]:
     """Times in words: at the least and the largest size outside, others above; where our lines end, LMNN's below."""
-    shown = frame[
-        (frame["source"] != FITTED) & ~((frame["source"] == EXTRAPOLATED) & frame.duplicated("series", "last"))
-    ]
+    inner = (frame["source"] == EXTRAPOLATED) & frame.duplicated("series", "last")
+    shown = frame[(frame["source"] != FITTED) & ~inner]
     least, largest = shown["n_images"].min(), shown["n_images"].max()
     at_left, at_right = shown["n_images"] <= SAME_SIZE * least, shown["n_images"] * SAME_SIZE >= largest
     labels = [*_apart(shown[at_left], "left", low, high), *_apart(shown[at_right], "right", low, high)]
     ends = ~shown.duplicated("series", keep="last")
     for row in rows_in(shown[~at_left & ~at_right & ((shown["source"] != MEASURED) | ends)]):
-        below = row.source == OWN_RUN or row.series == LMNN
-        side: Any = "below" if below else "above"
-        labels.append(Label(row.n_images, row.seconds, human_time(row.seconds), look_of(row.series).colour, side))
+        labels.append(label_of(row, "below" if row.source == OWN_RUN or row.series == LMNN else "above"))
     return labels
 
 
@@ -297,7 +289,7 @@ def _apart(rows: pd.DataFrame, side: Any, low: float, high: float) -> list[Label
     labels, last = [], -math.inf
     for row in rows_in(rows.sort_values("seconds")):
         last = max(math.log(row.seconds), last + step)
-        labels.append(Label(row.n_images, math.exp(last), human_time(row.seconds), look_of(row.series).colour, side))
+        labels.append(label_of(row, side, y=math.exp(last)))
     return labels
 
 

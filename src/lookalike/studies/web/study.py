@@ -1,7 +1,6 @@
 """What the exhibits of the web study ask of it: what was counted, how fast was learned, and the headline (JMLR 5.2).
 
-There are no folds: one training and one test part of one collection. The papers' images and queries were never
-published, so log and visterms are simulated, and no number of ours has a verdict beside a printed one.
+The papers' images and queries were never published: all is simulated, and no number of ours gets a verdict.
 """
 
 from __future__ import annotations
@@ -116,16 +115,13 @@ class WebStudy(Study):
         """Precision at 1 and 10 of every method with standard errors, and steps a second."""
         if not self.has("metrics"):
             return f"{self.title}: {self.not_run}\n"
-        lines = [f"{f'P@{k}'.ljust(5)} {self._precisions(k)}" for k in (1, 10)]
         speeds = [
             f"{row.mode}, {row.n_threads} thread{'s' * (row.n_threads > 1)}: {row.steps_per_second:,.0f}"
             for row in rows_in(self.speeds())
         ]
-        lines.append(f"steps/s  {'  '.join(speeds)}")
-        lines.append(
-            f"({self.size_of('n_queries'):,} test images as queries, ± standard error over them; simulated data)"
-        )
-        return "\n".join(lines) + "\n"
+        lines = [f"{f'P@{k}'.ljust(5)} {self._precisions(k)}" for k in (1, 10)] + [f"steps/s  {'  '.join(speeds)}"]
+        about = f"{self.size_of('n_queries'):,} test images as queries, ± standard error over them; simulated data"
+        return "\n".join([*lines, f"({about})"]) + "\n"
 
     def _precisions(self, k: int) -> str:
         """``OASIS 1.52 ± 0.12 %  Euclidean 0.61 ± 0.08 %`` of the methods that were scored so far."""
@@ -134,8 +130,8 @@ class WebStudy(Study):
 
     def data_sentence(self, drawn: Any) -> str:
         """Which data, and how many."""
-        images = [f"{self.counts[part, 'images']:,.0f} {name} images" for part, name in PARTS.items()
-                  if (part, "images") in self.counts]  # fmt: skip
+        counts = {name: self.counts.get((part, "images")) for part, name in PARTS.items()}
+        images = [f"{n_images:,.0f} {name} images" for name, n_images in counts.items() if n_images is not None]
         size = f": {' and '.join(images)}, {self.words:,} words" if images else ""
         return f"Simulated query log and visterms of {self.title}{size}."
 

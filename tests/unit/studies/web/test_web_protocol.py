@@ -89,7 +89,7 @@ def test_no_test_image_and_no_held_out_image_is_learned_from(data: Path) -> None
     held_out = training - learned
     assert learned < training
     assert 50 <= len(held_out) <= len(training) / 3
-    assert protocol.Validation.load(data / "validation.npz").n_images == len(held_out)
+    assert protocol.Validation.load(data / "validation.npz").rows.shape[0] == len(held_out)
 
 
 def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data: Path) -> None:

@@ -76,15 +76,10 @@ def test_a_query_of_more_than_a_third_is_passed_over():
         assert set(hold_out(log, np.arange(9), 3, seed)) == {6, 7, 8}
 
 
-def test_what_cannot_be_held_out_is_refused(log):
+def test_what_cannot_be_held_out_is_refused():
     whole = QueryLog.from_pairs([0] * 9, range(9))
     with pytest.raises(LookalikeError, match="no query of the log has a third of the 9 training images or fewer"):
         hold_out(whole, np.arange(9), 3, 0)
-    with pytest.raises(ValueError, match="n_images must be at least 1, not 0"):
-        hold_out(log, np.arange(N_IMAGES), 0, 0)
-    for wrong in ([0, 0, 1], [-1, 3], [N_IMAGES]):
-        with pytest.raises(ValueError, match="name each image once"):
-            hold_out(log, wrong, 1, 0)
 
 
 def dense_mean_average_precision(validation, held_out, store, rows, log, W) -> float:
@@ -102,7 +97,7 @@ def dense_mean_average_precision(validation, held_out, store, rows, log, W) -> f
 
 def test_score_is_that_of_a_dense_ranking(made, store, log):
     validation, rows, held_out = made
-    assert (validation.n_images, validation.n_queries) == (len(held_out), 10)
+    assert (validation.rows.shape[0], len(validation.queries)) == (len(held_out), 10)
     W = np.random.default_rng(1).standard_normal((N_WORDS, N_WORDS)).astype(np.float32)
     expected = dense_mean_average_precision(validation, held_out, store, rows, log, W)
     internal = np.empty_like(W)
@@ -128,7 +123,7 @@ def test_theta_cuts_by_the_probabilities_of_all_training_images(log, store, tmp_
     rows = CompactRows.build(store, np.arange(60, 100), tmp_path / "rows")
     # 50 images in ten queries of five; the query across has images 0 and 10, 20, 30, 40 are not there
     pair = log.of_images(np.concatenate([held_out, np.arange(60, 100)])).joint(1, 2)
-    assert Validation.make(rows, store, log, held_out, 99, 0, theta=0.99 * pair).n_queries == 10
+    assert len(Validation.make(rows, store, log, held_out, 99, 0, theta=0.99 * pair).queries) == 10
     with pytest.raises(LookalikeError, match="no held-out image has a relevant one among the others"):
         Validation.make(rows, store, log, held_out, 99, 0, theta=1.01 * pair)
 
@@ -137,8 +132,6 @@ def test_what_is_learned_from_is_not_held_out(made, store, log):
     _, rows, held_out = made
     with pytest.raises(ValueError, match="among the rows that are learned from"):
         Validation.make(rows, store, log, [*held_out, int(rows.image_ids[0])], 5, 0)
-    with pytest.raises(ValueError, match="n_queries must be at least 1, not 0"):
-        Validation.make(rows, store, log, held_out, 0, 0)
 
 
 def test_a_file_keeps_it(made, tmp_path):
@@ -152,12 +145,3 @@ def test_a_file_keeps_it(made, tmp_path):
     assert again.score(W) == validation.score(W)
     assert again.rows.dtype == np.float32
     np.testing.assert_array_equal(again.queries, validation.queries)
-
-
-def test_a_file_that_is_none_is_refused(tmp_path):
-    path = tmp_path / "validation.npz"
-    with pytest.raises(LookalikeError, match="make it again"):
-        Validation.load(path)
-    path.write_bytes(b"PK nothing")
-    with pytest.raises(LookalikeError, match="make it again"):
-        Validation.load(path)
