@@ -21,11 +21,11 @@ from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.datasets.relevance import RelevanceData
 from lookalike.learners import relevance_triplets
-from lookalike.studies.finegrained.annotation_embedding import AnnotationEmbedding
-from lookalike.studies.finegrained import golden_feature
-from lookalike.studies.finegrained.golden_feature import Component, GoldenFeature, component_distances
 from lookalike.ranking import distances as pair_distances
+from lookalike.studies.finegrained import golden_feature
+from lookalike.studies.finegrained.annotation_embedding import AnnotationEmbedding
 from lookalike.studies.finegrained.files import SystemResult
+from lookalike.studies.finegrained.golden_feature import Component, GoldenFeature, component_distances
 from lookalike.studies.finegrained.training import (
     NO_VECTOR,
     Features,
