@@ -11,6 +11,10 @@ import pytest
 from filelock import FileLock
 from project import ROOT, TINY_DEMO, TINY_SECONDS, Project, copy_project
 
+from lookalike.core.fingerprint import kernels_fingerprint
+
+os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".snakemake" / "numba" / kernels_fingerprint())
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:

@@ -25,7 +25,7 @@ sys.path.insert(0, str(SOURCE.resolve()))
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
-from lookalike.core.fingerprint import fingerprint
+from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
 from lookalike.core.seeds import integer_seed
 from lookalike.datasets import ground_truth, sources, subsets
 from lookalike.datasets.locate import listing_fingerprint, why_landmarks_not_obtainable, why_not_obtainable
@@ -38,10 +38,8 @@ from lookalike.studies import settings
 from lookalike.studies.batches import fit_specs
 from lookalike.studies.landmark import plan as landmark
 
-# compiled kernels are kept in the work folder, by their code: numba alone does not notice that a kernel of another module,
-# which it has put into one, was edited
-kernels = [file.resolve() for file in SOURCE.rglob("*.py") if "core.kernels import" in file.read_text(encoding="utf-8")]
-os.environ.update(NUMBA_CACHE_DIR=str(Path(".snakemake", "numba", fingerprint(*kernels)).resolve()))
+# compiled kernels are kept in the work folder, by their code
+os.environ.update(NUMBA_CACHE_DIR=str(Path(".snakemake", "numba", kernels_fingerprint()).resolve()))
 
 try:
     config = settings.checked(config)

@@ -38,6 +38,14 @@ def fingerprint(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> st
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
 
 
+def kernels_fingerprint(package: Path = PACKAGE) -> str:
+    """Hash every module that compiles a kernel: numba does not notice an edited kernel that another module calls.
+
+    Who sets ``NUMBA_CACHE_DIR`` to a folder of this name never runs an old one.
+    """
+    return fingerprint(*(path for path in package.rglob("*.py") if b"core.kernels import" in path.read_bytes()))
+
+
 def imported_modules(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> set[Path]:
     """Files of some modules and of every module that they import; parameters and errors as of `fingerprint`."""
     found: set[Path] = set()
