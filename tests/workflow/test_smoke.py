@@ -144,7 +144,7 @@ def test_a_deleted_figure_redraws_its_study(finished: Project) -> None:
 
 
 def test_an_edited_kernel_reruns_what_it_changes(finished: Project) -> None:
-    planned = planned_after_an_edit(finished, "_oasis_kernels.py")
+    planned = planned_after_an_edit(finished, "oasis.py")
     assert planned["run_fold_demo"] == 4
     assert planned["trace_fold_demo"] == 4
     for subset in ("demo10", "demo20"):

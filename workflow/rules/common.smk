@@ -59,7 +59,6 @@ FINEGRAINED = config["finegrained"]
 RESULTS = "results/{dataset}"
 DESCRIPTOR = f"{RESULTS}/descriptors/{{descriptor}}"
 FEATURES = f"{RESULTS}/features/{{representation}}"
-RUN = f"{RESULTS}/runs/{{representation}}/{{subset}}/{{method}}"
 LOGS = "logs/{dataset}"
 REPORT = "results/report"
 REPORT_FILES = SOURCE / "lookalike" / "report"

@@ -1,7 +1,8 @@
 """From numbers to the papers' tables and figures: one job draws all exhibits of a study of a data set.
 
 Needs: the tables that the study's rules make (where a data set cannot be run nothing: the exhibits then say why). Makes:
-exhibits/{paper}/, exhibits/headline.txt and exhibits/index.md. Which exhibits there are is in studies/*/exhibits.py.
+exhibits/{paper}/, exhibits/headline.txt and exhibits/index.md. Which exhibits there are is in studies/*/exhibits.py and what
+these import.
 """
 
 from lookalike.studies import rooms

@@ -55,7 +55,7 @@ file, which `lookalike ratings` reads."""
 
 _RATE_EXAMPLES = """\
 examples:
-  lookalike rate results/demo/ratings/plan.csv --images data/images/demo --output page.html
+  lookalike rate results/demo/ratings/plan.csv --images results/demo/images/* --output page.html
   lookalike rate plan.csv --neighbours neighbours.csv --images photos --output page.html
 
 With --neighbours, PLAN.csv is drawn first. FILE.csv has the columns query_path, path and

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from lookalike.datasets.release_files import PathFinder, Rejections, read_columns
-from lookalike.datasets.relevance import RelevanceData
+
+if TYPE_CHECKING:
+    from lookalike.datasets.relevance import RelevanceData
 
 _FOLDER = "training"
 _LARGEST = float(np.finfo(np.float32).max)
@@ -53,6 +56,8 @@ def training_relevance(
     `content` is for each row of the manifest the least id of an image with the same content. Without a file of
     relevance it is 1 within a category.
     """
+    from lookalike.datasets.relevance import RelevanceData  # here: every plan imports this module, and reads no pair
+
     rows = manifest[(manifest["part"] == _FOLDER) & (manifest["status"] == "ok")]
     is_copy = content[rows["image_id"]] != rows["image_id"]
     rejections.add("training image that is there already", rows.loc[is_copy, "path"])

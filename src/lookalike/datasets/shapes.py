@@ -6,10 +6,10 @@ A shape is drawn in a square of -1..1 (y down, standing on y = 1) and knows noth
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import PchipInterpolator
 
 Polygon = npt.NDArray[np.float64]
 Part = tuple[Polygon, int]
@@ -28,6 +28,8 @@ def _ellipse(x: float, y: float, rx: float, ry: float, start: float = 0.0, stop:
 
 def _lathe(*profile: tuple[float, float]) -> Polygon:
     """Turned outline: (y, half width) from top to bottom, smoothed, mirrored about x = 0."""
+    from scipy.interpolate import PchipInterpolator  # here: every plan imports this module, and draws nothing
+
     y, r = np.array(profile, dtype=np.float64).T
     fine = np.linspace(y[0], y[-1], 41)
     half = PchipInterpolator(y, r)(fine)  # rounded like thrown clay, and never overshooting as a spline would
@@ -169,7 +171,6 @@ SCRAPS = tuple(_SCRAPS)
 """Names of the small shapes that lie about as clutter; their numbers follow those of `SHAPES`."""
 FLOATING = frozenset({"fish", "balloon", "butterfly", "star"})
 """Shapes that need no ground under them."""
-_PARTS: tuple[tuple[Part, ...], ...] = tuple(tuple(draw()) for draw in (*_OBJECTS.values(), *_SCRAPS.values()))
 
 
 def shape_name(shape: int) -> str:
@@ -177,6 +178,7 @@ def shape_name(shape: int) -> str:
     return (*SHAPES, *SCRAPS)[shape]
 
 
+@cache
 def parts_of(shape: int) -> Sequence[Part]:
     """Parts of a shape or scrap, the hindmost first."""
-    return _PARTS[shape]
+    return tuple((*_OBJECTS.values(), *_SCRAPS.values())[shape]())

@@ -1,5 +1,7 @@
 """The registry of exhibits: a function with ``@exhibit(...)`` is an exhibit, and no other place names it.
 
+A study's stand in its ``exhibits.py`` or in a module that this imports.
+
 Rules, targets, the settings' list of exhibits, the report's order and each exhibit's dependencies come from here. It
 is cheap to import, because every plan imports it.
 """

@@ -1,1 +1,1 @@
-"""Rankings, average precision, precision at k, model selection and statistics over folds."""
+"""Rankings, average precision, precision at k, metrics of triplets, search, and statistics over folds."""

@@ -33,7 +33,7 @@ def readme_numbers(datasets: Sequence[Dataset], made_with: str) -> str:
         if not dataset.headline.strip():
             raise LookalikeError(f"{dataset.id} has no headline yet: run `make demo`, then `make readme`")
     lines = [line for dataset in datasets for line in dataset.headline.strip().splitlines()]
-    kept = "\n".join(line for line in lines if not line.startswith("Exhibits:"))
+    kept = "\n".join(lines)
     return f"```\n{kept}\n```\n\nMade by {made_with}.\n"
 
 

@@ -237,13 +237,11 @@ def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:
     # a broken sidecar tells neither title nor kind of images
     telling = next((exhibit for exhibit in exhibits if exhibit.study), exhibits[0])
     headline = folder / "exhibits" / "headline.txt"
-    lines = headline.read_text(encoding="utf-8").splitlines() if headline.is_file() else []
     return Dataset(
         id=folder.name,
         title=telling.dataset_title,
         synthetic=telling.synthetic,
-        # its last line names the index of exhibits, for a terminal
-        headline="\n".join(line for line in lines if not line.startswith("Exhibits: ")).strip("\n"),
+        headline=headline.read_text(encoding="utf-8").strip("\n") if headline.is_file() else "",
         not_run=telling.problem if all(exhibit.state == NOT_RUN for exhibit in exhibits) else "",
         exhibits=tuple(exhibits),
     )

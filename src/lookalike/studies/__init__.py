@@ -1,1 +1,1 @@
-"""The experiments of the papers, one room each, and what several of them share."""
+"""The experiments of the papers, one folder (room) each, and what several of them share."""

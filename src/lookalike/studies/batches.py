@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from lookalike.core.settings.data_sets import study_of
+from lookalike.core.settings.data_sets import section_of
 from lookalike.core.settings.methods import method_spec
 
 Config = Mapping[str, Any]
@@ -40,7 +40,7 @@ class Batch(NamedTuple):
 
 def batch_of(config: Config, dataset: str, method: str) -> str:
     """Size of the batches of a method: of the study's change to it, else of the study, else of the method."""
-    study = config[study_of(config, dataset)][dataset]
+    study = config[section_of(config, dataset)][dataset]
     own = study["overrides"].get(method, {}).get("batch")
     size: str = own or study.get("batch") or config["methods"][method]["batch"]
     return size

@@ -44,7 +44,10 @@ def warm_up(learner: str) -> None:
 
 
 def fold_seed(root: int, subset: str, fold: int, purpose: str) -> int:
-    """Not named by the method: variants of one learner see the same stream of triplets."""
+    """Seed of what a fold draws for a purpose, in any study that has folds.
+
+    It does not name the method, so that variants of one learner see the same stream of triplets.
+    """
     return integer_seed(root, "category", subset, "fold", int(fold), purpose)
 
 

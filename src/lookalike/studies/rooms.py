@@ -67,9 +67,10 @@ def exhibit_paths(dataset: str, exhibits: Iterable[Exhibit]) -> list[str]:
 
 
 def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
-    """Rows of reference-values.csv that a study stands beside."""
-    wanted = plan_of(room).PRINTED
-    return [row for row in _rows(path) if row["exhibit"] in wanted.get(row["paper"], ())]
+    """Rows of reference-values.csv that a study stands beside: of its exhibits, and of the text of their papers."""
+    own = set(room_exhibits(room))
+    texts = {f"{exhibit.paper}/text" for exhibit in room_exhibits(room).values()}
+    return [row for row in _rows(path) if f"{row['paper']}/{row['exhibit']}" in own | texts]
 
 
 def claim_rows(path: Path, room: str) -> list[dict[str, str]]:

@@ -43,7 +43,7 @@ def test_the_picture_shows_only_queries_that_were_drawn_at_random(tmp_path: Path
 
 
 def test_numbers_are_the_headlines_without_where_the_exhibits_are() -> None:
-    demo = SimpleNamespace(id="demo", headline="mAP OASIS 1.0 %\nExhibits: results/demo/exhibits/index.md\n")
+    demo = SimpleNamespace(id="demo", headline="mAP OASIS 1.0 %\n")
     assert readme_numbers([demo], "a test") == "```\nmAP OASIS 1.0 %\n```\n\nMade by a test.\n"
     with pytest.raises(LookalikeError, match="demo has no headline"):
         readme_numbers([SimpleNamespace(id="demo", headline="\n")], "a test")

@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     add_exhibit(results, "photographs", JMLR, "table4", order=4, state="not run", problem=NOT_RUN)
     add_exhibit(results, "demo_web", JMLR, "table1", order=1, study="web")
     add_exhibit(results, "demo_triplets", "finegrained", "kinds", study="finegrained")
-    (results / "demo" / "exhibits" / "headline.txt").write_text("mAP 40 %\nExhibits: results/demo/exhibits/index.md\n")
+    (results / "demo" / "exhibits" / "headline.txt").write_text("mAP 40 %\n")
     (results / "kernels" / "learners").mkdir(parents=True)
     (results / "report").mkdir()
     return results

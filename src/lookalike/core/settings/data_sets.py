@@ -33,7 +33,7 @@ def in_demo(settings: Mapping[str, Any]) -> bool:
     return settings["kind"] in SYNTHETIC_KINDS or bool(settings.get("demo"))
 
 
-def study_of(config: Mapping[str, Any], dataset: str) -> str:
+def section_of(config: Mapping[str, Any], dataset: str) -> str:
     """Return the section of the study that a data set belongs to."""
     return next(study for study in STUDIES if dataset in config[study])
 

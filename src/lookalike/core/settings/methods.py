@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WrapValidator
 
-from lookalike.core.settings.data_sets import study_of
+from lookalike.core.settings.data_sets import section_of
 from lookalike.core.settings.model import ABSENT, Number, Section, as_written, completed, left_out
 
 Batch = Literal["fold", "method", "subset"]
@@ -92,7 +92,7 @@ def method_spec(
     `words` is their number where there is no such codebook.
     """
     spec: dict[str, Any] = copy.deepcopy(config["methods"][method])
-    study = config[study_of(config, dataset)][dataset]
+    study = config[section_of(config, dataset)][dataset]
     of_codebook = study.get("codebook_overrides", {}).get(codebook, {})
     for overrides in (study["overrides"], of_codebook):
         for key, value in overrides.get(method, {}).items():

@@ -25,8 +25,6 @@ from lookalike.studies.category.study import ROLES
 
 ROOM = "category"
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
-PRINTED = {"oasis-jmlr-2010": ("table4", "table5", "text"), "oasis-2009-draft": ("table1", "table2")}
-"""Paper to those of its exhibits whose printed numbers stand beside ours."""
 TRACES = {"oasis_traces": ("oasis",), "mcml_traces": ("mcml",)}
 """What an exhibit needs of the table of numbers to the methods that are traced for it."""
 RUN_OF_METHOD = "results/{dataset}/runs/{representation}/{subset}/{method}"

@@ -29,7 +29,6 @@ from lookalike.studies.finegrained.systems import (
     OASIS,
     OASIS_ON_TOP,
     ON_VECTORS,
-    PAPER,
     REAL,
     SINGLE,
     SYNTHETIC,
@@ -39,8 +38,6 @@ from lookalike.studies.finegrained.systems import (
 
 Config = Mapping[str, Any]
 
-PRINTED = {PAPER: ("table1", "table2")}
-"""Exhibits of the paper whose printed numbers ours stand beside."""
 FEATURE_FILES = ("vectors.npy", "distances.npy", "fit.json")
 """What a hand-crafted feature leaves."""
 NETWORK_FILES = ("model.npz", "filters.npz", "vectors.npy", "distances.npy", "curve.parquet", "fit.json")

@@ -12,9 +12,6 @@ from lookalike.studies.human import exhibits as _registered  # noqa: F401 - its 
 
 Config = Mapping[str, Any]
 
-PRINTED = {"oasis-jmlr-2010": ("text",), "oasis-nips-2009": ("text",)}
-"""Paper to its rows of reference-values.csv that the exhibits stand beside."""
-
 
 def datasets(config: Config) -> list[str]:
     """Labelled data sets that ask for galleries and ratings."""

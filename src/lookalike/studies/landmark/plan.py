@@ -22,13 +22,10 @@ from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import SIZES, Batch, fit_spec, methods_in
 from lookalike.studies.landmark.montage import compared
-from lookalike.studies.landmark.study import PAPER
 from lookalike.studies.synthetic_names import synthetic_names
 
 Config = Mapping[str, Any]
 
-PRINTED = {PAPER: tuple(f"table{number}" for number in range(1, 10))}
-"""Printed exhibits that the study's stand beside, by paper."""
 RUN_FILES = ("model.npz", "model.json", "fit.json", "metrics.parquet", "ranks.npz")
 """Files of one run."""
 DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")

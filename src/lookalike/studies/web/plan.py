@@ -18,8 +18,6 @@ RANKER_FILES = ("W.npy", "fit.json", "curve.parquet")
 """What training a ranker writes into ``rankers/{ranker}``."""
 LEARNERS = {"oasis": "images", "lmnn": "lmnn"}
 """Learner of the runtime study to the setting that lists its sizes."""
-PRINTED = {"oasis-jmlr-2010": ("table1", "text"), "oasis-nips-2009": ("fig1b",)}
-"""Exhibits of reference-values.csv whose numbers the study's stand beside."""
 
 
 def check(settings: Mapping[str, Any], dataset: str) -> None:

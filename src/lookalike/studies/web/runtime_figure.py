@@ -21,7 +21,6 @@ from lookalike.studies.web.study import WHY_NOT_COMPARABLE, WebStudy, rows_in
 
 JMLR, NIPS = "oasis-jmlr-2010", "oasis-nips-2009"
 OASIS, LMNN = "OASIS", "LMNN"
-METHOD_OF = {OASIS: "oasis", LMNN: "lmnn"}
 LEARNER_OF = {"oasis": OASIS, "fast-lmnn": LMNN}
 """How the printed numbers call a learner, to its name here."""
 UNITS = {OASIS: "images", LMNN: "rows"}
