@@ -30,7 +30,7 @@ class Rows(NamedTuple):
 
 
 class OrderedRows:
-    """The `rows` of X with their features by falling document frequency, and W from that order into the user's."""
+    """The `rows` of X with their features by falling document frequency; it brings W into that order and back."""
 
     def __init__(self, X: Any, dtype: np.dtype[Any]) -> None:
         with np.errstate(over="ignore"):
