@@ -29,6 +29,16 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_who_reads_the_old_file_never_sees_a_half_written_new_one(tmp_path: Path) -> None:
+    target = tmp_path / "table.csv"
+    target.write_text("old")
+    with target.open() as reader:
+        with files.replacing(target) as part:
+            part.write_text("new, and longer")
+        assert reader.read() == "old"
+    assert target.read_text() == "new, and longer"
+
+
 def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(LookalikeError, match=r"cannot write .*table\.csv: No space left"):
         write_half(tmp_path / "table.csv", OSError(errno.ENOSPC, "No space left on device"))
