@@ -24,7 +24,11 @@ for room in rooms.ROOMS:
             name:
                 f"draw_{room}_{drawn_dataset}"
             input:
-                unpack(drawing_inputs(room, drawn_dataset)),
+                unpack(
+                    lambda wildcards, plan=rooms.plan_of(room), dataset=drawn_dataset: (
+                        {} if not_run(dataset) else plan.exhibit_files(config, dataset)
+                    )
+                ),
             output:
                 *[file for exhibit in drawn for file in files_of(drawn_dataset, exhibit)],
                 **headline,
@@ -36,7 +40,9 @@ for room in rooms.ROOMS:
                 room=room,
                 study=code_of(f"studies/{room}/exhibits.py", f"studies/{room}/study.py"),
                 exhibits=[exhibit.id for exhibit in drawn],
-                settings=drawing_settings(room, drawn_dataset),
+                settings=lambda wildcards, plan=rooms.plan_of(room), dataset=drawn_dataset: plan.exhibit_settings(
+                    config, dataset, not_run(dataset)
+                ),
                 printed=rooms.printed_rows(RESOURCES / "reference-values.csv", room),
                 claims=rooms.claim_rows(RESOURCES / "claims.csv", room),
             script:

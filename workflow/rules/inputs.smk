@@ -103,13 +103,3 @@ def files_of(dataset, exhibit):
     """Files of an exhibit; the one to look at, a picture or a table, goes into Snakemake's own report."""
     files = rooms.exhibit_paths(dataset, [exhibit])
     return [in_report(file, dataset, exhibit) if file.endswith((".png", ".md")) else file for file in files]
-
-
-def drawing_inputs(room, dataset):
-    """Input function of the tables and files that a study's exhibits are drawn from."""
-    return lambda wildcards: {} if not_run(dataset) else rooms.plan_of(room).exhibit_files(config, dataset)
-
-
-def drawing_settings(room, dataset):
-    """Parameter function of what a study's exhibits have to know besides numbers."""
-    return lambda wildcards: rooms.plan_of(room).exhibit_settings(config, dataset, not_run(dataset))
