@@ -20,8 +20,8 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
-from lookalike.datasets.ground_truth import GroundTruth, Query, write_ground_truth
-from lookalike.datasets.scan import scan_photographs
+from lookalike.data.ground_truth import GroundTruth, Query, write_ground_truth
+from lookalike.data.scan import scan_photographs
 
 
 def landmark_name(label: str) -> str:

@@ -1,6 +1,6 @@
 """Steps per second of OASIS at web scale: look-ahead on threads beside one step after another and plain NumPy.
 
-The images and the query log are simulated (`lookalike.datasets.web_simulation`): about 70 of 10,000 words an image,
+The images and the query log are simulated (`lookalike.data.web_simulation`): about 70 of 10,000 words an image,
 drawn with Zipf exponent 0.8, and triplets of co-queried images. W is trained first, by look-ahead, since a trained W
 has fewer losses than the identity and a step without a loss writes nothing; the loss rate is part of the result. Then
 the methods take turns, each from the same W, on triplets that it has not seen before:
@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import lookalike
-from lookalike.datasets.web_simulation import WebSimulation
+from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import large_scale
 from lookalike.learners.compact_rows import CompactRows

@@ -19,7 +19,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from project import ROOT, Project
 
-from lookalike.datasets.synthetic import SyntheticCategories, write_images
+from lookalike.data.synthetic import SyntheticCategories, write_images
 
 pytestmark = pytest.mark.workflow
 

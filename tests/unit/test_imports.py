@@ -11,7 +11,7 @@ from project import ROOT
 
 PACKAGE = ROOT / "src" / "lookalike"
 ROOMS = (
-    *("app", "report", "studies", "deep", "exhibits", "learners", "ranking", "datasets", "features", "core"),
+    *("app", "report", "studies", "deep", "exhibits", "learners", "ranking", "data", "features", "core"),
 )  # fmt: skip
 """From top to bottom."""
 APP = ("cli", "__main__", "__init__")

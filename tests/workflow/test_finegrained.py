@@ -13,7 +13,7 @@ import pytest
 import yaml
 from project import FINEGRAINED, Project, job_counts
 
-from lookalike.datasets.synthetic_triplets import SyntheticTriplets, write_images, write_ratings
+from lookalike.data.synthetic_triplets import SyntheticTriplets, write_images, write_ratings
 
 pytestmark = pytest.mark.workflow
 

@@ -19,7 +19,7 @@ from project import CATEGORY, ROOT, Project
 
 from lookalike.core.files import read_json
 from lookalike.core.seeds import integer_seed
-from lookalike.datasets.synthetic import SyntheticCategories
+from lookalike.data.synthetic import SyntheticCategories
 from lookalike.studies.metrics import COLUMNS
 
 pytestmark = pytest.mark.workflow

@@ -27,11 +27,11 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
 from lookalike.core.seeds import integer_seed
-from lookalike.datasets import ground_truth, sources, subsets
-from lookalike.datasets.locate import listing_fingerprint, why_landmarks_not_obtainable, why_not_obtainable
-from lookalike.datasets.synthetic import SyntheticCategories
-from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
-from lookalike.datasets.synthetic_triplets import SyntheticTriplets
+from lookalike.data import ground_truth, sources, subsets
+from lookalike.data.locate import listing_fingerprint, why_landmarks_not_obtainable, why_not_obtainable
+from lookalike.data.synthetic import SyntheticCategories
+from lookalike.data.synthetic_landmarks import SyntheticLandmarks
+from lookalike.data.synthetic_triplets import SyntheticTriplets
 from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES
 from lookalike.studies import settings

@@ -6,8 +6,8 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.files import read_table
-    from lookalike.datasets.rated_triplets import codebook_images
-    from lookalike.datasets.scan import image_paths
+    from lookalike.data.rated_triplets import codebook_images
+    from lookalike.data.scan import image_paths
     from lookalike.studies.finegrained.description import describe_system
     from lookalike.studies.finegrained.files import write_system
 

@@ -6,7 +6,7 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.files import write_json
-    from lookalike.datasets.synthetic import SyntheticCategories, write_images, write_odd_files
+    from lookalike.data.synthetic import SyntheticCategories, write_images, write_odd_files
 
     settings, folder = snakemake.params.settings, Path(snakemake.params.folder)
     shard = int(snakemake.wildcards.shard)

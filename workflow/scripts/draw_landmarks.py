@@ -4,7 +4,7 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import write_json
-    from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks, write_ground_truth_files, write_images
+    from lookalike.data.synthetic_landmarks import SyntheticLandmarks, write_ground_truth_files, write_images
 
     settings, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
     spec = SyntheticLandmarks.from_settings(settings, snakemake.params.seed)

@@ -4,8 +4,8 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import read_table, write_table
-    from lookalike.datasets.splits import make_splits
-    from lookalike.datasets.subsets import (
+    from lookalike.data.splits import make_splits
+    from lookalike.data.subsets import (
         keep_large_enough,
         left_out,
         read_published_subsets,

@@ -4,7 +4,7 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import write_json
-    from lookalike.datasets.synthetic_triplets import SyntheticTriplets, write_images, write_ratings
+    from lookalike.data.synthetic_triplets import SyntheticTriplets, write_images, write_ratings
 
     settings, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
     spec = SyntheticTriplets.from_settings(settings, snakemake.params.seed)

@@ -4,7 +4,7 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import read_table
-    from lookalike.datasets.relevance import RelevanceData
+    from lookalike.data.relevance import RelevanceData
     from lookalike.studies.finegrained.files import vectors_by_system, write_system
     from lookalike.studies.finegrained.golden import golden_system
     from lookalike.studies.finegrained.training import with_sampling

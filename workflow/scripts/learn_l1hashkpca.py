@@ -4,7 +4,7 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import read_json, read_table
-    from lookalike.datasets.rated_triplets import codebook_images
+    from lookalike.data.rated_triplets import codebook_images
     from lookalike.studies.finegrained.files import vectors_by_system, write_system
     from lookalike.studies.finegrained.protocol import l1hashkpca_system
 

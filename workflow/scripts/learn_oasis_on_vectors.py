@@ -6,7 +6,7 @@ with logged(snakemake):
     import numpy as np
 
     from lookalike.core.files import read_json, read_table
-    from lookalike.datasets.relevance import RelevanceData
+    from lookalike.data.relevance import RelevanceData
     from lookalike.studies.finegrained.files import write_system
     from lookalike.studies.finegrained.protocol import oasis_system
     from lookalike.studies.finegrained.training import with_sampling

@@ -4,7 +4,7 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.seeds import integer_seed
-    from lookalike.datasets.web_marginals import write_marginals
+    from lookalike.data.web_marginals import write_marginals
 
     write_marginals(
         snakemake.input.log,

@@ -4,7 +4,7 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import read_table
-    from lookalike.datasets.query_log import QueryLog
+    from lookalike.data.query_log import QueryLog
     from lookalike.features.visterm_store import VistermStore
     from lookalike.studies.web.protocol import prepare_training
 

@@ -4,7 +4,7 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import read_json, read_table, replacing, write_table
-    from lookalike.datasets.ground_truth import read_ground_truth
+    from lookalike.data.ground_truth import read_ground_truth
 
     folder = read_json(snakemake.input.images)["ground_truth"]
     queries, relevance = read_ground_truth(folder, read_table(snakemake.input.manifest))

@@ -6,9 +6,9 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.files import replacing, write_table
-    from lookalike.datasets.class_triplets import make_class_triplets
-    from lookalike.datasets.locate import remove_other_drawings
-    from lookalike.datasets.rated_triplets import read_release
+    from lookalike.data.class_triplets import make_class_triplets
+    from lookalike.data.locate import remove_other_drawings
+    from lookalike.data.rated_triplets import read_release
     from lookalike.ranking.triplet_outcomes import candidate_pairs
 
     settings, folder = dict(snakemake.params.settings), snakemake.params.folder

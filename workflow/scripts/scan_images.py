@@ -4,7 +4,7 @@ from lookalike.core.job_log import logged, progress_lines
 
 with logged(snakemake):
     from lookalike.core.files import read_json, replacing, write_table
-    from lookalike.datasets.scan import scan_folder, summary
+    from lookalike.data.scan import scan_folder, summary
 
     manifest = scan_folder(
         read_json(snakemake.input.images)["root"],

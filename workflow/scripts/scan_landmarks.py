@@ -4,7 +4,7 @@ from lookalike.core.job_log import logged, progress_lines
 
 with logged(snakemake):
     from lookalike.core.files import read_json, replacing, write_table
-    from lookalike.datasets.scan import scan_photographs, summary
+    from lookalike.data.scan import scan_photographs, summary
 
     root = read_json(snakemake.input.images)["root"]
     manifest = scan_photographs(root, n_threads=snakemake.threads, progress=progress_lines("files"))

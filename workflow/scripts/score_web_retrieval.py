@@ -6,7 +6,7 @@ with logged(snakemake):
     import numpy as np
 
     from lookalike.core.files import read_table, write_table
-    from lookalike.datasets.query_log import QueryLog
+    from lookalike.data.query_log import QueryLog
     from lookalike.features.visterm_store import VistermStore
     from lookalike.learners.compact_rows import CompactRows
     from lookalike.studies.web.protocol import averaged, score_retrieval, test_rows

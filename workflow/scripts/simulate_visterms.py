@@ -3,7 +3,7 @@
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from lookalike.datasets.web_simulation import WebSimulation
+    from lookalike.data.web_simulation import WebSimulation
 
     simulation = WebSimulation(**snakemake.params.settings, seed=snakemake.params.seed)
     simulation.write_shard(int(snakemake.wildcards.shard), snakemake.params.n_shards, snakemake.output[0])

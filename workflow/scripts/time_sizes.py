@@ -8,7 +8,7 @@ with logged(snakemake):
 
     from lookalike.core.files import write_table
     from lookalike.core.seeds import integer_seed
-    from lookalike.datasets.web_simulation import WebSimulation
+    from lookalike.data.web_simulation import WebSimulation
     from lookalike.studies.web.numbers import runtime_table
     from lookalike.studies.web.runtime import time_lmnn, time_oasis
 

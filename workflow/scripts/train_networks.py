@@ -8,7 +8,7 @@ with logged(snakemake):
     import numpy as np
 
     from lookalike.core.files import read_table
-    from lookalike.datasets.relevance import RelevanceData
+    from lookalike.data.relevance import RelevanceData
     from lookalike.deep.runs import NetworkRun, run_ranking
     from lookalike.studies.finegrained.files import write_system
 

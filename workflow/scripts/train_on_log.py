@@ -6,7 +6,7 @@ with logged(snakemake, append=True):
     import shutil
     from pathlib import Path
 
-    from lookalike.datasets.query_log import QueryLog
+    from lookalike.data.query_log import QueryLog
     from lookalike.learners.compact_rows import CompactRows
     from lookalike.studies.web.protocol import CHECKPOINT, train_ranker, write_ranker
     from lookalike.studies.web.validation import Validation

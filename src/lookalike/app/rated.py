@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-    from lookalike.datasets.rated_triplets import RatedTriplets
+    from lookalike.data.rated_triplets import RatedTriplets
     from lookalike.features.describers import Describer
 
     Floats = npt.NDArray[np.float32]
@@ -235,7 +235,7 @@ class _Measured:
 def _evaluate_triplets(options: argparse.Namespace) -> None:
     """Measure features and a network, and print."""
     from lookalike.core.files import write_table
-    from lookalike.datasets.rated_triplets import read_release
+    from lookalike.data.rated_triplets import read_release
     from lookalike.features.describers import DESCRIBERS, SHORT_NAMES, make_describer
     from lookalike.ranking.distances import pair_distances
     from lookalike.ranking.triplet_metrics import intervals
@@ -318,8 +318,8 @@ def _measure_describers(
 def _codebook_files(rated: RatedTriplets, options: argparse.Namespace, told: Told) -> tuple[list[Path], str]:
     """Files that codebooks are learned from, and what they are."""
     from lookalike.core.seeds import generator
-    from lookalike.datasets.rated_triplets import codebook_images
-    from lookalike.datasets.scan import scan_photographs
+    from lookalike.data.rated_triplets import codebook_images
+    from lookalike.data.scan import scan_photographs
 
     if options.codebook_images is not None:
         advance = partial(told, "reading codebook images")

@@ -23,7 +23,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
-from lookalike.datasets.scan import scan_folder, scan_photographs
+from lookalike.data.scan import scan_folder, scan_photographs
 
 MIN_SIDE = 32
 """Pixels that an image must have a side; smaller ones are left out."""

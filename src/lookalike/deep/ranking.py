@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.datasets.relevance import RelevanceData
+from lookalike.data.relevance import RelevanceData
 from lookalike.deep import devices
 from lookalike.deep.checkpoints import checksum
 from lookalike.deep.images import ImageSource

@@ -23,8 +23,8 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
-from lookalike.datasets.relevance import RelevanceData
-from lookalike.datasets.scan import image_paths
+from lookalike.data.relevance import RelevanceData
+from lookalike.data.scan import image_paths
 from lookalike.deep.configuration import NetworkConfiguration, paper, small
 from lookalike.deep.embedding import embed, first_layer_filters
 from lookalike.deep.images import ArrayImages, batches, load_pixels

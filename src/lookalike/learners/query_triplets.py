@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.datasets.query_kernels import (
+from lookalike.data.query_kernels import (
     Incidence,
     Lists,
     Proposal,
@@ -21,7 +21,7 @@ from lookalike.datasets.query_kernels import (
     upper_values,
     write_lists,
 )
-from lookalike.datasets.query_log import QueryLog, check_theta
+from lookalike.data.query_log import QueryLog, check_theta
 from lookalike.learners.triplets import stream_key
 
 TRIES = 64

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.datasets.query_kernels import below, pick, running_sums, seed_row, uniform
-from lookalike.datasets.relevance import RelevanceData
+from lookalike.data.query_kernels import below, pick, running_sums, seed_row, uniform
+from lookalike.data.relevance import RelevanceData
 from lookalike.learners.triplets import stream_key
 
 State = dict[str, NDArray[Any]]

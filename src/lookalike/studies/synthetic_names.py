@@ -11,9 +11,9 @@ from lookalike.core.seeds import integer_seed
 
 def synthetic_names(settings: Mapping[str, Any], dataset: str) -> list[str]:
     """Return the names of a synthetic data set's classes or landmarks, after checking that its images can be drawn."""
-    from lookalike.datasets.synthetic import SyntheticCategories
-    from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
-    from lookalike.datasets.synthetic_triplets import SyntheticTriplets
+    from lookalike.data.synthetic import SyntheticCategories
+    from lookalike.data.synthetic_landmarks import SyntheticLandmarks
+    from lookalike.data.synthetic_triplets import SyntheticTriplets
 
     data, seed = settings["datasets"][dataset], integer_seed(settings["seed"], "datasets", dataset)
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.datasets.relevance import RelevanceData
+from lookalike.data.relevance import RelevanceData
 from lookalike.deep.configuration import ConvolutionLayer, LowResolutionPath, NetworkConfiguration
 from lookalike.deep.images import ArrayImages
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler

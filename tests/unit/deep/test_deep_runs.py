@@ -13,7 +13,7 @@ from PIL import Image
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
 from lookalike.core.errors import LookalikeError  # noqa: E402
-from lookalike.datasets.relevance import RelevanceData  # noqa: E402
+from lookalike.data.relevance import RelevanceData  # noqa: E402
 from lookalike.deep.model_io import load_network, read_about  # noqa: E402
 from lookalike.deep.runs import (  # noqa: E402
     NetworkRun,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from lookalike.datasets.query_log import QueryLog
+from lookalike.data.query_log import QueryLog
 from lookalike.learners import query_triplets
 from lookalike.learners.query_triplets import QueryTripletSampler
 

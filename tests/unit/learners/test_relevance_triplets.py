@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from lookalike.datasets.relevance import RelevanceData
+from lookalike.data.relevance import RelevanceData
 from lookalike.learners import relevance_triplets
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler, TripletReservoirs
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from lookalike.core.seeds import as_seed
-from lookalike.datasets.query_log import QueryLog
-from lookalike.datasets.relevance import RelevanceData
+from lookalike.data.query_log import QueryLog
+from lookalike.data.relevance import RelevanceData
 from lookalike.learners import PairSampler, TripletSampler
 from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler

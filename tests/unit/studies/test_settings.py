@@ -15,7 +15,7 @@ import yaml
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.schema import Settings
-from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
+from lookalike.data.synthetic_landmarks import SyntheticLandmarks
 from lookalike.studies.settings import checked, in_demo, method_spec
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -103,7 +103,7 @@ class ClassTriplets(Section):
 
 
 class Simulation(Section):
-    """Settings of a simulated query log and its visterms (lookalike.datasets.web_simulation); its number of queries
+    """Settings of a simulated query log and its visterms (lookalike.data.web_simulation); its number of queries
     and its parts are fitted to the JMLR paper's Table 1.
     """
 

@@ -16,7 +16,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, WEB_KINDS
 from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
-from lookalike.datasets.subsets import read_published_subsets
+from lookalike.data.subsets import read_published_subsets
 from lookalike.exhibits.registry import Exhibit, exhibits_of, planned
 from lookalike.studies.batches import SIZES, Batch, methods_in
 from lookalike.studies.category.comparison import can_compare, families_of

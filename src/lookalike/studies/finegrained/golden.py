@@ -19,7 +19,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
-from lookalike.datasets.relevance import RelevanceData
+from lookalike.data.relevance import RelevanceData
 from lookalike.learners import relevance_triplets
 from lookalike.ranking import distances as pair_distances
 from lookalike.studies.finegrained import golden_feature

@@ -12,8 +12,8 @@ from typing import Any
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import TRIPLET_KINDS
-from lookalike.datasets.release_training import has_grades, has_training_images
-from lookalike.datasets.synthetic_triplets import SyntheticTriplets
+from lookalike.data.release_training import has_grades, has_training_images
+from lookalike.data.synthetic_triplets import SyntheticTriplets
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.features.describers import DESCRIBERS, make_describer
 from lookalike.studies.batches import Batch

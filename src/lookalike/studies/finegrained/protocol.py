@@ -16,7 +16,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
-from lookalike.datasets.relevance import RelevanceData
+from lookalike.data.relevance import RelevanceData
 from lookalike.features import l1_hash
 from lookalike.learners import oasis, relevance_triplets
 from lookalike.ranking.distances import pair_distances

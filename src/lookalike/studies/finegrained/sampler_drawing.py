@@ -22,7 +22,7 @@ from lookalike.studies.finegrained.systems import DEEP
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-    from lookalike.datasets.relevance import RelevanceData
+    from lookalike.data.relevance import RelevanceData
 
 N_BUFFERS, CAPACITY = 4, 7
 """Buffers drawn, and images a buffer at most."""
@@ -66,7 +66,7 @@ def draw_sampler(study: FinegrainedStudy) -> Picture:
     Shown is the first step in which the arriving image takes the place of another and is not of the query's category;
     where there is none, the first in which it is kept. Negatives are out-of-class, as in the paper's figure.
     """
-    from lookalike.datasets.relevance import RelevanceData
+    from lookalike.data.relevance import RelevanceData
 
     relevance = RelevanceData.load(study.path("relevance")) if study.has("relevance") else None
     if relevance is None or relevance.n_images == 0:

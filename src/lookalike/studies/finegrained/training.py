@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
-from lookalike.datasets.relevance import RelevanceData
+from lookalike.data.relevance import RelevanceData
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
 Floats = npt.NDArray[np.float32]

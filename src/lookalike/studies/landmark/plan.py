@@ -15,9 +15,9 @@ from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, SYNTHETIC_KINDS
 from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import refer, refer_once
-from lookalike.datasets.ground_truth import OXFORD_LANDMARKS, landmarks_with
-from lookalike.datasets.locate import listing_fingerprint
-from lookalike.datasets.synthetic_landmarks import SyntheticLandmarks
+from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with
+from lookalike.data.locate import listing_fingerprint
+from lookalike.data.synthetic_landmarks import SyntheticLandmarks
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import SIZES, Batch, fit_spec, methods_in

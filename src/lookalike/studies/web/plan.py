@@ -46,7 +46,7 @@ def check(settings: Mapping[str, Any], dataset: str) -> None:
 def check_simulation(dataset: str, simulation: Mapping[str, Any], seed: int) -> None:
     """Refuse a query log that the simulation cannot draw."""
     # imported here because it loads the kernels that draw the log
-    from lookalike.datasets.web_simulation import WebSimulation
+    from lookalike.data.web_simulation import WebSimulation
 
     try:
         WebSimulation(**simulation, seed=seed)

@@ -19,7 +19,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_array, write_json, write_table
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
-from lookalike.datasets.query_log import QueryLog
+from lookalike.data.query_log import QueryLog
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.large_scale import TrainingPlan, TrainingRun, train

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from lookalike.core.seeds import generator, integer_seed, seed_sequence
-from lookalike.datasets.web_simulation import WebSimulation
+from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import large_scale, lmnn
 from lookalike.learners.compact_rows import CompactRows

@@ -19,7 +19,7 @@ from lookalike.core.files import replacing
 from lookalike.ranking.exact_search import average_precision
 
 if TYPE_CHECKING:
-    from lookalike.datasets.query_log import QueryLog
+    from lookalike.data.query_log import QueryLog
     from lookalike.features.visterm_store import VistermStore
     from lookalike.learners.compact_rows import CompactRows
 

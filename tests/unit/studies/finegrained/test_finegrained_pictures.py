@@ -9,7 +9,7 @@ from made_studies import drawn, made_intervals, made_study
 from PIL import Image
 
 from lookalike.core.files import write_array
-from lookalike.datasets.relevance import RelevanceData
+from lookalike.data.relevance import RelevanceData
 from lookalike.studies.finegrained import pictures
 from lookalike.studies.finegrained.numbers import metrics_of
 from lookalike.studies.finegrained.systems import BY_CLASS, REAL

@@ -10,8 +10,8 @@ import pytest
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
-from lookalike.datasets.rated_triplets import codebook_images
-from lookalike.datasets.scan import image_paths
+from lookalike.data.rated_triplets import codebook_images
+from lookalike.data.scan import image_paths
 from lookalike.studies.finegrained.files import SystemResult, vectors_by_system, write_system
 
 

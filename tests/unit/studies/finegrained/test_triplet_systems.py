@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.datasets.relevance import RelevanceData
+from lookalike.data.relevance import RelevanceData
 from lookalike.studies.finegrained import protocol
 from lookalike.studies.finegrained.description import describe_system
 from lookalike.studies.finegrained.files import SystemResult

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from made_landmarks import GOOD, JUNK, LANDMARKS, N_WORDS, OK, QUERIES, made_study
 
 from lookalike.core.errors import LookalikeError
-from lookalike.datasets.ground_truth import landmarks_with, read_ground_truth, read_lists
+from lookalike.data.ground_truth import landmarks_with, read_ground_truth, read_lists
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import SOMLTG, TFIDF, DiagonalOASIS
 from lookalike.ranking.oxford import average_precision

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lookalike.core.seeds import generator
-from lookalike.datasets.query_log import QueryLog
+from lookalike.data.query_log import QueryLog
 from lookalike.studies.metrics import COLUMNS, select
 from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
 

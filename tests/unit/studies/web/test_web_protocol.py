@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lookalike.datasets.query_log import QueryLog
-from lookalike.datasets.web_simulation import WebSimulation
+from lookalike.data.query_log import QueryLog
+from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.model_io import load, save

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 
-from lookalike.datasets.web_simulation import WebSimulation
+from lookalike.data.web_simulation import WebSimulation
 from lookalike.learners import large_scale
 from lookalike.learners.large_scale import TrainingRun
 from lookalike.learners.look_ahead import BLOCK

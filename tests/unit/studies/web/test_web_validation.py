@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.datasets.query_log import QueryLog
+from lookalike.data.query_log import QueryLog
 from lookalike.features.visterm_store import VistermStore, write_store
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.studies.web.validation import Validation, hold_out

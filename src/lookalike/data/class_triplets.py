@@ -1,0 +1,247 @@
+"""Triplets made by machine from photographs in class folders: the baselines of the fine-grained study on real images.
+
+Nobody rated these. How like each other two photographs of one class are is measured on thumbnails of 8 x 8 pixels,
+that is by their layout of colours: a machine's measure of appearance, which favours whatever describes colour and
+layout, and which exhibits must name. Half of every class's photographs are kept for the triplets, some classes wholly.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
+from lookalike.core.seeds import generator
+from lookalike.data.rated_triplets import RatedTriplets, contents, pool_table, triplet_table
+from lookalike.data.release_files import Rejections
+from lookalike.data.relevance import RelevanceData
+from lookalike.data.scan import scan_folder
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Triplet = tuple[str, int, int, int, str]
+"""Text query, query, positive, negative and kind."""
+
+SIDE = 8
+"""Pixels that a thumbnail has a side."""
+
+
+@dataclass(frozen=True)
+class ClassTripletSettings:
+    """Settings of `make_class_triplets`."""
+
+    training_share: float = 0.5
+    """Part of each class's photographs that learners may see, 0..1 (both excluded)."""
+    held_out: int = 2
+    """How many classes learners see nothing of."""
+    queries: int = 20
+    """Query images of each class at most."""
+    in_class: int = 2
+    """Triplets of each query image whose negative is of its class."""
+    out_of_class: int = 2
+    """Triplets of each query image whose negative is of another class."""
+    margin: float = 0.1
+    """By how much the relevance of the positive exceeds that of an in-class negative at least."""
+    pool_noise: int = 100
+    """Images of other classes in each pool."""
+
+
+def make_class_triplets(
+    folder: str | os.PathLike[str],
+    settings: Mapping[str, Any],
+    seed: int = 0,
+    n_threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> RatedTriplets:
+    """Make triplets, pools and training relevance of photographs in class folders.
+
+    Parameters
+    ----------
+    folder : path-like
+        The folder of class folders.
+    settings : mapping
+        What to change of the defaults of `ClassTripletSettings`.
+    seed : int, default=0
+        Root of every draw; each class has streams of its own.
+    n_threads : int, default=1
+        Images that are decoded at the same time. The result does not depend on it.
+    progress : callable, optional
+        Called with the number of files read and their total; they are read twice.
+
+    Returns
+    -------
+    RatedTriplets
+        The text query of a triplet is the name of its query's class folder. Kind "out-of-class": a positive drawn from
+        the query's class and a negative from any other. Kind "in-class": the positive is the nearest photograph of the
+        class by thumbnails (the second nearest in the second triplet, and so on), the negative is drawn from those
+        whose relevance is less by the margin or more. Relevance is exp(-distance / scale) within a class, 0 across
+        classes. A photograph that is there twice is taken once.
+
+    Raises
+    ------
+    LookalikeError
+        When the folder is none of class folders, no class is left to learn from, or no triplet can be made.
+    """
+    chosen, root = ClassTripletSettings(**settings), Path(folder)
+    manifest = scan_folder(root, n_threads=n_threads, progress=_half(progress, 0))
+    rejections = Rejections()
+    usable = _usable(manifest, rejections)
+    labels = sorted(usable["label"].unique())
+    if len(labels) < 2:
+        raise LookalikeError(f"{root} has usable photographs of {len(labels)} class: triplets need two or more")
+    held_out = _held_out(labels, chosen.held_out, seed)
+    members = {str(label): rows.to_numpy(dtype=np.int64) for label, rows in usable.groupby("label")["image_id"]}
+    training, evaluation = _split(members, held_out, chosen.training_share, seed)
+    thumbnails = _thumbnails(root, manifest, usable["image_id"].to_numpy(), n_threads, _half(progress, 1))
+    distances = {label: _distances(thumbnails[images]) for label, images in training.items()}
+    scale = _median_distance(list(distances.values()))
+    relevance = {label: np.exp(-distance / scale) for label, distance in distances.items()}
+
+    triplets: set[Triplet] = set()
+    pools = {}
+    for label in labels:
+        others = np.concatenate([evaluation[other] for other in labels if other != label])
+        alike = np.exp(-_distances(thumbnails[evaluation[label]]) / scale)
+        made = _class_triplets(label, evaluation[label], others, alike, chosen, seed)
+        triplets.update(made)
+        if made:
+            order = generator(seed, "class triplets", "pool", label).permutation(len(others))
+            noise = others[order[: chosen.pool_noise]]
+            pools[label] = ([*evaluation[label].tolist(), *noise.tolist()], "pool")
+    if not triplets:
+        raise LookalikeError(f"no triplet can be made of {root}: its classes need three photographs or more")
+    names = np.repeat(list(training), [len(images) for images in training.values()])
+    return RatedTriplets(
+        root=root,
+        manifest=_with_parts(manifest, training),
+        triplets=triplet_table(sorted(triplets)),
+        rejected=rejections.table(),
+        pool=pool_table(pools),
+        relevance=RelevanceData.from_blocks(np.concatenate([*training.values()]), names, relevance),
+    )
+
+
+def _half(progress: Callable[[int, int], None] | None, half: int) -> Callable[[int, int], None] | None:
+    """One of the two passes over the files, of one bar."""
+    return progress and (lambda done, total: progress(half * total + done, 2 * total))
+
+
+def _usable(manifest: pd.DataFrame, rejections: Rejections) -> pd.DataFrame:
+    """Rows of usable photographs, each content once; a content in two classes is of none."""
+    usable = manifest[manifest["status"] == "ok"]
+    of_contents = usable.groupby("sha256")["label"]
+    in_two = of_contents.transform("nunique") > 1
+    is_copy = contents(manifest)[usable["image_id"]] != usable["image_id"]
+    rejections.add("photograph in two classes", usable.loc[in_two, "path"])
+    rejections.add("photograph that is there already", usable.loc[is_copy & ~in_two, "path"])
+    distinct: pd.DataFrame = usable[~in_two & ~is_copy]
+    return distinct
+
+
+def _held_out(labels: Sequence[str], n: int, seed: int) -> set[str]:
+    """Classes that learners see nothing of."""
+    if n >= len(labels):
+        raise LookalikeError(f"held_out must leave a class of the {len(labels)} to learn from: make it smaller")
+    order = generator(seed, "class triplets", "held out").permutation(len(labels))
+    return {labels[place] for place in order[:n]}
+
+
+def _split(
+    members: Mapping[str, Integers], held_out: set[str], share: float, seed: int
+) -> tuple[dict[str, Integers], dict[str, Integers]]:
+    """Image ids of each class for training (held-out classes have none) and for evaluation, sorted."""
+    training, evaluation = {}, {}
+    for label, images in members.items():
+        order = images[generator(seed, "class triplets", "split", label).permutation(len(images))]
+        n_training = 0 if label in held_out else round(share * len(images))
+        if n_training:
+            training[label] = np.sort(order[:n_training])
+        evaluation[label] = np.sort(order[n_training:])
+    return training, evaluation
+
+
+def _thumbnails(
+    root: Path,
+    manifest: pd.DataFrame,
+    images: Integers,
+    n_threads: int,
+    progress: Callable[[int, int], None] | None,
+) -> Floats:
+    """Lab thumbnails, float64 (number of rows of the manifest, 3 * SIDE * SIDE); rows of other images are NaN."""
+    table = np.full((len(manifest), 3 * SIDE * SIDE), np.nan)
+    with ThreadPoolExecutor(max(1, n_threads)) as pool:
+        paths = [root / path for path in manifest["path"].iloc[images]]
+        for done, (image, row) in enumerate(zip(images, pool.map(_thumbnail, paths), strict=True), start=1):
+            table[image] = row
+            if progress is not None:
+                progress(done, len(images))
+    return table
+
+
+def _thumbnail(path: Path) -> npt.NDArray[np.float32]:
+    import cv2
+
+    small = cv2.resize(load_rgb(path), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
+    lab = cv2.cvtColor(small.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)  # of floats: L 0..100, a and b as defined
+    return np.asarray(lab, dtype=np.float32).ravel()
+
+
+def _distances(thumbnails: Floats) -> Floats:
+    """Root mean square, over the pixels, of the Euclidean distance in Lab; shape (n, n)."""
+    n = len(thumbnails)
+    squares = np.empty((n, n))
+    for row in range(n):  # differences, not the expanded square: equal pictures have distance 0, and no BLAS is used
+        squares[row] = ((thumbnails - thumbnails[row]) ** 2).sum(axis=1)
+    return np.sqrt(squares / (SIDE * SIDE))
+
+
+def _median_distance(distances: Sequence[Floats]) -> float:
+    """Median distance of two images of one class."""
+    pairs = np.concatenate([distance[np.triu_indices(len(distance), 1)] for distance in distances])
+    if not len(pairs) or not np.median(pairs) > 0:
+        raise LookalikeError("the classes have too few different photographs to learn from: add some")
+    return float(np.median(pairs))
+
+
+def _class_triplets(
+    label: str, images: Integers, others: Integers, alike: Floats, settings: ClassTripletSettings, seed: int
+) -> list[Triplet]:
+    """Triplets of the queries of one class; `alike` is the relevance of `images` to each other."""
+    if len(images) < 2:
+        return []
+    rng = generator(seed, "class triplets", "triplets", label)
+    triplets: list[Triplet] = []
+    for query in np.sort(rng.permutation(len(images))[: settings.queries]):
+        rest = np.delete(np.arange(len(images)), query)
+        nearest = rest[np.argsort(-alike[query, rest], kind="stable")]
+        for positive in nearest[: settings.in_class]:
+            is_farther = alike[query, rest] <= alike[query, positive] - settings.margin
+            farther = rest[is_farther & (rest != positive)]
+            if len(farther):
+                chosen = images[[query, positive, rng.choice(farther)]].tolist()
+                triplets.append((label, chosen[0], chosen[1], chosen[2], "in-class"))
+        for _ in range(settings.out_of_class):
+            positive, negative = images[rng.choice(rest)], rng.choice(others)
+            triplets.append((label, int(images[query]), int(positive), int(negative), "out-of-class"))
+    return triplets
+
+
+def _with_parts(manifest: pd.DataFrame, training: Mapping[str, Integers]) -> pd.DataFrame:
+    """The manifest with its column ``part``."""
+    seen = np.zeros(len(manifest), dtype=bool)
+    for images in training.values():
+        seen[images] = True
+    # copies of a photograph that is trained on go with it, so that no part holds a content of the other
+    seen = seen[contents(manifest)]
+    table = manifest.copy()
+    table.insert(3, "part", np.where(seen, "training", "evaluation"))
+    return table.astype({"part": "str"})

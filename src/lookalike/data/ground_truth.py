@@ -1,0 +1,317 @@
+"""Ground truth of a landmark study in the format of the Oxford Buildings: what is asked, and which images answer it.
+
+Every query has four text files: ``<landmark>_<n>_query.txt`` with one line, ``oxc1_<image> x1 y1 x2 y2`` (the query's
+image and the rectangle of the landmark in it, in pixels), and ``<landmark>_<n>_{good,ok,junk}.txt`` with the name of an
+image on each line. An image is named by its file's name without the suffix.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple, NoReturn
+
+import pandas as pd
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
+
+LISTS = ("good", "ok", "junk")
+"""A clear view of the landmark, more than a quarter of it visible, less than that: junk counts neither way."""
+
+OXFORD_LANDMARKS = (
+    "all_souls", "ashmolean", "balliol", "bodleian", "christ_church", "cornmarket", "hertford", "keble", "magdalen",
+    "pitt_rivers", "radcliffe_camera",
+)  # fmt: skip
+"""The landmarks of the Oxford Buildings (Philbin et al., CVPR 2007, section 2, and the published files' names)."""
+
+_PREFIX = "oxc1_"  # begins every image's name in the published query files, and in no other file
+_FILE_NAME = re.compile(r"(?P<landmark>.+)_(?P<number>[0-9]+)_(?P<kind>query|good|ok|junk)\.txt")
+_ALLOWED = re.compile(r"[A-Za-z0-9._-]+")
+_FORMAT = "<landmark>_<n>_query.txt, _good.txt, _ok.txt or _junk.txt"
+
+
+class Query(NamedTuple):
+    """One query: a rectangle, in pixels from the image's upper left corner; it may reach beyond the image."""
+
+    name: str
+    """Landmark and number, as in ``all_souls_1``."""
+    landmark: str
+    number: int
+    image: str
+    """Name of the image, without the prefix of the files."""
+    x_min: float
+    y_min: float
+    x_max: float
+    y_max: float
+
+
+class GroundTruth(NamedTuple):
+    """All queries, and the images that are listed for each."""
+
+    queries: tuple[Query, ...]
+    """Sorted by landmark, then by number."""
+    relevance: dict[str, dict[str, str]]
+    """For each query's name, the list (one of `LISTS`) that each image is in. One that is in none is no answer."""
+
+
+class _Line(NamedTuple):
+    """Where a line stands, for whoever has to mend it."""
+
+    file: Path
+    number: int
+    text: str
+
+    def refuse(self, why: str) -> NoReturn:
+        raise LookalikeError(f"{self.file}, line {self.number}: {why}")
+
+
+_Listed = dict[str, tuple[str, _Line]]
+"""The list that each image of a query is in, and where that stands."""
+
+
+def read_lists(folder: str | os.PathLike[str]) -> GroundTruth:
+    """Read a ground-truth folder by itself: names of images only, whether or not there are any images.
+
+    Hidden files, and files that are no ``.txt``, are left alone. A name that a list repeats counts once.
+
+    Raises
+    ------
+    LookalikeError
+        When the folder holds no query, a query lacks a file, a file's name or a line is malformed; the message names
+        file and line.
+    """
+    queries = _read_folder(Path(folder))
+    relevance = {query.name: {image: kind for image, (kind, _) in listed.items()} for query, _, listed in queries}
+    return GroundTruth(tuple(query for query, _, _ in queries), relevance)
+
+
+def read_ground_truth(folder: str | os.PathLike[str], manifest: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read a ground-truth folder for the images of a manifest of `lookalike.data.scan.scan_photographs`.
+
+    Returns
+    -------
+    queries : DataFrame
+        A row per query, sorted by landmark, then by number: ``query`` and ``landmark`` (str), ``image_id`` int32,
+        ``x_min``, ``y_min``, ``x_max`` and ``y_max`` float64 in pixels.
+    relevance : DataFrame
+        A row per query and listed image, queries in the order of `queries` and then by image: ``query`` (str),
+        ``image_id`` int32, ``relevance`` (one of `LISTS`).
+
+    Raises
+    ------
+    LookalikeError
+        As for `read_lists`, and when an image is not in the manifest, is there twice, is no usable image, or does not
+        show the query's rectangle, or a query's own image is neither good nor ok for it; the message names file and
+        line.
+    """
+    images: dict[str, list[Any]] = {}
+    for row in manifest[manifest["status"] != "not_an_image"].itertuples():
+        images.setdefault(PurePosixPath(str(row.path)).stem, []).append(row)
+    queries, relevance = [], []
+    for query, line, listed in _read_folder(Path(folder)):
+        image = _find(images, query.image, line)
+        _check_query(query, line, image, listed)
+        queries.append((query.name, query.landmark, image.image_id, *query[4:]))
+        found = {_find(images, name, where).image_id: kind for name, (kind, where) in listed.items()}
+        relevance += [(query.name, image_id, found[image_id]) for image_id in sorted(found)]
+    box = dict.fromkeys(("x_min", "y_min", "x_max", "y_max"), "float64")
+    return (
+        pd.DataFrame(queries, columns=["query", "landmark", "image_id", *box]).astype({"image_id": "int32"} | box),
+        pd.DataFrame(relevance, columns=["query", "image_id", "relevance"]).astype({"image_id": "int32"}),
+    )
+
+
+def write_ground_truth(
+    folder: str | os.PathLike[str], queries: Iterable[Query], lists: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Write queries and lists (as `GroundTruth.relevance`) as text files that `read_lists` reads back.
+
+    Coordinates are written with as few digits as bring them back, lists in the order of the images' names; the same
+    facts give the same bytes. Files of other queries in the folder are left alone.
+    """
+    for query in queries:
+        box = " ".join(_number_text(value) for value in query[4:])
+        lines = {"query": [f"{_PREFIX}{query.image} {box}"]}
+        for kind in LISTS:
+            lines[kind] = sorted(image for image, its_kind in lists.get(query.name, {}).items() if its_kind == kind)
+        for kind, texts in lines.items():
+            with replacing(Path(folder) / f"{query.name}_{kind}.txt") as part:
+                part.write_bytes("".join(f"{text}\n" for text in texts).encode("utf-8"))
+
+
+def landmarks_of(folder: str | os.PathLike[str]) -> list[str]:
+    """Return the landmarks that a ground-truth folder has queries for, sorted, from the names of its files alone.
+
+    Cheap enough for planning: nothing is read. A folder that is missing has none.
+    """
+    names = os.listdir(folder) if Path(folder).is_dir() else []
+    matches = (_FILE_NAME.fullmatch(name) for name in names if not name.startswith("."))
+    return sorted({match["landmark"] for match in matches if match is not None and match["kind"] == "query"})
+
+
+def landmarks_with(folder: str | os.PathLike[str], n_positives: int) -> list[str]:
+    """Return the landmarks of a ground-truth folder with more than `n_positives` images to learn from, sorted.
+
+    These are good or ok for one of the landmark's queries, junk for none, and no query themselves, as
+    `lookalike.studies.landmark.protocol.draw_learning_images` draws them; one image more is left to be found. With 7
+    these are the 7 of 11 Oxford landmarks that the SOML paper (AAAI 2014) shows. Cheap enough for planning: only the
+    text files are read. A folder that is missing has none.
+    """
+    if not Path(folder).is_dir():
+        return []
+    queries, relevance = read_lists(folder)
+    wanted: dict[str, set[str]] = {}
+    unwanted: dict[str, set[str]] = {}
+    for query in queries:
+        junk = {image for image, kind in relevance[query.name].items() if kind == "junk"}
+        wanted.setdefault(query.landmark, set()).update(set(relevance[query.name]) - junk)
+        unwanted.setdefault(query.landmark, set()).update(junk, [query.image])
+    return [landmark for landmark in sorted(wanted) if len(wanted[landmark] - unwanted[landmark]) > n_positives]
+
+
+def _read_folder(folder: Path) -> list[tuple[Query, _Line, _Listed]]:
+    """Read every query of a folder, sorted by landmark and number, with its line and its lists."""
+    found = [_read_query(folder, landmark, number) for landmark, number in _query_names(folder)]
+    found.sort(key=lambda query_and_line: query_and_line[0][1:3])
+    return [(query, line, _read_query_lists(folder, query)) for query, line in found]
+
+
+def _query_names(folder: Path) -> list[tuple[str, str]]:
+    """Landmark and number of each query, after checking that every text file in the folder belongs to one."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".txt") and not name.startswith("."))
+    except OSError as error:
+        raise LookalikeError(
+            f"cannot list the ground truth {folder}: {error.strerror}; give the folder that holds {_FORMAT}"
+        ) from error
+    matches: dict[tuple[str, str], dict[str, str]] = {}
+    for name in names:
+        match = _FILE_NAME.fullmatch(name)
+        if match is None:
+            raise LookalikeError(f"{folder / name}: a ground-truth file is called {_FORMAT}; rename or remove it")
+        if not _ALLOWED.fullmatch(name):
+            raise LookalikeError(
+                f"{folder / name}: a landmark's name becomes part of a path, so it has only letters without accents, "
+                "digits, '.', '_' and '-': rename the files of that landmark"
+            )
+        matches.setdefault((match["landmark"], match["number"]), {})[match["kind"]] = name
+    for (landmark, number), found in matches.items():
+        for kind in ("query", *LISTS):
+            if kind not in found:
+                raise LookalikeError(
+                    f"{folder} has {next(iter(found.values()))} but no {landmark}_{number}_{kind}.txt: "
+                    "add it (a list may be empty), or remove the other files of that query"
+                )
+    if not matches:
+        raise LookalikeError(f"{folder} holds no ground truth: put its files there ({_FORMAT})")
+    return list(matches)
+
+
+def _read_query(folder: Path, landmark: str, number: str) -> tuple[Query, _Line]:
+    """Parse a query file: one line of an image's name and four numbers."""
+    form = f"{_PREFIX}<image> x1 y1 x2 y2"
+    file = folder / f"{landmark}_{number}_query.txt"
+    lines = _lines(file)
+    if len(lines) != 1:
+        where = lines[1] if lines else _Line(file, 1, "")
+        where.refuse(f"a query is one line, {form}, and the file has {len(lines)}: mend it")
+    line = lines[0]
+    fields = line.text.split()
+    if len(fields) != 5:
+        mend = "mend the line"
+        if len(fields) > 5:
+            mend = "names hold no blanks: rename the image if its name has one, else take out what is too much"
+        line.refuse(f"{len(fields)} fields instead of 5 ({form}): {mend}")
+    x_min, y_min, x_max, y_max = (_coordinate(text, line) for text in fields[1:])
+    if x_min >= x_max or y_min >= y_max:
+        line.refuse(
+            f"the rectangle {' '.join(fields[1:])} is empty: x1 must be less than x2, and y1 less than y2; mend it"
+        )
+    image = fields[0].removeprefix(_PREFIX)
+    return Query(f"{landmark}_{number}", landmark, int(number), image, x_min, y_min, x_max, y_max), line
+
+
+def _read_query_lists(folder: Path, query: Query) -> _Listed:
+    """Read the three lists of a query."""
+    listed: _Listed = {}
+    for kind in LISTS:
+        for line in _lines(folder / f"{query.name}_{kind}.txt"):
+            image = line.text
+            if len(image.split()) != 1:
+                line.refuse(
+                    f"{len(image.split())} fields instead of one image's name: names hold no blanks: rename the "
+                    "image if its name has one, else give each name a line of its own"
+                )
+            other, where = listed.setdefault(image, (kind, line))
+            if other != kind:
+                line.refuse(
+                    f"{image} is in {where.file.name} too (line {where.number}): an image can be only one of "
+                    f"{', '.join(LISTS)}; remove one of the two lines"
+                )
+    return listed
+
+
+def _lines(file: Path) -> list[_Line]:
+    """Lines of a text file that hold anything, each with its number from 1."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise LookalikeError(f"cannot read {file}: {error.strerror}; mend its permissions") from error
+    lines = []
+    for number, raw in enumerate(content.splitlines(), start=1):
+        try:
+            text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+        except UnicodeDecodeError:
+            _Line(file, number, "").refuse("it is not UTF-8: save the file as UTF-8 text")
+        if text:
+            lines.append(_Line(file, number, text))
+    return lines
+
+
+def _coordinate(text: str, line: _Line) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        line.refuse(f"{text!r} is not a number: a query is {_PREFIX}<image> x1 y1 x2 y2, in pixels; mend the line")
+    return value
+
+
+def _find(images: Mapping[str, list[Any]], name: str, line: _Line) -> Any:
+    """The one row of the manifest that ground truth means by a name."""
+    named = images.get(name, [])
+    if not named:
+        line.refuse(f"there is no image {name}: add it to the data set's folder, or remove it from the ground truth")
+    if len(named) > 1:
+        line.refuse(f"{named[0].path} and {named[1].path} are both called {name} in ground truth: rename one of them")
+    image = named[0]
+    if image.status not in ("ok", "clutter"):
+        line.refuse(
+            f"{image.path} cannot be used, {image.status} ({image.reason}): replace the image, or remove it from the "
+            "ground truth"
+        )
+    return image
+
+
+def _check_query(query: Query, line: _Line, image: Any, listed: _Listed) -> None:
+    """Refuse a rectangle that no descriptor can lie in, and a query that does not find itself."""
+    if query.x_max <= 0 or query.y_max <= 0 or query.x_min >= image.width or query.y_min >= image.height:
+        line.refuse(
+            f"the rectangle lies beyond {image.path}, which has {image.width} x {image.height} pixels: mend the line"
+        )
+    kind, _ = listed.get(query.image, ("", line))
+    if kind not in ("good", "ok"):  # its image stays in the ranking
+        line.refuse(
+            f"the query's own image {query.image} is {kind or 'in none of its lists'}, and would be a mistake in every "
+            f"ranking: add it to {query.name}_good.txt or {query.name}_ok.txt{', and to no other' if kind else ''}"
+        )
+
+
+def _number_text(value: float) -> str:
+    """Shortest text that reads back as the same number; whole numbers without a point, as in the published files."""
+    return str(int(value)) if value == int(value) else repr(float(value))

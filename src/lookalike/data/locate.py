@@ -1,0 +1,248 @@
+"""Where a data set's images are on this machine: put in place by the user, or fetched, verified and unpacked now."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from lookalike.core.errors import LookalikeError
+from lookalike.data.fetch import fetch_archive, is_reachable
+from lookalike.data.ground_truth import landmarks_of
+from lookalike.data.sources import Archive
+from lookalike.data.unpack import unpack_tar
+
+MAX_MEMBERS = 100_000
+"""Files and folders that an archive may unpack to; Caltech-256 has about 31,000."""
+
+
+def obtain_archive(
+    archive: Archive,
+    folder: str | os.PathLike[str],
+    *,
+    class_counts: str | os.PathLike[str] | None = None,
+    may_download: bool = True,
+    progress: bool | TextIO = True,
+) -> dict[str, Any]:
+    """Return where the unpacked archive is, after fetching, verifying and unpacking whatever is missing.
+
+    `folder` is where the user puts the archive or its unpacked top folder, and where a download goes. By `class_counts`
+    (CSV: folder, images) a top folder that the user put in place must hold at least as many files in each class folder.
+
+    Returns
+    -------
+    dict
+        ``root``, the folder of class folders (of a flat archive, the folder that holds its files), and if it was
+        unpacked just now the ``archive`` and its ``md5``.
+
+    Raises
+    ------
+    LookalikeError
+        When it is not there and cannot be fetched, is not the published archive, or was unpacked only in part.
+    """
+    root = _unpacked_folder(archive, folder)
+    if root is not None:
+        if lack := _what_root_lacks(root, archive, class_counts):
+            raise LookalikeError(lack)
+        return {"root": root.as_posix()}
+    if not may_download and not Path(folder, archive.filename).exists():
+        raise LookalikeError(
+            f"{archive.name} is not in place and may not be downloaded (fetch: false): {archive.put_in_place(folder)}"
+        )
+    root = unpack_tar(
+        fetch_archive(archive, folder, progress=progress),
+        Path(folder, archive.top_folder),
+        max_bytes=archive.max_bytes,
+        max_members=MAX_MEMBERS,
+        top_folder=None if archive.flat else archive.top_folder,
+    )
+    return {"root": root.as_posix(), "archive": archive.filename, "md5": archive.md5}
+
+
+def why_not_obtainable(
+    archive: Archive, folder: str | os.PathLike[str], class_counts: str | os.PathLike[str] | None, may_download: bool
+) -> str:
+    """Return why `obtain_archive` cannot have the images now, as a ``not run: ...`` sentence; empty where it can.
+
+    Cheap enough for planning: files are counted and sizes compared, nothing is read or verified.
+    """
+    root, file = _unpacked_folder(archive, folder), Path(folder, archive.filename)
+    size = file.stat().st_size if file.is_file() else None
+    if root is not None:
+        why = _what_root_lacks(root, archive, class_counts)
+    elif size is None:
+        why = "" if may_download and is_reachable(archive) else archive.put_in_place(folder)
+    elif archive.size in (None, size):
+        why = ""
+    else:
+        why = f"{file} has {size:,} bytes instead of {archive.size:,}; {archive.put_in_place(folder)}"
+    return f"not run: {why}" if why else ""
+
+
+def obtain_landmarks(
+    archives: Mapping[str, Archive],
+    folder: str | os.PathLike[str],
+    *,
+    may_download: bool = True,
+    wants_words: bool = False,
+    progress: bool | TextIO = True,
+) -> dict[str, Any]:
+    """Return where the Oxford Buildings are, after fetching, verifying and unpacking whatever is missing.
+
+    The published visual words are not looked at, whatever is in place, unless they are wanted.
+
+    Returns
+    -------
+    dict
+        ``root``, the folder of photographs; ``ground_truth``, that of its text files; ``words``, that of the visual
+        words, only if wanted; and ``archives``, the MD5 of each archive that was unpacked just now.
+    """
+    found = {
+        what: obtain_archive(archive, folder, may_download=may_download, progress=progress)
+        for what, archive in _parts(archives, wants_words).items()
+    }
+    record: dict[str, Any] = {what: facts["root"] for what, facts in found.items()}
+    record["archives"] = {facts["archive"]: facts["md5"] for facts in found.values() if "archive" in facts}
+    return record
+
+
+def own_landmarks(path: str | os.PathLike[str], ground_truth: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return a user's own folders of photographs (``root``) and of their ``ground_truth``, if both are there."""
+    missing = _what_is_missing(path, ground_truth)
+    if missing:
+        raise LookalikeError(f"the landmarks' data is not in place: {missing}")
+    return {"root": Path(path).as_posix(), "ground_truth": Path(ground_truth).as_posix()}
+
+
+def why_landmarks_not_obtainable(
+    data: Mapping[str, Any], archives: Mapping[str, Archive], *, wants_words: bool = False
+) -> str:
+    """Return why a landmark data set cannot be had now, as a ``not run: ...`` sentence; empty where it can.
+
+    Cheap enough for planning: files are counted and sizes compared, nothing is read or verified. `data` are the
+    settings of the data set; what is made by code can always be had.
+    """
+    reasons = []
+    if data["kind"] == "landmarks":
+        reasons = [_what_is_missing(data["path"], data["ground_truth"])]
+    elif data["kind"] == "oxford5k":
+        needed = _parts(archives, wants_words).values()
+        reasons = [why_not_obtainable(archive, data["path"], None, data["fetch"]) for archive in needed]
+    reasons = [reason.removeprefix("not run: ") for reason in reasons if reason]
+    return f"not run: {', and '.join(reasons)}" if reasons else ""
+
+
+def _parts(archives: Mapping[str, Archive], wants_words: bool) -> dict[str, Archive]:
+    """What the Oxford Buildings are made of, in the order in which it is obtained."""
+    # the ground truth comes first: if it is wrong, that shows before two gigabytes are fetched
+    parts = {"ground_truth": archives["oxford5k_ground_truth"], "root": archives["oxford5k_images"]}
+    return parts | ({"words": archives["oxford5k_words"]} if wants_words else {})
+
+
+def _what_is_missing(path: str | os.PathLike[str], ground_truth: str | os.PathLike[str]) -> str:
+    """What of a user's own landmark data is not there, as the rest of a sentence; empty if all is."""
+    if not Path(path).is_dir():
+        return f"put a folder of photographs at {path}"
+    if not landmarks_of(ground_truth):
+        return f"put a folder of ground-truth files (<landmark>_<n>_query.txt, _good, _ok, _junk) at {ground_truth}"
+    return ""
+
+
+def _unpacked_folder(archive: Archive, folder: str | os.PathLike[str]) -> Path | None:
+    """The unpacked archive in `folder`, or `folder` itself where it is that, or None."""
+    places = (Path(folder) / archive.top_folder, Path(folder))
+    return next((place for place in places if place.name == archive.top_folder and place.is_dir()), None)
+
+
+def _what_root_lacks(root: Path, archive: Archive, class_counts: str | os.PathLike[str] | None) -> str:
+    """Why a folder with the archive's name is only a part of it, as a sentence; empty where it is the whole."""
+    instead = f"complete it, or move it away and {archive.put_in_place(root.parent)}"
+    if archive.files and (n_files := _count_files(root.resolve())) < archive.files:
+        return f"{root} holds {n_files:,} of {archive.name}'s {archive.files:,} files: {instead}"
+    if class_counts is None:
+        return ""
+    with Path(class_counts).open(encoding="utf-8", newline="") as stream:
+        published = {row["folder"]: int(row["images"]) for row in csv.DictReader(stream)}
+    found = {name: _count_files(root / name) for name in published}
+    first = next((name for name, images in published.items() if found[name] < images), None)
+    if first is None:
+        return ""
+    n_folders = sum(images > 0 for images in found.values())
+    n_images = sum(min(found[name], images) for name, images in published.items())
+    return (
+        f"{root} holds {n_folders:,} of {archive.name}'s {len(published):,} class folders and {n_images:,} of its "
+        f"{sum(published.values()):,} images (the first that lacks some is {first}, {found[first]:,} of "
+        f"{published[first]:,}): {instead}, or describe what is there as a data set of your own, kind: folder "
+        "(docs/own-images.md)"
+    )
+
+
+def _count_files(folder: Path) -> int:
+    """Files at any depth that are not hidden; links are not followed, because the scan follows none."""
+    if folder.is_symlink():
+        return 0
+    return sum(
+        not name.startswith(".") and not os.path.islink(os.path.join(inside, name))
+        for inside, _, names in os.walk(folder)
+        for name in names
+    )
+
+
+def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
+    """Delete the folders beside a synthetic data set's own: images of other settings, and scratch of killed runs.
+
+    Where a folder ``ground_truth`` stands beside ``images``, its folders for other settings go too.
+
+    `folder` is the one to keep, ``.../images/<fingerprint>``; files and links beside it are left alone. Nothing is
+    deleted unless it is there, in a folder named ``images``. Returns the names of the deleted folders.
+    """
+    kept = Path(os.path.abspath(folder))
+    if kept.parent.name != "images" or not kept.is_dir():
+        raise LookalikeError(
+            f"{folder} is not a folder of drawn images (.../images/<fingerprint>): nothing beside it was deleted; "
+            "draw the images again"
+        )
+    truth = kept.parent.with_name("ground_truth")
+    others = _folders(kept.parent) + (_folders(truth) if not truth.is_symlink() else [])
+    others = [other for other in others if other.name != kept.name]
+    for other in others:
+        try:
+            shutil.rmtree(other)
+        except OSError as error:
+            raise LookalikeError(
+                f"cannot delete {other}: {error.strerror or error}; it was made with other settings: delete it by hand"
+            ) from error
+    return [other.name if other.parent == kept.parent else f"{truth.name}/{other.name}" for other in others]
+
+
+def _folders(parent: Path) -> list[Path]:
+    """Folders in a folder, sorted; none where it is away."""
+    return sorted(path for path in parent.glob("*") if path.is_dir() and not path.is_symlink())
+
+
+def listing_fingerprint(root: str | os.PathLike[str]) -> str:
+    """Return a short hash of what lies below a folder; empty where there is no folder.
+
+    It covers the name, size and time of change of every file, and the names of all folders. Cheap enough for planning,
+    so that a folder of a user's own is scanned again once an image comes, goes or is replaced.
+    """
+    lines = []
+    for folder, subfolders, files in os.walk(root):
+        inside = os.path.relpath(folder, root)
+        lines += [f"{inside}/{name}/" for name in subfolders]
+        lines += [f"{inside}/{name}\t{_size_and_time(os.path.join(folder, name))}" for name in files]
+    listing = "\n".join(sorted(lines)).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(listing).hexdigest()[:16] if lines else ""
+
+
+def _size_and_time(path: str) -> str:
+    """Size in bytes and time of change in nanoseconds; of a file that is gone, or a dangling link, only a mark."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return "-"
+    return f"{facts.st_size}\t{facts.st_mtime_ns}"

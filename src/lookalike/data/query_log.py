@@ -1,0 +1,287 @@
+"""The query log: which images answer which text queries, how well, and the relevance of two images that follows.
+
+The image-image matrix R_II of the papers is never built: it would grow with the square of the images of a query. What
+a caller asks about an image is collected through the queries of that image (JMLR section 5.2.1).
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import replacing
+from lookalike.data import query_kernels as kernels
+from lookalike.data.query_kernels import Incidence
+
+RELEVANCES = ("joint", "co_clicks")
+"""Pr(p1, p2) of JMLR equation 10, or the C'C of click counts of NIPS section 4.1."""
+
+
+class QueryLog:
+    """A query-image incidence R_QI with real-valued relevance, stored by query and by image.
+
+    Make one with `from_pairs` or `load`. Pr(q, p) = R(q, p) / S with S the sum of R over everything, and
+    Pr(p1, p2) = sum over q of Pr(p1 | q) Pr(p2 | q) Pr(q) (JMLR section 5.2.1; 2009 draft, equations 18 and 19).
+    Numbers of queries or images that are out of range are refused with a ValueError.
+
+    Parameters
+    ----------
+    query_start : numpy.ndarray of shape (n_queries + 1,), int64
+        Where each query's images begin.
+    query_images : numpy.ndarray of shape (n_pairs,), int32
+        Images of each query, ascending.
+    query_weights : numpy.ndarray of shape (n_pairs,), float32 or float64
+        Their relevance, above zero.
+    n_images : int
+
+    Attributes
+    ----------
+    query_start, query_images, query_weights
+        As given.
+    image_start, image_queries, image_weights
+        The same the other way round: queries of each image, ascending, and their relevance.
+    n_queries, n_images, n_pairs : int
+    total : float
+        S, the sum of the relevance.
+
+    Raises
+    ------
+    ValueError
+        When the relevance differs so much from pair to pair that a joint probability would round to zero.
+
+    Examples
+    --------
+    >>> log = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2], [1.0, 1.0, 3.0, 3.0])
+    >>> log.joint([0, 0], [1, 2])
+    array([0.0625, 0.    ])
+    """
+
+    def __init__(
+        self,
+        query_start: NDArray[np.int64],
+        query_images: NDArray[np.int32],
+        query_weights: NDArray[Any],
+        n_images: int,
+    ) -> None:
+        self.query_start = query_start
+        self.query_images = query_images
+        self.query_weights = query_weights
+        self.n_queries = len(query_start) - 1
+        self.n_images = n_images
+        self.n_pairs = len(query_images)
+        # stable: the pairs come query by query, so an image's queries stay ascending
+        order = np.argsort(query_images, kind="stable")
+        queries = self.pairs()[0]
+        self.image_start = _starts(query_images, n_images)
+        self.image_queries = queries[order]
+        self.image_weights = query_weights[order]
+        # bincount adds in double precision, but gives integers where there is nothing to add
+        self._query_sums = np.bincount(queries, weights=query_weights, minlength=self.n_queries).astype(np.float64)
+        self.total = float(self._query_sums.sum())
+        if self.n_pairs:
+            smallest = float(query_weights.min()) ** 2 / (float(self._query_sums.max()) * self.total)
+            if not np.finfo(np.float64).tiny < smallest < np.inf:
+                raise ValueError("relevance spans too many orders of magnitude: scale it or cut the smallest values")
+
+    @classmethod
+    def from_pairs(
+        cls,
+        query: ArrayLike,
+        image: ArrayLike,
+        relevance: ArrayLike | None = None,
+        n_queries: int | None = None,
+        n_images: int | None = None,
+    ) -> Self:
+        """Return the log of a list of pairs in any order; the relevance of a pair that comes twice is added up.
+
+        Parameters
+        ----------
+        query, image : array-like of shape (m,), integers
+            Numbers from 0 on.
+        relevance : array-like of shape (m,), optional
+            Above zero, e.g. click counts; by default 1 for every pair. float32 is kept, all else becomes float64.
+        n_queries, n_images : int, optional
+            By default one more than the largest number given.
+
+        Raises
+        ------
+        ValueError
+            When the lengths differ, a number is not whole or out of range, or a relevance is not a finite number
+            above zero.
+        """
+        queries, n_queries = _numbers(query, n_queries, "query")
+        images, n_images = _numbers(image, n_images, "image")
+        weights = np.ones(len(queries), dtype=np.float32) if relevance is None else np.asarray(relevance)
+        weights = weights if weights.dtype == np.float32 else weights.astype(np.float64)
+        if not queries.shape == images.shape == weights.shape:
+            raise ValueError(
+                f"query, image and relevance must be equally long, not {queries.shape}, {images.shape}, {weights.shape}"
+            )
+        if not (np.isfinite(weights).all() and (weights > 0).all()):
+            raise ValueError("relevance must be finite and above zero: leave out the pairs that are not relevant")
+        key = queries * max(n_images, 1) + images
+        if len(key) > 1 and not (key[1:] > key[:-1]).all():
+            order = np.argsort(key, kind="stable")
+            key, first = np.unique(key[order], return_index=True)
+            weights = np.add.reduceat(weights[order].astype(np.float64), first).astype(weights.dtype)
+        queries, images = np.divmod(key, max(n_images, 1))
+        return cls(_starts(queries, n_queries), images.astype(np.int32), weights, n_images)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a ``log.npz`` with `query`, `image`, `relevance`, `n_queries` and `n_images`.
+
+        Raises
+        ------
+        LookalikeError
+            When the file is missing, is no such file, or holds pairs that make no log.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                sizes = int(arrays["n_queries"]), int(arrays["n_images"])
+                return cls.from_pairs(arrays["query"], arrays["image"], arrays["relevance"], *sizes)
+        except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise LookalikeError(
+                f"{os.fspath(path)} is not a query log that can be read ({error}): make it again"
+            ) from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the log as ``log.npz``: pairs sorted by (query, image), the same bytes for the same log."""
+        query, image, relevance = self.pairs()
+        sizes = {"n_queries": np.int64(self.n_queries), "n_images": np.int64(self.n_images)}
+        with replacing(path) as part:
+            np.savez_compressed(part, allow_pickle=False, query=query, image=image, relevance=relevance, **sizes)
+
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+        """Return query, image and relevance of every pair, sorted by (query, image)."""
+        query = np.repeat(np.arange(self.n_queries, dtype=np.int32), self.images_per_query())
+        return query, self.query_images, self.query_weights
+
+    def of_images(self, image_ids: ArrayLike) -> QueryLog:
+        """Return the log of some images, numbered in the order given; queries left without images are dropped."""
+        ids = self._images(image_ids).ravel()
+        new = np.full(self.n_images, -1, dtype=np.int64)
+        new[ids] = np.arange(len(ids))
+        if np.count_nonzero(new >= 0) != len(ids):
+            raise ValueError("image_ids names an image twice: give every image once")
+        query, image, relevance = self.pairs()
+        kept = new[image] >= 0
+        used, renumbered = np.unique(query[kept], return_inverse=True)
+        return QueryLog.from_pairs(renumbered, new[image[kept]], relevance[kept], len(used), len(ids))
+
+    def joint(self, p1: ArrayLike, p2: ArrayLike) -> NDArray[np.float64]:
+        """Return Pr(p1, p2), not cut, of image pairs in arrays that broadcast (draft equation 19)."""
+        first, second = np.broadcast_arrays(self._images(p1), self._images(p2))
+        values = kernels.relevance_of_pairs(self.incidence(), first.ravel(), second.ravel())
+        return np.asarray(values, dtype=np.float64).reshape(first.shape)
+
+    def relevant(self, image: int, theta: float = 0.0) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the other images whose Pr(p1, p2) with `image` is above `theta` (JMLR equation 10).
+
+        Returns
+        -------
+        images : numpy.ndarray of shape (m,), int32
+            Ascending, `image` itself left out.
+        joint : numpy.ndarray of shape (m,), float64
+        """
+        images, values = kernels.relevant_to(self.incidence(), int(self._images(image)), check_theta(theta))
+        return images, values
+
+    def are_relevant(self, queries: ArrayLike, candidates: ArrayLike, theta: float = 0.0) -> NDArray[np.bool_]:
+        """Return whether the candidates of each query image are relevant to it: Pr(p1, p2) above `theta`.
+
+        Parameters
+        ----------
+        queries : array-like of shape (n,), integers
+            Query images.
+        candidates : array-like of shape (n, k), integers
+            Images, row i for query image i. An image is not relevant to itself.
+        theta : float, default=0.0
+
+        Returns
+        -------
+        numpy.ndarray of shape (n, k), bool
+        """
+        images, others = self._images(queries), self._images(candidates)
+        if images.ndim != 1 or others.ndim != 2 or len(images) != len(others):
+            raise ValueError(
+                f"give n query images and candidates of shape (n, k), not shapes {images.shape} and {others.shape}"
+            )
+        answers = kernels.related(self.incidence(), images, np.ascontiguousarray(others), check_theta(theta))
+        return np.asarray(answers, dtype=np.bool_)
+
+    def relevant_per_image(self, theta: float = 0.0, images: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return how many other images are above `theta`, for all images or those given; collected image by image."""
+        chosen = np.arange(self.n_images) if images is None else self._images(images).ravel()
+        return np.asarray(kernels.stream(self.incidence(), chosen, check_theta(theta))[0], dtype=np.int64)
+
+    def images_per_query(self) -> NDArray[np.int64]:
+        """Return how many images each query has."""
+        return np.diff(self.query_start)
+
+    def queries_per_image(self) -> NDArray[np.int64]:
+        """Return how many queries each image has."""
+        return np.diff(self.image_start)
+
+    def incidence(self, relevance: str = "joint") -> Incidence:
+        """Return the log as the compiled kernels take it, weights in double precision, for either of `RELEVANCES`."""
+        if relevance not in RELEVANCES:
+            raise ValueError(f"relevance must be one of {', '.join(RELEVANCES)}, not {relevance!r}")
+        joint = self._incidence
+        return joint if relevance == "joint" else joint._replace(factor=np.ones(self.n_queries))
+
+    @cached_property
+    def _incidence(self) -> Incidence:
+        # kept: `relevant` is asked image by image
+        factor = np.ones(self.n_queries)
+        np.divide(1.0, self._query_sums * self.total, out=factor, where=self._query_sums > 0)
+        return Incidence(
+            self.query_start,
+            self.query_images,
+            self.query_weights.astype(np.float64),
+            self.image_start,
+            self.image_queries,
+            self.image_weights.astype(np.float64),
+            factor,
+        )
+
+    def _images(self, numbers: ArrayLike) -> NDArray[np.int64]:
+        return _in_range(numbers, self.n_images, "image")
+
+
+def check_theta(theta: float) -> float:
+    """Return the cut as a float, or raise ValueError when it is negative or no number."""
+    if not 0 <= theta < np.inf:
+        raise ValueError(f"theta must be a finite number that is not negative, not {theta}: 0 keeps every pair")
+    return float(theta)
+
+
+def _starts(rows: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))]).astype(np.int64)
+
+
+def _numbers(numbers: ArrayLike, count: int | None, name: str) -> tuple[NDArray[np.int64], int]:
+    """Check a column of numbers, and find how many there are where that is not given."""
+    array = np.asarray(numbers)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a 1-D array, not one of shape {array.shape}")
+    if count is None:
+        count = int(array.max()) + 1 if array.size else 0
+    if not 0 <= count < 2**31:
+        raise ValueError(f"n_{'queries' if name == 'query' else 'images'} must be 0 to 2**31 - 1, not {count}")
+    return _in_range(array, count, name), count
+
+
+def _in_range(numbers: ArrayLike, count: int, name: str) -> NDArray[np.int64]:
+    array = np.asarray(numbers)
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name} must be whole numbers, not values of type {array.dtype}")
+    if array.size and (array.min() < 0 or array.max() >= count):
+        raise ValueError(f"{name} must be numbers from 0 to {count - 1}; found {array.min()} to {array.max()}")
+    return array.astype(np.int64)

@@ -1,0 +1,213 @@
+"""Which classes an experiment is about: the papers' published lists or a user's own, held against the manifest."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Literal
+
+import pandas as pd
+
+from lookalike.core.errors import LookalikeError
+
+
+def read_published_subsets(path: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """Read the papers' class lists: folders of each subset in the printed order, from a CSV with both columns."""
+    table = pd.read_csv(path)
+    return {str(name): rows["folder"].tolist() for name, rows in table.groupby("subset", sort=False)}
+
+
+def class_labels(manifest: pd.DataFrame) -> list[str]:
+    """Sorted labels of a manifest's classes: every label with an image, usable or not, that is not clutter."""
+    images = manifest.loc[manifest["status"].isin(["ok", "too_small", "unreadable"]), "label"]
+    clutter = manifest.loc[manifest["status"] == "clutter", "label"]
+    return sorted(set(images) - set(clutter))
+
+
+def resolve_subset(
+    spec: Sequence[str] | str, manifest: pd.DataFrame, published: Sequence[str] | None = None
+) -> list[str]:
+    """Turn what a user wrote into labels of the manifest.
+
+    Parameters
+    ----------
+    spec : sequence of str, "all", "first N" or "published"
+        Class folders ("003.backpack") or their bare names ("backpack"); case does not matter; underscore, blank and
+        hyphen are equal. Or all classes, the first N in the order of their folders, or the papers' list.
+    manifest : DataFrame
+        As `lookalike.data.scan.scan_folder` makes it.
+    published : sequence of str, optional
+        What "published" stands for; see `read_published_subsets`.
+
+    Returns
+    -------
+    list of str
+        Labels in the order of `spec`; sorted for "all".
+
+    Raises
+    ------
+    LookalikeError
+        When a name is unknown, fits several folders or is that of a class without images, when a class is named twice,
+        or when there are fewer than two.
+    """
+    labels = class_labels(manifest)
+    if spec == "published":
+        if published is None:
+            raise LookalikeError("the papers print no class list of this subset's name: list its classes instead")
+        spec = published
+    if isinstance(spec, str):
+        first = re.fullmatch(r"first (\d+)", spec)
+        if spec != "all" and first is None:
+            raise LookalikeError(f"classes must be a list of class names, all, first N or published, not {spec!r}")
+        chosen = labels[: int(first[1])] if first else labels
+        if first and len(chosen) < int(first[1]):
+            raise LookalikeError(f"there are only {len(labels)} classes, not {first[1]}: {', '.join(labels)}")
+    else:
+        chosen = _resolve_names([str(name) for name in spec], labels, _labels_without_images(manifest))
+    if len(chosen) < 2:
+        raise LookalikeError(f"a subset needs at least two classes, not {len(chosen)}; there are {', '.join(labels)}")
+    return chosen
+
+
+def usable_images(manifest: pd.DataFrame, pool: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the images that a split may use: status ok and not in the codebook pool."""
+    usable: pd.DataFrame = manifest[(manifest["status"] == "ok") & ~manifest["image_id"].isin(pool["image_id"])]
+    return usable
+
+
+def usable_counts(manifest: pd.DataFrame, pool: pd.DataFrame) -> dict[str, int]:
+    """Count the images of each class of the manifest that a split may use, sorted by label; 0 where none is usable."""
+    counts = usable_images(manifest, pool)["label"].value_counts()
+    return {label: int(counts.get(label, 0)) for label in class_labels(manifest)}
+
+
+def keep_large_enough(
+    classes: Sequence[str],
+    counts: Mapping[str, int],
+    needed: int = 65,
+    too_small: Literal["error", "drop"] = "error",
+) -> tuple[list[str], pd.DataFrame]:
+    """Keep the classes that have enough usable images.
+
+    Parameters
+    ----------
+    classes : sequence of str
+        Labels of a subset.
+    counts : mapping of str to int
+        From `usable_counts`.
+    needed : int
+        Images that a class must have (40 training + 25 test).
+    too_small : {"error", "drop"}
+        Whether such a class is an error or is left out and listed.
+
+    Returns
+    -------
+    kept : list of str
+        The classes that have enough, in the order given.
+    dropped : DataFrame
+        ``label``, ``usable`` (int), ``reason`` of the others.
+
+    Raises
+    ------
+    LookalikeError
+        With "error" when a class is too small; with "drop" when fewer than two remain.
+    """
+    small = [label for label in classes if counts.get(label, 0) < needed]
+    listed = ", ".join(f"{label} ({counts.get(label, 0)})" for label in small)
+    if small and too_small == "error":
+        raise LookalikeError(
+            f"each class needs {needed} usable images besides the codebook's, and these have fewer: {listed}; "
+            "add images to them, take them out of the subset, or set too_small to drop"
+        )
+    kept = [label for label in classes if label not in set(small)]
+    if len(kept) < 2:
+        raise LookalikeError(
+            f"only {len(kept)} of {len(classes)} classes have the {needed} usable images that each needs; "
+            f"add images, or use fewer for training and test; too small: {listed or 'none'}"
+        )
+    return kept, _left_out_table(small, counts, "{} usable images, " + f"{needed} needed")
+
+
+def left_out(classes: Sequence[str], manifest: pd.DataFrame, pool: pd.DataFrame, dropped: pd.DataFrame) -> pd.DataFrame:
+    """List every class that a published subset leaves out: dropped by us, then those not in the papers' list.
+
+    `classes` is the published list as labels, `dropped` the table of `keep_large_enough`, which the result is like.
+    """
+    counts = usable_counts(manifest, pool)
+    others = [label for label in counts if label not in set(classes)]
+    return pd.concat([dropped, _left_out_table(others, counts, "not in the published list")], ignore_index=True)
+
+
+def _left_out_table(labels: Sequence[str], counts: Mapping[str, int], reason: str) -> pd.DataFrame:
+    rows = [(label, counts.get(label, 0), reason.format(counts.get(label, 0))) for label in labels]
+    table = pd.DataFrame(rows, columns=["label", "usable", "reason"])
+    return table.astype({"label": "str", "usable": "int64", "reason": "str"})
+
+
+def _labels_without_images(manifest: pd.DataFrame) -> dict[str, str]:
+    """Class folders that hold no image at all, and why each does not."""
+    with_images = manifest.loc[manifest["status"] != "not_an_image", "label"]
+    others = manifest[~manifest["label"].isin(with_images)]
+    reasons = {}
+    for label, rows in others.groupby("label", sort=True):
+        name = str(label)
+        if list(rows["path"]) == [name]:  # the folder itself: empty, or a link
+            reasons[name] = str(rows["reason"].iloc[0])
+        elif name and not name.startswith("."):
+            reasons[name] = f"none of its {len(rows)} files is an image (manifest.parquet says why of each)"
+    return reasons
+
+
+def _resolve_names(names: Sequence[str], labels: Sequence[str], without_images: Mapping[str, str]) -> list[str]:
+    """Look names up, first as folders, then without the folder's number."""
+    chosen, unknown, imageless = [], [], []
+    for name in names:
+        fits = _labels_like(name, labels)
+        if len(fits) > 1:
+            raise LookalikeError(f"the class name {name!r} fits {' and '.join(fits)}: write the folder's name in full")
+        chosen.extend(fits)
+        if not fits:
+            empty = _labels_like(name, list(without_images))
+            imageless.extend(empty)
+            unknown.extend([] if empty else [name])
+    if unknown:
+        raise _unknown_names(unknown, labels)
+    if imageless:
+        listed = "; ".join(f"{label} has no usable image: {without_images[label]}" for label in imageless)
+        raise LookalikeError(f"{listed}; put images into it, or take it out of the subset")
+    twice = [label for label, times in Counter(chosen).items() if times > 1]
+    if twice:
+        raise LookalikeError(f"named more than once in one subset: {', '.join(twice)}; name each class once")
+    return chosen
+
+
+def _labels_like(name: str, labels: Sequence[str]) -> list[str]:
+    """Labels that a name may stand for: itself, else those spelled like it, else those without their number."""
+    if name in labels:
+        return [name]
+    plain = _plain(name)
+    return [label for label in labels if _plain(label) == plain] or [label for label in labels if _bare(label) == plain]
+
+
+def _unknown_names(unknown: Sequence[str], labels: Sequence[str]) -> LookalikeError:
+    """List what exists, the nearest names first."""
+    known = sorted({spelling for label in labels for spelling in (_plain(label), _bare(label))})
+    matches = [match for name in unknown for match in get_close_matches(_plain(name), known, n=3)]
+    near = list(dict.fromkeys(label for match in matches for label in labels if match in (_plain(label), _bare(label))))
+    rest = [label for label in labels if label not in near]
+    meant = f"did you mean {', '.join(near)}? " if near else ""
+    others = f"the classes are {', '.join(rest)}" if not near else f"the others are {', '.join(rest) or 'none'}"
+    return LookalikeError(f"no such class: {', '.join(unknown)}; {meant}{others}")
+
+
+def _plain(name: str) -> str:
+    """Spelling that ignores case and takes blank, underscore and hyphen for the same."""
+    return re.sub(r"[ _-]+", "-", name.strip().lower())
+
+
+def _bare(label: str) -> str:
+    """Plain spelling of a folder's name without its number: "003.backpack" gives "backpack"."""
+    return re.sub(r"^\d+\.", "", _plain(label))

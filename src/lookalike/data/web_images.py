@@ -1,0 +1,199 @@
+"""The words of simulated web images: every image draws its visterms from a random stream of its own.
+
+A stream is SplitMix64 started from a hash of the data set's key and the image's number, so that an image has the same
+visterms whatever shard it is made in. Words are drawn through alias tables (Walker 1977; Vose 1991), one draw each.
+"""
+
+# numba's decorators have no types; what they decorate is annotated all the same
+
+from __future__ import annotations
+
+from math import cos, exp, log, pi, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.core.kernels import njit
+from lookalike.data.query_kernels import mix
+
+Words = NDArray[np.uint32]
+Floats = NDArray[np.float64]
+WordTables = tuple[Words, NDArray[np.uint64], NDArray[np.int32]]
+"""Words, and the thresholds and aliases of the alias tables by which they are drawn."""
+
+
+class Tables(NamedTuple):
+    """What words are drawn from: tables of all words, of each topic (a row) and each style, and queries' own words."""
+
+    background: WordTables
+    topics: WordTables
+    styles: WordTables
+    query_words: Words
+
+
+MAX_COUNT = 255
+MAX_TERMS = 4096
+"""Most term occurrences of an image; reached by none at the default settings."""
+
+STRENGTHS = 2.0
+"""An image's share of topic terms is uniform between 0 and so many times the mean: some images show little of it."""
+
+TOPIC, QUERY, STYLE, NONZEROS, SPREAD = range(5)
+"""Places of the numbers in `recipe`: three shares of terms, mean number of terms, spread of its logarithm."""
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _uniform(bits: Any) -> float:
+    """Return a number in (0, 1): the high 53 bits, moved off zero by half a step."""
+    return (float(bits >> np.uint64(11)) + 0.5) * 1.1102230246251565e-16
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _below(bits: Any, n: int) -> Any:
+    """Return a number from 0 to n - 1 by the high 32 bits (Lemire's multiplication, its bias below n / 2**32)."""
+    return np.int64(((bits >> _32) * np.uint64(n)) >> _32)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _from_alias(bits: Any, threshold: NDArray[np.uint64], other: NDArray[np.int32]) -> Any:
+    """Draw a place of an alias table: the high half of `bits` chooses the place, the low half its owner."""
+    place = _below(bits, threshold.shape[0])
+    if (bits & _LOW) < threshold[place]:
+        return place
+    return np.int64(other[place])
+
+
+@njit(cache=True, nogil=True)
+def _sort(values: Words, n: int) -> None:
+    """Sort the first n values in place by insertion: they are about seventy."""
+    for i in range(1, n):
+        value = values[i]
+        j = i - 1
+        while j >= 0 and values[j] > value:
+            values[j + 1] = values[j]
+            j -= 1
+        values[j + 1] = value
+
+
+@njit(cache=True, nogil=True)
+def draw_images(
+    key: np.uint64,
+    first: int,
+    topics: NDArray[np.int32],
+    queries: NDArray[np.int32],
+    recipe: Floats,
+    tables: Tables,
+    n_words: int,
+    indptr: NDArray[np.int64],
+    words: Words,
+    counts: NDArray[np.uint8],
+) -> bool:
+    """Draw the visterms of images first, first + 1, ..., one for each entry of `topics` and `queries` (main queries).
+
+    A query's own words are all as likely. The result is written to `indptr`, `words` and `counts`; with no room there,
+    only `indptr` is. False when `words` is too short: what was written is then of no use.
+    """
+    found = np.zeros(n_words, dtype=np.int32)
+    seen = np.empty(min(n_words, MAX_TERMS), dtype=np.uint32)
+    background_words, background_threshold, background_other = tables.background
+    topic_words, topic_threshold, topic_other = tables.topics
+    style_words, style_threshold, style_other = tables.styles
+    query_words = tables.query_words
+    counting = words.shape[0] == 0
+    end = 0
+    indptr[0] = 0
+    for row in range(topics.shape[0]):
+        state = mix(key ^ mix(np.uint64(first + row) * _GOLDEN + _GOLDEN))
+        state += _GOLDEN
+        radius = sqrt(-2.0 * log(_uniform(mix(state))))
+        state += _GOLDEN
+        normal = radius * cos(2.0 * pi * _uniform(mix(state)))
+        length = recipe[NONZEROS] * exp(recipe[SPREAD] * normal - 0.5 * recipe[SPREAD] ** 2)
+        n_terms: Any = min(max(np.int64(length + 0.5), 1), MAX_TERMS)
+        state += _GOLDEN
+        style = _below(mix(state), style_words.shape[0])
+        state += _GOLDEN
+        of_topic = recipe[TOPIC] * STRENGTHS * _uniform(mix(state))
+        of_query = of_topic + recipe[QUERY]
+        of_style = of_query + recipe[STYLE]
+        topic, query = topics[row], queries[row]
+        n_seen = 0
+        for _ in range(n_terms):
+            state += _GOLDEN
+            source = _uniform(mix(state))
+            state += _GOLDEN
+            bits = mix(state)
+            if source < of_topic:
+                word = topic_words[topic, _from_alias(bits, topic_threshold[topic], topic_other[topic])]
+            elif source < of_query:
+                word = query_words[query, _below(bits, query_words.shape[1])]
+            elif source < of_style:
+                word = style_words[style, _from_alias(bits, style_threshold[style], style_other[style])]
+            else:
+                word = background_words[_from_alias(bits, background_threshold, background_other)]
+            if found[word] == 0:
+                seen[n_seen] = word
+                n_seen += 1
+            found[word] += 1
+        if counting:
+            for k in range(n_seen):
+                found[seen[k]] = 0
+        else:
+            if end + n_seen > words.shape[0]:
+                return False
+            _sort(seen, n_seen)
+            for k in range(n_seen):
+                words[end + k] = seen[k]
+                counts[end + k] = np.uint8(min(found[seen[k]], MAX_COUNT))
+                found[seen[k]] = 0
+        end += n_seen
+        indptr[row + 1] = end
+    return True
+
+
+def alias_table(weights: Floats) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """Build the alias table of each row of positive `weights` (Vose's algorithm).
+
+    Returns out of 2**32 how often a place is its own, and whose it is otherwise.
+    """
+    threshold = np.empty(weights.shape, dtype=np.uint64)
+    other = np.empty(weights.shape, dtype=np.int32)
+    _fill_alias_tables(np.ascontiguousarray(weights, dtype=np.float64), threshold, other)
+    return threshold, other
+
+
+@njit(cache=True, nogil=True)
+def _fill_alias_tables(weights: Floats, threshold: NDArray[np.uint64], other: NDArray[np.int32]) -> None:
+    n = weights.shape[1]
+    small = np.empty(n, dtype=np.int32)
+    large = np.empty(n, dtype=np.int32)
+    for row in range(weights.shape[0]):
+        scaled = weights[row] * (n / weights[row].sum())
+        n_small, n_large = 0, 0
+        for place in range(n):
+            other[row, place] = place
+            if scaled[place] < 1.0:
+                small[n_small] = place
+                n_small += 1
+            else:
+                large[n_large] = place
+                n_large += 1
+        while n_small > 0 and n_large > 0:
+            n_small -= 1
+            less, more = small[n_small], large[n_large - 1]
+            threshold[row, less] = np.uint64(scaled[less] * 4294967296.0)
+            other[row, less] = more
+            scaled[more] -= 1.0 - scaled[less]
+            if scaled[more] < 1.0:
+                n_large -= 1
+                small[n_small] = more
+                n_small += 1
+        # what rounding leaves over owns its place wholly
+        for k in range(n_small):
+            threshold[row, small[k]] = np.uint64(4294967296)
+        for k in range(n_large):
+            threshold[row, large[k]] = np.uint64(4294967296)

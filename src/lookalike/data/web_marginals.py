@@ -1,0 +1,126 @@
+"""Marginals of a query log and its visterms, measured from the files of the web study part by part.
+
+They are what the papers print of their own data: numbers of queries and images (JMLR 2010, Table 1), relevant images
+per image (section 5.2.1) and non-zeros per image (section 3). The calibration figure shows them beside the print.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table, write_table
+from lookalike.core.seeds import generator
+from lookalike.data.query_log import QueryLog
+from lookalike.features.visterm_store import VistermStore
+
+PARTS = ("train", "test")
+SAMPLE = 20_000
+"""Images of each part whose relevant images are counted."""
+BLOCK = 50_000
+"""Images that are read at a time."""
+
+
+def write_marginals(
+    log: str | os.PathLike[str],
+    images: str | os.PathLike[str],
+    folders: Sequence[str | os.PathLike[str]],
+    n_words: int,
+    marginals: str | os.PathLike[str],
+    counts: str | os.PathLike[str],
+    *,
+    seed: int,
+    sample: int = SAMPLE,
+) -> None:
+    """Measure the marginals of ``log.npz``, ``images.parquet`` and visterm stores, and write both tables."""
+    parts = read_table(images)["part"].to_numpy()
+    tables = measure_marginals(QueryLog.load(log), parts, VistermStore(folders, n_words), seed, sample)
+    for table, path in zip(tables, (marginals, counts), strict=True):
+        write_table(table, path)
+
+
+def measure_marginals(
+    log: QueryLog, parts: NDArray[Any], store: VistermStore, seed: int, sample: int = SAMPLE
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Measure the marginals of both parts.
+
+    Parameters
+    ----------
+    log : QueryLog
+        Of all images.
+    parts : ndarray of shape (n_images,), str
+        "train" or "test" of each image.
+    store : VistermStore
+        Of all images; it is read once, block by block.
+    seed, sample : int
+        Of the images whose relevant images are counted: seed of the draw, and how many of each part.
+
+    Returns
+    -------
+    marginals : DataFrame
+        ``quantity``, ``part``, ``x``, ``y``: for ``nonzeros_per_image``, ``images_per_query``, ``queries_per_image``
+        and ``relevant_per_image`` the values and the share of the images (or queries) of the part that have them;
+        for ``word_frequency`` ranks from 1 and the share of the part's images that contain the word of that rank.
+        Queries count that have an image in the part; relevant are the other images of the same part that share a
+        query.
+    counts : DataFrame
+        ``part``, ``quantity``, ``value``: numbers of ``images``, ``queries`` and ``pairs``, and the means of
+        ``nonzeros_per_image`` and ``relevant_per_image``.
+
+    Raises
+    ------
+    LookalikeError
+        When log, parts and store are not of the same images, or a part is empty.
+    """
+    if not log.n_images == len(parts) == store.n_images:
+        raise LookalikeError(
+            f"the query log has {log.n_images} images, the table of images {len(parts)} and the visterms "
+            f"{store.n_images}; make them again with the same settings"
+        )
+    lengths = store.row_lengths()
+    frequencies = _word_frequencies(store, parts == "test")
+    curves, counts = [], []
+    for part, n_with_word in zip(PARTS, frequencies, strict=True):
+        images = np.flatnonzero(parts == part)
+        if not len(images):
+            raise LookalikeError(f"no image is in the {part} part; use a data set with images in both parts")
+        own = log.of_images(images)
+        per_query = own.images_per_query()
+        order = generator(seed, "web", "marginals", part).permutation(len(images))
+        values = {
+            "nonzeros_per_image": lengths[images],
+            "images_per_query": per_query[per_query > 0],
+            "queries_per_image": own.queries_per_image(),
+            "relevant_per_image": own.relevant_per_image(images=np.sort(order[:sample])),
+        }
+        for quantity, found in values.items():
+            x, n = np.unique(found, return_counts=True)
+            curves.append(_curve(quantity, part, x, n / n.sum()))
+        shares = np.sort(n_with_word[n_with_word > 0] / len(images))[::-1]
+        curves.append(_curve("word_frequency", part, np.arange(1, len(shares) + 1), shares))
+        totals = {"images": len(images), "queries": len(values["images_per_query"]), "pairs": own.n_pairs}
+        means = {name: values[name].mean() for name in ("nonzeros_per_image", "relevant_per_image")}
+        counts += [{"part": part, "quantity": name, "value": float(n)} for name, n in (totals | means).items()]
+    marginals = pd.concat(curves, ignore_index=True).sort_values(["quantity", "part", "x"], kind="stable")
+    return marginals.reset_index(drop=True), pd.DataFrame(counts)
+
+
+def _word_frequencies(store: VistermStore, is_test: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Number of images of each part that contain each word."""
+    found = np.zeros((2, store.n_words), dtype=np.int64)
+    for first, counts in store.slices(BLOCK):
+        lengths = np.diff(counts.indptr)
+        of_test = np.repeat(is_test[first : first + len(lengths)], lengths)
+        for row, chosen in enumerate((counts.indices[~of_test], counts.indices[of_test])):
+            found[row] += np.bincount(chosen, minlength=store.n_words)
+    return found
+
+
+def _curve(quantity: str, part: str, x: NDArray[Any], y: NDArray[np.float64]) -> pd.DataFrame:
+    return pd.DataFrame({"quantity": quantity, "part": part, "x": x.astype(np.float64), "y": y.astype(np.float64)})

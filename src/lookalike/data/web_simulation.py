@@ -1,0 +1,278 @@
+"""Simulated web data: a query log and visterm vectors with the marginals that the OASIS papers print of theirs.
+
+The papers' 2.7 million images and 150 thousand queries are proprietary (JMLR 2010, section 5.2). Here, queries and
+images share latent topics. An image is collected through a query, takes its topic, and mixes four kinds of words:
+those of the topic, those of the query, those of a visual style that has nothing to do with either, and any. Counting
+common words finds images of one style; which words go together within a topic has to be learned. Two images that share
+a query are relevant to each other, so relevance is a sparse, partial label of the topic, as the papers' is of meaning.
+
+Table 1 of the JMLR paper fixes the sizes of the queries. Under a random split, a query with some tens of images has one
+in the test set almost surely. Since only three in ten have, most queries must have a single image or so: the *rare*
+ones. With a test share t, R rare queries and F full ones, F + (1 - t) R have a training image and F + t R a test image.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import write_table
+from lookalike.core.seeds import generator
+from lookalike.data import web_images
+from lookalike.data.query_log import QueryLog
+from lookalike.data.web_images import STRENGTHS, Tables, WordTables, alias_table
+from lookalike.data.web_log import WebLog, make_log
+from lookalike.features.visterm_store import word_type, write_arrays
+
+TEST_SHARE = 0.1492579
+"""Share of the images in the test set; this and the next two are the solution for the counts of Table 1."""
+RARE_QUERIES = 0.0518847
+"""Queries of one image, for each image of the set."""
+FULL_QUERIES = 0.0077979
+"""Other queries, for each image of the set."""
+QUERIES_PER_IMAGE = 1.03
+"""What is above 1 are further queries, nine in ten of the same topic."""
+SIZE_SPREAD = 0.2
+"""Standard deviation of the logarithm of the sizes of full queries."""
+
+IMAGES_PER_TOPIC = 100
+"""At least so many images a topic: small data sets have fewer topics."""
+QUERIES_PER_TOPIC = 4
+"""At least so many full queries a topic: small data sets have smaller queries."""
+POPULARITY = 0.5
+"""Exponent of the topics' popularity, which falls with a power of their rank."""
+
+ZIPF = 0.8
+"""Exponent of word frequency: the word of rank r is drawn with a probability that falls as r**-ZIPF."""
+QUERY_SHARE = 0.02
+"""Mean share of an image's terms that come from its main query."""
+OWN_WORDS = 10
+"""Words of a query's own."""
+WORD_DECAY = 0.5
+"""Exponent of how the words of a topic or style fall with their rank there."""
+LENGTH_SPREAD = 0.35
+"""Standard deviation of the logarithm of an image's number of terms."""
+SAMPLE = 20_000
+"""Images on which the number of terms is fitted to `WebSimulation.nonzeros`."""
+MAX_TERMS = 1024.0
+
+
+@dataclass(frozen=True)
+class WebSimulation:
+    """What a simulated web data set is like; everything follows from these numbers, whatever shards it is made in.
+
+    Below 500,000 images, full queries are smaller than at full size (and more, for the same number of images), so that
+    a topic still has several of them.
+
+    Parameters
+    ----------
+    n_images : int
+        Training and test images together; the papers' number is the default.
+    seed : int
+        Seed of this data set, not the root seed.
+    words : int
+        Size of the codebook.
+    nonzeros : float
+        Mean number of distinct words of an image, at most a tenth of the words.
+    topics : int
+        Latent topics; no more than one for every 100 images are made.
+    topic_share, style_share : float
+        Mean shares of an image's terms from its topic and its style. The topic's share differs among images, evenly
+        between none and twice the mean, and at twice the mean there must still be some background.
+    topic_words, style_words : int
+        Distinct words of a topic or a style, at most a tenth of the words; they are chosen by their frequency.
+    styles : int
+        Number of styles, all as common.
+
+    Raises
+    ------
+    LookalikeError
+        When a number is too large for the others.
+    """
+
+    n_images: int = 2_694_423
+    seed: int = 0
+    words: int = 10_000
+    nonzeros: float = 70.0
+    topics: int = 1_000
+    topic_share: float = 0.14
+    style_share: float = 0.3
+    topic_words: int = 80
+    style_words: int = 60
+    styles: int = 300
+
+    def __post_init__(self) -> None:
+        for name in ("nonzeros", "topic_words", "style_words"):
+            value, most = getattr(self, name), self.words / 10
+            if not value <= most:
+                raise LookalikeError(
+                    f"simulated web data: {name} is {value}; choose {most:g} or less, a tenth of the words"
+                )
+        mixed = STRENGTHS * self.topic_share + QUERY_SHARE + self.style_share
+        if mixed >= 1.0:
+            raise LookalikeError(
+                f"simulated web data: twice topic_share, style_share and {QUERY_SHARE} for the query come to "
+                f"{mixed:g}; choose shares that leave some for the background, below 1"
+            )
+
+    @property
+    def n_test(self) -> int:
+        """Number of test images."""
+        return round(self.n_images * TEST_SHARE)
+
+    @property
+    def n_train(self) -> int:
+        """Number of training images."""
+        return self.n_images - self.n_test
+
+    @property
+    def n_topics(self) -> int:
+        """Number of topics, at most one for every `IMAGES_PER_TOPIC` images, two at least."""
+        return min(self.topics, max(2, self.n_images // IMAGES_PER_TOPIC))
+
+    @property
+    def n_rare_queries(self) -> int:
+        """Number of queries of one image."""
+        return round(self.n_images * RARE_QUERIES)
+
+    @property
+    def n_full_queries(self) -> int:
+        """Number of the other queries: in proportion to the images, and `QUERIES_PER_TOPIC` for each topic at least."""
+        return max(round(self.n_images * FULL_QUERIES), QUERIES_PER_TOPIC * self.n_topics)
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return self.n_rare_queries + self.n_full_queries
+
+    @cached_property
+    def _log(self) -> WebLog:
+        return make_log(
+            self.n_images,
+            self.n_rare_queries,
+            self.n_full_queries,
+            round(self.n_images * QUERIES_PER_IMAGE),
+            SIZE_SPREAD,
+            _powers(self.n_topics, POPULARITY),
+            generator(self.seed, "web", "log"),
+        )
+
+    def log(self) -> WebLog:
+        """Return the query log of all images (about 100 MB at full size); it is drawn once and kept."""
+        return self._log
+
+    def topics_of_images(self) -> NDArray[np.int32]:
+        """Return the latent topic of every image, int32 of shape (n_images,): for evaluation, never for a learner."""
+        return self._log.image_topic
+
+    def is_test(self) -> NDArray[np.bool_]:
+        """Say of every image whether it is in the test set: exactly `n_test` are, chosen at random."""
+        chosen = np.zeros(self.n_images, dtype=np.bool_)
+        chosen[generator(self.seed, "web", "test").permutation(self.n_images)[: self.n_test]] = True
+        return chosen
+
+    @cached_property
+    def _tables(self) -> Tables:
+        frequency = _powers(self.words, ZIPF)
+        # the numbers of a real codebook's words say nothing about how frequent they are
+        numbers = generator(self.seed, "web", "words").permutation(self.words).astype(np.uint32)
+        topics = self._sparse_tables("topics", self.n_topics, self.topic_words, frequency, numbers)
+        styles = self._sparse_tables("styles", self.styles, self.style_words, frequency, numbers)
+        threshold, other = alias_table(frequency[None, :])
+        places = generator(self.seed, "web", "queries").random((self.n_queries, OWN_WORDS))
+        drawn = np.minimum(np.searchsorted(np.cumsum(frequency), places), self.words - 1)
+        return Tables((numbers, threshold[0], other[0]), topics, styles, numbers[drawn])
+
+    def _sparse_tables(
+        self, name: str, n: int, n_words: int, frequency: NDArray[np.float64], numbers: NDArray[np.uint32]
+    ) -> WordTables:
+        """Choose the words of each topic or style, without repeats and by their frequency, and how common they are."""
+        words = np.empty((n, n_words), dtype=np.uint32)
+        for row in range(n):
+            random = generator(self.seed, "web", name, row)
+            # the first to happen among processes of these rates: a draw without replacement
+            first = random.standard_exponential(self.words) / frequency
+            chosen = np.argpartition(first, n_words)[:n_words]
+            words[row] = numbers[random.permutation(chosen)]
+        return words, *alias_table(np.tile(_powers(n_words, WORD_DECAY), (n, 1)))
+
+    @cached_property
+    def n_terms(self) -> float:
+        """Mean number of terms of an image that gives `nonzeros` distinct ones on average, fitted on a sample."""
+        size = min(self.n_images, SAMPLE)
+
+        def excess(n_terms: float) -> float:
+            indptr, _, _ = self._draw(0, size, n_terms, count_only=True)
+            return float(indptr[-1] / size - self.nonzeros)
+
+        if excess(MAX_TERMS) < 0.0:
+            raise LookalikeError(
+                f"simulated web data: no number of terms gives {self.nonzeros:g} distinct words; "
+                "choose fewer nonzeros, more words or smaller shares of topic and style"
+            )
+        # each call draws the same streams, so the excess is a step function of the number of terms: enough is enough
+        return float(brentq(excess, 1.0, MAX_TERMS, xtol=0.01))
+
+    def _draw(
+        self, first: int, stop: int, n_terms: float, count_only: bool = False
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint8]]:
+        """Draw images first..stop-1 with so many terms on average."""
+        log, tables = self._log, self._tables
+        recipe = np.array([self.topic_share, QUERY_SHARE, self.style_share, n_terms, LENGTH_SPREAD])
+        key = np.uint64(generator(self.seed, "web", "images").integers(2**63))
+        indptr = np.empty(stop - first + 1, dtype=np.int64)
+        room = 0 if count_only else round((stop - first) * n_terms * 1.1) + 4096
+        while True:
+            words, counts = np.empty(room, dtype=np.uint32), np.empty(room, dtype=np.uint8)
+            images = (log.image_topic[first:stop], log.main_query[first:stop])
+            if web_images.draw_images(key, first, *images, recipe, tables, self.words, indptr, words, counts):
+                n = 0 if count_only else int(indptr[-1])
+                return indptr, words[:n], counts[:n]
+            room *= 2
+
+    def visterms(self, first: int, stop: int) -> sp.csr_array[Any, tuple[int, int]]:
+        """Draw the raw visterm counts of images first..stop-1: CSR of uint8, indices sorted."""
+        indptr, words, counts = self._draw(first, stop, self.n_terms)
+        return sp.csr_array((counts, words.astype(np.int32), indptr), shape=(stop - first, self.words))
+
+    def write_shard(self, shard: int, n_shards: int, folder: str | os.PathLike[str]) -> int:
+        """Draw and write the visterms of a shard, counted from 0, as a visterm store; return its number of images."""
+        if not (1 <= n_shards <= self.n_images and 0 <= shard < n_shards):
+            raise LookalikeError(
+                f"simulated web data: there is no shard {shard} of {n_shards}; count shards from 0, "
+                f"1 to {self.n_images} of them"
+            )
+        first, stop = (self.n_images * number // n_shards for number in (shard, shard + 1))
+        indptr, words, counts = self._draw(first, stop, self.n_terms)
+        write_arrays(folder, indptr, words.astype(word_type(self.words)), counts)
+        return stop - first
+
+    def query_log(self) -> QueryLog:
+        """Return the log as learners take it."""
+        log = self._log
+        return QueryLog.from_pairs(log.query, log.image, log.relevance, log.n_queries, log.n_images)
+
+    def write_log(self, path: str | os.PathLike[str]) -> None:
+        """Write the query log as ``.npz``: `query`, `image`, `relevance`, `n_queries` and `n_images`."""
+        self.query_log().save(path)
+
+    def write_images(self, path: str | os.PathLike[str]) -> None:
+        """Write `image_id` int32, `part` ("train" or "test") and latent `topic` int32, as Parquet or CSV."""
+        part = np.where(self.is_test(), "test", "train").astype(object)
+        ids = np.arange(self.n_images, dtype=np.int32)
+        write_table(pd.DataFrame({"image_id": ids, "part": part, "topic": self.topics_of_images()}), path)
+
+
+def _powers(n: int, exponent: float) -> NDArray[np.float64]:
+    """Shares that fall with a power of their rank, sum 1."""
+    weights = np.arange(1.0, n + 1.0) ** -exponent
+    return np.asarray(weights / weights.sum(), dtype=np.float64)
