@@ -32,6 +32,21 @@ def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | Non
     from lookalike import __version__
 
     path = _npz(path)
+    kept, arrays = take_apart(model)
+    with replacing(path) as part, part.open("wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **dict(sorted(arrays.items())))
+    sidecar = {
+        "format": "lookalike model",
+        "format_version": FORMAT_VERSION,
+        **kept,
+        "arrays": {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()},
+        "made_by": {"lookalike": __version__, "numpy": np.__version__} | (made_by or {}),
+    }
+    write_json(sidecar, path.with_suffix(".json"))
+
+
+def take_apart(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return all that is kept of a fitted learner: plain values, as JSON holds them, and arrays."""
     arrays: dict[str, np.ndarray] = {}
     values: dict[str, Any] = {}
     for name, value in sorted(vars(model).items()):
@@ -46,19 +61,12 @@ def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | Non
             values[name] = value.item() if isinstance(value, np.generic) else value
     parameters = model.get_params(deep=False)
     kept = {name: _plain(value) for name, value in parameters.items() if _is_plain(value)}
-    with replacing(path) as part, part.open("wb") as stream:
-        np.savez_compressed(stream, allow_pickle=False, **dict(sorted(arrays.items())))
-    sidecar = {
-        "format": "lookalike model",
-        "format_version": FORMAT_VERSION,
+    return {
         "learner": type(model).__name__,
         "parameters": kept,
         "parameters_not_kept": sorted(set(parameters) - set(kept)),
         "fitted": values,
-        "arrays": {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()},
-        "made_by": {"lookalike": __version__, "numpy": np.__version__} | (made_by or {}),
-    }
-    write_json(sidecar, path.with_suffix(".json"))
+    }, arrays
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -81,27 +89,31 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     path = _npz(path)
     sidecar = _read_sidecar(path)
-    if sidecar["learner"] not in MODULES:
+    return put_together(sidecar, _read_arrays(path, sidecar["arrays"]), path, path.with_suffix(".json"))
+
+
+def put_together(kept: dict[str, Any], arrays: dict[str, np.ndarray], path: Path, told: Path) -> Any:
+    """Make a learner of what `take_apart` returned, read from `path`; its plain values stand in `told`."""
+    if kept["learner"] not in MODULES:
         raise LookalikeError(
-            f"{path} holds a {sidecar['learner']!r}, which this version of lookalike does not know "
+            f"{path} holds a {kept['learner']!r}, which this version of lookalike does not know "
             f"(it knows {', '.join(sorted(MODULES))}): load it with the version that its sidecar names under made_by"
         )
-    arrays = _read_arrays(path, sidecar["arrays"])
     try:
-        parameters = {name: _as_parameter(value) for name, value in sidecar["parameters"].items()}
-        model = learner_class(sidecar["learner"])(**parameters)
+        parameters = {name: _as_parameter(value) for name, value in kept["parameters"].items()}
+        model = learner_class(kept["learner"])(**parameters)
     except TypeError as error:
         raise LookalikeError(
-            f"{path.with_suffix('.json')} has parameters that {sidecar['learner']} does not take ({error}): "
+            f"{told} has parameters that {kept['learner']} does not take ({error}): "
             "load it with the version of lookalike that its sidecar names under made_by"
         ) from error
-    strange = [name for name in (*sidecar["fitted"], *arrays) if not _is_fitted_name(name.partition("/")[0])]
+    strange = [name for name in (*kept["fitted"], *arrays) if not _is_fitted_name(name.partition("/")[0])]
     if strange:
         raise LookalikeError(
-            f"{path.with_suffix('.json')} sets {strange[0]!r}, which no learner saves: "
+            f"{told} sets {strange[0]!r}, which no learner saves: "
             "it was not written by lookalike, or was changed since; save the model again"
         )
-    for name, value in sidecar["fitted"].items():
+    for name, value in kept["fitted"].items():
         if isinstance(value, dict):
             value = {column: arrays.pop(f"{name}/{column}") for column in value["columns"]}
         setattr(model, name, value)
