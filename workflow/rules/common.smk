@@ -27,7 +27,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
 from lookalike.core.seeds import integer_seed
-from lookalike.data import ground_truth, sources, subsets
+from lookalike.data import archives, ground_truth, subsets
 from lookalike.data.locate import listing_fingerprint, why_landmarks_not_obtainable, why_not_obtainable
 from lookalike.data.synthetic import SyntheticCategories
 from lookalike.data.synthetic_landmarks import SyntheticLandmarks
@@ -104,7 +104,7 @@ def has_results(dataset):
 def not_run(dataset):
     """Why a data set cannot be run now, as the sentence its exhibits show and the terminal once; empty if it can."""
     data = DATASETS[dataset]
-    archives = sources.load_archives(RESOURCES / "archives.yaml")
+    published = archives.load_archives(RESOURCES / "archives.yaml")
     if has_results(dataset) or data["kind"] in settings.MADE_BY_CODE:
         return ""
     if data["kind"] in ("folder", "class_triplets"):
@@ -113,10 +113,10 @@ def not_run(dataset):
         why = "" if Path(data["path"]).is_dir() else f"not run: put a folder of rated triplets at {data['path']}"
     elif data["kind"] in settings.LANDMARK_KINDS:
         wanted = dataset in LANDMARK and landmark.wants_words(config, dataset)
-        why = why_landmarks_not_obtainable(data, archives, wants_words=wanted)
+        why = why_landmarks_not_obtainable(data, published, wants_words=wanted)
     else:
         class_counts = RESOURCES / "caltech256-class-counts.csv"
-        why = why_not_obtainable(archives["caltech256"], data["path"], class_counts, data["fetch"])
+        why = why_not_obtainable(published["caltech256"], data["path"], class_counts, data["fetch"])
     if why:
         logger.warning(f"{dataset}: {why}")
     return why

@@ -4,8 +4,8 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake) as terminal:
     from lookalike.core.files import write_json
+    from lookalike.data.archives import load_archives
     from lookalike.data.locate import obtain_landmarks, own_landmarks, remove_other_drawings
-    from lookalike.data.sources import load_archives
 
     data = snakemake.params.data
     record = {"kind": data["kind"]}

@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 import os
 import re
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, NoReturn
 
 import pandas as pd
@@ -29,9 +31,11 @@ OXFORD_LANDMARKS = (
 """The landmarks of the Oxford Buildings (Philbin et al., CVPR 2007, section 2, and the published files' names)."""
 
 _PREFIX = "oxc1_"  # begins every image's name in the published query files, and in no other file
+_QUERY = f"{_PREFIX}<image> x1 y1 x2 y2"
 _FILE_NAME = re.compile(r"(?P<landmark>.+)_(?P<number>[0-9]+)_(?P<kind>query|good|ok|junk)\.txt")
 _ALLOWED = re.compile(r"[A-Za-z0-9._-]+")
 _FORMAT = "<landmark>_<n>_query.txt, _good.txt, _ok.txt or _junk.txt"
+_BOX = ("x_min", "y_min", "x_max", "y_max")
 
 
 class Query(NamedTuple):
@@ -76,13 +80,8 @@ _Listed = dict[str, tuple[str, _Line]]
 def read_lists(folder: str | os.PathLike[str]) -> GroundTruth:
     """Read a ground-truth folder by itself: names of images only, whether or not there are any images.
 
-    Hidden files, and files that are no ``.txt``, are left alone. A name that a list repeats counts once.
-
-    Raises
-    ------
-    LookalikeError
-        When the folder holds no query, a query lacks a file, a file's name or a line is malformed; the message names
-        file and line.
+    Hidden files, and files that are no ``.txt``, are left alone. A name that a list repeats counts once. A folder
+    without a query, a query that lacks a file, a malformed name or line is a `LookalikeError` that names file and line.
     """
     queries = _read_folder(Path(folder))
     relevance = {query.name: {image: kind for image, (kind, _) in listed.items()} for query, _, listed in queries}
@@ -118,9 +117,9 @@ def read_ground_truth(folder: str | os.PathLike[str], manifest: pd.DataFrame) ->
         queries.append((query.name, query.landmark, image.image_id, *query[4:]))
         found = {_find(images, name, where).image_id: kind for name, (kind, where) in listed.items()}
         relevance += [(query.name, image_id, found[image_id]) for image_id in sorted(found)]
-    box = dict.fromkeys(("x_min", "y_min", "x_max", "y_max"), "float64")
+    types = {"image_id": "int32", **dict.fromkeys(_BOX, "float64")}
     return (
-        pd.DataFrame(queries, columns=["query", "landmark", "image_id", *box]).astype({"image_id": "int32"} | box),
+        pd.DataFrame(queries, columns=["query", "landmark", *types]).astype(types),
         pd.DataFrame(relevance, columns=["query", "image_id", "relevance"]).astype({"image_id": "int32"}),
     )
 
@@ -131,16 +130,26 @@ def write_ground_truth(
     """Write queries and lists (as `GroundTruth.relevance`) as text files that `read_lists` reads back.
 
     Coordinates are written with as few digits as bring them back, lists in the order of the images' names; the same
-    facts give the same bytes. Files of other queries in the folder are left alone.
+    facts give the same bytes. Files of other queries in the folder are left alone. What the format cannot hold is a
+    `LookalikeError`, and nothing is written.
     """
+    texts, folder = {}, Path(folder)
     for query in queries:
-        box = " ".join(_number_text(value) for value in query[4:])
-        lines = {"query": [f"{_PREFIX}{query.image} {box}"]}
+        listed = lists.get(query.name, {})
+        box = (repr(float(value)).removesuffix(".0") for value in query[4:])
+        texts[f"{query.name}_query.txt"] = [" ".join((_PREFIX + query.image, *box))]
         for kind in LISTS:
-            lines[kind] = sorted(image for image, its_kind in lists.get(query.name, {}).items() if its_kind == kind)
-        for kind, texts in lines.items():
-            with replacing(Path(folder) / f"{query.name}_{kind}.txt") as part:
-                part.write_bytes("".join(f"{text}\n" for text in texts).encode("utf-8"))
+            texts[f"{query.name}_{kind}.txt"] = sorted(image for image in listed if listed[image] == kind)
+    with TemporaryDirectory() as scratch:
+        for name, lines in texts.items():
+            Path(scratch, name).write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8"))
+        try:
+            read_lists(scratch)
+        except LookalikeError as error:
+            raise LookalikeError(f"cannot write ground truth: {str(error).replace(scratch, str(folder))}") from error
+        for name in texts:
+            with replacing(folder / name) as part:
+                shutil.copyfile(Path(scratch, name), part)
 
 
 def landmarks_of(folder: str | os.PathLike[str]) -> list[str]:
@@ -175,101 +184,96 @@ def landmarks_with(folder: str | os.PathLike[str], n_positives: int) -> list[str
 
 def _read_folder(folder: Path) -> list[tuple[Query, _Line, _Listed]]:
     """Read every query of a folder, sorted by landmark and number, with its line and its lists."""
-    found = [_read_query(folder, landmark, number) for landmark, number in _query_names(folder)]
-    found.sort(key=lambda query_and_line: query_and_line[0][1:3])
-    return [(query, line, _read_query_lists(folder, query)) for query, line in found]
+    found = [_read_query(folder, name) for name in _query_names(folder)]
+    return sorted(found, key=lambda query_and_line: query_and_line[0][1:3])
 
 
-def _query_names(folder: Path) -> list[tuple[str, str]]:
-    """Landmark and number of each query, after checking that every text file in the folder belongs to one."""
+def _query_names(folder: Path) -> list[str]:
+    """Name of each query, after checking that every text file in the folder belongs to one."""
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".txt") and not name.startswith("."))
     except OSError as error:
         raise LookalikeError(
             f"cannot list the ground truth {folder}: {error.strerror}; give the folder that holds {_FORMAT}"
         ) from error
-    matches: dict[tuple[str, str], dict[str, str]] = {}
+    if not names:
+        raise LookalikeError(f"{folder} holds no ground truth: put its files there ({_FORMAT})")
+    first_file: dict[str, str] = {}
     for name in names:
-        match = _FILE_NAME.fullmatch(name)
-        if match is None:
+        if not _FILE_NAME.fullmatch(name):
             raise LookalikeError(f"{folder / name}: a ground-truth file is called {_FORMAT}; rename or remove it")
         if not _ALLOWED.fullmatch(name):
             raise LookalikeError(
                 f"{folder / name}: a landmark's name becomes part of a path, so it has only letters without accents, "
                 "digits, '.', '_' and '-': rename the files of that landmark"
             )
-        matches.setdefault((match["landmark"], match["number"]), {})[match["kind"]] = name
-    for (landmark, number), found in matches.items():
-        for kind in ("query", *LISTS):
-            if kind not in found:
+        first_file.setdefault(name.rpartition("_")[0], name)
+    for query, name in first_file.items():
+        for lacking in (f"{query}_{kind}.txt" for kind in ("query", *LISTS)):
+            if lacking not in names:
                 raise LookalikeError(
-                    f"{folder} has {next(iter(found.values()))} but no {landmark}_{number}_{kind}.txt: "
+                    f"{folder} has {name} but no {lacking}: "
                     "add it (a list may be empty), or remove the other files of that query"
                 )
-    if not matches:
-        raise LookalikeError(f"{folder} holds no ground truth: put its files there ({_FORMAT})")
-    return list(matches)
+    return list(first_file)
 
 
-def _read_query(folder: Path, landmark: str, number: str) -> tuple[Query, _Line]:
-    """Parse a query file: one line of an image's name and four numbers."""
-    form = f"{_PREFIX}<image> x1 y1 x2 y2"
-    file = folder / f"{landmark}_{number}_query.txt"
+def _read_query(folder: Path, name: str) -> tuple[Query, _Line, _Listed]:
+    """Read a query's file, one line of an image's name and four numbers, and its lists."""
+    file = folder / f"{name}_query.txt"
     lines = _lines(file)
     if len(lines) != 1:
         where = lines[1] if lines else _Line(file, 1, "")
-        where.refuse(f"a query is one line, {form}, and the file has {len(lines)}: mend it")
-    line = lines[0]
-    fields = line.text.split()
-    if len(fields) != 5:
+        where.refuse(f"a query is one line, {_QUERY}, and the file has {len(lines)}: mend it")
+    image, *numbers = lines[0].text.split()
+    if len(numbers) != 4:
         mend = "mend the line"
-        if len(fields) > 5:
+        if len(numbers) > 4:
             mend = "names hold no blanks: rename the image if its name has one, else take out what is too much"
-        line.refuse(f"{len(fields)} fields instead of 5 ({form}): {mend}")
-    x_min, y_min, x_max, y_max = (_coordinate(text, line) for text in fields[1:])
+        lines[0].refuse(f"{1 + len(numbers)} fields instead of 5 ({_QUERY}): {mend}")
+    x_min, y_min, x_max, y_max = (_coordinate(text, lines[0]) for text in numbers)
     if x_min >= x_max or y_min >= y_max:
-        line.refuse(
-            f"the rectangle {' '.join(fields[1:])} is empty: x1 must be less than x2, and y1 less than y2; mend it"
+        lines[0].refuse(
+            f"the rectangle {' '.join(numbers)} is empty: x1 must be less than x2, and y1 less than y2; mend it"
         )
-    image = fields[0].removeprefix(_PREFIX)
-    return Query(f"{landmark}_{number}", landmark, int(number), image, x_min, y_min, x_max, y_max), line
+    landmark, _, number = name.rpartition("_")
+    query = Query(name, landmark, int(number), image.removeprefix(_PREFIX), x_min, y_min, x_max, y_max)
+    return query, lines[0], _read_query_lists(folder, name)
 
 
-def _read_query_lists(folder: Path, query: Query) -> _Listed:
-    """Read the three lists of a query."""
+def _read_query_lists(folder: Path, query: str) -> _Listed:
+    """Say for each image which list of a query names it."""
     listed: _Listed = {}
-    for kind in LISTS:
-        for line in _lines(folder / f"{query.name}_{kind}.txt"):
-            image = line.text
-            if len(image.split()) != 1:
-                line.refuse(
-                    f"{len(image.split())} fields instead of one image's name: names hold no blanks: rename the "
-                    "image if its name has one, else give each name a line of its own"
-                )
-            other, where = listed.setdefault(image, (kind, line))
-            if other != kind:
-                line.refuse(
-                    f"{image} is in {where.file.name} too (line {where.number}): an image can be only one of "
-                    f"{', '.join(LISTS)}; remove one of the two lines"
-                )
+    lines = [(kind, line) for kind in LISTS for line in _lines(folder / f"{query}_{kind}.txt")]
+    for kind, line in lines:
+        n_fields = len(line.text.split())
+        if n_fields > 1:
+            line.refuse(
+                f"{n_fields} fields instead of one image's name: names hold no blanks: rename the image if its name "
+                "has one, else give each name a line of its own"
+            )
+        other, where = listed.setdefault(line.text, (kind, line))
+        if other != kind:
+            line.refuse(
+                f"{line.text} is in {where.file.name} too (line {where.number}): an image can be only one of "
+                f"{', '.join(LISTS)}; remove one of the two lines"
+            )
     return listed
 
 
 def _lines(file: Path) -> list[_Line]:
     """Lines of a text file that hold anything, each with its number from 1."""
     try:
-        content = file.read_bytes()
+        content = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
     except OSError as error:
         raise LookalikeError(f"cannot read {file}: {error.strerror}; mend its permissions") from error
     lines = []
     for number, raw in enumerate(content.splitlines(), start=1):
         try:
-            text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+            lines.append(_Line(file, number, raw.decode("utf-8").strip()))
         except UnicodeDecodeError:
             _Line(file, number, "").refuse("it is not UTF-8: save the file as UTF-8 text")
-        if text:
-            lines.append(_Line(file, number, text))
-    return lines
+    return [line for line in lines if line.text]
 
 
 def _coordinate(text: str, line: _Line) -> float:
@@ -278,7 +282,7 @@ def _coordinate(text: str, line: _Line) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        line.refuse(f"{text!r} is not a number: a query is {_PREFIX}<image> x1 y1 x2 y2, in pixels; mend the line")
+        line.refuse(f"{text!r} is not a number: a query is {_QUERY}, in pixels; mend the line")
     return value
 
 
@@ -310,8 +314,3 @@ def _check_query(query: Query, line: _Line, image: Any, listed: _Listed) -> None
             f"the query's own image {query.image} is {kind or 'in none of its lists'}, and would be a mistake in every "
             f"ranking: add it to {query.name}_good.txt or {query.name}_ok.txt{', and to no other' if kind else ''}"
         )
-
-
-def _number_text(value: float) -> str:
-    """Shortest text that reads back as the same number; whole numbers without a point, as in the published files."""
-    return str(int(value)) if value == int(value) else repr(float(value))

@@ -1,4 +1,7 @@
-"""Where a data set's images are on this machine: put in place by the user, or fetched, verified and unpacked now."""
+"""Where a data set's images are on this machine: put in place by the user, or fetched, verified and unpacked now.
+
+What asks why something cannot be had is cheap enough for planning: it counts files and compares sizes, and reads none.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lookalike.core.errors import LookalikeError
-from lookalike.data.fetch import fetch_archive, is_reachable
+from lookalike.data.archives import Archive, fetch_archive, is_reachable, unpack_archive
 from lookalike.data.ground_truth import landmarks_of
-from lookalike.data.sources import Archive
-from lookalike.data.unpack import unpack_tar
-
-MAX_MEMBERS = 100_000
-"""Files and folders that an archive may unpack to; Caltech-256 has about 31,000."""
 
 
 def obtain_archive(
@@ -26,26 +24,16 @@ def obtain_archive(
     *,
     class_counts: str | os.PathLike[str] | None = None,
     may_download: bool = True,
-    progress: bool | TextIO = True,
+    progress: TextIO | None = None,
 ) -> dict[str, Any]:
     """Return where the unpacked archive is, after fetching, verifying and unpacking whatever is missing.
 
     `folder` is where the user puts the archive or its unpacked top folder, and where a download goes. By `class_counts`
     (CSV: folder, images) a top folder that the user put in place must hold at least as many files in each class folder.
-
-    Returns
-    -------
-    dict
-        ``root``, the folder of class folders (of a flat archive, the folder that holds its files), and if it was
-        unpacked just now the ``archive`` and its ``md5``.
-
-    Raises
-    ------
-    LookalikeError
-        When it is not there and cannot be fetched, is not the published archive, or was unpacked only in part.
+    The result has ``root``, the folder of class folders (of a flat archive, the folder that holds its files), and if it
+    was unpacked just now the ``archive`` and its ``md5``.
     """
-    root = _unpacked_folder(archive, folder)
-    if root is not None:
+    if root := _unpacked_folder(archive, folder):
         if lack := _what_root_lacks(root, archive, class_counts):
             raise LookalikeError(lack)
         return {"root": root.as_posix()}
@@ -53,30 +41,21 @@ def obtain_archive(
         raise LookalikeError(
             f"{archive.name} is not in place and may not be downloaded (fetch: false): {archive.put_in_place(folder)}"
         )
-    root = unpack_tar(
-        fetch_archive(archive, folder, progress=progress),
-        Path(folder, archive.top_folder),
-        max_bytes=archive.max_bytes,
-        max_members=MAX_MEMBERS,
-        top_folder=None if archive.flat else archive.top_folder,
-    )
+    file = fetch_archive(archive, folder, progress)
+    root = unpack_archive(archive, file, Path(folder, archive.top_folder))
     return {"root": root.as_posix(), "archive": archive.filename, "md5": archive.md5}
 
 
 def why_not_obtainable(
     archive: Archive, folder: str | os.PathLike[str], class_counts: str | os.PathLike[str] | None, may_download: bool
 ) -> str:
-    """Return why `obtain_archive` cannot have the images now, as a ``not run: ...`` sentence; empty where it can.
-
-    Cheap enough for planning: files are counted and sizes compared, nothing is read or verified.
-    """
-    root, file = _unpacked_folder(archive, folder), Path(folder, archive.filename)
-    size = file.stat().st_size if file.is_file() else None
-    if root is not None:
+    """Return why `obtain_archive` cannot have the images now, as a ``not run: ...`` sentence; empty where it can."""
+    file = Path(folder, archive.filename)
+    if root := _unpacked_folder(archive, folder):
         why = _what_root_lacks(root, archive, class_counts)
-    elif size is None:
+    elif not file.is_file():
         why = "" if may_download and is_reachable(archive) else archive.put_in_place(folder)
-    elif archive.size in (None, size):
+    elif archive.size in (None, size := file.stat().st_size):
         why = ""
     else:
         why = f"{file} has {size:,} bytes instead of {archive.size:,}; {archive.put_in_place(folder)}"
@@ -89,31 +68,25 @@ def obtain_landmarks(
     *,
     may_download: bool = True,
     wants_words: bool = False,
-    progress: bool | TextIO = True,
+    progress: TextIO | None = None,
 ) -> dict[str, Any]:
     """Return where the Oxford Buildings are, after fetching, verifying and unpacking whatever is missing.
 
-    The published visual words are not looked at, whatever is in place, unless they are wanted.
-
-    Returns
-    -------
-    dict
-        ``root``, the folder of photographs; ``ground_truth``, that of its text files; ``words``, that of the visual
-        words, only if wanted; and ``archives``, the MD5 of each archive that was unpacked just now.
+    The result has ``root``, the folder of photographs; ``ground_truth``, that of its text files; ``words``, that of the
+    published visual words, only if wanted; and ``archives``, the MD5 of each archive that was unpacked just now.
     """
-    found = {
-        what: obtain_archive(archive, folder, may_download=may_download, progress=progress)
-        for what, archive in _parts(archives, wants_words).items()
-    }
-    record: dict[str, Any] = {what: facts["root"] for what, facts in found.items()}
-    record["archives"] = {facts["archive"]: facts["md5"] for facts in found.values() if "archive" in facts}
+    record: dict[str, Any] = {"archives": {}}
+    for what, archive in _parts(archives, wants_words).items():
+        found = obtain_archive(archive, folder, may_download=may_download, progress=progress)
+        record[what] = found["root"]
+        if "archive" in found:
+            record["archives"][found["archive"]] = found["md5"]
     return record
 
 
 def own_landmarks(path: str | os.PathLike[str], ground_truth: str | os.PathLike[str]) -> dict[str, Any]:
     """Return a user's own folders of photographs (``root``) and of their ``ground_truth``, if both are there."""
-    missing = _what_is_missing(path, ground_truth)
-    if missing:
+    if missing := _what_is_missing(path, ground_truth):
         raise LookalikeError(f"the landmarks' data is not in place: {missing}")
     return {"root": Path(path).as_posix(), "ground_truth": Path(ground_truth).as_posix()}
 
@@ -121,10 +94,9 @@ def own_landmarks(path: str | os.PathLike[str], ground_truth: str | os.PathLike[
 def why_landmarks_not_obtainable(
     data: Mapping[str, Any], archives: Mapping[str, Archive], *, wants_words: bool = False
 ) -> str:
-    """Return why a landmark data set cannot be had now, as a ``not run: ...`` sentence; empty where it can.
+    """Return why a landmark data set, by its settings, cannot be had now, as a ``not run: ...`` sentence, or nothing.
 
-    Cheap enough for planning: files are counted and sizes compared, nothing is read or verified. `data` are the
-    settings of the data set; what is made by code can always be had.
+    What is made by code can always be had.
     """
     reasons = []
     if data["kind"] == "landmarks":
@@ -185,20 +157,16 @@ def _count_files(folder: Path) -> int:
     """Files at any depth that are not hidden; links are not followed, because the scan follows none."""
     if folder.is_symlink():
         return 0
-    return sum(
-        not name.startswith(".") and not os.path.islink(os.path.join(inside, name))
-        for inside, _, names in os.walk(folder)
-        for name in names
-    )
+    files = (Path(inside, name) for inside, _, names in os.walk(folder) for name in names)
+    return sum(not file.name.startswith(".") and not file.is_symlink() for file in files)
 
 
 def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
     """Delete the folders beside a synthetic data set's own: images of other settings, and scratch of killed runs.
 
-    Where a folder ``ground_truth`` stands beside ``images``, its folders for other settings go too.
-
-    `folder` is the one to keep, ``.../images/<fingerprint>``; files and links beside it are left alone. Nothing is
-    deleted unless it is there, in a folder named ``images``. Returns the names of the deleted folders.
+    `folder` is the one to keep, ``.../images/<fingerprint>``. Where a folder ``ground_truth`` stands beside ``images``,
+    its folders for other settings go too. Files and links are left alone, and nothing is deleted unless `folder` is
+    there, in a folder named ``images``. Returns the names of the deleted folders.
     """
     kept = Path(os.path.abspath(folder))
     if kept.parent.name != "images" or not kept.is_dir():
@@ -207,8 +175,9 @@ def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
             "draw the images again"
         )
     truth = kept.parent.with_name("ground_truth")
-    others = _folders(kept.parent) + (_folders(truth) if not truth.is_symlink() else [])
-    others = [other for other in others if other.name != kept.name]
+    parents = [kept.parent] if truth.is_symlink() else [kept.parent, truth]
+    others = [other for parent in parents for other in sorted(parent.glob("*")) if other.name != kept.name]
+    others = [other for other in others if other.is_dir() and not other.is_symlink()]
     for other in others:
         try:
             shutil.rmtree(other)
@@ -217,11 +186,6 @@ def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
                 f"cannot delete {other}: {error.strerror or error}; it was made with other settings: delete it by hand"
             ) from error
     return [other.name if other.parent == kept.parent else f"{truth.name}/{other.name}" for other in others]
-
-
-def _folders(parent: Path) -> list[Path]:
-    """Folders in a folder, sorted; none where it is away."""
-    return sorted(path for path in parent.glob("*") if path.is_dir() and not path.is_symlink())
 
 
 def listing_fingerprint(root: str | os.PathLike[str]) -> str:

@@ -1,14 +1,18 @@
-"""Ground truth in the format of the Oxford Buildings: the real files, a round trip, and every way to get it wrong."""
+"""Ground truth in the format of the Oxford Buildings: the real files, a round trip, every way to get it wrong."""
 
 from __future__ import annotations
 
+import runpy
+import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data.ground_truth import (
@@ -22,11 +26,14 @@ from lookalike.data.ground_truth import (
     read_lists,
     write_ground_truth,
 )
+from lookalike.data.scan import scan_photographs
 
+SCRIPT = Path(__file__).resolve().parents[3] / "benchmarks" / "class_ground_truth.py"
 ELEVEN = list(OXFORD_LANDMARKS)
+GOOD = {"query": "oxc1_a 1 2 30 40\n", "good": "a\nb\n", "ok": "c\n", "junk": ""}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def real_ground_truth(shared_data: Path) -> Path:
     folder = shared_data / "oxford5k" / "gt_files_170407"
     if not folder.is_dir():
@@ -34,61 +41,56 @@ def real_ground_truth(shared_data: Path) -> Path:
     return folder
 
 
-def manifest_of(names: list[str], size: tuple[int, int] = (100, 80), status: str = "ok") -> pd.DataFrame:
-    names = sorted(names)
-    return pd.DataFrame(
-        {
-            "image_id": pd.Series(range(len(names)), dtype="int32"),
-            "path": [f"{name}.jpg" for name in names],
-            "width": size[0],
-            "height": size[1],
-            "status": status,
-            "reason": "" if status == "ok" else "cut short",
-        }
-    )
+def manifest_of(names: str | list[str], size: tuple[int, int] = (100, 80)) -> pd.DataFrame:
+    paths = [f"{name}.jpg" for name in sorted(names)]
+    facts = {"width": size[0], "height": size[1], "status": "ok", "reason": ""}
+    return pd.DataFrame({"image_id": np.arange(len(paths), dtype=np.int32), "path": paths, **facts})
 
 
-def test_the_real_ground_truth(real_ground_truth: Path) -> None:
+def write(folder: Path, **changes: str | bytes | None) -> Path:
+    for kind, text in (GOOD | changes).items():
+        if text is not None:
+            (folder / f"hall_1_{kind}.txt").write_bytes(text.encode() if isinstance(text, str) else text)
+    return folder
+
+
+def test_the_real_ground_truth(real_ground_truth: Path, tmp_path: Path) -> None:
     truth = read_lists(real_ground_truth)
     assert landmarks_of(real_ground_truth) == ELEVEN
     assert [query.name for query in truth.queries] == [f"{name}_{n}" for name in ELEVEN for n in range(1, 6)]
     assert truth.queries[0] == Query("all_souls_1", "all_souls", 1, "all_souls_000013", 136.5, 34.1, 648.5, 955.7)
-    assert not any(query.image.startswith("oxc1_") for query in truth.queries)
     counts = {name: Counter(truth.relevance[f"{name}_1"].values()) for name in ELEVEN}
     # all_souls_1_good.txt has 25 lines, of which one is repeated
     assert counts["all_souls"] == {"good": 24, "ok": 54, "junk": 33}
-    assert counts["radcliffe_camera"] == {"good": 105, "ok": 116, "junk": 127}
     assert counts["pitt_rivers"] == {"good": 3, "ok": 3, "junk": 2}
     own = [truth.relevance[query.name][query.image] for query in truth.queries]
     assert Counter(own) == {"good": 41, "ok": 14}  # every query is in one of its own lists
 
+    images = sorted({query.image for query in truth.queries}.union(*truth.relevance.values()))
+    queries, relevance = read_ground_truth(real_ground_truth, manifest_of(images, (1024, 1024)))
+    types = {"image_id": "int32", **dict.fromkeys(("x_min", "y_min", "x_max", "y_max"), "float64")}
+    assert queries.dtypes.astype(str).to_dict() == {"query": "str", "landmark": "str", **types}
+    found = [(row[1], row[2], images[row[3]], *row[4:]) for row in queries.itertuples()]
+    assert found == [(query.name, query.landmark, *query[3:]) for query in truth.queries]
+    assert (list(relevance), relevance["image_id"].dtype) == (["query", "image_id", "relevance"], np.int32)
+    for name, rows in relevance.groupby("query"):
+        assert rows["image_id"].is_monotonic_increasing
+        assert {images[row.image_id]: row.relevance for row in rows.itertuples()} == truth.relevance[name]
 
-def test_the_real_ground_truth_as_tables(real_ground_truth: Path) -> None:
-    truth = read_lists(real_ground_truth)
-    images = {query.image for query in truth.queries} | {name for listed in truth.relevance.values() for name in listed}
-    queries, relevance = read_ground_truth(real_ground_truth, manifest_of(sorted(images), (1024, 1024)))
-    assert queries.dtypes.astype(str).to_dict() | {"query": "", "landmark": ""} == {
-        "query": "", "landmark": "", "image_id": "int32",
-        "x_min": "float64", "y_min": "float64", "x_max": "float64", "y_max": "float64",
-    }  # fmt: skip
-    assert list(queries["query"]) == [query.name for query in truth.queries]
-    assert list(relevance.columns) == ["query", "image_id", "relevance"]
-    assert relevance["image_id"].dtype == "int32"
-    assert len(relevance) == sum(len(listed) for listed in truth.relevance.values())
-    assert not relevance.duplicated(["query", "image_id"]).any()
-    names = sorted(images)
-    first = relevance[relevance["query"] == "all_souls_1"]
-    assert first["image_id"].is_monotonic_increasing
-    assert {names[row.image_id]: row.relevance for row in first.itertuples()} == truth.relevance["all_souls_1"]
+    write_ground_truth(tmp_path, *truth)
+    assert read_lists(tmp_path) == truth
+    assert len(list(tmp_path.iterdir())) == 220
+    for query in truth.queries:
+        file = f"{query.name}_query.txt"
+        assert (tmp_path / file).read_bytes() == (real_ground_truth / file).read_bytes()
 
 
 def test_landmarks_with_enough_images_are_the_paper_s_seven(real_ground_truth: Path, tmp_path: Path) -> None:
     seven = ["all_souls", "ashmolean", "bodleian", "christ_church", "hertford", "magdalen", "radcliffe_camera"]
     assert landmarks_with(real_ground_truth, 7) == seven
     assert landmarks_with(real_ground_truth, 6) == sorted([*seven, "balliol"])  # which has exactly 7
-    assert landmarks_with(real_ground_truth, 0) == ELEVEN
     assert landmarks_with(real_ground_truth, 1000) == []
-    assert landmarks_with(tmp_path / "nowhere", 7) == []
+    assert landmarks_with(tmp_path / "nowhere", 7) == landmarks_of(tmp_path / "nowhere") == []
 
 
 def test_queries_and_what_is_junk_for_another_query_are_not_learned_from(tmp_path: Path) -> None:
@@ -99,27 +101,12 @@ def test_queries_and_what_is_junk_for_another_query_are_not_learned_from(tmp_pat
     assert landmarks_with(tmp_path, 2) == []
 
 
-def test_the_real_files_come_back_as_they_were(real_ground_truth: Path, tmp_path: Path) -> None:
-    truth = read_lists(real_ground_truth)
-    write_ground_truth(tmp_path, *truth)
-    assert read_lists(tmp_path) == truth
-    assert len(list(tmp_path.iterdir())) == 220
-    for query in truth.queries:
-        name = f"{query.name}_query.txt"
-        assert (tmp_path / name).read_bytes() == (real_ground_truth / name).read_bytes()
+number = st.floats(-1e4, 1e4, allow_nan=False)
+size = st.floats(0.01, 1e3)
 
 
-number = st.floats(-1e4, 1e4, allow_nan=False).map(lambda value: value + 0.0)  # no negative zero
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    number,
-    number,
-    st.floats(0.01, 1e3),
-    st.floats(0.01, 1e3),
-    st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(LISTS)),
-)
+@settings(max_examples=20, deadline=None)
+@given(number, number, size, size, st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(LISTS)))
 def test_what_is_written_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, x: float, y: float, w: float, h: float, listed: dict[str, str]
 ) -> None:
@@ -129,15 +116,24 @@ def test_what_is_written_is_read_back(
     assert read_lists(folder) == GroundTruth((query,), {query.name: listed})
 
 
-GOOD = {"query": "oxc1_a 1 2 30 40\n", "good": "a\nb\n", "ok": "c\n", "junk": ""}
-
-
-def write(folder: Path, **changes: str | bytes | None) -> Path:
-    for kind, text in (GOOD | changes).items():
-        if text is not None:
-            content = text.encode() if isinstance(text, str) else text
-            (folder / f"hall_1_{kind}.txt").write_bytes(content)
-    return folder
+@pytest.mark.parametrize(
+    ("changes", "listed", "words"),
+    [
+        ({"image": "a b"}, {}, "names hold no blanks"),
+        ({}, {"a b": "ok"}, "names hold no blanks"),
+        ({"x_max": 0.0}, {}, "is empty"),
+        ({"y_max": float("nan")}, {}, "'nan' is not a number"),
+        ({"name": "caf\u00e9_1"}, {}, "rename the files"),
+        ({"name": "hall"}, {}, "is called"),
+    ],
+)
+def test_what_could_not_be_read_is_not_written(
+    tmp_path: Path, changes: dict[str, object], listed: dict[str, str], words: str
+) -> None:
+    query = Query("hall_1", "hall", 1, "a", 0, 0, 9, 9)._replace(**changes)
+    with pytest.raises(LookalikeError, match=f"cannot write ground truth: {tmp_path}.*{words}"):
+        write_ground_truth(tmp_path, [query], {query.name: listed})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_blank_lines_windows_line_ends_and_byte_order_marks_are_no_mistake(tmp_path: Path) -> None:
@@ -158,7 +154,6 @@ def test_blank_lines_windows_line_ends_and_byte_order_marks_are_no_mistake(tmp_p
         ({"query": "b 1 2 30 40\n", "good": "a\n", "junk": "b\n"}, "hall_1_query.txt, line 1", "image b is junk"),
         ({"good": "b\n"}, "hall_1_query.txt, line 1", "a is in none of its lists, and would be a mistake in every"),
         ({"good": "b\n"}, "hall_1_query.txt, line 1", "add it to hall_1_good.txt or hall_1_ok.txt"),
-        ({"good": "a\nb c\n"}, "hall_1_good.txt, line 2", "names hold no blanks: rename the image"),
         ({"query": "oxc1_a 1 two 30 40\n"}, "hall_1_query.txt, line 1", "'two' is not a number"),
         ({"query": "oxc1_a 1 nan 30 40\n"}, "hall_1_query.txt, line 1", "'nan' is not a number"),
         ({"query": "oxc1_a 1 2 1 40\n"}, "hall_1_query.txt, line 1", "is empty"),
@@ -169,7 +164,6 @@ def test_blank_lines_windows_line_ends_and_byte_order_marks_are_no_mistake(tmp_p
         ({"query": "oxc1_a 100 2 300 40\n"}, "hall_1_query.txt, line 1", "lies beyond a.jpg, which has 100 x 80"),
         ({"good": "a\n\nb c\n"}, "hall_1_good.txt, line 3", "2 fields instead of one"),
         ({"good": "a\nz\n"}, "hall_1_good.txt, line 2", "there is no image z"),
-        ({"ok": "c\nb\n"}, "hall_1_ok.txt, line 2", "b is in hall_1_good.txt too (line 2)"),
         ({"junk": "a\n"}, "hall_1_junk.txt, line 1", "a is in hall_1_good.txt too (line 1)"),
         ({"ok": b"c\n\xff\n"}, "hall_1_ok.txt, line 2", "not UTF-8"),
         ({"ok": None}, "hall_1_good.txt", "no hall_1_ok.txt"),
@@ -181,29 +175,26 @@ def test_a_mistake_is_one_sentence_with_file_and_line(
 ) -> None:
     write(tmp_path, **changes)
     with pytest.raises(LookalikeError) as caught:
-        read_ground_truth(tmp_path, manifest_of(["a", "b", "c"]))
-    message = str(caught.value)
-    assert where in message
-    assert words in message
-    assert str(tmp_path) in message
-    assert "\n" not in message
+        read_ground_truth(tmp_path, manifest_of("abc"))
+    for word in (where, words, str(tmp_path)):
+        assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
-def test_files_that_belong_to_no_query(tmp_path: Path) -> None:
-    write(tmp_path)
-    (tmp_path / "hall_2_great.txt").write_text("a\n")
-    with pytest.raises(LookalikeError, match=r"hall_2_great.txt: .* is called"):
-        read_lists(tmp_path)
-
-
-@pytest.mark.parametrize("landmark", ["st mary", "st_mary's", "caf\u00e9", "a+b", "a{b}"])
-def test_names_that_no_path_of_a_result_could_have(tmp_path: Path, landmark: str) -> None:
-    for kind, text in GOOD.items():
-        (tmp_path / f"{landmark}_1_{kind}.txt").write_text(text)
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("hall_2_great.txt", r"hall_2_great.txt: .* is called"),
+        ("st mary's_1_ok.txt", r"st mary's_1_ok.txt: .*digits, '\.', '_' and '-': rename the files"),
+        ("caf\u00e9_1_ok.txt", "rename the files"),
+        ("a{b}_1_ok.txt", "rename the files"),
+    ],
+)
+def test_files_that_belong_to_no_query(tmp_path: Path, name: str, words: str) -> None:
+    (write(tmp_path) / name).write_text("a\n")
     for read in (read_lists, lambda folder: landmarks_with(folder, 1)):
-        with pytest.raises(LookalikeError, match=r"digits, '\.', '_' and '-': rename the files") as caught:
+        with pytest.raises(LookalikeError, match=words):
             read(tmp_path)
-        assert f"{landmark}_1_" in str(caught.value)
 
 
 def test_a_folder_without_ground_truth(tmp_path: Path) -> None:
@@ -211,18 +202,10 @@ def test_a_folder_without_ground_truth(tmp_path: Path) -> None:
         read_lists(tmp_path)
     with pytest.raises(LookalikeError, match="cannot list the ground truth"):
         read_lists(tmp_path / "nowhere")
-    assert landmarks_of(tmp_path / "nowhere") == []
 
 
-def test_an_image_that_cannot_be_used_is_named_with_its_reason(tmp_path: Path) -> None:
-    manifest = manifest_of(["a", "b", "c"])
-    manifest.loc[2, ["status", "reason"]] = ["unreadable", "cut short"]
-    with pytest.raises(LookalikeError, match=r"hall_1_ok.txt, line 1: c.jpg .*unreadable \(cut short\)"):
-        read_ground_truth(write(tmp_path), manifest)
-
-
-def test_two_images_of_one_name_matter_where_ground_truth_names_them(tmp_path: Path) -> None:
-    manifest = manifest_of(["a", "b", "c", "d", "e"])
+def test_images_that_cannot_be_used_or_told_apart_matter_where_they_are_named(tmp_path: Path) -> None:
+    manifest = manifest_of("abcde")
     manifest.loc[4, "path"] = "other/d.png"
     queries, relevance = read_ground_truth(write(tmp_path), manifest)
     assert (len(queries), len(relevance)) == (1, 3)
@@ -231,3 +214,70 @@ def test_two_images_of_one_name_matter_where_ground_truth_names_them(tmp_path: P
         read_ground_truth(tmp_path, manifest)
     manifest.loc[4, "status"] = "not_an_image"  # a note beside the image
     assert len(read_ground_truth(tmp_path, manifest)[1]) == 3
+    manifest.loc[2, ["status", "reason"]] = ["unreadable", "cut short"]
+    with pytest.raises(LookalikeError, match=r"hall_1_ok.txt, line 1: c.jpg .*unreadable \(cut short\)"):
+        read_ground_truth(tmp_path, manifest)
+
+
+# The script that makes ground truth of class folders
+
+
+def run(*arguments: object) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [str(SCRIPT), *map(str, arguments)])
+        runpy.run_path(str(SCRIPT), run_name="__main__")
+
+
+@pytest.fixture
+def classes(tmp_path: Path) -> Path:
+    for number, label in enumerate(("001.ak47", "002.american-flag"), start=1):
+        folder = tmp_path / "images" / label
+        folder.mkdir(parents=True)
+        for image in range(9):
+            pixels = np.full((40, 50 + image, 3), 20 * image, np.uint8)
+            Image.fromarray(pixels).save(folder / f"{number:03d}_{image:04d}.png")
+    return tmp_path / "images"
+
+
+def test_each_class_is_a_landmark(classes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (classes / "001.ak47" / "deep").mkdir()
+    (classes / "001.ak47" / "001_0000.png").rename(classes / "001.ak47" / "deep" / "001_0000.png")
+    run(classes, tmp_path / "out", "--ok", "0.5")
+    assert "10 queries of 2 classes" in capsys.readouterr().out
+    assert landmarks_of(tmp_path / "out") == ["ak47", "american_flag"]
+    queries, relevance = read_ground_truth(tmp_path / "out", scan_photographs(classes))
+    assert Counter(relevance.loc[relevance["query"] == "ak47_1", "relevance"]) == {"good": 7, "ok": 2}
+    assert queries["image_id"].is_unique
+    assert (queries[["x_min", "y_min"]] == 0).all(axis=None)
+    assert set(queries["x_max"] - 50) <= set(range(9))
+    assert (queries["y_max"] == 40).all()
+    run(classes, tmp_path / "again", "--ok", "0.5")
+    run(classes, tmp_path / "other", "--ok", "0.5", "--seed", "1")
+    assert read_lists(tmp_path / "again") == read_lists(tmp_path / "out") != read_lists(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "renamed", "words"),
+    [
+        (["--queries", "0"], [], "--queries is 0: give 1 or more"),
+        (["--queries", "9"], [], "ak47 has 9 usable images"),
+        (["--ok", "1.5"], [], "--ok is 1.5: give a share between 0 and 1"),
+        (["--ok", "nan"], [], "--ok is nan"),
+        ([], ["001.ak47", "003.\u98de\u673a"], "has no letter from A to Z and no digit"),
+        ([], ["001.ak47", "003.american flag"], "two class folders are called american_flag"),
+        ([], ["001.ak47/001_0000.png", "001.ak47/001 0000.png"], "001.ak47/001 0000.png has a blank in its name"),
+        ([], ["001.ak47/001_0000.png", "001.ak47/002_0000.png"], "are both called 002_0000 in ground truth"),
+        ([], ["001.ak47", "../out"], "out is there and not an empty folder"),
+    ],
+)
+def test_what_the_script_refuses(
+    classes: Path, tmp_path: Path, arguments: list[str], renamed: list[str], words: str
+) -> None:
+    if renamed:
+        (classes / renamed[0]).rename(classes / renamed[1])
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SystemExit) as caught:
+        run(classes, tmp_path / "out", *arguments)
+    assert str(caught.value).startswith("error: ")
+    assert words in str(caught.value)
+    assert sorted(tmp_path.rglob("*")) == before

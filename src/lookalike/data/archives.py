@@ -1,0 +1,308 @@
+"""Published archives: the user's own copy or a download that resumes, verified, and unpacked whole or not at all.
+
+The facts are in ``workflow/resources/archives.yaml``. A file that the user put in place is never changed or deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tarfile
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from lzma import LZMAError
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import yaml
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import write_json
+
+if TYPE_CHECKING:
+    import requests
+
+MAX_MEMBERS = 100_000
+"""Files and folders that an archive may unpack to; Caltech-256 has about 31,000."""
+
+RETRIES = 5
+"""Attempts in a row that may bring nothing new before a download is given up."""
+
+_CHUNK = 1 << 20
+_TIMEOUT = 30.0  # seconds without an answer
+_LONGEST_PAUSE = 60.0  # seconds between two attempts
+
+_CAUSES = {
+    "NameResolution": "its host name cannot be resolved (no network?)",
+    "refused": "the host refuses the connection",
+    "unreachable": "the network is unreachable",
+    "timed out": "the host does not answer in time",
+    "IncompleteRead": "the connection ended early",
+    "certificate": "the certificate of the host cannot be verified",
+}
+"""What a network failure means, by a word of the library's nested message."""
+
+
+@dataclass(frozen=True)
+class Archive:
+    """One published archive: where its file is, how to know it, and what it unpacks to."""
+
+    name: str
+    url: str
+    filename: str
+    size: int | None
+    """In bytes; None where the publisher does not state it."""
+    md5: str
+    top_folder: str
+    page: str
+    """Address of the page that describes it."""
+    flat: bool = False
+    """Whether its files have no folder around them, so that `top_folder` is made for them."""
+    files: int = 0
+    """Least number of files in the unpacked folder; 0 where this is not known."""
+    unpacked_limit: int | None = None
+    """Most bytes that its files may take together; twice `size` where None."""
+    licence: str = ""
+    doi: str = ""
+
+    @property
+    def max_bytes(self) -> int:
+        """Most bytes that its files may take together."""
+        return self.unpacked_limit or 2 * (self.size or 0)
+
+    def put_in_place(self, folder: str | os.PathLike[str]) -> str:
+        """Say what the user may put into a folder instead of a download, as the rest of a sentence."""
+        size = "" if self.size is None else f"{self.size:,} bytes, "
+        return (
+            f"put {self.filename} from {self.url} ({size}md5 {self.md5}) or the folder {self.top_folder} "
+            f"into {os.fspath(folder)}"
+        )
+
+
+def load_archives(path: str | os.PathLike[str]) -> dict[str, Archive]:
+    """Read the archives' facts from a YAML file that maps names to the other attributes of `Archive`."""
+    facts = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    archives = {name: Archive(**{"name": name, "size": None} | entry) for name, entry in facts.items()}
+    for archive in archives.values():
+        if not archive.max_bytes:  # what a damaged or foreign archive may write has to have a bound
+            raise LookalikeError(f"{path}: {archive.name} needs its size or an unpacked_limit")
+    return archives
+
+
+def is_reachable(archive: Archive, timeout: float = 3.0) -> bool:
+    """Tell whether the archive's host answers, through the proxy that the environment names, if any."""
+    import requests
+
+    try:
+        requests.head(archive.url, timeout=timeout)
+    except requests.RequestException:
+        return False
+    return True
+
+
+def fetch_archive(archive: Archive, folder: str | os.PathLike[str], progress: TextIO | None = None) -> Path:
+    """Return the archive's file in `folder`, verified; download it if it is not there.
+
+    A download goes to ``<filename>.part``, resumes after an interruption (of the connection or of the program) and gets
+    its name only after size and MD5 have been verified. ``<filename>.json`` records url, size, md5 and sha256. After
+    `RETRIES` attempts that brought nothing new it gives up; the pause between them doubles from 1 second. `progress` is
+    where a bar goes, with a state every ten seconds if it is no terminal.
+
+    Raises
+    ------
+    LookalikeError
+        When a file in place has the wrong size or checksum, or the download fails: the message names the address, the
+        size, the checksum and where to put a copy.
+    """
+    target = Path(folder) / archive.filename
+    part = target.with_name(target.name + ".part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            sha256 = _sha256(archive, target, "it was left as it is: replace it with a good copy, or remove it")
+        else:
+            _download(archive, part, progress)
+            try:
+                sha256 = _sha256(archive, part, "it was removed: run the same command again")
+            except LookalikeError:
+                part.unlink()
+                raise
+            os.replace(part, target)
+        if os.access(target.parent, os.W_OK):  # a user's read-only folder stays as it is
+            facts = {"url": archive.url, "size": _size(target), "md5": archive.md5, "sha256": sha256}
+            write_json(facts, target.with_name(target.name + ".json"))
+    except OSError as error:
+        raise LookalikeError(
+            f"cannot read or write {target}: {error.strerror or error}; free some space or mend the permissions, then "
+            "run the same command again: a download resumes"
+        ) from error
+    return target
+
+
+class _Failure(Exception):
+    """Why an attempt ended early, and whether another one may go better."""
+
+    def __init__(self, reason: str, may_pass: bool) -> None:
+        super().__init__(reason)
+        self.may_pass = may_pass
+
+
+def _download(archive: Archive, part: Path, progress: TextIO | None) -> None:
+    """Attempt until the part file is whole; an attempt that brings new bytes starts the count of failures again."""
+    failures, furthest = 0, _size(part)
+    while True:
+        try:
+            return _attempt(archive, part, progress)
+        except _Failure as failure:
+            failures = 0 if _size(part) > furthest else failures + 1
+            furthest = max(furthest, _size(part))
+            if failures > RETRIES or not failure.may_pass:
+                raise LookalikeError(
+                    f"cannot download {archive.filename}: {failure}; run the same command again once the network is "
+                    f"back, or {archive.put_in_place(part.parent)} by hand"
+                ) from failure
+        time.sleep(min(2.0 ** max(failures - 1, 0), _LONGEST_PAUSE))
+
+
+def _attempt(archive: Archive, part: Path, progress: TextIO | None) -> None:
+    """Ask once for what is missing and append it to the part file."""
+    import requests
+    from urllib3.exceptions import HTTPError
+
+    if _size(part) > (archive.size or archive.max_bytes):
+        part.unlink()
+    have = _size(part)
+    if have == archive.size:
+        return
+    headers = {"Accept-Encoding": "identity", "User-Agent": "lookalike"}
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    try:
+        with requests.get(archive.url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
+            span = response.headers.get("Content-Range", "")
+            if archive.size is None and span == f"bytes */{have}":
+                return  # nothing comes after what is there
+            if response.status_code == 416 or (response.status_code == 206 and not span.startswith(f"bytes {have}-")):
+                part.unlink(missing_ok=True)
+                raise _Failure("the server could not continue the download where it had stopped", may_pass=True)
+            if response.status_code not in (200, 206):
+                may_pass = response.status_code in (408, 425, 429) or response.status_code >= 500
+                raise _Failure(f"the server answered {response.status_code} {response.reason}", may_pass)
+            _append(archive, part, response, have if response.status_code == 206 else 0, progress)
+    except (requests.RequestException, HTTPError) as error:  # the latter from the body as sent
+        causes = (cause for sign, cause in _CAUSES.items() if sign in str(error))
+        raise _Failure(next(causes, type(error).__name__), may_pass=True) from error
+
+
+def _append(archive: Archive, part: Path, response: requests.Response, start: int, progress: TextIO | None) -> None:
+    """Write the body of an answer to the part file from `start` on, never much past the archive's size."""
+    from tqdm import tqdm
+
+    length = response.headers.get("Content-Length", "")
+    size = start + int(length) if length.isdigit() else archive.size
+    if archive.size is not None and size != archive.size:
+        raise _Failure(f"it offers {size:,} bytes instead of {archive.size:,}", may_pass=False)
+    most = archive.max_bytes if size is None else size
+    bar = tqdm(
+        total=size,
+        initial=start,
+        unit="B",
+        unit_scale=True,
+        desc=archive.filename,
+        file=progress,
+        mininterval=0.1 if progress and progress.isatty() else 10.0,
+        disable=progress is None,
+    )
+    with bar, part.open("ab" if start else "wb") as file:
+        # as sent: some servers call a .tgz encoded by x-gzip, and decoded it would be another file
+        for chunk in response.raw.stream(_CHUNK, decode_content=False):
+            file.write(chunk)
+            bar.update(len(chunk))
+            if file.tell() > most:
+                break
+    have = _size(part)
+    if have > most:
+        part.unlink()
+        raise _Failure(f"it sends more than the {most:,} bytes that it should have", may_pass=False)
+    if size is not None and have < size:
+        raise _Failure(f"the connection ended after {have:,} of {size:,} bytes", may_pass=True)
+
+
+def _sha256(archive: Archive, file: Path, what_now: str) -> str:
+    """Compare size and MD5 with what the publisher states and return the SHA-256, all in one reading."""
+    if not file.is_file():
+        raise LookalikeError(f"{file} is not a file: move it away, or {archive.put_in_place(file.parent)}")
+    if archive.size not in (None, _size(file)):
+        raise LookalikeError(f"{file} has {_size(file):,} bytes instead of {archive.size:,}; {what_now}")
+    md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
+    with file.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            md5.update(chunk)
+            sha256.update(chunk)
+    if md5.hexdigest() != archive.md5:
+        raise LookalikeError(f"{file} has md5 {md5.hexdigest()} instead of {archive.md5}; {what_now}")
+    return sha256.hexdigest()
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
+
+
+def unpack_archive(archive: Archive, file: Path, target: Path) -> Path:
+    """Unpack the tar file of an archive, plain or compressed, to a new folder and return that.
+
+    The members go to ``.<target>.unpacking`` beside `target`, which is renamed at the end: a `target` that exists is
+    complete. What a killed run left behind is removed first. `target` is the one folder that holds everything in the
+    file, which must be called `archive.top_folder` if the archive is not flat; else it is made around the members.
+
+    Raises
+    ------
+    LookalikeError
+        When a member would leave `target` or is neither file nor folder, a bound is passed, the file is damaged, or
+        `target` already holds something. Nothing is left behind then.
+    """
+    staging = target.with_name(f".{target.name}.unpacking")
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise LookalikeError(f"{target} already exists and is not empty: move it away before unpacking to it")
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir(parents=True)
+        with tarfile.open(file, "r:*") as members:
+            members.extractall(staging, _checked(members, file, archive.max_bytes), filter="data")
+        found = list(staging.iterdir())
+        is_one = len(found) == 1 and found[0].is_dir()
+        if not archive.flat and not (is_one and found[0].name == archive.top_folder):
+            raise LookalikeError(f"{file} does not hold the one folder {archive.top_folder}; get a good copy of it")
+        os.rename(found[0] if is_one else staging, target)  # an empty folder there is replaced
+    except tarfile.FilterError as error:
+        raise LookalikeError(f"{file} is not safe to unpack: {error}") from error
+    except (tarfile.TarError, EOFError, zlib.error, LZMAError, UnicodeError) as error:
+        raise LookalikeError(f"{file} is damaged or no tar archive ({error}); get a good copy of it") from error
+    except OSError as error:
+        why = error.strerror or error
+        raise LookalikeError(
+            f"cannot unpack {file} to {target}: {why}; free some space or mend the permissions there"
+        ) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return target
+
+
+def _checked(members: tarfile.TarFile, file: Path, max_bytes: int) -> Iterator[tarfile.TarInfo]:
+    """The members one by one, each checked before a byte of it is written."""
+    total = 0
+    for number, member in enumerate(members, start=1):
+        total += member.size
+        if number > MAX_MEMBERS:
+            raise LookalikeError(f"{file} has more than {MAX_MEMBERS:,} members: it is not the archive it should be")
+        if total > max_bytes:
+            raise LookalikeError(
+                f"{file} would unpack to more than {max_bytes:,} bytes (at {member.name}): "
+                "it is not the archive it should be"
+            )
+        if not (member.isreg() or member.isdir()):  # the filter would let some links pass
+            raise LookalikeError(f"{file} is not safe to unpack: {member.name!r} is neither file nor folder")
+        yield member
