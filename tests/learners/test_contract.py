@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,171 +15,173 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lookalike
-from lookalike.learners import LEARNERS, SimilarityLearner, TripletSampler
+from lookalike.learners import LEARNERS, PairSampler, SimilarityLearner, TripletSampler
+from lookalike.ranking.rankings import mean_average_precision
 
-# Parameters that keep a fit of the little sets below short, and the variants that need tests of their own.
+ONLINE: list[dict[str, Any]] = [{"n_steps": 400}, {"n_steps": 400, "early_stopping": True, "trace_points": 5}]
+PSD: list[dict[str, Any]] = [{"n_steps": 400, "projection": "psd"}]
+# Parameters that keep a fit of the little sets below short, and those that change the way of working.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "LEGO": [
-        {"n_steps": 400},
-        {"n_steps": 400, "relative": False, "dtype": "float32"},
-        {"n_steps": 400, "percentiles": (10, 80)},
-        {"n_steps": 400, "early_stopping": True, "trace_points": 5},
-    ],
+    "LEGO": [*ONLINE, {"n_steps": 400, "relative": False, "dtype": "float32", "percentiles": (10, 80)}],
     "MMC": [{"max_iter": 5}],
-    "LMNN": [{"max_iter": 40}, {"max_iter": 40, "solver": "naive"}, {"max_iter": 40, "accelerated": True}],
+    "LMNN": [{"max_iter": 30}, {"max_iter": 30, "solver": "naive"}, {"max_iter": 30, "accelerated": True}],
     "MCML": [{"max_iter": 10}],
     "OASIS": [
-        {"n_steps": 400},
-        {"n_steps": 400, "dtype": "float64"},
-        {"n_steps": 400, "projection": "symmetric"},
-        {"n_steps": 400, "projection": "psd"},
+        *ONLINE,
+        {"n_steps": 400, "dtype": "float64", "projection": "symmetric"},
         {"n_steps": 400, "projection": "psd", "projection_interval": 100},
-        {"n_steps": 400, "early_stopping": True, "trace_points": 5},
     ],
-    "OnlineProjOASIS": [
-        {"n_steps": 400},
-        {"n_steps": 400, "dtype": "float64", "projection": "psd"},
-        {"n_steps": 400, "early_stopping": True, "trace_points": 5},
-    ],
-    "DissimOASIS": [
-        {"n_steps": 400},
-        {"n_steps": 400, "dtype": "float64", "projection": "psd"},
-        {"n_steps": 400, "early_stopping": True, "trace_points": 5},
-    ],
-    "AveragedOASIS": [
-        {"n_steps": 400, "n_rankers": 3},
-        {"n_steps": 400, "n_rankers": 2, "dtype": "float64", "projection": "psd"},
-        {"n_steps": 400, "n_rankers": 2, "early_stopping": True, "trace_points": 5},
-    ],
-    "SOMLTG": [
-        {"n_steps": 400},
-        {"n_steps": 400, "regularization": 0.003, "projection": "psd"},
-        {"n_steps": 400, "early_stopping": True, "trace_points": 5},
-    ],
-    "SOMLDA": [
-        {"n_steps": 400},
-        {"n_steps": 400, "regularization": 0.003, "projection": "psd"},
-        {"n_steps": 400, "gamma": 0.01, "average_every_step": True},
-        {"n_steps": 400, "early_stopping": True, "trace_points": 5},
-    ],
-    "DiagonalOASIS": [
-        {"n_steps": 400},
-        {"n_steps": 400, "projection": "psd"},
-        {"n_steps": 400, "early_stopping": True, "trace_points": 5},
-    ],
-    "QPAO": [{"n_triplets": 400, "n_blocks": 3}, {"n_triplets": 400, "n_blocks": 1, "C": 0.1}],
+    "OnlineProjOASIS": [*ONLINE, {"n_steps": 400, "dtype": "float64", "projection": "psd"}],
+    "DissimOASIS": [*ONLINE, {"n_steps": 400, "dtype": "float64", "projection": "psd"}],
+    "AveragedOASIS": [{"n_rankers": 2} | parameters for parameters in ONLINE + PSD],
+    "SOMLTG": ONLINE + PSD,
+    "SOMLDA": [*ONLINE, *PSD, {"n_steps": 400, "gamma": 0.01, "average_every_step": True}],
+    "DiagonalOASIS": ONLINE + PSD,
+    "QPAO": [{"n_triplets": 100, "n_blocks": 3}, {"n_triplets": 100, "n_blocks": 1, "C": 0.1}],
 }
 
-# Those that learn from w = 0, where all others learn from the Euclidean metric.
-FROM_ZERO = {"SOMLTG", "SOMLDA"}
+
+def with_seed(learner: SimilarityLearner) -> SimilarityLearner:
+    return learner.set_params(random_state=0) if "random_state" in learner.get_params() else learner
 
 
-def learners() -> list[SimilarityLearner]:
-    return [
-        learner(**parameters, **({"random_state": 0} if "random_state" in learner().get_params() else {}))
-        for name, learner in LEARNERS.items()
-        for parameters in VARIANTS.get(name, [{}])
-    ]
+def learners(**wanted: Any) -> list[SimilarityLearner]:
+    made = [with_seed(one(**given)) for name, one in LEARNERS.items() for given in VARIANTS.get(name, [{}])]
+    return [one for one in made if wanted.items() <= one.get_params().items()]
 
 
-def accepting(*what: str) -> Any:
-    chosen = [learner for learner in learners() if set(what) <= learner.accepts]
+def of(chosen: list[SimilarityLearner]) -> Any:
     return pytest.mark.parametrize("learner", chosen, ids=repr)
 
 
-every = pytest.mark.parametrize("learner", learners(), ids=repr)
+first = [with_seed(learner(**VARIANTS.get(name, [{}])[0])) for name, learner in LEARNERS.items()]
+every = of(learners())
+each = of(first)
+supervised = of([one for one in first if one.needs_labels])
+tracing = of([one for one in learners() if "trace" in inspect.signature(one.fit).parameters])
 
 
-@pytest.fixture(scope="module")
-def rows() -> tuple[np.ndarray, np.ndarray]:
-    """60 sparse rows of 24 features in 4 classes, some of them equal."""
+def made_rows() -> tuple[np.ndarray, np.ndarray]:
+    """60 sparse rows of 24 features in 4 classes, two of them equal."""
     random = np.random.default_rng(3)
     y = np.repeat(np.arange(4), 15)
     X = random.random((60, 24)) * (random.random((60, 24)) < 0.3) + 0.5 * np.eye(4)[y].repeat(6, axis=1)
     X[7] = X[3]
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    return X, y
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+X, Y = made_rows()
+FITTED: dict[str, Any] = {}
+
+
+def fitted(learner: SimilarityLearner) -> Any:
+    """Return the learner fitted to the rows: one fit for all tests, which must not change it."""
+    name = repr(learner)
+    if name not in FITTED:
+        FITTED[name] = clone(learner).fit(X, Y)
+    return FITTED[name]
 
 
 def tolerance(learner: SimilarityLearner) -> float:
     return 1e-5 if learner.get_params().get("dtype", "float64") == "float32" else 1e-9
 
 
-def fitted(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> SimilarityLearner:
-    return clone(learner).fit(*rows)
+def of_matrix(model: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return the similarity that W_, M_ or w_ says, or minus the squared Euclidean distance."""
+    if hasattr(model, "w_") or hasattr(model, "W_"):
+        return A @ (model.W_ if hasattr(model, "W_") else np.diag(model.w_)) @ B.T
+    Z = A[:, None] - B[None]
+    return -np.einsum("abi,ij,abj->ab", Z, getattr(model, "M_", np.eye(A.shape[1])), Z)
 
 
-@parametrize_with_checks(learners())
+def odd_csr() -> sp.csr_matrix:
+    """Return the rows with wide indices from right to left, and a stored zero in every row."""
+    columns = [np.append(np.flatnonzero(row)[::-1], np.flatnonzero(row == 0)[0]) for row in X]
+    values = [row[place] for row, place in zip(X, columns, strict=True)]
+    starts = np.cumsum([0, *map(len, columns)])
+    return sp.csr_matrix((np.concatenate(values), np.concatenate(columns).astype(np.int64), starts), X.shape)
+
+
+@parametrize_with_checks([*first, *learners(projection="psd")])
 def test_scikit_learn_contract(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@every
-def test_names_what_it_accepts(learner: SimilarityLearner) -> None:
-    assert learner.accepts <= {"labels", "pairs", "triplets", "online"}
-    assert learner.accepts
+# What a fitted learner is -------------------------------------------------------------------------------------------
 
 
 @every
-def test_shapes_and_metric(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, _ = rows
-    model = fitted(learner, rows)
-    scores = model.similarity(X[:5], X[:9])
-    assert scores.shape == (5, 9)
-    assert np.isfinite(scores).all()
+def test_fitted_attributes(learner: SimilarityLearner) -> None:
+    model = fitted(learner)
+    assert frozenset() < learner.accepts <= {"labels", "pairs", "triplets", "online"}
     assert model.metric_ in {"inner_product", "sqeuclidean"}
     assert model.n_features_in_ == 24
-    indices, found = model.rank(X[:5], X, k=4)
-    assert indices.shape == found.shape == (5, 4)
+    matrix = [getattr(model, name) for name in ("W_", "M_", "w_") if hasattr(model, name)]
+    assert [array.shape for array in matrix] in ([(24, 24)], [(24,)], [])
+    if hasattr(model, "n_steps_"):
+        assert 0 < getattr(model, "n_updates_", 1) <= model.n_steps_ * learner.get_params().get("n_rankers", 1)
+        assert model.curve_["step"][-1] == model.n_steps_
+    if hasattr(model, "curve_"):
+        assert len({len(column) for column in model.curve_.values()}) == 1
 
 
 @every
-@pytest.mark.parametrize("as_csr", [sp.csr_array, sp.csr_matrix])
-def test_csr_and_dense_are_the_same(
-    learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray], as_csr: Any
-) -> None:
-    X, y = rows
-    dense, sparse = fitted(learner, rows), clone(learner).fit(as_csr(X), y)
-    expected = dense.similarity(X, X)
-    for A, B in ((X, X), (as_csr(X), X), (X, as_csr(X)), (as_csr(X), as_csr(X))):
-        scores = sparse.similarity(A, B)
+@pytest.mark.parametrize("made", [np.asarray, sp.csr_array, sp.csr_matrix])
+def test_similarity_is_that_of_the_matrix(learner: SimilarityLearner, made: Any) -> None:
+    model = fitted(learner)
+    expected = of_matrix(model, X[:9], X)
+    for A, B in ((made(X[:9]), made(X)), (made(X[:9]), X), (X[:9], made(X))):
+        scores = model.similarity(A, B)
         assert isinstance(scores, np.ndarray)
-        np.testing.assert_allclose(scores, expected, atol=tolerance(learner))
+        np.testing.assert_allclose(scores, expected, atol=tolerance(learner) * max(1.0, np.abs(expected).max()))
 
 
 @every
-def test_csr_with_wide_indices_unsorted_and_with_zeros(
-    learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]
-) -> None:
-    X, y = rows
-    plain = sp.csr_array(X)
-    odd = sp.csr_array((plain.data.copy(), plain.indices.astype(np.int64), plain.indptr.astype(np.int64)), plain.shape)
-    for i in range(odd.shape[0]):
-        row = slice(odd.indptr[i], odd.indptr[i + 1])
-        odd.indices[row], odd.data[row] = odd.indices[row][::-1].copy(), odd.data[row][::-1].copy()
-    odd.has_sorted_indices = False
+def test_csr_rows_of_any_form_learn_the_same(learner: SimilarityLearner) -> None:
+    odd = odd_csr()
     before = odd.copy()
-    model = clone(learner).fit(odd, y)
-    np.testing.assert_allclose(
-        model.similarity(odd, plain), fitted(learner, rows).similarity(X, X), atol=tolerance(learner)
-    )
+    model = clone(learner).fit(odd, Y)
+    np.testing.assert_allclose(model.similarity(odd, X), fitted(learner).similarity(X, X), atol=10 * tolerance(learner))
     np.testing.assert_array_equal(odd.indices, before.indices)
     np.testing.assert_array_equal(odd.data, before.data)
 
 
 @every
-def test_a_csr_gallery_is_never_made_dense(
-    learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X, _ = rows
-    model = fitted(learner, rows)
+def test_transform_gives_the_similarity(learner: SimilarityLearner) -> None:
+    model = fitted(learner)
+    if not hasattr(model, "transform"):
+        with pytest.raises(AttributeError, match="projection='psd'"):
+            model.transform(X)
+        return
+    for made in (np.asarray, sp.csr_array):
+        Z = model.transform(made(X))
+        Z = Z.toarray() if sp.issparse(Z) else Z
+        plain = Z @ Z.T if model.metric_ == "inner_product" else -np.sum((Z[:, None] - Z[None]) ** 2, axis=2)
+        np.testing.assert_allclose(plain, model.similarity(X, X), atol=10 * tolerance(learner))
 
-    def refuse(self: Any, *args: Any, **options: Any) -> None:
-        if self.shape == X.shape:
-            raise AssertionError("rows were made dense")
+
+@every
+def test_rank_is_the_first_of_a_stable_sort(learner: SimilarityLearner, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, rows = fitted(learner), sp.csr_array(X)
+    # sparse products give equal rows equal scores to the bit, so ties (rows 3 and 7) are decided by row number
+    full = model.similarity(rows, rows)
+    for gallery_block, batch_size in ((16_384, 1_024), (7, 4)):
+        monkeypatch.setattr("lookalike.learners.base.GALLERY_BLOCK", gallery_block)
+        for k in (1, 9, 60, 500):
+            expected = np.argsort(-full, axis=1, kind="stable")[:, :k]
+            indices, scores = model.rank(rows, rows, k=k, batch_size=batch_size)
+            np.testing.assert_array_equal(indices, expected)
+            np.testing.assert_array_equal(scores, np.take_along_axis(full, expected, 1))
+
+
+@each
+def test_a_csr_gallery_is_never_made_dense(learner: SimilarityLearner, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, original = fitted(learner), sp.csr_array.toarray
+
+    def refuse(self: Any, *args: Any, **options: Any) -> Any:
+        assert self.shape != X.shape, "rows were made dense"
         return original(self, *args, **options)
 
-    original = sp.csr_array.toarray
     monkeypatch.setattr(sp.csr_array, "toarray", refuse)
     monkeypatch.setattr(sp.csr_array, "todense", refuse)
     model.similarity(sp.csr_array(X), sp.csr_array(X))
@@ -186,106 +189,77 @@ def test_a_csr_gallery_is_never_made_dense(
 
 
 @every
-def test_the_same_seed_gives_the_same_bits(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, _ = rows
-    one, two = fitted(learner, rows), fitted(learner, rows)
-    np.testing.assert_array_equal(one.similarity(X, X), two.similarity(X, X))
-
-
-@every
-def test_fitting_again_forgets(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, y = rows
-    again = fitted(learner, (X[::-1], y)).fit(X, y)
-    np.testing.assert_array_equal(again.similarity(X, X), fitted(learner, rows).similarity(X, X))
-
-
-@every
-def test_pickle_keeps_the_bits(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, _ = rows
-    model = fitted(learner, rows)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).similarity(X, X), model.similarity(X, X))
-
-
-@every
-def test_save_and_load_keep_the_bits(
-    learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray], tmp_path: Any
-) -> None:
-    X, _ = rows
-    model = fitted(learner, rows)
-    model.save(tmp_path / "model.npz", made_by={"fold": 3})
-    loaded = lookalike.load(tmp_path / "model.npz")
+def test_a_saved_model_is_the_same_and_goes_on(learner: SimilarityLearner, tmp_path: Path) -> None:
+    model, path = fitted(learner), tmp_path / "model.npz"
+    model.save(path, made_by={"fold": 3})
+    loaded = lookalike.load(path)
     assert type(loaded) is type(model)
     assert loaded.get_params() == model.get_params()
     assert set(vars(loaded)) == set(vars(model))
-    np.testing.assert_array_equal(loaded.similarity(X, X), model.similarity(X, X))
     assert json.loads((tmp_path / "model.json").read_text())["made_by"]["fold"] == 3
-    first = (tmp_path / "model.npz").read_bytes(), (tmp_path / "model.json").read_bytes()
-    loaded.save(tmp_path / "model.npz", made_by={"fold": 3})
-    assert first == ((tmp_path / "model.npz").read_bytes(), (tmp_path / "model.json").read_bytes())
-
-
-@every
-def test_an_unfitted_learner_is_not_saved(learner: SimilarityLearner, tmp_path: Any) -> None:
+    written = path.read_bytes(), (tmp_path / "model.json").read_bytes()
+    loaded.save(path, made_by={"fold": 3})
+    assert written == (path.read_bytes(), (tmp_path / "model.json").read_bytes())
+    pickled = pickle.loads(pickle.dumps(model))
+    for copied in (loaded, pickled):
+        np.testing.assert_array_equal(copied.similarity(X, X), model.similarity(X, X))
+    if learner.accepts >= {"triplets", "online"}:
+        for copied in (loaded, pickled):
+            copied.partial_fit_triplets(X, TripletSampler(Y, 5).draw(20))
+        np.testing.assert_array_equal(loaded.similarity(X, X), pickled.similarity(X, X))
     with pytest.raises(ValueError, match="not fitted"):
-        clone(learner).save(tmp_path / "model.npz")
+        clone(learner).save(path)
+
+
+# How it learns ------------------------------------------------------------------------------------------------------
 
 
 @every
-@pytest.mark.parametrize("k", [1, 3, 59, 60, 500])
-def test_rank_is_the_first_of_a_stable_sort(
-    learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray], k: int
-) -> None:
-    X, _ = rows
-    model = fitted(learner, rows)
-    # sparse products give equal rows equal scores to the bit, so ties (rows 3 and 7) are decided by row number
-    full = model.similarity(sp.csr_array(X), sp.csr_array(X))
-    expected = np.argsort(-full, axis=1, kind="stable")[:, :k]
-    indices, scores = model.rank(sp.csr_array(X), sp.csr_array(X), k=k)
-    np.testing.assert_array_equal(indices, expected)
-    np.testing.assert_array_equal(scores, np.take_along_axis(full, expected, 1))
+def test_the_same_seed_gives_the_same_bits_whatever_was_learned_before(learner: SimilarityLearner) -> None:
+    names = np.array(["apple", "bear", "cat", "dog"])[Y]
+    again = clone(learner).fit(X[::-1], Y).fit(X, names)
+    np.testing.assert_array_equal(again.similarity(X, X), fitted(learner).similarity(X, X))
 
 
-@every
-def test_rank_in_small_blocks_is_the_same(
-    learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X = sp.csr_array(rows[0])
-    model = fitted(learner, rows)
-    indices, scores = model.rank(X, X, k=9)
-    monkeypatch.setattr("lookalike.learners.base.GALLERY_BLOCK", 7)
-    in_blocks, their_scores = model.rank(X, X, k=9, batch_size=4)
-    np.testing.assert_array_equal(in_blocks, indices)
-    np.testing.assert_array_equal(their_scores, scores)
+@of([one for one in learners(early_stopping=False) + learners(n_blocks=3) if one.accepts & {"triplets", "pairs"}])
+def test_fit_takes_what_the_sampler_draws(learner: Any) -> None:
+    n = learner.get_params().get("n_steps") or learner.n_triplets
+    if "pairs" in learner.accepts:
+        pairs = PairSampler(Y, 0).draw(n)
+        model = clone(learner).fit_pairs(X, pairs[:, :2], pairs[:, 2] == 1)
+    else:
+        model = clone(learner).fit_triplets(X, TripletSampler(Y, 0).draw(n))
+    np.testing.assert_array_equal(model.similarity(X, X), fitted(learner).similarity(X, X))
 
 
-@every
-def test_transform_gives_the_similarity(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, _ = rows
-    model = fitted(learner, rows)
-    if not hasattr(model, "transform"):
-        with pytest.raises(AttributeError, match="projection='psd'"):
-            model.transform(X)
-        return
-    scores = model.similarity(X, X)
-    for given in (X, sp.csr_array(X)):
-        Z = model.transform(given)
-        Z = Z.toarray() if sp.issparse(Z) else Z
-        plain = Z @ Z.T if model.metric_ == "inner_product" else -np.sum((Z[:, None] - Z[None]) ** 2, axis=2)
-        np.testing.assert_allclose(plain, scores, atol=10 * tolerance(learner))
+@of([one for one in learners() if "online" in one.accepts and not one.get_params().get("projection")])
+def test_going_on_is_the_same_as_one_pass(learner: Any) -> None:
+    if "pairs" in learner.accepts:
+        pairs, whole, parts = PairSampler(Y, 2).draw(300), clone(learner), clone(learner)
+        whole.fit_pairs(X, pairs[:, :2], pairs[:, 2])
+        for part in (pairs[:100], pairs[100:]):
+            parts.partial_fit_pairs(X, part[:, :2], part[:, 2])
+        np.testing.assert_allclose(parts.similarity(X, X), whole.similarity(X, X), atol=10 * tolerance(learner))
+    else:
+        triplets = TripletSampler(Y, 2).draw(300)
+        whole = clone(learner).fit_triplets(X, triplets)
+        parts = clone(learner).partial_fit_triplets(X, triplets[:100]).partial_fit_triplets(X, triplets[100:])
+        np.testing.assert_array_equal(parts.similarity(X, X), whole.similarity(X, X))
+    assert getattr(parts, "n_steps_", 300) == 300
+    assert getattr(parts, "n_updates_", 0) == getattr(whole, "n_updates_", 0)
 
 
-# Curves -------------------------------------------------------------------------------------------------------------
-
-tracing = pytest.mark.parametrize(
-    "learner", [one for one in learners() if "trace" in inspect.signature(one.fit).parameters], ids=repr
-)
+@of(learners(early_stopping=True))
+def test_early_stopping_refits_on_all_rows_for_the_best_step(learner: Any) -> None:
+    model = fitted(learner)
+    curve = model.validation_curve_
+    assert model.n_steps_ == curve["step"][np.argmax(curve["map"])]
+    plain = clone(learner).set_params(early_stopping=False, n_steps=model.n_steps_).fit(X, Y)
+    np.testing.assert_array_equal(plain.similarity(X, X), model.similarity(X, X))
 
 
 @tracing
-def test_a_trace_starts_where_learning_does_ends_with_the_model_and_changes_nothing(
-    learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]
-) -> None:
-    X, y = rows
+def test_a_trace_sees_the_model_of_its_step_and_changes_nothing(learner: Any) -> None:
     seen: dict[int, np.ndarray] = {}
 
     def trace(model: Any, step: int) -> dict[str, float]:
@@ -293,172 +267,193 @@ def test_a_trace_starts_where_learning_does_ends_with_the_model_and_changes_noth
         seen[step] = model.similarity(X, X)
         return {"mean": float(seen[step].mean())}
 
-    steps = [3] if learner.get_params().get("max_iter", 400) < 100 else [3, 150, 400]
     if learner.get_params().get("early_stopping"):
         learner = clone(learner).set_params(early_stopping=False)
-    model = clone(learner).fit(X, y, trace=trace, trace_steps=steps)
+    model = clone(learner).fit(X, Y, trace=trace, trace_steps=[3, 150, 400] if hasattr(learner, "n_steps") else [3])
     assert model.curve_["step"].tolist() == sorted(seen)
     np.testing.assert_array_equal(model.curve_["mean"], [seen[step].mean() for step in sorted(seen)])
+    # SOML learns from w = 0, all others from the Euclidean metric
     start = X @ X.T if model.metric_ == "inner_product" else -((X[:, None] - X[None]) ** 2).sum(axis=2)
-    np.testing.assert_allclose(seen[0], 0 * start if type(model).__name__ in FROM_ZERO else start, atol=1e-6)
-    np.testing.assert_array_equal(model.similarity(X, X), fitted(learner, rows).similarity(X, X))
-    assert max(seen) == model.n_steps_
+    np.testing.assert_allclose(seen[0], 0 * start if type(model).__name__.startswith("SOML") else start, atol=1e-6)
+    np.testing.assert_array_equal(model.similarity(X, X), fitted(learner).similarity(X, X))
     if not learner.get_params().get("projection"):
-        np.testing.assert_array_equal(seen[max(seen)], model.similarity(X, X))
+        np.testing.assert_array_equal(seen[model.n_steps_], model.similarity(X, X))
+        three = {"max_iter": 3} if "max_iter" in learner.get_params() else {"n_steps": 3}
+        np.testing.assert_array_equal(seen[3], clone(learner).set_params(**three).fit(X, Y).similarity(X, X))
 
 
 @tracing
-def test_trace_steps_that_are_not_reached(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, y = rows
+def test_trace_steps_that_are_not_reached(learner: Any) -> None:
     n_steps = learner.get_params().get("n_steps")
-    with pytest.raises(ValueError, match="trace_steps"):
-        clone(learner).fit(X, y, trace_steps=[-1, 2])
-    if n_steps is not None:
-        # an online learner takes as many steps as it is told to
+    for wrong in [[-1, 2], [2, n_steps + 1]] if n_steps else [[-1, 2]]:
         with pytest.raises(ValueError, match="trace_steps"):
-            clone(learner).fit(X, y, trace_steps=[2, n_steps + 1])
-        model = clone(learner).fit(X, y, trace_steps=[2, n_steps])
-        assert model.curve_["step"].tolist() == [step for step in (0, 2, n_steps) if step <= model.n_steps_]
-        return
-    # a batch learner may stop by itself
-    model = clone(learner).fit(X, y, trace_steps=[2, 10**6])
-    assert model.curve_["step"].tolist() == [0, 2, model.n_steps_]
+            clone(learner).fit(X, Y, trace_steps=wrong)
+    # an online learner takes as many steps as it is told to; a batch learner may stop by itself
+    model = clone(learner).fit(X, Y, trace_steps=[2, n_steps or 10**6])
+    expected = [0, 2, n_steps or model.n_steps_]
+    assert model.curve_["step"].tolist() == [step for step in expected if step <= model.n_steps_]
+
+
+@of([one for one in learners() if "verbose" in one.get_params()])
+def test_a_bar_shows_what_is_learned_when_asked_for(learner: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    clone(learner).set_params(verbose=1).fit(X, Y)
+    shown = capsys.readouterr().err
+    assert type(learner).__name__ in shown
+    assert "objective=" in shown or "loss_rate=" in shown
+
+
+@supervised
+def test_learning_beats_the_euclidean_baseline(learner: Any) -> None:
+    random = np.random.default_rng(0)
+    y = np.arange(240) % 4
+    rows = random.exponential(size=(240, 12)) * (random.random((240, 12)) < 0.4)
+    rows[:, :4] = 0.3 * rows[:, :4] + np.eye(4)[y]
+    rows[:, 6:] *= 2
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    if "n_steps" in learner.get_params():
+        learner = clone(learner).set_params(n_steps=4000)
+    model = clone(learner).fit(rows[:120], y[:120])
+    unseen = rows[120:]
+    euclidean = mean_average_precision(unseen @ unseen.T, y[120:])
+    assert mean_average_precision(model.similarity(unseen, unseen), y[120:]) > 1.15 * euclidean
 
 
 # Mistakes -----------------------------------------------------------------------------------------------------------
 
 
-@every
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_not_a_number_is_refused(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray], value: float) -> None:
-    X, y = rows
-    bad = X.copy()
-    bad[2, 2] = value
-    for given in (bad, sp.csr_array(bad)):
-        with pytest.raises(ValueError, match=r"NaN|infinity"):
-            clone(learner).fit(given, y)
-        with pytest.raises(ValueError, match=r"NaN|infinity"):
-            fitted(learner, rows).similarity(X, given)
-
-
-@every
-def test_another_number_of_features_is_refused(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, _ = rows
-    model = fitted(learner, rows)
+@each
+def test_rows_that_cannot_be_used_are_refused(learner: SimilarityLearner) -> None:
+    model = fitted(learner)
+    for value in (np.nan, np.inf):
+        bad = X.copy()
+        bad[2, 2] = value
+        for given in (bad, sp.csr_array(bad)):
+            with pytest.raises(ValueError, match=r"NaN|infinity"):
+                clone(learner).fit(given, Y)
+            with pytest.raises(ValueError, match=r"NaN|infinity"):
+                model.similarity(X, given)
     for A, B in ((X[:, :5], X), (X, sp.csr_array(X[:, :5]))):
         with pytest.raises(ValueError, match="5 features"):
             model.similarity(A, B)
         with pytest.raises(ValueError, match="5 features"):
             model.rank(A, B)
-
-
-@every
-def test_k_must_be_positive(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    with pytest.raises(ValueError, match="k"):
-        fitted(learner, rows).rank(rows[0], rows[0], k=0)
-
-
-def learns_from_labels(learner: SimilarityLearner) -> bool:
-    return "labels" in learner.accepts and bool(learner.__sklearn_tags__().target_tags.required)
-
-
-supervised = pytest.mark.parametrize("learner", [one for one in learners() if learns_from_labels(one)], ids=repr)
+    with pytest.raises(ValueError, match="k and batch_size must be at least 1, not k=0"):
+        model.rank(X, X, k=0)
 
 
 @supervised
-def test_one_class_is_refused(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    with pytest.raises(ValueError, match="at least two classes"):
-        clone(learner).fit(rows[0], np.zeros(60))
+def test_rows_and_labels_that_nothing_can_be_learned_from_are_refused(learner: SimilarityLearner) -> None:
+    for rows, y, message in (
+        (X, np.zeros(60), "at least two classes"),
+        (X[:6], np.arange(6), "at least two rows of some class"),
+        (X[:1], Y[:1], "minimum"),
+        (X, Y[:-1], "inconsistent"),
+        (1e200 * X, Y, "scale"),
+        (sp.csr_array(1e200 * X), Y, "scale"),
+    ):
+        with np.errstate(all="ignore"), pytest.raises(ValueError, match=message):
+            clone(learner).fit(rows, y)
 
 
-@supervised
-def test_classes_of_one_image_are_refused(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    with pytest.raises(ValueError, match="at least two rows of some class"):
-        clone(learner).fit(rows[0][:6], np.arange(6))
+WRONG: dict[str, list[tuple[dict[str, Any], str]]] = {
+    "LEGO": [
+        ({"regularization": 0.0}, "regularization must be larger than 0 and finite"),
+        ({"regularization": np.nan}, "regularization must be larger than 0 and finite"),
+        ({"percentiles": (95, 5)}, "percentiles must be two of 0 to 100"),
+        ({"percentiles": (5, 101)}, "percentiles must be two of 0 to 100"),
+        ({"percentiles": (5,)}, "percentiles must be two of 0 to 100"),
+        ({"n_steps": -1}, "n_steps must be a whole number"),
+        ({"dtype": "float16"}, "dtype must be"),
+    ],
+    "LMNN": [
+        ({"omega": 1.1}, "omega must be between 0 and 1"),
+        ({"omega": np.nan}, "omega must be between 0 and 1"),
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number, 1 or more"),
+        ({"solver": "fast"}, "solver must be 'active_set' or 'naive'"),
+        ({"refresh": 0}, "refresh must be a whole number, 1 or more"),
+        ({"max_iter": 1.5}, "max_iter must be a whole number, 0 or more"),
+        ({"tol": np.nan}, "tol must be a number that is not negative"),
+    ],
+    "MCML": [({"max_iter": -1}, "max_iter must be a whole number"), ({"tol": -0.1}, "tol must not be negative")],
+    "MMC": [({"max_iter": 1.5}, "max_iter must be a whole number"), ({"tol": np.nan}, "tol must not be negative")],
+    "RCA": [({"n_components": n}, "n_components must be a whole number that is at least 1") for n in (0, 1.5)],
+    "SOMLTG": [
+        ({"learning_rate": 0.0}, "learning_rate must be larger than 0"),
+        ({"learning_rate": np.inf}, "learning_rate must be larger than 0 and finite"),
+        ({"regularization": -1e-9}, "regularization must be 0 or larger"),
+        ({"regularization": np.nan}, "regularization must be 0 or larger"),
+        ({"projection": "symmetric"}, "projection must be None or 'psd'"),
+        ({"n_steps": 2.5}, "n_steps must be a whole number"),
+    ],
+    "SOMLDA": [
+        ({"gamma": 0.0}, "gamma must be larger than 0"),
+        ({"rho": -1.0}, "rho must be 0 or larger"),
+        ({"regularization": np.inf}, "regularization must be 0 or larger and finite"),
+    ],
+    "DiagonalOASIS": [({"aggressiveness": 0.0}, "aggressiveness must be larger than 0")],
+    "QPAO": [
+        ({"C": 0.0}, "C must be a number larger than 0"),
+        ({"C": np.nan}, "C must be a number larger than 0"),
+        ({"lower": np.inf}, "lower must be a number"),
+        ({"lower": 2.0, "upper": 1.0}, "upper must be None or larger than lower=2.0"),
+        ({"n_blocks": 1.5}, "n_blocks must be a whole number, 1 or more"),
+        ({"max_sweeps": 0}, "max_sweeps must be a whole number, 1 or more"),
+        ({"n_triplets": -1}, "n_triplets must be a whole number, 0 or more"),
+        ({"tol": -1.0}, "tol must be a number that is not negative"),
+    ],
+}
 
 
-@supervised
-def test_one_row_and_missing_labels_are_refused(
-    learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]
-) -> None:
-    X, y = rows
-    with pytest.raises(ValueError, match="minimum"):
-        clone(learner).fit(X[:1], y[:1])
-    with pytest.raises(ValueError, match="inconsistent"):
-        clone(learner).fit(X, y[:-1])
+@pytest.mark.parametrize(("name", "given", "message"), [(name, *row) for name, rows in WRONG.items() for row in rows])
+def test_parameters_out_of_range_are_named(name: str, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LEARNERS[name](**given).fit(X, Y)
 
 
-@supervised
-def test_labels_may_be_names(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, y = rows
-    named = clone(learner).fit(X, np.array(["apple", "bear", "cat", "dog"])[y])
-    np.testing.assert_array_equal(named.similarity(X, X), fitted(learner, rows).similarity(X, X))
+@of([one for one in first if one.accepts & {"triplets", "pairs"}])
+def test_examples_that_are_not_rows_are_refused(learner: Any) -> None:
+    for examples, message in (
+        ([[0, 1, 60]], "0 to 59"),
+        ([[0, 2, -1]], "0 to 59"),
+        ([[0, 1, 2, 3]], r"\(m, [23]\)"),
+        ([[0.5, 1, 2]], "whole numbers"),
+    ):
+        pairs = [row[:1] + row[2:] for row in examples]
+        given = (learner.fit_pairs, pairs, [1]) if "pairs" in learner.accepts else (learner.fit_triplets, examples)
+        with pytest.raises(ValueError, match=message):
+            given[0](X, *given[1:])
 
 
 # Odd rows -----------------------------------------------------------------------------------------------------------
 
 
 @every
-def test_fewer_rows_than_features(learner: SimilarityLearner) -> None:
+def test_odd_rows_are_learned_from(learner: SimilarityLearner) -> None:
     random = np.random.default_rng(5)
-    X, y = random.random((12, 50)), np.repeat([0, 1, 2], 4)
-    assert np.isfinite(clone(learner).fit(X, y).similarity(X, X)).all()
-
-
-@every
-def test_equal_rows_and_zero_rows(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, y = rows
+    wide, y = random.random((12, 50)), np.repeat([0, 1, 2], 4)
+    assert np.isfinite(clone(learner).fit(wide, y).similarity(wide, wide)).all()
+    nothing = np.zeros((12, 5))
+    assert (clone(learner).fit(nothing, y).similarity(nothing, nothing) == 0).all()
     odd = X.copy()
-    odd[:20] = odd[0]
-    odd[20:24] = 0
+    odd[:20], odd[20:24] = odd[0], 0
     for given in (odd, sp.csr_array(odd)):
-        scores = clone(learner).fit(given, y).similarity(given, given)
+        scores = clone(learner).fit(given, Y).similarity(given, given)
         assert np.isfinite(scores).all()
-        np.testing.assert_allclose(scores[0], scores[19], atol=tolerance(learner))
-
-
-@every
-def test_rows_of_zeros_only(learner: SimilarityLearner) -> None:
-    X, y = np.zeros((12, 5)), np.repeat([0, 1, 2], 4)
-    assert (clone(learner).fit(X, y).similarity(X, X) == 0).all()
-
-
-# Triplets -----------------------------------------------------------------------------------------------------------
-
-
-@accepting("triplets")
-def test_triplets_out_of_range_are_refused(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    X, _ = rows
-    for triplets, message in (
-        ([[0, 1, 60]], "0 to 59"),
-        ([[0, -1, 2]], "0 to 59"),
-        ([[0, 1]], r"\(m, 3\)"),
-        ([[0.5, 1, 2]], "whole numbers"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            clone(learner).fit_triplets(X, triplets)
-
-
-@accepting("triplets", "online")
-def test_going_on_is_the_same_as_one_pass(learner: SimilarityLearner, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    plain = {"projection": None, "projection_interval": None}
-    learner = clone(learner).set_params(**{name: plain[name] for name in plain if name in learner.get_params()})
-    X, y = rows
-    triplets = TripletSampler(y, 0).draw(300)
-    whole = clone(learner).fit_triplets(X, triplets)
-    parts = clone(learner).partial_fit_triplets(X, triplets[:100]).partial_fit_triplets(X, triplets[100:])
-    np.testing.assert_array_equal(whole.similarity(X, X), parts.similarity(X, X))
-    assert getattr(parts, "n_steps_", 300) == 300
+        np.testing.assert_allclose(scores[0], scores[19], atol=10 * tolerance(learner))
 
 
 def test_what_a_learner_does_not_accept_is_said() -> None:
     class Labels(SimilarityLearner):
         accepts = frozenset({"labels"})
 
-    with pytest.raises(TypeError, match="cannot learn from triplets; it accepts labels"):
-        Labels().fit_triplets([[1.0]], [])
-    with pytest.raises(TypeError, match="not an online learner; it accepts labels"):
-        Labels().partial_fit_triplets([[1.0]], [])
+    for call, message in (
+        (lambda: Labels().fit_triplets([[1.0]], []), "cannot learn from triplets; it accepts labels"),
+        (lambda: Labels().partial_fit_triplets([[1.0]], []), "not an online learner; it accepts labels"),
+        (lambda: Labels().fit_pairs([[1.0]], [], []), "cannot learn from pairs; it accepts labels"),
+        (lambda: Labels().partial_fit_pairs([[1.0]], [], []), "cannot learn on from pairs; it accepts labels"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
 
 
 def test_the_registry_names_its_classes() -> None:

@@ -9,6 +9,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.core.kernels import njit
+from lookalike.core.seeds import RandomState
 from lookalike.learners.base import Matrix, SimilarityLearner, _WithReason, is_sparse
 from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.triplet_products import Products, TripletProducts
@@ -151,22 +153,26 @@ class ProductsLearner(DiagonalLearner):
         """Learn from the triplets of these products."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OnlineDiagonalLearner(ProductsLearner, OnlineLearner):
     """Base of the diagonal learners that take one step a triplet, from labels or from given triplets, and go on.
 
     While it learns, it works on the features that occur in a query, which are few and lie close together in memory;
     between two calls ``state_`` keeps what it goes on from for those that steps have touched.
 
-    A subclass has the parameter ``projection`` besides those of `OnlineLearner` less ``dtype``, and names
-    its `fields` and the weight of an `untouched` feature, and defines `_weights` and `_steps`.
+    A subclass has the parameter ``n_steps`` besides these, names its `fields` and the weight of an `untouched` feature,
+    and defines `_weights` and `_steps`.
     """
 
     accepts = frozenset({"labels", "triplets", "online"})
-    dtype = "float64"
-    projection: str | None
-    n_steps_: int
-    n_updates_: int
+    early_stopping: bool = False
+    validation_fraction: float = 0.2
+    trace_points: int = 60
+    projection: str | None = None
+    verbose: int = 0
+    random_state: RandomState = None
 
+    dtype = "float64"
     fields: ClassVar[dict[str, float]]
     """Arrays that learning goes on from, with what they hold of a feature that no step has touched."""
     untouched: ClassVar[float] = 0.0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
-from lookalike.core.seeds import RandomState
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product, one_product
 from lookalike.learners.triplet_products import Products
 
@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.uint32]
 
 
+@dataclass(eq=False, repr=False)
 class DiagonalOASIS(OnlineDiagonalLearner):
     """Passive-aggressive learning of S_w(a, b) = sum_j w_j a_j b_j from triplets (JMLR section 2.1, for a diagonal W).
 
@@ -54,26 +55,8 @@ class DiagonalOASIS(OnlineDiagonalLearner):
     fields: ClassVar = {"weight": 1.0}
     untouched = 1.0
 
-    def __init__(
-        self,
-        aggressiveness: float = 0.1,
-        n_steps: int = 100_000,
-        *,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.2,
-        trace_points: int = 60,
-        projection: str | None = None,
-        verbose: int = 0,
-        random_state: RandomState = None,
-    ) -> None:
-        self.aggressiveness = aggressiveness
-        self.n_steps = n_steps
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.trace_points = trace_points
-        self.projection = projection
-        self.verbose = verbose
-        self.random_state = random_state
+    aggressiveness: float = 0.1
+    n_steps: int = 100_000
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,23 @@ class Baseline(SimilarityLearner):
 
     accepts = frozenset({"labels", "triplets", "online"})
     needs_labels = False
+    metric_name: ClassVar[str] = "inner_product"
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check X and remember its number of features; there is nothing to learn.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        validate_data(self, X, accept_sparse="csr", dtype="numeric")
+        self.metric_ = self.metric_name
+        return self
 
     def fit_triplets(self, X: Any, triplets: Any) -> Self:
         """Check X and the triplets, which are not used."""
@@ -50,21 +67,7 @@ class Euclidean(Baseline):
     [[0.0, -4.0]]
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Check X and remember its number of features; there is nothing to learn.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        validate_data(self, X, accept_sparse="csr", dtype="numeric")
-        self.metric_ = "sqeuclidean"
-        return self
+    metric_name = "sqeuclidean"
 
     def transform(self, X: Any) -> Any:
         """Return X itself, checked: distances in it are what they are."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from math import hypot, sqrt
 from typing import Any, ClassVar, Self
 
@@ -36,6 +37,7 @@ SMALLEST_DISTANCE = 1e-12
 """Distances below this share of the two rows' squared lengths are rounding: such a pair is left alone."""
 
 
+@dataclass(eq=False, repr=False)
 class LEGO(OnlineLearner):
     """Online learning of a distance (a - b)'M(a - b) from pairs with LogDet regularisation.
 
@@ -106,32 +108,18 @@ class LEGO(OnlineLearner):
 
     accepts = frozenset({"labels", "pairs", "online"})
     chunk: ClassVar[int] = 4_096
-    M_: NDArray[Any]
 
-    def __init__(
-        self,
-        regularization: float = 0.08,
-        n_steps: int = 20_000,
-        *,
-        relative: bool = True,
-        percentiles: tuple[float, float] = (5, 95),
-        early_stopping: bool = False,
-        validation_fraction: float = 0.2,
-        trace_points: int = 60,
-        dtype: str = "float64",
-        verbose: int = 0,
-        random_state: RandomState = None,
-    ) -> None:
-        self.regularization = regularization
-        self.n_steps = n_steps
-        self.relative = relative
-        self.percentiles = percentiles
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.trace_points = trace_points
-        self.dtype = dtype
-        self.verbose = verbose
-        self.random_state = random_state
+    regularization: float = 0.08
+    n_steps: int = 20_000
+    _: KW_ONLY
+    relative: bool = True
+    percentiles: tuple[float, float] = (5, 95)
+    early_stopping: bool = False
+    validation_fraction: float = 0.2
+    trace_points: int = 60
+    dtype: str = "float64"
+    verbose: int = 0
+    random_state: RandomState = None
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
         """Learn from exactly these pairs, once each and in this order.
@@ -154,23 +142,23 @@ class LEGO(OnlineLearner):
             On NaN or infinity, row numbers that X does not have, a parameter out of its range, or a regularization so
             large that M does not stay positive definite up to rounding.
         """
-        self._check_parameters()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        examples = check_pairs(pairs, same, X.shape[0])
-        self._set_targets(X, as_seed(self.random_state))
-        self._start(X.shape[1])
-        return self._train(self._prepare(X), feed(examples), len(examples))
+        return self._learn(X, pairs, same, afresh=True)
 
     def partial_fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
         """Go on from the matrix and the targets that are there (or start, on a new model) with more pairs.
 
         The parameters are those of `fit_pairs`; X may be other rows than before, with the same features.
         """
-        if not hasattr(self, "M_"):
-            return self.fit_pairs(X, pairs, same)
+        return self._learn(X, pairs, same, afresh=not hasattr(self, "M_"))
+
+    def _learn(self, X: Any, pairs: Any, same: Any, afresh: bool) -> Self:
         self._check_parameters()
-        X = self._check_rows(X)
+        types = [np.float64, np.float32]
+        X = validate_data(self, X, accept_sparse="csr", dtype=types, ensure_min_samples=1 + afresh, reset=afresh)
         examples = check_pairs(pairs, same, X.shape[0])
+        if afresh:
+            self._set_targets(X, as_seed(self.random_state))
+            self._start(X.shape[1])
         return self._train(self._prepare(X), feed(examples), len(examples))
 
     def _check_parameters(self) -> None:
@@ -200,7 +188,7 @@ class LEGO(OnlineLearner):
     def _prepare(self, X: Matrix) -> _LazyMatrix:
         if self.n_steps_ == 0 and X.shape[0] < X.shape[1]:
             return _RowProducts(X)
-        return _LazyMatrix(X, self.M_)
+        return _LazyMatrix(X, self.M_, _squared_lengths(X))
 
     def _take(self, rows: _LazyMatrix, examples: NDArray[np.int32]) -> tuple[int, int]:
         return rows.steps(examples, (self.l_, self.u_), bool(self.relative), float(self.regularization))
@@ -221,15 +209,11 @@ class LEGO(OnlineLearner):
 class _LazyMatrix:
     """Rows, a d x d matrix from M on, and the vectors of recent steps that are still to be taken off it."""
 
-    def __init__(self, X: Matrix, M: NDArray[Any]) -> None:
-        X = sp.csr_array(X, dtype=np.float64, copy=True)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        X.sort_indices()
-        self._set_up(X, np.array(M, dtype=np.float64), _squared_lengths(X), 0)
-
-    def _set_up(self, rows: sp.csr_array, matrix: Array, squared_lengths: Array, n_weights: int) -> None:
-        self._matrix = matrix
+    def __init__(self, rows: Matrix, matrix: NDArray[Any], squared_lengths: Array, n_weights: int = 0) -> None:
+        rows = sp.csr_array(rows, dtype=np.float64, copy=True)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        self._matrix = np.array(matrix, dtype=np.float64)
         self._recent = np.empty((BLOCK, len(matrix)))
         self._factors = np.empty(BLOCK)
         self._n_recent = 0
@@ -272,11 +256,10 @@ class _RowProducts(_LazyMatrix):
     """
 
     def __init__(self, X: Matrix) -> None:
-        squared_lengths = _squared_lengths(X)
+        squared_lengths = _squared_lengths(X)  # refuses what overflows, before the span is sought
         self._span = Span(X)
-        coordinates = self._span.coordinates
-        rows = sp.csr_array(sp.eye_array(len(coordinates)))
-        self._set_up(rows, coordinates @ coordinates.T, squared_lengths, len(coordinates))
+        coordinates, n = self._span.coordinates, X.shape[0]
+        super().__init__(sp.eye_array(n), coordinates @ coordinates.T, squared_lengths, n)
 
     def matrix(self) -> Array:
         coordinates = self._span.coordinates

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ FEW = 1 / 12
 TRACE_POINTS = 60
 
 
+@dataclass(eq=False, repr=False)
 class LMNN(BatchLearner):
     """Distance under which the nearest rows of a row's own class are close, and rows of other classes a margin further.
 
@@ -117,26 +118,15 @@ class LMNN(BatchLearner):
     [[0]]
     """
 
-    def __init__(
-        self,
-        omega: float = 0.5,
-        n_neighbors: int = 3,
-        *,
-        solver: str = "active_set",
-        accelerated: bool = False,
-        max_iter: int = 1000,
-        tol: float = 1e-7,
-        refresh: int = 15,
-        verbose: int = 0,
-    ) -> None:
-        self.omega = omega
-        self.n_neighbors = n_neighbors
-        self.solver = solver
-        self.accelerated = accelerated
-        self.max_iter = max_iter
-        self.tol = tol
-        self.refresh = refresh
-        self.verbose = verbose
+    omega: float = 0.5
+    n_neighbors: int = 3
+    _: KW_ONLY
+    solver: str = "active_set"
+    accelerated: bool = False
+    max_iter: int = 1000
+    tol: float = 1e-7
+    refresh: int = 15
+    verbose: int = 0
 
     def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[_Descent]:
         """Yield the descent at M = I and after every iteration."""
@@ -218,9 +208,8 @@ class _Descent:
         self._accelerated = bool(learner.accelerated)
         self._width = WIDEST if self._accelerated else 0.0
         identity: Array = np.eye(triplets.X.shape[1], dtype=np.float64)
+        triplets.renew(triplets.X @ identity)
         self.point = self._point(identity)
-        triplets.renew(self.point.products)
-        self._measure(self.point)
         self._verified = self._before = self.point
         self._since_verified = 0
         self._momentum, self._speed, self._settled = 0.0, 1.0, 0
@@ -238,7 +227,6 @@ class _Descent:
         moved = start - self._step * self._gradient
         nearest, self._n_negative = without_negative_part(moved, self._n_negative < FEW * len(moved))
         trial = self._point(nearest)
-        self._measure(trial)
         self._since_verified += 1
         if trial.objective < self.point.objective:
             self._succeed(trial, start)
@@ -356,7 +344,9 @@ class _Descent:
         self._gradient = self._triplets.gradient(distances, self._width)
 
     def _point(self, matrix: Array) -> _Point:
-        return _Point(matrix, self._triplets.X @ matrix, np.empty(0), np.inf)
+        point = _Point(matrix, self._triplets.X @ matrix, np.empty(0), np.inf)
+        self._measure(point)
+        return point
 
     def _measure(self, point: _Point) -> None:
         point.distances = self._triplets.distances(point.products)
@@ -372,7 +362,6 @@ class _AllTriplets:
     def __init__(self, X: Array, classes: Numbers, targets: Numbers, omega: float) -> None:
         self.X, self.omega = X, omega
         self._classes, self._targets = classes, targets
-        self._weights = np.empty((0, 0))
         kept = targets >= 0
         left = np.repeat(np.arange(len(X)), kept.sum(axis=1))
         self._pull = _pair_gradient(X, left, targets[kept], np.ones(len(left)))
@@ -386,25 +375,23 @@ class _AllTriplets:
 
     def objective(self, distances: Array, width: float) -> float:
         """Return eq. 13 at these distances, with the hinge rounded over `width`."""
-        if not self._weights.size:
-            self._weights = np.empty_like(distances)
-        return self._mixed(*all_slacks(distances, self._targets, self._classes, width, self._weights))
+        return self.slacks(distances, width)[0]
 
     def full_objective(self, products: Array) -> float:
         """Return eq. 13 over all triplets, given XM."""
-        weights = np.empty((len(products), len(products)))
-        return self._mixed(*all_slacks(_all_distances(self.X, products), self._targets, self._classes, 0.0, weights))
+        return _AllTriplets.slacks(self, _all_distances(self.X, products), 0.0)[0]
+
+    def slacks(self, distances: Array, width: float) -> tuple[float, Array]:
+        """Return eq. 13 at these distances, with the hinge rounded over `width`, and the weight of every pair."""
+        weights = np.empty_like(distances)
+        pull, push = all_slacks(distances, self._targets, self._classes, width, weights)
+        return self.omega * pull + (1 - self.omega) * push, weights
 
     def gradient(self, distances: Array, width: float) -> Array:
         """Return the gradient in M of eq. 13, with the hinge rounded over `width`, (r, r)."""
-        self.objective(distances, width)
-        left, right = np.nonzero(self._weights)
-        return self.omega * self._pull + (1 - self.omega) * _pair_gradient(
-            self.X, left, right, self._weights[left, right]
-        )
-
-    def _mixed(self, pull: float, push: float) -> float:
-        return self.omega * pull + (1 - self.omega) * push
+        _, weights = self.slacks(distances, width)
+        left, right = np.nonzero(weights)
+        return self.omega * self._pull + (1 - self.omega) * _pair_gradient(self.X, left, right, weights[left, right])
 
 
 class _ActiveSet(_AllTriplets):
@@ -431,9 +418,9 @@ class _ActiveSet(_AllTriplets):
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=len(products)))]).astype(np.int64)
         self._left = np.concatenate([self._target_left, left])
         self._right = np.concatenate([self._target_right, right])
-        self._scratch = np.empty(len(self._left))
         # rounding errors of the changes cannot pile up, as the sum starts anew here
-        self._push: Array | None = None
+        self._weights = np.zeros(len(self._left))
+        self._push = np.zeros((self.X.shape[1],) * 2)
 
     def distances(self, products: Array) -> Array:
         """Return the squared distances of the listed pairs, (n k + m,): target neighbours first, then impostors."""
@@ -446,22 +433,18 @@ class _ActiveSet(_AllTriplets):
 
     def gradient(self, distances: Array, width: float) -> Array:
         """Return the gradient in M of eq. 13 over listed impostors, with the hinge rounded over `width`, (r, r)."""
-        weights = np.empty_like(distances)
-        listed_slacks(distances, self._targets, self._starts, width, weights)
-        if self._push is None:
-            changed, change = np.flatnonzero(weights), weights[weights != 0]
-            self._push = np.zeros((self.X.shape[1],) * 2)
-        else:
-            change = weights - self._weights
-            changed = np.flatnonzero(change)
-            change = change[changed]
-        self._push += _pair_gradient(self.X, self._left[changed], self._right[changed], change)
+        _, weights = self.slacks(distances, width)
+        change = weights - self._weights
+        changed = np.flatnonzero(change)
+        self._push += _pair_gradient(self.X, self._left[changed], self._right[changed], change[changed])
         self._weights = weights
         return self.omega * self._pull + (1 - self.omega) * self._push
 
-    def objective(self, distances: Array, width: float) -> float:
-        """Return eq. 13 over listed impostors, at these distances."""
-        return self._mixed(*listed_slacks(distances, self._targets, self._starts, width, self._scratch))
+    def slacks(self, distances: Array, width: float) -> tuple[float, Array]:
+        """Do as `_AllTriplets.slacks` does, over listed impostors and the listed pairs."""
+        weights = np.empty_like(distances)
+        pull, push = listed_slacks(distances, self._targets, self._starts, width, weights)
+        return self.omega * pull + (1 - self.omega) * push, weights
 
 
 def _pair_gradient(X: Array, left: Numbers, right: Numbers, weights: Array) -> Array:

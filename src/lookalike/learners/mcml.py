@@ -6,7 +6,7 @@ One of the batch competitors that OASIS is compared with (JMLR section 5.3.1).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ SUFFICIENT_DECREASE = 1e-4
 MOST_HALVINGS = 60
 
 
+@dataclass(eq=False, repr=False)
 class MCML(BatchLearner):
     """Maximally collapsing metric learning: rows of a class together, all others far away.
 
@@ -94,10 +95,10 @@ class MCML(BatchLearner):
     True
     """
 
-    def __init__(self, max_iter: int = 100, tol: float = 0.01, *, verbose: int = 0) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
+    max_iter: int = 100
+    tol: float = 0.01
+    _: KW_ONLY
+    verbose: int = 0
 
     def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[Point]:
         objectives: list[float] = []

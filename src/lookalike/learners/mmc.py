@@ -7,7 +7,7 @@ off by default in the workflow.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ EXCESS = 0.01
 left of it is scaled away."""
 
 
+@dataclass(eq=False, repr=False)
 class MMC(BatchLearner):
     """Move rows of different classes apart while those of the same class stay, on average, as near as they are.
 
@@ -81,10 +82,10 @@ class MMC(BatchLearner):
     True
     """
 
-    def __init__(self, max_iter: int = 100, tol: float = 0.001, *, verbose: int = 0) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
+    max_iter: int = 100
+    tol: float = 0.001
+    _: KW_ONLY
+    verbose: int = 0
 
     def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[Point]:
         return ascend(SpreadingProblem(coordinates, y), self.tol)
@@ -120,7 +121,8 @@ class SpreadingProblem:
         self._different = codes[:, None] != codes
         self._n_different = int(self._different.sum())
         # what the directions that are not learned add to every squared distance
-        self._constant = _squared_distances(centred - self._rows @ self.directions.T)
+        rest = centred - self._rows @ self.directions.T
+        self._constant = np.maximum(_squared_distances(rest, rest), 0.0)
 
     def value(self, matrix: Array) -> float:
         """Return the mean distance, not squared, over pairs of different classes."""
@@ -162,9 +164,7 @@ class SpreadingProblem:
 
     def _distances(self, matrix: Array) -> Array:
         """Squared distances of pairs of different classes, 0 for the other pairs."""
-        products = (self._rows @ matrix) @ self._rows.T
-        own = np.diag(products)
-        distances = own[:, None] + own - 2 * products + self._constant
+        distances = _squared_distances(self._rows @ matrix, self._rows) + self._constant
         return np.where(self._different, np.maximum((distances + distances.T) / 2, 0.0), 0.0)
 
 
@@ -220,7 +220,8 @@ def _better(
     return None
 
 
-def _squared_distances(rows: Array) -> Array:
-    products = rows @ rows.T
+def _squared_distances(mapped: Array, rows: Array) -> Array:
+    """Return (a - b)'M(a - b) for all pairs of rows, given them and their products with M."""
+    products = mapped @ rows.T
     own = np.diag(products)
-    return np.maximum(own[:, None] + own - 2 * products, 0.0)
+    return np.asarray(own[:, None] + own - 2 * products)

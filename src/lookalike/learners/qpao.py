@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -32,6 +33,8 @@ SMALLEST_GRADIENT, SMALLEST_GAP = 1e-9, 1e-12
 """The dual ascent is at its end with a projected gradient (a margin), or a share of the objective as gap, so small."""
 MOST_EVALUATIONS, MOST_ROUNDS, MOST_NEWTON_STEPS, MOST_HALVINGS = 20_000, 3, 50, 40
 """Of the dual ascent; limits that are hardly ever met."""
+ASCENT = {"ftol": 0.0, "gtol": SMALLEST_GRADIENT, "maxiter": MOST_EVALUATIONS, "maxfun": MOST_EVALUATIONS}
+"""Options of L-BFGS-B."""
 MOST_FREE, RIDGE, ROUNDING = 1500, 1e-11, 1e-13
 """Of a Newton step: most multipliers (its cost is their cube), the share of the curvature that is added to it, and the
 share of the dual within which two values of it are the same."""
@@ -39,6 +42,7 @@ PART_BYTES = 16 * 2**20
 """Memory that dense differences of pair products may take while the curvature is summed up."""
 
 
+@dataclass(eq=False, repr=False)
 class QPAO(ProductsLearner):
     """Quadratic programming with alternating optimisation: large-margin weights of visual words. Reconstructed.
 
@@ -122,28 +126,16 @@ class QPAO(ProductsLearner):
     accepts = frozenset({"labels", "triplets"})
     remedy = "learn with lower=0"
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        lower: float = 0.0,
-        upper: float | None = None,
-        n_blocks: int = 50,
-        *,
-        n_triplets: int = 21_000,
-        tol: float = 1e-5,
-        max_sweeps: int = 100,
-        verbose: int = 0,
-        random_state: RandomState = None,
-    ) -> None:
-        self.C = C
-        self.lower = lower
-        self.upper = upper
-        self.n_blocks = n_blocks
-        self.n_triplets = n_triplets
-        self.tol = tol
-        self.max_sweeps = max_sweeps
-        self.verbose = verbose
-        self.random_state = random_state
+    C: float = 1.0
+    lower: float = 0.0
+    upper: float | None = None
+    n_blocks: int = 50
+    _: KW_ONLY
+    n_triplets: int = 21_000
+    tol: float = 1e-5
+    max_sweeps: int = 100
+    verbose: int = 0
+    random_state: RandomState = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from labelled rows with randomly drawn triplets.
@@ -318,26 +310,16 @@ class BlockDescent:
         products = hinges.products[:, block].tocsr()
         others = scores - products @ before
         targets = 1.0 - others[hinges.positive] + others[hinges.negative]
-        found = block_minimum(hinges._replace(products=products, targets=targets), self._box, before)
-        self.weights[block] = found.weights
-        scores[:] = others + products @ found.weights
-        return found.gap
+        weights, gap = block_minimum(hinges._replace(products=products, targets=targets), self._box, before)
+        self.weights[block] = weights
+        scores[:] = others + products @ weights
+        return gap
 
 
-class BlockMinimum(NamedTuple):
-    """The minimum of a block's programme: ``weights = clip(1 + sum_t multiplier_t v_t, *box)``.
-
-    Each multiplier is from 0 to its hinge's cost. `gap` is primal less dual objective: the objective is at most so much
-    above its minimum.
-    """
-
-    weights: Floats
-    multipliers: Floats
-    gap: float
-
-
-def block_minimum(hinges: Hinges, box: tuple[float, float], start: Floats) -> BlockMinimum:
+def block_minimum(hinges: Hinges, box: tuple[float, float], start: Floats) -> tuple[Floats, float]:
     """Minimise 1/2 ||w - 1||^2 plus the hinges over the weights of one block, from `start` on.
+
+    With the weights comes their duality gap: the objective is at most so much above its minimum.
 
     Hinges start as the lines that they are at `start`. Minimising over those, with the kinks of the working set only,
     minimises a lower bound of the objective. Hinges that turn out to be on the other side of their kink join the
@@ -360,7 +342,7 @@ def block_minimum(hinges: Hinges, box: tuple[float, float], start: Floats) -> Bl
     before = _objective(start, centre, hinges.cost, np.maximum(shortfalls, 0.0))
     if _objective(weights, centre, hinges.cost, np.maximum(found, 0.0)) > before:  # by rounding, at the minimum already
         weights = start
-    return BlockMinimum(weights, multipliers, gap)
+    return weights, gap
 
 
 def _relaxed_minimum(
@@ -418,12 +400,7 @@ class Dual:
                 jac=True,
                 method="L-BFGS-B",
                 bounds=Bounds(np.zeros_like(start), cost),
-                options={
-                    "ftol": 0.0,
-                    "gtol": SMALLEST_GRADIENT,
-                    "maxiter": MOST_EVALUATIONS,
-                    "maxfun": MOST_EVALUATIONS,
-                },
+                options=ASCENT,
             )
             alpha = np.asarray(found.x)
             if self._is_maximum(alpha):

@@ -5,6 +5,7 @@ The papers tried it and set it aside (JMLR section 5.3.1); here it is an optiona
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ LEAST_SHARE = 1e-8
 variance has none that could be told from rounding."""
 
 
+@dataclass(eq=False, repr=False)
 class RCA(SimilarityLearner):
     """Relevant component analysis with the classes as chunklets: M is the inverse of the covariance within classes.
 
@@ -58,8 +60,7 @@ class RCA(SimilarityLearner):
 
     accepts = frozenset({"labels"})
 
-    def __init__(self, n_components: int | None = None) -> None:
-        self.n_components = n_components
+    n_components: int | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn M from labelled rows, in closed form.

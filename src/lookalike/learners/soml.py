@@ -6,6 +6,7 @@ x * x+ and x * x- alone; what it does to all other weights is made up for when a
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from math import copysign, sqrt
 from typing import Any, ClassVar
 
@@ -13,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
-from lookalike.core.seeds import RandomState
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product, one_product
 from lookalike.learners.triplet_products import Products
 
@@ -38,6 +38,7 @@ def truncated(weights: Floats, amount: Any) -> Floats:
 # SOML-TG --------------------------------------------------------------------------------------------------------------
 
 
+@dataclass(eq=False, repr=False)
 class SOMLTG(OnlineDiagonalLearner):
     """Sparse online learning of S_w(a, b) = sum_j w_j a_j b_j from triplets, by truncated gradients (Algorithm 1).
 
@@ -95,32 +96,12 @@ class SOMLTG(OnlineDiagonalLearner):
     """
 
     fields: ClassVar = {"weight": 0.0, "current_at": 0}
-    alpha_: float
 
-    def __init__(
-        self,
-        learning_rate: float = 1.0,
-        regularization: float = 1e-5,
-        *,
-        n_steps: int = 21_000,
-        literal_sign: bool = False,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.2,
-        trace_points: int = 60,
-        projection: str | None = None,
-        verbose: int = 0,
-        random_state: RandomState = None,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.regularization = regularization
-        self.n_steps = n_steps
-        self.literal_sign = literal_sign
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.trace_points = trace_points
-        self.projection = projection
-        self.verbose = verbose
-        self.random_state = random_state
+    learning_rate: float = 1.0
+    regularization: float = 1e-5
+    _: KW_ONLY
+    n_steps: int = 21_000
+    literal_sign: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -221,6 +202,7 @@ def _truncate_and_add(
 # SOML-DA --------------------------------------------------------------------------------------------------------------
 
 
+@dataclass(eq=False, repr=False)
 class SOMLDA(OnlineDiagonalLearner):
     """Sparse online learning of S_w(a, b) = sum_j w_j a_j b_j from triplets, by dual averaging (Algorithm 2).
 
@@ -271,37 +253,14 @@ class SOMLDA(OnlineDiagonalLearner):
     """
 
     fields: ClassVar = {"sum": 0.0, "used": 0.0, "touched_after": -1}
-    last_update_: int
-    made_with_: NDArray[np.float64]
 
-    def __init__(
-        self,
-        gamma: float = 1e-4,
-        rho: float = 1.0,
-        regularization: float = 1e-6,
-        *,
-        n_steps: int = 21_000,
-        average_every_step: bool = False,
-        literal_sign: bool = False,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.2,
-        trace_points: int = 60,
-        projection: str | None = None,
-        verbose: int = 0,
-        random_state: RandomState = None,
-    ) -> None:
-        self.gamma = gamma
-        self.rho = rho
-        self.regularization = regularization
-        self.n_steps = n_steps
-        self.average_every_step = average_every_step
-        self.literal_sign = literal_sign
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.trace_points = trace_points
-        self.projection = projection
-        self.verbose = verbose
-        self.random_state = random_state
+    gamma: float = 1e-4
+    rho: float = 1.0
+    regularization: float = 1e-6
+    _: KW_ONLY
+    n_steps: int = 21_000
+    average_every_step: bool = False
+    literal_sign: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from lookalike.learners.diagonal import DiagonalLearner
 from lookalike.learners.euclidean import Baseline
@@ -32,18 +31,7 @@ class TFIDF(Baseline, DiagonalLearner):
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check X and remember its number of features; there is nothing to learn.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        self.metric_ = "inner_product"
+        """Check X and give each of its features the weight 1; there is nothing to learn, and `y` is ignored."""
+        super().fit(X)
         self.w_ = np.ones(self.n_features_in_)
         return self

@@ -13,184 +13,125 @@ from made_triplets import landmark_like, sparse_rows, triplets_of
 
 from lookalike.learners import SOMLDA, SOMLTG
 
+Passes = list[tuple[Any, np.ndarray]]
 
-def algorithm_1(
-    X: np.ndarray,
-    triplets: np.ndarray,
-    eta: float,
-    regularization: float,
-    sign: float = -1.0,
-    start: np.ndarray | None = None,
-) -> tuple[np.ndarray, int]:
-    """Algorithm 1 on dense vectors; `sign` is -1 for the subgradient, 1 for what line 6 prints."""
-    w = np.zeros(X.shape[1]) if start is None else start
-    alpha = eta * regularization
-    updates = 0
-    for query, positive, negative in triplets:
-        g = sign * X[query] * (X[positive] - X[negative])
-        if 1 - w @ (X[query] * X[positive]) + w @ (X[query] * X[negative]) > 0:
-            v = w - eta * g
-            w = np.where(v >= 0, np.maximum(0, v - alpha), np.minimum(0, v + alpha))
-            updates += 1
+
+def truncate(weights: np.ndarray, amount: float) -> np.ndarray:
+    """Equation 11."""
+    return np.where(weights >= 0, np.maximum(0, weights - amount), np.minimum(0, weights + amount))
+
+
+def algorithm_1(X: np.ndarray, passes: Passes) -> tuple[np.ndarray, int]:
+    """Algorithm 1 on dense vectors, with the parameters of each pass; a literal sign is what line 6 prints."""
+    w, updates = np.zeros(X.shape[1]), 0
+    for model, triplets in passes:
+        for query, positive, negative in triplets:
+            g = (1 if model.literal_sign else -1) * X[query] * (X[positive] - X[negative])
+            if 1 - w @ (X[query] * X[positive]) + w @ (X[query] * X[negative]) > 0:
+                w = truncate(w - model.learning_rate * g, model.learning_rate * model.regularization)
+                updates += 1
     return w, updates
 
 
-def algorithm_2(
-    X: np.ndarray,
-    triplets: np.ndarray,
-    gamma: float,
-    rho: float,
-    regularization: float,
-    *,
-    sign: float = -1.0,
-    every_step: bool = False,
-) -> tuple[np.ndarray, int]:
-    """Algorithm 2 on dense vectors; `sign` is -1 for the subgradient, 1 for what line 7 prints."""
-    w, mean = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    updates = 0
-    for t, (query, positive, negative) in enumerate(triplets, start=1):
-        loss = max(0, 1 - w @ (X[query] * X[positive]) + w @ (X[query] * X[negative]))
-        g = sign * X[query] * (X[positive] - X[negative])
-        mean = (t - 1) / t * mean + (g / t if loss > 0 or every_step else 0)
-        threshold = regularization + gamma * rho / np.sqrt(t)
-        if loss > 0:
-            w = np.where(abs(mean) <= threshold, 0, -np.sqrt(t) / gamma * (mean - threshold * np.sign(mean)))
-            updates += 1
+def algorithm_2(X: np.ndarray, passes: Passes) -> tuple[np.ndarray, int]:
+    """Algorithm 2 on dense vectors, as `algorithm_1`; averaging every step is what line 8 prints."""
+    w, total, t, updates = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0, 0
+    for model, triplets in passes:
+        for query, positive, negative in triplets:
+            t += 1
+            v = X[query] * (X[positive] - X[negative])
+            loss = max(0, 1 - w @ v)
+            if loss > 0 or model.average_every_step:
+                total = total + (v if model.literal_sign else -v)
+            if loss > 0:
+                threshold = model.regularization + model.gamma * model.rho / np.sqrt(t)
+                w = -np.sqrt(t) / model.gamma * truncate(total / t, threshold)
+                updates += 1
     return w, updates
 
 
-@given(
-    seed=st.integers(0, 10**6),
-    eta=st.floats(0.01, 30),
-    regularization=st.just(0.0) | st.floats(1e-7, 0.03),
-    literal=st.booleans(),
-    signed=st.booleans(),
+tg = st.builds(
+    SOMLTG,
+    learning_rate=st.just(1.0) | st.floats(0.01, 30),
+    regularization=st.sampled_from([0.0, 1e-5]) | st.floats(1e-7, 0.03),
+    literal_sign=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
-def test_lazy_truncation_gives_the_weights_of_the_algorithm_1(
-    seed: int, eta: float, regularization: float, literal: bool, signed: bool
-) -> None:
+da = st.builds(
+    SOMLDA,
+    gamma=st.sampled_from([1e-4, 1e-3, 0.01, 0.1]).flatmap(lambda gamma: st.floats(gamma, 10 * gamma)),
+    rho=st.sampled_from([0.0, 1.0]) | st.floats(1e-3, 3.0),
+    regularization=st.sampled_from([0.0, 1e-6]) | st.floats(1e-7, 0.01),
+    literal_sign=st.booleans(),
+    average_every_step=st.booleans(),
+)
+
+
+def learned_as_written(algorithm: Any, models: list[Any], seed: int, signed: bool, repeated: bool) -> None:
+    """Learn with the parameters of one model, then go on with those of the other, and compare."""
     X, y = sparse_rows(seed=seed)
+    triplets = triplets_of(y, 250, seed)
+    if repeated:  # of a landmark, whose pairs of rows occur in many triplets
+        rows, triplets = landmark_like(seed=seed)
+        X = rows.toarray()
     if signed:
         X *= np.random.default_rng(seed).choice([-1, 1], X.shape)
-    triplets = triplets_of(y, 250, seed)
-    expected, updates = algorithm_1(X, triplets, eta, regularization, 1.0 if literal else -1.0)
-    model = SOMLTG(eta, regularization, literal_sign=literal).fit_triplets(sp.csr_array(X), triplets)
+    passes = list(zip(models, np.array_split(triplets, [101]), strict=True))
+    expected, updates = algorithm(X, passes)
+    model = type(models[0])()
+    for one, part in passes:
+        model.set_params(**one.get_params()).partial_fit_triplets(sp.csr_array(X), part)
     np.testing.assert_allclose(model.w_, expected, rtol=0, atol=1e-10 * max(1.0, np.abs(expected).max()))
-    assert model.n_updates_ == updates
-    assert model.n_steps_ == 250
+    assert (model.n_updates_, model.n_steps_) == (updates, len(triplets))
+    assert not np.signbit(model.w_[model.w_ == 0]).any()
 
 
-@given(
-    seed=st.integers(0, 10**6),
-    gamma=st.sampled_from([1e-4, 1e-3, 0.01, 0.1]).flatmap(lambda g: st.floats(g, 10 * g)),
-    rho=st.just(0.0) | st.floats(1e-3, 3.0),
-    regularization=st.just(0.0) | st.floats(1e-7, 0.01),
-    literal=st.booleans(),
-    every_step=st.booleans(),
-)
-@settings(max_examples=80, deadline=None)
-def test_lazy_averages_give_the_weights_of_the_algorithm_2(
-    seed: int, gamma: float, rho: float, regularization: float, literal: bool, every_step: bool
+@given(first=tg, then=tg | st.none(), seed=st.integers(0, 10**6), signed=st.booleans(), repeated=st.booleans())
+@settings(max_examples=50, deadline=None)
+def test_lazy_truncation_gives_the_weights_of_algorithm_1(
+    first: SOMLTG, then: SOMLTG | None, seed: int, signed: bool, repeated: bool
 ) -> None:
-    X, y = sparse_rows(seed=seed)
-    triplets = triplets_of(y, 250, seed)
-    expected, updates = algorithm_2(
-        X, triplets, gamma, rho, regularization, sign=1.0 if literal else -1.0, every_step=every_step
-    )
-    model = SOMLDA(gamma, rho, regularization, literal_sign=literal, average_every_step=every_step)
-    model.fit_triplets(sp.csr_array(X), triplets)
-    np.testing.assert_allclose(model.w_, expected, rtol=0, atol=1e-10 * max(1.0, np.abs(expected).max()))
-    assert model.n_updates_ == updates
+    learned_as_written(algorithm_1, [first, then or first], seed, signed, repeated)
 
 
-def test_the_paper_s_parameters_and_repeated_pairs() -> None:
-    X, triplets = landmark_like()
-    expected, updates = algorithm_1(X.toarray(), triplets, 1.0, 1e-5)
-    model = SOMLTG().fit_triplets(X, triplets)
-    np.testing.assert_allclose(model.w_, expected, rtol=0, atol=1e-12)
-    assert 0 < model.n_updates_ == updates < len(triplets)
-    for gamma, every_step in ((1e-4, False), (1e-4, True), (0.3, False), (0.3, True)):
-        expected, updates = algorithm_2(X.toarray(), triplets, gamma, 1.0, 1e-6, every_step=every_step)
-        averaged = SOMLDA(gamma, average_every_step=every_step).fit_triplets(X, triplets)
-        np.testing.assert_allclose(averaged.w_, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
-        assert averaged.n_updates_ == updates
+@given(first=da, then=da | st.none(), seed=st.integers(0, 10**6), signed=st.booleans(), repeated=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_lazy_averages_give_the_weights_of_algorithm_2(
+    first: SOMLDA, then: SOMLDA | None, seed: int, signed: bool, repeated: bool
+) -> None:
+    learned_as_written(algorithm_2, [first, then or first], seed, signed, repeated)
 
 
-def test_new_parameters_of_tg_hold_for_the_steps_that_follow() -> None:
-    X, triplets = landmark_like()
-    first, _ = algorithm_1(X.toarray(), triplets[:100], 1.0, 1e-3)
-    expected, _ = algorithm_1(X.toarray(), triplets[100:], 0.3, 0.02, start=first)
-    model = SOMLTG(1.0, 1e-3).fit_triplets(X, triplets[:100])
-    model.set_params(learning_rate=0.3, regularization=0.02).partial_fit_triplets(X, triplets[100:])
-    np.testing.assert_allclose(model.w_, expected, rtol=0, atol=1e-12)
+# By hand --------------------------------------------------------------------------------------------------------------
+
+ROWS = [[2.0, 1.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
 
 
-@pytest.mark.parametrize("every_step", [(False, False), (True, True), (True, False), (False, True)])
-def test_new_parameters_of_da_hold_from_the_next_loss_on(every_step: tuple[bool, bool]) -> None:
-    X, triplets = landmark_like()
-    dense = X.toarray()
-    passes = [
-        {"gamma": 0.3, "rho": 0.2, "regularization": 1e-3, "average_every_step": every_step[0]},
-        {"gamma": 0.02, "rho": 1.0, "regularization": 1e-4, "average_every_step": every_step[1]},
-    ]
-    w, total, t = np.zeros(120), np.zeros(120), 0
-    model = SOMLDA()
-    for setting, part in zip(passes, (triplets[:101], triplets[101:]), strict=True):
-        for query, positive, negative in part:
-            t += 1
-            v = dense[query] * (dense[positive] - dense[negative])
-            loss = 1 - w @ v
-            total -= v if loss > 0 or setting["average_every_step"] else 0
-            if loss > 0:
-                mean, threshold = total / t, setting["regularization"] + setting["gamma"] * setting["rho"] / np.sqrt(t)
-                w = -np.sqrt(t) / setting["gamma"] * np.sign(mean) * np.maximum(abs(mean) - threshold, 0)
-        model.set_params(**setting).partial_fit_triplets(X, part)
-        np.testing.assert_allclose(model.w_, w, rtol=0, atol=1e-11 * np.abs(w).max())
-    assert 0 < model.n_updates_ < len(triplets)
-
-
-def test_a_step_of_tg_without_a_loss_changes_nothing() -> None:
-    X = [[2.0, 1.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
-    once = SOMLTG(regularization=0.1).fit_triplets(X, [[0, 1, 2]])
-    again = SOMLTG(regularization=0.1).fit_triplets(X, [[0, 1, 2]] * 5)
+def test_steps_of_tg_by_hand() -> None:
+    once = SOMLTG(regularization=0.1).fit_triplets(ROWS, [[0, 1, 2]])
     np.testing.assert_allclose(once.w_, [3.9, -0.9, 0.0])
+    again = SOMLTG(regularization=0.1).fit_triplets(ROWS, [[0, 1, 2]] * 5)  # without a loss nothing is truncated
     np.testing.assert_array_equal(again.w_, once.w_)
     assert (again.n_steps_, again.n_updates_) == (5, 1)
+    empty = SOMLTG(regularization=0.1).fit_triplets(ROWS, [[0, 1, 2], [3, 0, 1], [0, 3, 3]])  # a loss of 1, no gradient
+    np.testing.assert_allclose(empty.w_, [3.7, -0.7, 0.0])
+    assert empty.n_updates_ == 3
 
 
-def test_a_step_of_da_without_a_loss_leaves_the_weights_as_they_were_made() -> None:
-    X = [[2.0, 1.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
-    for every_step in (False, True):
-        model = SOMLDA(0.5, 0.5, 0.25, average_every_step=every_step)
-        one = model.fit_triplets(X, [[0, 1, 2]]).w_
-        np.testing.assert_allclose(one, [7.0, -1.0, 0.0])
-        # the loss of the second triplet is 0: w is neither shrunk nor scaled by the steps that go on
-        model.partial_fit_triplets(X, [[0, 1, 2]] * 4)
-        np.testing.assert_array_equal(model.w_, one)
-        assert (model.n_steps_, model.n_updates_, model.last_update_) == (5, 1, 1)
-        # the next loss works w out anew, with t = 6 and, in the printed average, the steps that had none
-        model.partial_fit_triplets(X, [[0, 2, 1]])
-        expected, _ = algorithm_2(
-            np.array(X), np.array([[0, 1, 2]] * 5 + [[0, 2, 1]]), 0.5, 0.5, 0.25, every_step=every_step
-        )
-        np.testing.assert_allclose(model.w_, expected, atol=1e-12)
-        assert model.last_update_ == 6
-    assert expected[0] > 0
+@pytest.mark.parametrize("every_step", [False, True])
+def test_steps_of_da_by_hand(every_step: bool) -> None:
+    model = SOMLDA(0.5, 0.5, 0.25, average_every_step=every_step).fit_triplets(ROWS, [[0, 1, 2]])
+    np.testing.assert_allclose(model.w_, [7.0, -1.0, 0.0])
+    # the loss is 0 now: w is neither shrunk nor scaled by the steps that go on
+    model.partial_fit_triplets(ROWS, [[0, 1, 2]] * 4)
+    np.testing.assert_array_equal(model.w_, [7.0, -1.0, 0.0])
+    assert (model.n_steps_, model.n_updates_, model.last_update_) == (5, 1, 1)
+    # the next loss works w out anew, with t = 6; only the printed average has the steps between
+    model.partial_fit_triplets(ROWS, [[0, 2, 1]])
+    assert model.last_update_ == 6
+    assert (model.w_[0] > 0) == every_step
 
 
-def test_a_step_of_empty_rows_truncates() -> None:
-    X = [[2.0, 1.0], [2.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
-    model = SOMLTG(regularization=0.25).fit_triplets(X, [[0, 1, 2], [3, 0, 1], [0, 3, 3]])
-    np.testing.assert_allclose(model.w_, [3.25, -0.25])
-    assert model.n_updates_ == 3
-
-
-def test_the_printed_average_makes_fewer_updates() -> None:
-    X, y = sparse_rows(120, 300, 6)
-    triplets = triplets_of(y, 3_000)
-    default, printed = (SOMLDA(average_every_step=every).fit_triplets(X, triplets) for every in (False, True))
-    assert printed.n_updates_ < default.n_updates_ < len(triplets)
+# What is printed, and what the parameters do --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("learner", [SOMLTG, SOMLDA])
@@ -200,17 +141,16 @@ def test_the_printed_sign_leaves_every_triplet_violated(learner: type[Any]) -> N
     true, literal = (learner(literal_sign=sign).fit_triplets(X, triplets) for sign in (False, True))
     assert literal.n_updates_ == literal.n_steps_ == len(triplets)
     assert (literal.curve_["loss_rate"][1:] == 1).all()
-    margins = (x * (plus - minus)) @ literal.w_
-    assert margins.max() <= 0  # further from being satisfied than by no metric at all
+    assert ((x * (plus - minus)) @ literal.w_).max() <= 0  # further from being satisfied than by no metric at all
     assert true.n_updates_ < len(triplets) / 2
     assert np.mean((x * (plus - minus)) @ true.w_ > 0) > 0.9
 
 
-def test_zeros_have_no_sign() -> None:
-    X, triplets = landmark_like()
-    model = SOMLDA(0.1, 1.0, 0.01).fit_triplets(X, triplets)
-    assert (model.w_[model.state_["feature"]] == 0).any()
-    assert not np.signbit(model.w_[model.w_ == 0]).any()
+def test_the_printed_average_makes_fewer_updates() -> None:
+    X, y = sparse_rows(120, 300, 6)
+    triplets = triplets_of(y, 3_000)
+    default, printed = (SOMLDA(average_every_step=every).fit_triplets(X, triplets) for every in (False, True))
+    assert printed.n_updates_ < default.n_updates_ < len(triplets)
 
 
 @pytest.mark.parametrize(
@@ -226,26 +166,6 @@ def test_larger_is_sparser(learners: list[Any]) -> None:
     shares = [learner.fit_triplets(*landmark_like()).sparsity() for learner in learners]
     assert shares == sorted(set(shares))
     assert shares[-1] > 0.5
-
-
-@pytest.mark.parametrize(
-    ("learner", "message"),
-    [
-        (SOMLTG(learning_rate=0.0), "learning_rate must be larger than 0"),
-        (SOMLTG(learning_rate=np.inf), "learning_rate must be larger than 0 and finite"),
-        (SOMLTG(regularization=-1e-9), "regularization must be 0 or larger"),
-        (SOMLTG(regularization=np.nan), "regularization must be 0 or larger"),
-        (SOMLTG(projection="symmetric"), "projection must be None or 'psd'"),
-        (SOMLTG(n_steps=2.5), "n_steps must be a whole number"),
-        (SOMLDA(gamma=0.0), "gamma must be larger than 0"),
-        (SOMLDA(rho=-1.0), "rho must be 0 or larger"),
-        (SOMLDA(regularization=np.inf), "regularization must be 0 or larger and finite"),
-    ],
-    ids=repr,
-)
-def test_parameters_out_of_range_are_refused(learner: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        learner.fit([[1.0], [2.0], [1.0], [3.0]], [0, 0, 1, 1])
 
 
 def test_an_overflow_is_said() -> None:
