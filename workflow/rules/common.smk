@@ -34,7 +34,7 @@ from lookalike.data.synthetic_landmarks import SyntheticLandmarks
 from lookalike.data.synthetic_triplets import SyntheticTriplets
 from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES
-from lookalike.studies import settings
+from lookalike.studies import rooms, settings
 from lookalike.studies.batches import fit_specs
 from lookalike.studies.landmark import plan as landmark
 
@@ -46,6 +46,8 @@ try:
     for studied_dataset in config["landmark"]:
         # read once, before planning asks: a user's ground truth may have a line that cannot be read
         landmark.landmarks_of(config, studied_dataset)
+    PRINTED = {room: rooms.printed_rows(RESOURCES / "reference-values.csv", room) for room in rooms.ROOMS}
+    CLAIMS = {room: rooms.claim_rows(RESOURCES / "claims.csv", room) for room in rooms.ROOMS}
 except LookalikeError as error:
     raise WorkflowError(str(error))
 

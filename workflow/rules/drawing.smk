@@ -5,8 +5,6 @@ exhibits/{paper}/, exhibits/headline.txt and exhibits/index.md. Which exhibits t
 these import.
 """
 
-from lookalike.studies import rooms
-
 
 report: "../report/workflow.rst"
 
@@ -43,8 +41,8 @@ for room in rooms.ROOMS:
                 settings=lambda wildcards, plan=rooms.plan_of(room), dataset=drawn_dataset: plan.exhibit_settings(
                     config, dataset, not_run(dataset)
                 ),
-                printed=rooms.printed_rows(RESOURCES / "reference-values.csv", room),
-                claims=rooms.claim_rows(RESOURCES / "claims.csv", room),
+                printed=PRINTED[room],
+                claims=CLAIMS[room],
             script:
                 "../scripts/draw_exhibits.py"
 

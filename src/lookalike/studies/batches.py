@@ -6,6 +6,7 @@ No number depends on it: the files of a run are the same bytes in a batch of any
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 from lookalike.core.settings.data_sets import section_of
@@ -17,6 +18,8 @@ SIZES = ("fold", "method", "subset")
 """A job for every fold of a method, for every method of a subset, or for a subset."""
 NOT_OF_A_FIT = ("title", "note", "batch")
 """Settings of a method that change nothing of what it learns."""
+PARTS = ("dataset", "representation", "subset", "method", "fold", "file")
+"""Of the path of a run's file, from the left."""
 
 
 class Batch(NamedTuple):
@@ -36,6 +39,12 @@ class Batch(NamedTuple):
         """Those of one job: the one that a wildcard names, or all."""
         named = wildcards.get("method") or wildcards.get("system")
         return [named] if named else self.fitted
+
+
+def run_files(**values: Iterable[Any]) -> list[str]:
+    """Files of runs, one for every combination of values; a part of the path without values stays a wildcard."""
+    parts = [values.get(name, [f"{{{name}}}"]) for name in PARTS]
+    return ["results/{}/runs/{}/{}/{}/{}/{}".format(*names) for names in product(*parts)]
 
 
 def batch_of(config: Config, dataset: str, method: str) -> str:

@@ -6,13 +6,17 @@ The workflow's rules call this for every study alike; what differs lies in each 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.printed import COLUMNS as PRINTED_COLUMNS
 from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
 from lookalike.exhibits.study import Study
+from lookalike.exhibits.verdicts import COLUMNS as CLAIM_COLUMNS
 
 Config = Mapping[str, Any]
 
@@ -70,14 +74,29 @@ def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
     """Rows of reference-values.csv that a study stands beside: of its exhibits, and of the text of their papers."""
     own = set(room_exhibits(room))
     texts = {f"{exhibit.paper}/text" for exhibit in room_exhibits(room).values()}
-    return [row for row in _rows(path) if f"{row['paper']}/{row['exhibit']}" in own | texts]
+    rows = _rows(path, PRINTED_COLUMNS, {"value": float, "spread": float})
+    return [row for row in rows if f"{row['paper']}/{row['exhibit']}" in own | texts]
 
 
 def claim_rows(path: Path, room: str) -> list[dict[str, str]]:
     """Rows of claims.csv that a study decides."""
-    return [row for row in _rows(path) if row["study"] == room]
+    return [row for row in _rows(path, CLAIM_COLUMNS, {"parameters": json.loads}) if row["study"] == room]
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+def _rows(path: Path, columns: Iterable[str], forms: Mapping[str, Callable[[str], Any]]) -> list[dict[str, str]]:
+    """Rows of a table of workflow/resources, whose values are text; one that is damaged is told in one sentence."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            lines = list(csv.reader(file, strict=True))
+        if not lines or tuple(lines[0]) != tuple(columns):
+            raise ValueError(f"its columns are not {', '.join(columns)}")
+        if any(len(line) != len(lines[0]) for line in lines):
+            raise ValueError("a line has more or fewer values than columns")
+        rows = [dict(zip(columns, line, strict=True)) for line in lines[1:]]
+        for row in rows:
+            for column, form in forms.items():
+                form(row[column] or "0")
+    except (OSError, ValueError, csv.Error) as error:
+        why = " ".join(str(error).split())
+        raise LookalikeError(f"{path} is damaged ({why}): put the project's own file back") from error
+    return rows

@@ -1,7 +1,7 @@
 """Choosing hyper-parameters and the step to stop at: candidates learn on 80% of a training set, the rest scores them.
 
 JMLR section 5.3.2 and draft section 5.2.2; what they leave open (the grid, where mAP is traced, ties) is decided in
-`best_candidate` and `log_spaced_steps`.
+`best_candidate` and `lookalike.learners.curve.log_spaced_steps`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.learners.curve import log_spaced_steps as log_spaced_steps
 from lookalike.ranking.rankings import Similarity, rank_leave_one_out
 from lookalike.studies.time_limit import cpu_time_limit
 

@@ -1,11 +1,10 @@
-"""What every job of the category study starts from: a fold's images, their tf-idf rows, its seeds, its learners.
+"""What every job of the category study starts from: a fold's images, their tf-idf rows, and its seeds.
 
 Seeds are named here, so that a fold's numbers depend on the root seed, subset and fold, and on nothing else that runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ import scipy.sparse as sp
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.features.visterms import TfidfVisterms
-from lookalike.studies.fits import fold_seed, make_learner
+from lookalike.studies.fits import fold_seed
 
 
 class Images(NamedTuple):
@@ -84,10 +83,6 @@ class Fold:
     def seed(self, purpose: str) -> int:
         """Seed of what is random in the fold, named by its purpose."""
         return fold_seed(self.root, self.subset, self.number, purpose)
-
-    def learner(self, spec: Mapping[str, Any], purpose: str, parameters: Mapping[str, Any]) -> Any:
-        """A method's learner; all candidates of one purpose share one seed, never a hyper-parameter."""
-        return make_learner(spec, self.seed(purpose), parameters)
 
 
 def symmetry_index(model: Any) -> float | None:

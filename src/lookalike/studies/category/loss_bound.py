@@ -14,12 +14,12 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.oasis import OASIS, oasis_steps
 from lookalike.learners.sparse_rows import OrderedRows
 from lookalike.learners.triplets import TripletSampler
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.selection import log_spaced_steps
 
 CHUNK = 16_384
 """Triplets at a time."""

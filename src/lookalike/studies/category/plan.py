@@ -18,7 +18,7 @@ from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
 from lookalike.data.subsets import read_published_subsets
 from lookalike.exhibits.registry import Exhibit, exhibits_of, planned
-from lookalike.studies.batches import SIZES, Batch, methods_in
+from lookalike.studies.batches import SIZES, Batch, methods_in, run_files
 from lookalike.studies.category.comparison import can_compare, families_of
 from lookalike.studies.category.neighbours import AFTER, BEFORE
 from lookalike.studies.category.study import ROLES
@@ -27,7 +27,6 @@ ROOM = "category"
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 TRACES = {"oasis_traces": ("oasis",), "mcml_traces": ("mcml",)}
 """What an exhibit needs of the table of numbers to the methods that are traced for it."""
-RUN_OF_METHOD = "results/{dataset}/runs/{representation}/{subset}/{method}"
 RUN_FILES = ("model.npz", "model.json", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
 """Files of each run."""
 RANKERS = "results/{dataset}/rankers/{representation}/{subset}"
@@ -39,27 +38,18 @@ Config = Mapping[str, Any]
 
 def check(settings: Mapping[str, Any], dataset: str) -> None:
     """Refuse settings of a category study that name what does not exist or cannot work together."""
-    study, place = settings["category"][dataset], f"category.{dataset}"
+    study, place = settings[ROOM][dataset], f"category.{dataset}"
     for representation in [study["representation"], *study["ablations"]]:
         refer(f"{place}: a representation", representation, settings["representations"])
-    check_kind(place, settings["datasets"][dataset]["kind"])
-    check_methods(place, study, settings["methods"])
-    check_exhibits(place, study.get("exhibits", {}), exhibits_of(ROOM), study["subsets"])
-    check_rankers(place, study)
-    if "ratings" in study:
-        check_ratings(place, study)
-    if study["splits"]["validation"] >= study["splits"]["train"]:
-        raise LookalikeError(f"config: {place}.splits.validation must be smaller than splits.train")
-
-
-def check_kind(place: str, kind: str) -> None:
-    """Refuse a data set without classes."""
-    of_others = {"landmark": LANDMARK_KINDS, "web": WEB_KINDS, "finegrained": TRIPLET_KINDS}
-    for study, kinds in of_others.items():
+    kind, of_others = settings["datasets"][dataset]["kind"], {"landmark": LANDMARK_KINDS, "web": WEB_KINDS}
+    for other, kinds in {**of_others, "finegrained": TRIPLET_KINDS}.items():
         if kind in kinds:
             raise LookalikeError(
-                f"config: {place} needs a data set of classes, not of kind {kind}: list it under {study}"
+                f"config: {place} needs a data set of classes, not of kind {kind}: list it under {other}"
             )
+    check_methods(place, study, settings["methods"])
+    check_exhibits(place, study.get("exhibits", {}), exhibits_of(ROOM), study["subsets"])
+    check_numbers(place, study)
 
 
 def check_methods(place: str, study: Mapping[str, Any], methods: Mapping[str, Any]) -> None:
@@ -74,24 +64,24 @@ def check_methods(place: str, study: Mapping[str, Any], methods: Mapping[str, An
         refer(f"{place}.overrides", method, methods)
 
 
-def check_rankers(place: str, study: Mapping[str, Any]) -> None:
-    """Refuse to average more rankers than are trained, or on more folds than there are."""
-    rankers = study.get("rankers")
+def check_numbers(place: str, study: Mapping[str, Any]) -> None:
+    """Refuse rankers, ratings and cuts that the partitions, subsets and methods of the study do not have."""
+    splits, rankers, ratings = study["splits"], study.get("rankers"), study.get("ratings")
+    wrong = ""
     if rankers and max(rankers["averages"]) > rankers["count"]:
-        raise LookalikeError(f"config: {place}.rankers.averages must not be larger than its count, {rankers['count']}")
-    if rankers and rankers.get("folds", 1) > study["splits"]["folds"]:
-        raise LookalikeError(f"config: {place}.rankers.folds must not be larger than splits.folds")
-
-
-def check_ratings(place: str, study: Mapping[str, Any]) -> None:
-    """Refuse to show raters a subset, a fold or a method that the study does not run."""
-    refer(f"{place}.ratings.subset", study["ratings"]["subset"], study["subsets"])
-    if study["ratings"]["fold"] >= study["splits"]["folds"]:
-        raise LookalikeError(
-            f"config: {place}.ratings.fold must be one of the {study['splits']['folds']} partitions, counted from 0"
-        )
-    if "oasis" not in study["methods"]:
-        raise LookalikeError(f"config: {place}.ratings shows what OASIS retrieves: list oasis under {place}.methods")
+        wrong = f"rankers.averages must not be larger than its count, {rankers['count']}"
+    elif rankers and rankers.get("folds", 1) > splits["folds"]:
+        wrong = "rankers.folds must not be larger than splits.folds"
+    elif ratings:
+        refer(f"{place}.ratings.subset", ratings["subset"], study["subsets"])
+        if ratings["fold"] >= splits["folds"]:
+            wrong = f"ratings.fold must be one of the {splits['folds']} partitions, counted from 0"
+        elif "oasis" not in study["methods"]:
+            wrong = f"ratings shows what OASIS retrieves: list oasis under {place}.methods"
+    if not wrong and splits["validation"] >= splits["train"]:
+        wrong = "splits.validation must be smaller than splits.train"
+    if wrong:
+        raise LookalikeError(f"config: {place}.{wrong}")
 
 
 def run_methods(config: Config, dataset: str) -> list[str]:
@@ -102,11 +92,10 @@ def run_methods(config: Config, dataset: str) -> list[str]:
 
 def subset_settings(config: Config, dataset: str, subset: str) -> dict[str, Any]:
     """Settings of one subset, or a sentence that says which there are."""
-    subsets = config[ROOM][dataset]["subsets"]
+    subsets: dict[str, dict[str, Any]] = config[ROOM][dataset]["subsets"]
     if subset not in subsets:
         raise LookalikeError(f"{dataset} has no subset {subset!r} in config.yaml; there are: {', '.join(subsets)}")
-    found: dict[str, Any] = subsets[subset]
-    return found
+    return subsets[subset]
 
 
 def folds(config: Config, dataset: str) -> list[int]:
@@ -114,52 +103,46 @@ def folds(config: Config, dataset: str) -> list[int]:
     return list(range(config[ROOM][dataset]["splits"]["folds"]))
 
 
+def ranker_folds(config: Config, dataset: str) -> list[int]:
+    """The partitions that rankers are trained on."""
+    return folds(config, dataset)[: config[ROOM][dataset]["rankers"].get("folds")]
+
+
 def batches(config: Config, dataset: str) -> list[Batch]:
     """Every batch of runs and traces, one rule each; of a fold and of a method, runs and traces are apart."""
     methods = [*run_methods(config, dataset), *config[ROOM][dataset]["projected"]]
     sizes = {size: methods_in(config, dataset, size, methods) for size in SIZES}
     small = [
-        batch_of_methods(config, dataset, size, sizes[size], maker)
-        for size in SIZES[:2]
-        for maker in MAKERS
+        Batch(
+            name=f"{what}_{size}",
+            log=f"logs/{{dataset}}/{what}/{{representation}}/{{subset}}/{{method}}/{part}.log",
+            files=run_files(fold=of_folds, file=MAKERS[maker]),
+            allowed={"dataset": [dataset], "method": sizes[size]},
+            fitted=sizes[size],
+        )
+        for size, part, of_folds in (("fold", "{fold}", ["{fold}"]), ("method", "all", folds(config, dataset)))
+        for what, maker in (("run", "protocol"), ("trace", "traces"))
         if sizes[size]
     ]
-    return [*small, *batches_of_subsets(config, dataset, sizes["subset"])]
+    shown = methods_by_representation(config, dataset)
+    subsets = product(shown, config[ROOM][dataset]["subsets"]) if sizes["subset"] else ()
+    large = [batch_of_subset(config, dataset, *keys, sizes["subset"]) for keys in subsets]
+    return [*small, *(batch for batch in large if batch.files)]
 
 
-def batch_of_methods(config: Config, dataset: str, size: str, methods: list[str], maker: str) -> Batch:
-    """Jobs that run, or trace, one fold or all folds of a method on a subset."""
-    numbers, part = (["{fold}"], "{fold}") if size == "fold" else (folds(config, dataset), "all")
-    what = "run" if maker == "protocol" else "trace"
+def batch_of_subset(config: Config, dataset: str, representation: str, subset: str, methods: list[str]) -> Batch:
+    """A job that runs and traces all of some methods on a subset."""
+    traces = [method for *key, method in shown_traces(config, dataset) if key == [representation, subset]]
+    made = {"protocol": methods_by_representation(config, dataset)[representation], "traces": traces}
+    wanted = [(maker, method) for maker in MAKERS for method in made[maker] if method in methods]
+    files = [run_files(method=[method], fold=folds(config, dataset), file=MAKERS[maker]) for maker, method in wanted]
     return Batch(
-        name=f"{what}_{size}",
-        log=f"logs/{{dataset}}/{what}/{{representation}}/{{subset}}/{{method}}/{part}.log",
-        files=[f"{RUN_OF_METHOD}/{fold}/{file}" for fold in numbers for file in MAKERS[maker]],
-        allowed={"dataset": [dataset], "method": methods},
-        fitted=methods,
+        name=f"run_subset_{representation}_{subset}",
+        log="logs/{dataset}/run/{representation}/{subset}.log",
+        files=[file for of_method in files for file in of_method],
+        allowed={"dataset": [dataset], "representation": [representation], "subset": [subset]},
+        fitted=list(dict.fromkeys(method for _, method in wanted)),
     )
-
-
-def batches_of_subsets(config: Config, dataset: str, methods: list[str]) -> list[Batch]:
-    """One job for each subset in each representation, which runs and traces all of some methods."""
-    found = []
-    run, traces = methods_by_representation(config, dataset), shown_traces(config, dataset)
-    for representation, subset in product(run, config[ROOM][dataset]["subsets"]):
-        made = {"protocol": run[representation],
-                "traces": [method for *key, method in traces if key == [representation, subset]]}  # fmt: skip
-        wanted = [(maker, method) for maker in MAKERS for method in made[maker] if method in methods]
-        keys = [(method, fold, file) for maker, method in wanted for fold in folds(config, dataset)
-                for file in MAKERS[maker]]  # fmt: skip
-        batch = Batch(
-            name=f"run_subset_{representation}_{subset}",
-            log="logs/{dataset}/run/{representation}/{subset}.log",
-            files=[f"results/{{dataset}}/runs/{{representation}}/{{subset}}/{method}/{fold}/{file}"
-                   for method, fold, file in keys],
-            allowed={"dataset": [dataset], "representation": [representation], "subset": [subset]},
-            fitted=list(dict.fromkeys(method for _, method in wanted)),
-        )  # fmt: skip
-        found += [batch] if wanted else []
-    return found
 
 
 def makers(batch: Batch) -> dict[str, str]:
@@ -191,23 +174,16 @@ def methods_by_representation(config: Config, dataset: str) -> dict[str, list[st
 def runs(config: Config, dataset: str, file: str, *, ablations: bool = True, timed: bool = True) -> list[str]:
     """One file of every run, with or without further representations and what is run for its times."""
     study = config[ROOM][dataset]
-    left_out = set() if timed else set(study["timed"])
-    shown = methods_by_representation(config, dataset).items()
+    shown = methods_by_representation(config, dataset)
+    if not ablations:
+        shown = {study["representation"]: shown[study["representation"]]}
+    keys = {"dataset": [dataset], "subset": study["subsets"], "fold": folds(config, dataset), "file": [file]}
     return [
         path
-        for representation, methods in shown
-        if ablations or representation == study["representation"]
-        for path in _files(config, dataset, file, representation, study["subsets"],
-                           [method for method in methods if method not in left_out])
+        for representation, methods in shown.items()
+        for path in run_files(**keys, representation=[representation],
+                              method=[method for method in methods if timed or method not in study["timed"]])
     ]  # fmt: skip
-
-
-def _files(
-    config: Config, dataset: str, file: str, representation: str, subsets: Iterable[str], methods: Iterable[str]
-) -> list[str]:
-    names = product(subsets, methods, folds(config, dataset))
-    folder = f"results/{dataset}/runs/{representation}"
-    return [f"{folder}/{subset}/{method}/{fold}/{file}" for subset, method, fold in names]
 
 
 def traced(config: Config, dataset: str, methods: Iterable[str]) -> list[str]:
@@ -234,23 +210,20 @@ def shown_traces(config: Config, dataset: str) -> list[tuple[str, str, str]]:
 
 def number_files(config: Config, dataset: str) -> list[str]:
     """Every table of numbers that is put into the study's one: of runs, traces, rankers and bounds on mistakes."""
-    representation = config[ROOM][dataset]["representation"]
-    curves = [file for own, subset, method in shown_traces(config, dataset)
-              for file in _files(config, dataset, "curve.parquet", own, [subset], [method])]  # fmt: skip
-    others = {"rankers": "rankers/{}/{}/curves.parquet", "mistakes": "bounds/{}/{}.parquet"}
-    parts = [f"results/{dataset}/{pattern.format(representation, subset)}" for need, pattern in others.items()
-             for subset in subsets_needing(config, dataset, need)]  # fmt: skip
-    return [*runs(config, dataset, "metrics.parquet"), *curves, *parts]
+    results, own = f"results/{dataset}", config[ROOM][dataset]["representation"]
+    keys = {"dataset": [dataset], "fold": folds(config, dataset), "file": MAKERS["traces"]}
+    curves = [file for representation, subset, method in shown_traces(config, dataset)
+              for file in run_files(**keys, representation=[representation], subset=[subset], method=[method])
+              ]  # fmt: skip
+    rankers = [f"{results}/rankers/{own}/{subset}/curves.parquet"
+               for subset in subsets_needing(config, dataset, "rankers")]  # fmt: skip
+    bounds = [f"{results}/bounds/{own}/{subset}.parquet" for subset in subsets_needing(config, dataset, "mistakes")]
+    return [*runs(config, dataset, "metrics.parquet"), *curves, *rankers, *bounds]
 
 
 def compared_families(config: Config, dataset: str) -> dict[str, list[str]]:
     """The methods that OASIS is compared with, by question: competitors, and its own variants."""
     return {name: methods for name, methods in families_of(config[ROOM][dataset]).items() if methods}
-
-
-def ranker_folds(config: Config, dataset: str) -> list[int]:
-    """The partitions that rankers are trained on."""
-    return folds(config, dataset)[: config[ROOM][dataset]["rankers"].get("folds")]
 
 
 def exhibits(config: Config, dataset: str) -> list[Exhibit]:
@@ -260,14 +233,11 @@ def exhibits(config: Config, dataset: str) -> list[Exhibit]:
 
 def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     """Name of a table or file, as exhibits need it, to where it is."""
-    study, data = config[ROOM][dataset], config["datasets"][dataset]
-    results = f"results/{dataset}"
+    study, data, results = config[ROOM][dataset], config["datasets"][dataset], f"results/{dataset}"
     descriptor = f"{results}/descriptors/{config['representations'][study['representation']]['descriptor']}"
-    metrics = f"{results}/{ROOM}/metrics.parquet"
-    parts = dict.fromkeys((*TRACES, "projected_traces", "rankers", "mistakes"), metrics)
+    numbers = ("metrics", *TRACES, "projected_traces", "rankers", "mistakes")
     files: dict[str, str | list[str]] = {
-        "metrics": metrics,
-        **parts,
+        **dict.fromkeys(numbers, f"{results}/{ROOM}/metrics.parquet"),
         "fits": f"{results}/timing.parquet",
         "selections": f"{results}/selections.parquet",
         "manifest": f"{results}/manifest.parquet",
@@ -279,9 +249,9 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
         "dropped": [f"{results}/splits/{subset}-dropped.csv" for subset in study["subsets"]],
     }
     if {BEFORE, AFTER} <= set(study["methods"]):
-        shown = shown_fold(study)
-        runs = f"{results}/runs/{study['representation']}/{shown['subset']}"
-        files["ranks"] = [f"{runs}/{method}/{shown['fold']}/ranks.npz" for method in (BEFORE, AFTER)]
+        shown = {name: [value] for name, value in shown_fold(study).items()}
+        keys = {"dataset": [dataset], "representation": [study["representation"]], "file": ["ranks.npz"]}
+        files["ranks"] = run_files(**keys, **shown, method=[BEFORE, AFTER])
     return files | ({"comparison": f"{results}/comparison.csv"} if can_compare(study) else {})
 
 
@@ -294,10 +264,11 @@ def shown_fold(study: Config) -> dict[str, Any]:
 def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:
     """What exhibits have to know besides the numbers, as plain settings of a `CategoryStudy`."""
     study, data = config[ROOM][dataset], config["datasets"][dataset]
-    methods = [*run_methods(config, dataset), *study["projected"]]
-    specs = {method: method_spec(config, dataset, method) for method in methods}
-    traces = traced(config, dataset, methods)
+    specs = {method: method_spec(config, dataset, method)
+             for method in (*run_methods(config, dataset), *study["projected"])}  # fmt: skip
+    traces = [method for method, spec in specs.items() if "trace" in spec]
     oasis = [specs[method] for method in study["methods"] if method in traces and specs[method]["learner"] == "OASIS"]
+    representation = config["representations"][study["representation"]]
     return {
         "dataset": dataset,
         "title": data.get("title", dataset),
@@ -305,9 +276,7 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
         "synthetic": data["kind"] == "synthetic",
         "not_run": not_run,
         "representation": study["representation"],
-        "representation_settings": {
-            name: config["representations"][study["representation"]][name] for name in ("words", "hellinger")
-        },
+        "representation_settings": {name: representation[name] for name in ("words", "hellinger")},
         "splits": study["splits"],
         "subsets": {subset: _subset(subset, settings) for subset, settings in study["subsets"].items()},
         "exhibits": study.get("exhibits", {}),

@@ -17,10 +17,9 @@ from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.category import curves
 from lookalike.studies.category.comparison import comparison_below
-from lookalike.studies.category.study import CategoryStudy, Subset
+from lookalike.studies.category.study import DRAFT, JMLR, CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
-JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
 PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
 """The table that prints the numbers which the figures of the same paper show."""
 TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")

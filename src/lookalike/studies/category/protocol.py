@@ -13,11 +13,12 @@ import pandas as pd
 
 from lookalike.core.files import write_json, write_table
 from lookalike.core.machine import processor_name
+from lookalike.learners.curve import log_spaced_steps
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.studies.category.folds import Fold, symmetry_index
-from lookalike.studies.fits import Clock, plain_number, warm_up, write_model
+from lookalike.studies.fits import Clock, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.selection import MEASURED, best_candidate, grid, log_spaced_steps, trace_candidates
+from lookalike.studies.selection import MEASURED, best_candidate, grid, trace_candidates
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 Spec = Mapping[str, Any]
@@ -56,10 +57,8 @@ def make(fold: Fold, spec: Spec, folder: Path, names: Mapping[str, Any]) -> str:
 def run_fold(fold: Fold, spec: Spec) -> FoldResult:
     """Choose hyper-parameters, learn from all training images, rank the test images: one fold of one method.
 
-    tf-idf is computed from the fold's own training rows: 80% of them while choosing, all in the final fit. Of the
-    method, ``parameters`` are fixed, ``select`` lists what to choose from, ``trace`` (``steps``, ``points``, optional
-    ``first``) says where the learner is scored along training and stopped at its best step, unless ``stop`` is false,
-    and ``time_limit`` is in seconds of processor time for a fit; one that takes longer has no result.
+    tf-idf is computed from the fold's own training rows: 80% of them while choosing, all in the final fit. `spec` is a
+    completed `lookalike.core.settings.methods.Method`; a fit that takes longer than its ``time_limit`` has no result.
     """
     train, test = fold.images["train"], fold.images["test"]
     warm_up(spec["learner"])
@@ -72,7 +71,7 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
         with clock("selection"):
             result.selection, chosen = select(fold, spec)
         with clock("fit"), cpu_time_limit(spec.get("time_limit"), "the final fit"):
-            result.model = fold.learner(spec, "fit", chosen).fit(X_train, train.labels)
+            result.model = make_learner(spec, fold.seed("fit"), chosen).fit(X_train, train.labels)
     except TimeLimitReachedError as error:
         not_converged = str(error)
     model = result.model
@@ -92,12 +91,12 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
         "n_classes": len(np.unique(train.labels)),
         "nonzeros_per_image": {"train": X_train.nnz / X_train.shape[0], "test": X_test.nnz / X_test.shape[0]},
         "learner": spec["learner"],
-        "parameters": {**(spec.get("parameters") or {}), **chosen},
+        "parameters": {**spec["parameters"], **chosen},
         "n_steps": plain_number(getattr(model, "n_steps_", chosen.get("n_steps"))),
         **{name.removesuffix("_"): plain_number(getattr(model, name, None)) for name in recorded},
         "symmetry_index": symmetry_index(model),
         "not_converged": not_converged,
-        "selected": {name: value for name, value in chosen.items() if name in (spec.get("select") or {})},
+        "selected": {name: value for name, value in chosen.items() if name in spec["select"]},
         **_selection_record(result.selection, chosen, spec),
         "seeds": {purpose: fold.seed(purpose) for purpose in ("selection", "fit")},
         "seconds": clock.seconds,
@@ -109,15 +108,15 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
 
 def select(fold: Fold, spec: Spec) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Try every candidate on the fold's own cut; return what they scored and the parameters chosen."""
-    trace = spec.get("trace") or {}
-    stops = bool(trace) and trace.get("stop", True)
-    candidates = grid(spec.get("select") or {})
+    trace, candidates = spec.get("trace"), grid(spec["select"])
+    stops = bool(trace and trace["stop"])
     if not stops and len(candidates) <= 1:
         return NOTHING, dict(candidates[0])
-    steps = log_spaced_steps(trace["steps"], trace["points"], trace.get("first", 100)) if stops else None
+    steps = log_spaced_steps(trace["steps"], trace["points"], trace["first"]) if stops else None
     X_learn, X_score = fold.rows("learn", "validation")
     learn, score = (fold.images[part].labels for part in ("learn", "validation"))
-    make = partial(fold.learner, spec, "selection")
+    # all candidates share one seed, never a hyper-parameter
+    make = partial(make_learner, spec, fold.seed("selection"))
     limit = spec.get("time_limit")
     selection = trace_candidates(make, candidates, X_learn, learn, X_score, score, steps, time_limit=limit)
     chosen, best_step = best_candidate(selection)
@@ -128,11 +127,10 @@ def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Spe
     """What exhibits say about the selection: the stop at the traced aggressiveness, and whether a limit was hit."""
     stop, last_step = None, None if selection.empty or not chosen else int(selection["step"].max())
     if last_step is not None and spec.get("trace") and "aggressiveness" in selection:
-        traced = spec["trace"].get("aggressiveness", 0.1)
-        at_traced = selection[np.isclose(selection["aggressiveness"], traced)]
+        at_traced = selection[np.isclose(selection["aggressiveness"], spec["trace"]["aggressiveness"])]
         stop = None if at_traced.empty else best_candidate(at_traced)[1]
     # of two values, both are ends
-    grids = {name: values for name, values in (spec.get("select") or {}).items() if len(values) > 2}
+    grids = {name: values for name, values in spec["select"].items() if len(values) > 2}
     ends = [chosen[name] in (min(values), max(values)) for name, values in grids.items() if last_step is not None]
     return {
         "stop_at_traced_aggressiveness": stop,

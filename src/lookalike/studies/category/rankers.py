@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.oasis import OASIS
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.selection import log_spaced_steps
 
 
 def train_ranker(fold: Fold, ranker: int, settings: Mapping[str, Any]) -> dict[int, np.ndarray]:

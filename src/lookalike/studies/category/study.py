@@ -20,6 +20,7 @@ from lookalike.exhibits.verdicts import OPEN, Claim, Finding, Rule, also_said
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.metrics import select
 
+JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
 PAPER_SPLITS = {"folds": 5, "train": 40, "test": 25, "validation": 8}
 """Partitions per subset and images per class of the papers (JMLR 5.3.2); 8 is the 20% that selection scores on."""
 PAPER_WORDS = 1000
@@ -83,7 +84,7 @@ class CategoryStudy(Study):
 
     def block_title(self, subset: Subset) -> str:
         """Heading of a subset's block or panel: JMLR counts classes, the draft names subsets."""
-        if self.paper == "oasis-jmlr-2010" and not self.synthetic and subset.n_classes:
+        if self.paper == JMLR and not self.synthetic and subset.n_classes:
             return f"{subset.n_classes} classes"
         return subset.title
 
@@ -143,6 +144,12 @@ class CategoryStudy(Study):
             if len(failed):
                 reasons[str(subset), str(method)] = f"{failed.iloc[0]} ({len(failed)} of {len(rows)} folds)"
         return reasons
+
+    def printed_number(self, metric: str) -> float:
+        """A number of OASIS that the running text of JMLR prints; NaN where it is not at hand."""
+        text = self.printed_in("text", JMLR)
+        rows = text.loc[(text["metric"] == metric) & (text["method"] == "oasis"), "value"]
+        return float(rows.iloc[0]) if len(rows) else math.nan
 
     def without_number(self, subset: str, method: str) -> str:
         """Cell of ours that has no number: ``*`` where the learner did not converge, else ``-``."""

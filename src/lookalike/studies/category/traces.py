@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.files import write_table
+from lookalike.learners.curve import log_spaced_steps
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category.folds import Fold, symmetry_index
-from lookalike.studies.fits import warm_up
+from lookalike.studies.fits import make_learner, warm_up
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.selection import as_stopped, log_spaced_steps
+from lookalike.studies.selection import as_stopped
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 TRACED = {"test": "traced_map", "train": "traced_train_map"} | {
@@ -36,11 +37,11 @@ def make(fold: Fold, spec: Mapping[str, Any], folder: Path, names: Mapping[str, 
 def trace_fold(fold: Fold, spec: Mapping[str, Any]) -> pd.DataFrame:
     """Numbers along training, at the fixed parameters of the figures; ``x`` is the step.
 
-    ``trace`` of the method gives the last step, how many points are scored, log-spaced, besides step 0 (the Euclidean
-    start), and the ``aggressiveness`` of learners that have one (the figures state 0.1). ``select`` is not used.
-    ``traced_map`` on the test images and ``traced_train_map`` (0..1) are of the model which a fit that stops here would
-    give; ``loss_rate`` is the share of steps since the last point that had a loss. A learner that stops by itself goes
-    on to the last step. No rows where it does not get there within the method's ``time_limit``.
+    ``trace`` of the method gives the last step, how many points are scored besides step 0 (the Euclidean start), and
+    the ``aggressiveness`` of learners that have one (the figures state 0.1). ``select`` is not used. ``traced_map`` on
+    the test images and ``traced_train_map`` (0..1) are of the model which a fit that stops here would give;
+    ``loss_rate`` is the share of steps since the last point that had a loss. A learner that stops by itself goes on to
+    the last step. No rows where it does not get there within the method's ``time_limit``.
     """
     X_train, X_test = fold.rows("train", "test")
     order, ranked = fold.ranking_order, fold.images["ranked training"]
@@ -56,12 +57,12 @@ def trace_fold(fold: Fold, spec: Mapping[str, Any]) -> pd.DataFrame:
         return scores | {"symmetry_index": np.nan if index is None else index}
 
     warm_up(spec["learner"])
-    trace, named = spec["trace"], fold.learner(spec, "fit", {}).get_params()
+    trace, learner = spec["trace"], make_learner(spec, fold.seed("fit"))
     # past the stop means, for a learner that stops by itself, without its tolerance
-    fixed = {"aggressiveness": float(trace.get("aggressiveness", 0.1)), "n_steps": trace["steps"],
-             "max_iter": trace["steps"], "tol": 0.0}  # fmt: skip
-    learner = fold.learner(spec, "fit", {name: value for name, value in fixed.items() if name in named})
-    steps = log_spaced_steps(trace["steps"], trace["points"], trace.get("first", 100))
+    fixed = {"aggressiveness": float(trace["aggressiveness"]), "n_steps": trace["steps"], "max_iter": trace["steps"],
+             "tol": 0.0}  # fmt: skip
+    learner.set_params(**{name: value for name, value in fixed.items() if name in learner.get_params()})
+    steps = log_spaced_steps(trace["steps"], trace["points"], trace["first"])
     try:
         with cpu_time_limit(spec.get("time_limit"), "the trace"):
             traced = learner.fit(X_train, fold.images["train"].labels, trace=score, trace_steps=steps).curve_

@@ -27,8 +27,8 @@ from lookalike.studies.category.curves import (
     series,
     top,
 )
-from lookalike.studies.category.precision import JMLR, main_cells
-from lookalike.studies.category.study import CategoryStudy, Subset
+from lookalike.studies.category.precision import main_cells
+from lookalike.studies.category.study import JMLR, CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
 NOT_FROM_ZERO = "The vertical axis does not start at 0."
@@ -232,12 +232,10 @@ def kept_after_the_end(curves: pd.DataFrame) -> pd.DataFrame:
          when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
 def symmetry_curves(study: CategoryStudy) -> Figure:
     """Share of W that is symmetric, ||sym W|| / ||W||, as a function of the training steps of OASIS from W = I."""
-    text = study.printed_in("text", JMLR)
-    index = text.loc[text["metric"] == "symmetry_index", "value"]
+    level = study.printed_number("symmetry_index")
     beside = [subset for subset in study.subsets if subset.printed.get(JMLR) and not subset.why_not_comparable]
     parts = [curve(study, subset, "oasis", "symmetry_index", "oasis", "symmetry_index") for subset in study.subsets]
-    parts += [rows_of(subset, "oasis, printed", symmetry_index=[level], n_folds=[0])
-              for subset in beside for level in index]  # fmt: skip
+    parts += [rows_of(subset, "oasis, printed", symmetry_index=[level], n_folds=[0]) for subset in beside]
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         levels = own.loc[own["series"] == "oasis, printed", "symmetry_index"]

@@ -15,6 +15,7 @@ from lookalike.studies.metrics import metrics_frame
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 NOISE = (-0.002, -0.001, 0.0, 0.001, 0.002)
 """What folds add to a level; alike for all methods unless turned round."""
+UNFINISHED = "the final fit took more than 600 s"
 CLASSES = [f"{n:03d}.class" for n in range(10)]
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
 VAR10 = {"title": "Var10", "classes": CLASSES, "published_classes": CLASSES, "n_classes": 10,
@@ -89,11 +90,6 @@ def fits(subset="var10", **columns):
             keys = {"subset": subset, "method": method.replace("_", "-")}
             rows += [{**keys, "fold": fold, column: value} for fold in range(5)]
     return pd.DataFrame(rows).groupby(["subset", "method", "fold"], as_index=False).first()
-
-
-def seconds(**means):
-    """Fits that took so long."""
-    return fits(cpu_seconds_fit=means)
 
 
 def against(reach=0.004, **differences):

@@ -1,4 +1,4 @@
-"""One fold from counts to rankings: which rows are seen, that seeds are named, and that nothing leaks."""
+"""Folds, traces and rankers: which rows are seen, that seeds are named, that nothing leaks, and what is written."""
 
 from __future__ import annotations
 
@@ -10,215 +10,232 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
+from lookalike.core.settings.methods import Method
+from lookalike.core.settings.model import completed
 from lookalike.features.visterms import TfidfVisterms
-from lookalike.learners import OASIS, Euclidean, load
+from lookalike.learners import OASIS, AveragedOASIS, Euclidean, load
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
+from lookalike.studies.category import protocol
 from lookalike.studies.category.folds import Fold
-from lookalike.studies.category.protocol import metrics_of, run_fold, write_fold
-from lookalike.studies.metrics import COLUMNS
+from lookalike.studies.category.plan import RUN_FILES
+from lookalike.studies.category.protocol import run_fold
+from lookalike.studies.category.rankers import average_rankers, train_ranker
+from lookalike.studies.category.traces import trace_fold
+from lookalike.studies.metrics import COLUMNS, select
 
-OASIS_SPEC = {
-    "title": "OASIS",
-    "learner": "OASIS",
-    "parameters": {"dtype": "float32"},
-    "select": {"aggressiveness": [0.03, 0.3]},
-    "trace": {"steps": 2000, "points": 6},
-}
-EUCLIDEAN_SPEC = {"title": "Euclidean", "learner": "Euclidean"}
 NAMES = {"dataset": "toys", "representation": "words40", "subset": "toy", "method": "oasis", "fold": 0}
+TRACE = {"steps": 2000, "points": 5, "aggressiveness": 0.3}
+CHOSEN = {"select": {"aggressiveness": [0.03, 0.3]}, "trace": TRACE}
+ENDLESS = 2_000_000_000
+RANKERS = {"steps": 600, "points": 4, "aggressiveness": 0.2, "averages": [2, 3]}
 
 
-def oasis_fold(study, fold=0, seed=5, **changes):
-    return run_fold(Fold(*study, fold, seed, "toy"), {**OASIS_SPEC, **changes})
+@pytest.fixture
+def fold(study):
+    return Fold(*study, 0, 5, "toy")
 
 
-def test_euclidean_needs_no_selection_and_ranks_only_test_images(study):
+def spec(learner="OASIS", **more):
+    return completed(Method, {"learner": learner, "title": "what is shown does not matter", **more})
+
+
+def fixed(fold, **parameters):
+    """A run without a choice."""
+    return run_fold(fold, spec(parameters=parameters))
+
+
+def rows_of(split, number, *, role="train", validation=None):
+    """Image ids and labels of a part of a fold, by image id."""
+    rows = split[(split["fold"] == number) & (split["role"] == role)].sort_values("image_id")
+    rows = rows if validation is None else rows[rows["validation"] == validation]
+    return rows["image_id"].to_numpy(), rows["label"].to_numpy(dtype=str)
+
+
+def traced(curve, metric="traced_map"):
+    return select(curve, metric=metric).set_index("x")["value"]
+
+
+def test_euclidean_ranks_the_test_images_with_the_idf_of_the_training_images(study):
     counts, split = study
-    result = run_fold(Fold(counts, split, 1, 5, "toy"), EUCLIDEAN_SPEC)
-    assert result.selection.empty
-    test = split[(split.fold == 1) & (split.role == "test")].sort_values("image_id")
-    train = split[(split.fold == 1) & (split.role == "train")]
-    np.testing.assert_array_equal(np.sort(result.rankings.query_ids), test.image_id)
-    labels = test.set_index("image_id").label[result.rankings.query_ids].tolist()
+    result = run_fold(Fold(counts, split, 1, 5, "toy"), spec("Euclidean"))
+    test, label_of = rows_of(split, 1, role="test")[0], split.drop_duplicates("image_id").set_index("image_id")["label"]
+    np.testing.assert_array_equal(np.sort(result.rankings.query_ids), test)
+    labels = label_of[result.rankings.query_ids].tolist()
     assert labels != sorted(labels), "ties keep the order of the rows, which must not know the classes"
-    assert result.rankings.n_gallery == 19
-    weights = TfidfVisterms().fit(counts[np.sort(train.image_id.to_numpy())])
-    X = weights.transform(counts[result.rankings.query_ids])
+    train, of_train = rows_of(split, 1)
+    weights = TfidfVisterms().fit(counts[train])
+    X, X_train = weights.transform(counts[result.rankings.query_ids]), weights.transform(counts[train])
     expected = rank_leave_one_out(Euclidean().fit(X), X, np.array(labels))
     np.testing.assert_array_equal(result.rankings.ranks, expected.ranks)
-    assert result.fit["n_train"] == 40
-    assert result.fit["n_test"] == 20
-    assert result.fit["n_classes"] == 4
-    assert set(result.fit["seconds"]) == set(result.fit["cpu_seconds"]) == {"features", "selection", "fit", "rank"}
-    assert result.fit["processor"] == processor_name() != ""
-    assert result.fit["not_converged"] == ""
-    X_train = weights.transform(counts[np.sort(train.image_id.to_numpy())])
-    by_image = train.sort_values("image_id").label.to_numpy(dtype=str)
-    expected = rank_leave_one_out(Euclidean().fit(X), X_train, by_image).mean_average_precision()
     # another order of the rows decides ties otherwise
-    assert result.train_map == pytest.approx(expected, abs=0.01)
+    train_map = rank_leave_one_out(Euclidean().fit(X), X_train, of_train).mean_average_precision()
+    assert result.train_map == pytest.approx(train_map, abs=0.01)
+    assert result.selection.empty
+    assert [result.fit[f"n_{name}"] for name in ("train", "test", "classes", "words")] == [40, 20, 4, 40]
+    assert set(result.fit["seconds"]) == set(result.fit["cpu_seconds"]) == {"features", "selection", "fit", "rank"}
 
 
-def test_oasis_is_selected_on_the_cut_and_refitted_on_all(study):
+def test_oasis_is_chosen_on_the_cut_and_refitted_on_all(study, fold):
     counts, split = study
-    result = oasis_fold(study)
-    assert list(result.selection.columns) == ["aggressiveness", "step", "map", "loss_rate"]
-    assert set(result.selection["aggressiveness"]) == {0.03, 0.3}
-    best = result.selection["map"].max()
-    chosen = result.selection[
-        (result.selection["aggressiveness"] == result.fit["aggressiveness"])
-        & (result.selection["step"] == result.fit["n_steps"])
-    ]
-    assert chosen["map"].tolist() == [best]
-    fold = split[split.fold == 0].sort_values("image_id")
-    train = fold[fold.role == "train"]
-    X = TfidfVisterms().fit_transform(counts[train.image_id.to_numpy()])
-    expected = OASIS(
-        aggressiveness=result.fit["aggressiveness"],
-        n_steps=result.fit["n_steps"],
-        dtype="float32",
-        random_state=integer_seed(5, "category", "toy", "fold", 0, "fit"),
-    ).fit(X, train.label.to_numpy(dtype=str))
+    result = run_fold(fold, spec(**CHOSEN, parameters={"dtype": "float32"}))
+    chosen, table = result.fit["aggressiveness"], result.selection
+    assert list(table.columns) == ["aggressiveness", "step", "map", "loss_rate"]
+    of_choice = table[(table["aggressiveness"] == chosen) & (table["step"] == result.fit["n_steps"])]
+    assert of_choice["map"].tolist() == [table["map"].max()]
+    # the cut learns idf and model from its own share alone
+    learn, labels = rows_of(split, 0, validation=False)
+    seeds = {purpose: integer_seed(5, "category", "toy", "fold", 0, purpose) for purpose in ("selection", "fit")}
+    model = OASIS(0.03, 2000, dtype="float32", random_state=seeds["selection"])
+    model.fit(TfidfVisterms().fit_transform(counts[learn]), labels, trace_steps=table["step"].unique().tolist())
+    losses = table.loc[table["aggressiveness"] == 0.03, "loss_rate"]
+    np.testing.assert_array_equal(losses, model.curve_["loss_rate"])
+    train, labels = rows_of(split, 0)
+    expected = OASIS(chosen, result.fit["n_steps"], dtype="float32", random_state=seeds["fit"])
+    expected.fit(TfidfVisterms().fit_transform(counts[train]), labels)
     np.testing.assert_array_equal(result.model.W_, expected.W_)
-    assert result.fit["n_updates"] == expected.n_updates_
-    assert result.fit["parameters"]["dtype"] == "float32"
-    json.dumps(result.fit)
+    assert (result.fit["n_updates"], result.fit["seeds"]) == (expected.n_updates_, seeds)
+    # the stop of the aggressiveness that figures trace, among its own steps
+    own = table[table["aggressiveness"] == 0.3].sort_values(["map", "step"], ascending=[False, True])
+    assert result.fit["stop_at_traced_aggressiveness"] == own["step"].iloc[0]
 
 
-def test_selection_never_sees_test_images(study):
+def test_neither_test_images_nor_the_order_of_the_table_change_what_is_learned(study, fold):
     counts, split = study
-    changed = counts.toarray()
-    test = split[(split.fold == 0) & (split.role == "test")].image_id.to_numpy()
+    changed, (test, _) = counts.toarray(), rows_of(split, 0, role="test")
     changed[test] = changed[test][:, ::-1]
-    result, other = oasis_fold(study), oasis_fold((sp.csr_array(changed), split))
-    pd.testing.assert_frame_equal(result.selection, other.selection)
-    np.testing.assert_array_equal(result.model.W_, other.model.W_)
-
-
-def test_same_seed_same_bits_whatever_the_order_of_the_table(study):
-    counts, split = study
-    result, again = oasis_fold(study), oasis_fold((counts, split.iloc[::-1]))
-    np.testing.assert_array_equal(result.model.W_, again.model.W_)
-    np.testing.assert_array_equal(result.rankings.ranks, again.rankings.ranks)
-    other = oasis_fold(study, seed=6)
-    assert other.fit["seeds"] != result.fit["seeds"]
-    assert not np.array_equal(other.selection["loss_rate"], result.selection["loss_rate"], equal_nan=True)
+    folds = (fold, Fold(sp.csr_array(changed), split, 0, 5, "toy"), Fold(counts, split.iloc[::-1], 0, 5, "toy"))
+    first, other, turned = (run_fold(of, spec(**CHOSEN)) for of in folds)
+    for again in (other, turned):
+        pd.testing.assert_frame_equal(first.selection, again.selection)
+        np.testing.assert_array_equal(first.model.W_, again.model.W_)
+    np.testing.assert_array_equal(first.rankings.ranks, turned.rankings.ranks)
+    assert not np.array_equal(first.rankings.ranks, other.rankings.ranks)
+    assert run_fold(Fold(counts, split, 0, 6, "toy"), spec(**CHOSEN)).fit["seeds"] != first.fit["seeds"]
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"select": {}, "trace": None, "parameters": {"aggressiveness": 0.2, "n_steps": 300}},
-        {"select": {"aggressiveness": [0.2]}, "trace": None, "parameters": {"n_steps": 300}},
+        {"parameters": {"aggressiveness": 0.2, "n_steps": 300}},
+        {"select": {"aggressiveness": [0.2]}, "parameters": {"n_steps": 300}},
         # a trace that does not stop leaves the learner to its own end
-        {"select": {}, "trace": {"steps": 500, "points": 4, "stop": False},
-         "parameters": {"aggressiveness": 0.2, "n_steps": 300}},
+        {"trace": TRACE | {"stop": False}, "parameters": {"aggressiveness": 0.2, "n_steps": 300}},
     ],
-)  # fmt: skip
-def test_where_nothing_is_to_be_chosen_parameters_are_used_as_they_are(study, changes):
-    fit = oasis_fold(study, **changes)
-    assert fit.selection.empty
-    assert (fit.fit["n_steps"], fit.fit["aggressiveness"]) == (300, 0.2)
-
-
-def test_mistakes_say_what_to_do(study):
-    with pytest.raises(LookalikeError, match=r"folds \[0, 1\]"):
-        oasis_fold(study, fold=7)
-    with pytest.raises(LookalikeError, match="no learner 'NoSuch'"):
-        oasis_fold(study, learner="NoSuch")
-
-
-def test_a_fit_that_takes_too_long_leaves_every_file_and_says_why(study, tmp_path):
-    result = oasis_fold(study, select={}, trace=None, parameters={"n_steps": 2_000_000_000}, time_limit=0.2)
-    assert (result.model, result.rankings) == (None, None)
-    assert np.isnan(result.train_map)
-    assert result.fit["not_converged"] == "the final fit took more than 0.2 s of processor time"
-    assert result.fit["cpu_seconds"]["fit"] < 5
-    write_fold(result, tmp_path, NAMES)
-    names = {"model.npz", "model.json", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz"}
-    assert {path.name for path in tmp_path.iterdir()} == names
-    metrics = pd.read_parquet(tmp_path / "metrics.parquet")
-    assert metrics.empty
-    assert tuple(metrics.columns) == COLUMNS
-    assert Rankings.load(tmp_path / "ranks.npz").n_queries == 0
-    assert "took more than 0.2 s" in json.loads((tmp_path / "fit.json").read_text())["not_converged"]
-    with pytest.raises(LookalikeError, match=r"holds no model: the final fit took more than 0.2 s"):
-        load(tmp_path / "model.npz")
-
-
-def test_a_candidate_that_takes_too_long_ends_the_selection(study):
-    grids = {"select": {"n_steps": [300, 2_000_000_000]}, "trace": None, "parameters": {}, "time_limit": 0.5}
-    result = oasis_fold(study, **grids)
-    assert result.model is None
+)
+def test_where_nothing_is_to_be_chosen_parameters_are_used_as_they_are(fold, changes):
+    result = run_fold(fold, spec(**changes))
     assert result.selection.empty
-    assert result.fit["not_converged"] == (
-        "the selection's fit with n_steps=2000000000 took more than 0.5 s of processor time"
-    )
+    assert (result.fit["n_steps"], result.fit["aggressiveness"]) == (300, 0.2)
+    assert (result.fit["at_last_step"], result.fit["at_grid_edge"]) == (False, False)
 
 
-def test_a_limit_that_was_reached_is_recorded_for_every_method(study):
-    spec = {
-        "learner": "LEGO",
-        "select": {"regularization": [0.01, 0.02, 0.32]},
-        "trace": {"steps": 40, "points": 4, "first": 10},
-    }
-    fit = run_fold(Fold(*study, 0, 5, "toy"), spec).fit
+def test_ends_of_grids_and_traces_are_recorded(fold):
+    grid = {"select": {"regularization": [0.01, 0.02, 0.32]}, "trace": {"steps": 40, "points": 4, "first": 10}}
+    fit = run_fold(fold, spec("LEGO", **grid)).fit
     assert fit["at_last_step"] == (fit["n_steps"] == 40)
     assert fit["at_grid_edge"] == (fit["selected"]["regularization"] != 0.02)
     assert fit["at_last_step"] or fit["at_grid_edge"], "40 pairs are too few"
-    free = oasis_fold(study, select={}, trace=None, parameters={"n_steps": 300}).fit
-    assert not free["at_last_step"]
-    assert not free["at_grid_edge"]
-    assert free["selected"] == {}
 
 
-def test_selection_learns_idf_and_model_from_its_own_share_alone(study):
-    counts, split = study
-    result = oasis_fold(study)
-    fold = split[(split.fold == 0) & (split.role == "train")].sort_values("image_id")
-    learn = fold[~fold.validation]
-    X = TfidfVisterms().fit_transform(counts[learn.image_id.to_numpy()])
-    expected = OASIS(
-        0.03, 2000, dtype="float32", random_state=integer_seed(5, "category", "toy", "fold", 0, "selection")
-    ).fit(X, learn.label.to_numpy(dtype=str), trace_steps=[int(step) for step in result.selection["step"].unique()])
-    chosen = result.selection[result.selection["aggressiveness"] == 0.03]
-    np.testing.assert_array_equal(chosen["loss_rate"], expected.curve_["loss_rate"])
+def test_mistakes_say_what_to_do(study, fold):
+    with pytest.raises(LookalikeError, match=r"fold 7 is not in the split table, which has folds \[0, 1\]"):
+        run_fold(Fold(*study, 7, 5, "toy"), spec())
+    with pytest.raises(LookalikeError, match="no learner 'NoSuch'"):
+        run_fold(fold, spec("NoSuch"))
+    with pytest.raises(LookalikeError, match="OASIS has no parameter 'agressiveness'"):
+        fixed(fold, agressiveness=1)
 
 
-def test_metrics_are_map_and_precision_at_every_k(study):
-    result = run_fold(Fold(*study, 0, 5, "toy"), EUCLIDEAN_SPEC)
-    metrics = metrics_of(result)
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [({"parameters": {"n_steps": ENDLESS}}, "the final fit"),
+     ({"select": {"n_steps": [300, ENDLESS]}}, f"the selection's fit with n_steps={ENDLESS}")],
+)  # fmt: skip
+def test_what_takes_too_long_leaves_every_file_and_says_why(fold, tmp_path, changes, what):
+    line = protocol.make(fold, spec(**changes, time_limit=0.3), tmp_path, NAMES)
+    why = f"{what} took more than 0.3 s of processor time"
+    assert line.startswith(why)
+    assert {path.name for path in tmp_path.iterdir()} == set(RUN_FILES)
+    metrics = pd.read_parquet(tmp_path / "metrics.parquet")
+    assert (len(metrics), tuple(metrics.columns)) == (0, COLUMNS)
+    assert pd.read_parquet(tmp_path / "selection.parquet").empty
+    assert Rankings.load(tmp_path / "ranks.npz").n_queries == 0
+    assert json.loads((tmp_path / "fit.json").read_text())["not_converged"] == why
+    with pytest.raises(LookalikeError, match=f"holds no model: {why}"):
+        load(tmp_path / "model.npz")
+
+
+def test_a_fold_is_written_as_the_contract_says_twice_the_same(fold, tmp_path):
+    for name in "ab":
+        protocol.make(fold, spec(**CHOSEN), tmp_path / name, NAMES)
+        assert {path.name for path in (tmp_path / name).iterdir()} == set(RUN_FILES)
+    for name in set(RUN_FILES) - {"fit.json"}:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    fit = json.loads((tmp_path / "a" / "fit.json").read_text())
+    assert NAMES.items() <= fit.items()
+    metrics, ranks = pd.read_parquet(tmp_path / "a" / "metrics.parquet"), Rankings.load(tmp_path / "a" / "ranks.npz")
+    assert tuple(metrics.columns) == COLUMNS
     assert metrics["metric"].tolist() == ["map", "train_map", *["p@k"] * 19]
     assert metrics["x"].tolist()[2:] == list(range(1, 20))
-    assert metrics["value"].iloc[0] == result.rankings.mean_average_precision()
-    assert metrics["value"].iloc[1] == result.train_map
-    np.testing.assert_allclose(metrics["value"].iloc[2:], result.rankings.precision_at(range(1, 20)).mean(axis=0))
-    assert metrics["value"].dtype == np.float64
+    assert metrics["value"].iloc[0] == ranks.mean_average_precision()
+    np.testing.assert_allclose(metrics["value"].iloc[2:], ranks.precision_at(range(1, 20)).mean(axis=0))
+    assert {"subset", "aggressiveness", "step", "map"} <= set(pd.read_parquet(tmp_path / "a" / "selection.parquet"))
+    model = OASIS(fit["aggressiveness"], fit["n_steps"], random_state=fit["seeds"]["fit"])
+    model.fit(fold.rows("train", "test")[0], fold.images["train"].labels)
+    np.testing.assert_array_equal(load(tmp_path / "a" / "model.npz").W_, model.W_)
 
 
-def test_a_fold_is_written_as_the_contract_says(study, tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
-    for folder in (first, second):
-        write_fold(oasis_fold(study), folder, NAMES)
-    result = oasis_fold(study)
-    metrics = pd.read_parquet(first / "metrics.parquet")
-    assert tuple(metrics.columns) == COLUMNS
-    assert metrics["fold"].dtype == np.int64
-    assert metrics["value"].iloc[0] == result.rankings.mean_average_precision()
-    fit = json.loads((first / "fit.json").read_text())
-    assert fit["representation"] == "words40"
-    assert fit["seconds"].keys() == result.fit["seconds"].keys()
-    assert {"subset", "aggressiveness", "step", "map"} <= set(pd.read_parquet(first / "selection.parquet").columns)
-    np.testing.assert_array_equal(load(first / "model.npz").W_, result.model.W_)
-    for name in ("metrics.parquet", "selection.parquet", "ranks.npz", "model.npz"):
-        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+def test_a_curve_starts_at_euclidean_and_follows_the_final_fit(fold):
+    curve = trace_fold(fold, spec(trace=TRACE))
+    assert tuple(curve.columns) == COLUMNS
+    assert set(curve["metric"]) == {"traced_map", "traced_train_map", "loss_rate", "symmetry_index"}
+    test, index = traced(curve), traced(curve, "symmetry_index")
+    assert (test.index[0], test.index[-1]) == (0, 2000)
+    # no step before the first has a loss
+    assert traced(curve, "loss_rate").index.equals(test.index[1:])
+    assert index[0] == 1 > index[1:].max()
+    start, end = fixed(fold, n_steps=0), fixed(fold, aggressiveness=0.3, n_steps=2000)
+    euclidean = run_fold(fold, spec("Euclidean")).rankings.mean_average_precision()
+    assert test[0] == pytest.approx(euclidean, abs=1e-6)
+    assert test[2000] == pytest.approx(end.rankings.mean_average_precision(), abs=1e-12)
+    assert traced(curve, "traced_train_map")[[0, 2000]].tolist() == [start.train_map, end.train_map]
 
 
-def test_a_fold_without_selection_is_written_with_an_empty_table(study, tmp_path):
-    result = run_fold(Fold(*study, 0, 5, "toy"), EUCLIDEAN_SPEC)
-    write_fold(result, tmp_path, NAMES)
-    selection = pd.read_parquet(tmp_path / "selection.parquet")
-    assert selection.empty
-    assert {"fold", "step", "map", "loss_rate"} <= set(selection.columns)
+def test_a_projected_curve_is_that_of_models_that_stop_there(fold):
+    curve = trace_fold(fold, spec(trace=TRACE, parameters={"projection": "psd"}))
+    step = int(traced(curve).index[2])
+    expected = fixed(fold, aggressiveness=0.3, n_steps=step, projection="psd").rankings.mean_average_precision()
+    assert traced(curve)[step] == pytest.approx(expected, abs=1e-12)
+    assert (traced(curve, "symmetry_index") == 1).all()
+
+
+def test_a_learner_that_stops_by_itself_is_traced_past_its_stop(fold):
+    few = spec("MCML", parameters={"max_iter": 4}, trace={"steps": 30, "points": 9, "first": 1, "stop": False})
+    curve, own = trace_fold(fold, few), run_fold(fold, few)
+    assert (traced(curve).index[0], traced(curve).index[-1]) == (0, 30)
+    assert (np.diff(traced(curve, "objective")) <= 0).all()
+    assert own.fit["n_steps"] == 4
+    assert traced(curve)[4] == pytest.approx(own.rankings.mean_average_precision(), abs=1e-12)
+
+
+def test_a_trace_that_takes_too_long_has_no_rows(fold):
+    curve = trace_fold(fold, spec(trace={"steps": ENDLESS, "points": 3}, time_limit=0.2))
+    assert (len(curve), tuple(curve.columns)) == (0, COLUMNS)
+
+
+def test_rankers_have_streams_of_their_own_and_their_average_is_that_of_the_estimator(fold):
+    kept = [train_ranker(fold, ranker, RANKERS) for ranker in range(3)]
+    assert [(0 in one, max(one)) for one in kept] == [(False, 600)] * 3
+    assert not np.array_equal(kept[0][600], kept[1][600])
+    table = average_rankers(fold, kept, RANKERS)
+    assert set(table["metric"]) == {"ranker_map"}
+    assert set(table["method"]) == {"ranker 0", "ranker 1", "ranker 2", "average of 2", "average of 3"}
+    assert table.loc[table["x"] == 0, "value"].nunique() == 1
+    last = table[table["x"] == 600].set_index("method")["value"]
+    alone = average_rankers(fold, kept[1:2], RANKERS | {"averages": []})
+    assert alone.loc[alone["x"] == 600, "value"].tolist() == [last["ranker 1"]]
+    (X_train, X_test), labels = fold.rows("train", "test"), fold.images["test"].labels
+    model = AveragedOASIS(aggressiveness=0.2, n_steps=600, n_rankers=2, random_state=fold.seed("rankers"))
+    ranked = rank_leave_one_out(model.fit(X_train, fold.images["train"].labels), X_test, labels)
+    assert last["average of 2"] == pytest.approx(ranked.mean_average_precision(), abs=1e-12)

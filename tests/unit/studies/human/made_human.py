@@ -1,21 +1,37 @@
-"""A human study made by hand: twelve images of four classes that rank each other, and ratings of some queries."""
+"""A plan of query images of three classes, and a study of twelve images of four classes that rank each other."""
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from PIL import Image
 
 from lookalike.core.files import write_json, write_table
-from lookalike.exhibits.model import Drawn
 from lookalike.ranking.rankings import Rankings
+from lookalike.studies.human.questionnaire import draw_plan
 from lookalike.studies.human.statistics import rating_metrics
 from lookalike.studies.human.study import HumanStudy
 from lookalike.studies.rooms import room_exhibits
+
+PATHS = [f"{label}/{number:04d}.png" for number, label in enumerate(np.repeat(["boat", "tree", "house"], 8))]
+IMAGES = range(100, 100 + len(PATHS))
+PATH_OF = dict(zip(IMAGES, PATHS, strict=True))
+LABEL_OF = {image: path.partition("/")[0] for image, path in PATH_OF.items()}
+NEIGHBOURS = {
+    query: [found for found in np.random.default_rng(query).permutation(IMAGES).tolist() if found != query][:4]
+    for query in IMAGES[:6]
+}
+RELATED = {query: {image for image in IMAGES if LABEL_OF[image] == LABEL_OF[query]} for query in IMAGES}
+
+
+def draw(seed=0, **changes):
+    """A plan of three of six queries, with four neighbours and four random images each."""
+    sizes = {"n_queries": 3, "n_retrieved": 4, "n_random": 4}
+    return draw_plan(**({"neighbours": NEIGHBOURS, "paths": PATH_OF, "related": RELATED} | sizes | changes), seed=seed)
+
 
 # image ids are not row numbers: rows 0..11 of the rankings are images 100, 102, ..., three of each of four classes
 LABELS = ("001.mug",) * 3 + ("002.dog",) * 3 + ("003.fern",) * 3 + ("004.bus",) * 3
@@ -27,9 +43,11 @@ SETTINGS = {
     "subset_title": "Ten", "fold": 0, "n_folds": 5,
 }  # fmt: skip
 REFERENCE = Path(__file__).parents[4] / "workflow" / "resources" / "reference-values.csv"
+RATING_COLUMNS = ["rater", "query", "query_image", "position", "image", "role", "rank", "answer", "answered",
+                  "simulated"]  # fmt: skip
 
 
-def make_rankings(ranks: Any = RANKS) -> Rankings:
+def make_rankings(ranks=RANKS):
     """Rankings in which each query finds the images of its class at given ranks, other images in their order."""
     n, neighbours = len(ranks), []
     for query, own_ranks in enumerate(ranks):
@@ -46,7 +64,7 @@ def make_rankings(ranks: Any = RANKS) -> Rankings:
     )
 
 
-def make_ratings(*, n_queries: int = 22, n_raters: int = 6, n_found: int = 10, simulated: bool = True) -> pd.DataFrame:
+def make_ratings(*, n_queries=22, n_raters=6, n_found=10, simulated=True):
     """Ratings of found and random images of each query, the later queries worse."""
     rng = np.random.default_rng(0)
     rows = []
@@ -58,23 +76,18 @@ def make_ratings(*, n_queries: int = 22, n_raters: int = 6, n_found: int = 10, s
                 role, rank = ("retrieved", position // 2) if found else ("random", 0)
                 key = (f"rater {rater}", query, 500 + query, position, 1000 * query + position, role, rank)
                 rows.append((*key, "good" if good else "not_good", position != 7, simulated))
-    columns = ["rater", "query", "query_image", "position", "image", "role", "rank", "answer", "answered", "simulated"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=RATING_COLUMNS)
 
 
-def make_study(
-    folder: Path, *, ratings: pd.DataFrame | None = None, rankings: Rankings | None = None, **settings: Any
-) -> HumanStudy:
+def make_study(folder, *, ratings=None, rankings=None, **settings):
     """A study whose images, rankings and ratings lie in a folder."""
-    rows = []
-    for image_id, label in zip(IDS, LABELS, strict=True):
-        path = folder / "images" / label / f"{image_id}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(np.full((30 + image_id % 7, 40, 3), image_id, dtype=np.uint8)).save(path)
-        rows.append((image_id, f"{label}/{image_id}.png", label))
-    write_table(pd.DataFrame(rows, columns=["image_id", "path", "label"]), folder / "manifest.parquet")
+    (folder / "images").mkdir()
+    for image_id in IDS:
+        Image.fromarray(np.full((30 + image_id % 7, 40, 3), image_id, np.uint8)).save(folder / f"images/{image_id}.png")
+    paths = [f"{image_id}.png" for image_id in IDS]
+    write_table(pd.DataFrame({"image_id": IDS, "path": paths, "label": LABELS}), folder / "manifest.parquet")
     write_json({"root": str(folder / "images")}, folder / "images.json")
-    (make_rankings() if rankings is None else rankings).save(folder / "ranks.npz")
+    (rankings or make_rankings()).save(folder / "ranks.npz")
     ratings = make_ratings(n_queries=2) if ratings is None else ratings
     metrics = rating_metrics(ratings, representation="words", subset="ten", fold=0)
     write_table(metrics, folder / "metrics.parquet")
@@ -84,9 +97,8 @@ def make_study(
         return HumanStudy({**SETTINGS, **settings}, files, list(csv.DictReader(file)))
 
 
-def drawn(study: HumanStudy, id: str) -> tuple[Any, HumanStudy]:
+def drawn(study, id):
     """An exhibit as data, and the study as it is while that is drawn."""
     exhibit = room_exhibits("human")[id]
     study = study.drawing(exhibit)
-    made: Drawn = exhibit.draw(study)
-    return made, study
+    return exhibit.draw(study), study

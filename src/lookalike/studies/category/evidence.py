@@ -1,0 +1,95 @@
+"""What rules about the papers' claims share: a finding on every subset, and differences with their intervals.
+
+Evidence marked ``(t)`` is decided by the corrected resampled t-test over folds alone (`by_t`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookalike.exhibits.verdicts import (
+    LEFT_OUT,
+    OPEN,
+    Finding,
+    Interval,
+    Rule,
+    of_parts,
+    rule,
+    superior,
+    together,
+    verdict_of,
+    within,
+)
+from lookalike.ranking.comparison import CorrectedT, corrected_t_test
+from lookalike.studies.category.study import CategoryStudy, Subset
+
+
+class UndecidedError(Exception):
+    """Raised where a subset or a method cannot be decided, with what there is to say of it."""
+
+    def __init__(self, verdict: str, evidence: str) -> None:
+        super().__init__(evidence)
+        self.finding = Finding(verdict, evidence)
+
+
+def attempt(decide: Rule, *given: Any, **parameters: Any) -> Finding:
+    """What a function finds, or why it cannot decide."""
+    try:
+        return decide(*given, **parameters)
+    except UndecidedError as error:
+        return error.finding
+
+
+def each(decide: Rule, cases: Iterable[Any]) -> Finding:
+    """One finding of several cases, such as methods, each decided by itself."""
+    return together([attempt(decide, case) for case in cases])
+
+
+def subset_rule(decide: Rule) -> Rule:
+    """Make a rule of what decides one subset: one finding of all subsets, each under its title."""
+
+    @rule
+    @wraps(decide)
+    def of_all(study: CategoryStudy, **parameters: Any) -> Finding:
+        return of_parts({subset.title: attempt(decide, study, subset, **parameters) for subset in study.subsets})
+
+    return of_all
+
+
+def missing(study: CategoryStudy, subset: Subset, methods: Sequence[str], what: str) -> UndecidedError:
+    """Why methods cannot be decided on a subset: one did not converge, was not run, or lacks `what`."""
+    for method in methods:
+        if (subset.id, method) in study.not_converged:
+            return UndecidedError(LEFT_OUT, f"{study.title_of(method)} did not converge")
+    not_run = [study.title_of(method) for method in methods if method not in study.run]
+    if not_run:
+        return UndecidedError(OPEN, f"{' and '.join(not_run)} not run")
+    return UndecidedError(OPEN, f"{' and '.join(map(study.title_of, methods))}: no {what}")
+
+
+def by_t(
+    study: CategoryStudy, differences: pd.Series, names: str, lacking: UndecidedError, bounds: Interval | None = None
+) -> Finding:
+    """What an interval over folds says: within bounds or, without them, above 0; with fewer than two, `lacking`."""
+    test = t_test(study, differences)
+    if test is None:
+        raise lacking
+    interval = [(test.low, test.high)]
+    verdict = superior(interval) if bounds is None else verdict_of(within(interval, *bounds))
+    return Finding(verdict, f"{names} {in_points(test)}")
+
+
+def t_test(study: CategoryStudy, differences: pd.Series) -> CorrectedT | None:
+    """Corrected t-test over the folds that have a difference; None with fewer than two."""
+    known, splits = differences.dropna().to_numpy(dtype=np.float64), study.settings["splits"]
+    return corrected_t_test(known, splits["train"], splits["test"]) if len(known) > 1 else None
+
+
+def in_points(test: CorrectedT) -> str:
+    """``+4.0 [+2.1, +5.9] (t)``: a mean difference and its 95% interval by the corrected t-test alone, in points."""
+    return f"{100 * test.mean:+.1f} [{100 * test.low:+.1f}, {100 * test.high:+.1f}] (t)"

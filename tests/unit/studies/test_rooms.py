@@ -1,0 +1,60 @@
+"""The studies by name, and the facts of workflow/resources that each is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.registry import ROOMS
+from lookalike.studies import rooms
+from lookalike.studies.settings import checked
+
+ROOT = Path(__file__).resolve().parents[3]
+RESOURCES = ROOT / "workflow" / "resources"
+
+
+def test_every_study_has_its_own_exhibits_printed_numbers_and_claims():
+    everything = rooms.all_exhibits()
+    assert set(everything) == {id for room in ROOMS for id in rooms.room_exhibits(room)}
+    assert {exhibit.study for exhibit in everything.values()} == set(ROOMS)
+    claims = [row["id"] for room in ROOMS for row in rooms.claim_rows(RESOURCES / "claims.csv", room)]
+    assert len(claims) == len(set(claims)) == len((RESOURCES / "claims.csv").read_text().splitlines()) - 1
+    shown = rooms.printed_rows(RESOURCES / "reference-values.csv", "human")
+    assert {(row["paper"], row["exhibit"]) for row in shown} >= {("oasis-jmlr-2010", "text")}
+    assert not any(row["exhibit"] == "table4" for row in shown)
+
+
+def test_a_paper_is_drawn_from_the_studies_that_print_it():
+    config = checked(yaml.safe_load((ROOT / "config.yaml").read_text()))
+    drawn = rooms.drawn_exhibits(config, "demo", "oasis-nips-2009")
+    assert {room: [one.name for one in exhibits] for room, exhibits in drawn.items()} == {
+        "category": [], "human": ["table1", "fig1a"]}  # fmt: skip
+    (file, *_) = rooms.exhibit_paths("demo", drawn["human"])
+    assert file == "results/demo/exhibits/oasis-nips-2009/table1.csv"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "why"),
+    [
+        ("claims.csv", "id,paper", "no,paper", "columns are not id, paper"),
+        ("claims.csv", '""than"": [', '""than"": ', "Expecting"),
+        ("claims.csv", "jmlr-better-map,", '"jmlr-better-map,', "expected"),
+        ("reference-values.csv", ",40,", ",forty,", "forty"),
+        ("reference-values.csv", "oasis-jmlr-2010,table4", "\udcff,table4", "can't decode"),
+        ("reference-values.csv", None, "", "columns are not"),
+        ("reference-values.csv", None, "paper,exhibit,dataset,setting,method,metric,value,spread,unit,note\na,b\n",
+         "more or fewer values"),
+    ],
+)  # fmt: skip
+def test_a_damaged_table_of_facts_is_one_sentence(tmp_path, name, old, new, why):
+    text = (RESOURCES / name).read_text(encoding="utf-8")
+    assert old is None or old in text
+    spoilt = new if old is None else text.replace(old, new, 1)
+    (tmp_path / name).write_bytes(spoilt.encode("utf-8", "surrogateescape"))
+    read = rooms.claim_rows if name == "claims.csv" else rooms.printed_rows
+    with pytest.raises(LookalikeError, match=f"{name} is damaged .*{why}.*: put the project's own file back") as caught:
+        read(tmp_path / name, "category")
+    assert "\n" not in str(caught.value)
