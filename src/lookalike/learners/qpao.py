@@ -33,7 +33,7 @@ SMALLEST_GRADIENT, SMALLEST_GAP = 1e-9, 1e-12
 """The dual ascent is at its end with a projected gradient (a margin), or a share of the objective as gap, so small."""
 MOST_EVALUATIONS, MOST_ROUNDS, MOST_NEWTON_STEPS, MOST_HALVINGS = 20_000, 3, 50, 40
 """Of the dual ascent; limits that are hardly ever met."""
-ASCENT = {"ftol": 0.0, "gtol": SMALLEST_GRADIENT, "maxiter": MOST_EVALUATIONS, "maxfun": MOST_EVALUATIONS}
+ASCENT: Any = {"ftol": 0.0, "gtol": SMALLEST_GRADIENT, "maxiter": MOST_EVALUATIONS, "maxfun": MOST_EVALUATIONS}
 """Options of L-BFGS-B."""
 MOST_FREE, RIDGE, ROUNDING = 1500, 1e-11, 1e-13
 """Of a Newton step: most multipliers (its cost is their cube), the share of the curvature that is added to it, and the

@@ -1,23 +1,25 @@
-"""What the batch learners share: curves and traces, where learning ends, the bar, and what is refused."""
+"""LMNN, MCML and MMC against the sums that define them, pair by pair; at the end, what is MCML's and MMC's alone."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 
-from lookalike.learners import LMNN, MCML, MMC, Euclidean
-from lookalike.ranking.rankings import mean_average_precision
+from lookalike.learners import LMNN, MCML, MMC, mcml
+from lookalike.learners.lmnn import _ActiveSet, _AllTriplets, target_neighbours
+from lookalike.learners.mcml import CollapsingObjective
+from lookalike.learners.mmc import SpreadingProblem
+from lookalike.learners.projections import project_psd
 
-LEARNERS = [MCML(7, tol=0), MMC(12), LMNN(max_iter=50), LMNN(solver="naive", max_iter=50)]
-every = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-each = pytest.mark.parametrize("learner", [MCML, MMC, LMNN])
 
-
-def noisy_classes(n: int = 40, d: int = 6, n_classes: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def noisy_classes(n: int = 24, d: int = 5, n_classes: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return rows with classes told apart by two features, under noise in all."""
     random = np.random.default_rng(seed)
     y = np.arange(n) % n_classes
@@ -26,86 +28,219 @@ def noisy_classes(n: int = 40, d: int = 6, n_classes: int = 4, seed: int = 0) ->
     return X, y
 
 
+def odd_classes() -> tuple[np.ndarray, np.ndarray]:
+    """Classes of four, three, two and one; equal rows within and across classes; a row of zeros."""
+    X = np.random.default_rng(2).random((10, 4))
+    X[1], X[5], X[8] = X[0], X[0], 0
+    return X, np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 3])
+
+
+def some_psd(d: int, seed: int = 1) -> np.ndarray:
+    half = np.random.default_rng(seed).normal(size=(d, d)) / d
+    return half @ half.T + 0.1 * np.eye(d)
+
+
+# The objectives as they are printed ---------------------------------------------------------------------------------
+
+
+def pair_distances(X: np.ndarray, M: np.ndarray) -> np.ndarray:
+    Z = X[:, None] - X[None]
+    return np.maximum(np.einsum("abi,ij,abj->ab", Z, M, Z), 0.0)
+
+
+def literal_targets(X: np.ndarray, y: np.ndarray, k: int) -> list[list[int]]:
+    squared = np.round(pair_distances(X, np.eye(X.shape[1])), 10)
+    mates = [[j for j in range(len(X)) if j != i and y[j] == y[i]] for i in range(len(X))]
+    return [sorted(own, key=lambda j: (squared[i, j], j))[:k] for i, own in enumerate(mates)]
+
+
+def large_margin(X: np.ndarray, y: np.ndarray, M: np.ndarray, omega: float = 0.5, k: int = 3) -> float:
+    """Equation 13 of the OASIS draft."""
+    D = pair_distances(X, M)
+    pairs = [(i, j) for i, targets in enumerate(literal_targets(X, y, k)) for j in targets]
+    push = sum(np.maximum(0, 1 + D[i, j] - D[i, y != y[i]]).sum() for i, j in pairs)
+    return float(omega * sum(D[i, j] for i, j in pairs) + (1 - omega) * push)
+
+
+def divergence(X: np.ndarray, y: np.ndarray, M: np.ndarray) -> float:
+    """Mean divergence from the ideal choice of neighbours (Globerson and Roweis, section 2)."""
+    terms = []
+    for i, own in enumerate(np.exp(-pair_distances(X, M))):
+        chances = np.where(np.arange(len(X)) == i, 0, own)
+        mates = (y == y[i]) & (np.arange(len(X)) != i)
+        if mates.any():
+            terms.append(np.mean(-np.log(mates.sum() * (chances / chances.sum())[mates])))
+    return float(np.mean(terms))
+
+
+def spread(X: np.ndarray, y: np.ndarray, M: np.ndarray, same: bool = False) -> float:
+    """Mean distance of pairs of different classes, or mean squared distance within classes (Xing et al., section 2)."""
+    D = pair_distances(X, M)
+    chosen = [D[i, j] for i, j in itertools.combinations(range(len(X)), 2) if (y[i] == y[j]) == same]
+    return float(np.mean(chosen if same else np.sqrt(chosen)))
+
+
+CASES: list[tuple[Any, Callable[..., float], int]] = [
+    (LMNN(max_iter=60, refresh=1), large_margin, -1),
+    (LMNN(max_iter=60, solver="naive"), large_margin, -1),
+    (MCML(max_iter=15, tol=0), divergence, -1),
+    (MMC(max_iter=15), spread, 1),
+]
+every = pytest.mark.parametrize(("learner", "literal", "sign"), CASES, ids=lambda value: str(value)[:30])
+
+
 @every
-def test_a_trace_changes_no_bit_and_sees_the_matrix_of_its_step(learner: Any) -> None:
-    X, y = noisy_classes()
-    seen: dict[int, np.ndarray] = {}
-
-    def trace(model: Any, step: int) -> dict[str, float]:
-        assert model.n_steps_ == step
-        seen[step] = model.similarity(X, X)
-        Z = model.transform(X)
-        np.testing.assert_allclose(-np.sum((Z[:, None] - Z[None]) ** 2, axis=2), seen[step], atol=1e-8)
-        return {"twice": 2.0 * step}
-
-    # the second fit must not show the trace what the first learned
-    model = clone(learner).fit(X[::-1], y).fit(X, y, trace=trace, trace_steps=[3, 2, 500])
-    last = learner.max_iter
-    assert model.curve_["step"].tolist() == list(seen) == [0, 2, 3, last]
-    assert list(model.curve_) == ["step", "objective", "twice"]
-    assert model.curve_["twice"].tolist() == [0.0, 4.0, 6.0, 2.0 * last]
-    np.testing.assert_allclose(seen[0], Euclidean().fit(X).similarity(X, X), atol=1e-12)
-    np.testing.assert_array_equal(seen[last], model.similarity(X, X))
-    plain = clone(learner).fit(X, y)
-    np.testing.assert_array_equal(plain.M_, model.M_)
-    np.testing.assert_array_equal(plain.curve_["objective"][[0, 2, 3, -1]], model.curve_["objective"])
-    np.testing.assert_array_equal(seen[3], clone(learner).set_params(max_iter=3).fit(X, y).similarity(X, X))
-    assert not model.converged_
-    assert model.n_iter_ == model.n_steps_ == last
-    assert model.objective_ == model.curve_["objective"][-1]
-
-
-@every
-@pytest.mark.parametrize("shape", [(40, 6), (18, 30)])
-def test_sparse_rows_learn_the_same_and_the_components_are_a_factor(learner: Any, shape: tuple[int, int]) -> None:
-    X, y = noisy_classes(*shape, n_classes=3)
-    model, sparse, single = (clone(learner).fit(rows, y) for rows in (X, sp.csr_array(X), X.astype(np.float32)))
-    scale = np.abs(model.M_).max()
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 10**6), shape=st.sampled_from([(24, 5), (14, 20)]))
+def test_the_objective_is_the_literal_sum_and_only_improves(
+    learner: Any, literal: Callable[..., float], sign: int, seed: int, shape: tuple[int, int]
+) -> None:
+    X, y = noisy_classes(*shape, seed=seed)
+    model = clone(learner).fit(X, y, trace_steps=range(100))
+    curve = model.curve_["objective"]
+    assert curve[0] == pytest.approx(literal(X, y, np.eye(shape[1])), rel=1e-9)
+    assert curve[-1] == model.objective_ == pytest.approx(literal(X, y, model.M_), rel=1e-7)
+    assert (sign * np.diff(curve) >= -1e-9 * curve[0]).all()
+    assert sign * curve[-1] > sign * curve[0] * (1 + sign * 0.02)
+    values = np.linalg.eigvalsh(model.M_)
+    assert values[0] >= -1e-9 * values[-1]
     np.testing.assert_array_equal(model.M_, model.M_.T)
-    np.testing.assert_allclose(model.components_ @ model.components_.T, model.M_, atol=1e-9 * scale)
-    np.testing.assert_allclose(sparse.M_, model.M_, atol=1e-7 * scale)
-    assert single.M_.dtype == np.float64
-    np.testing.assert_allclose(single.M_, model.M_, atol=1e-2 * scale)
+    np.testing.assert_allclose(model.components_ @ model.components_.T, model.M_, atol=1e-9 * values[-1])
+    if learner.__class__ is MMC:  # the constraint
+        assert spread(X, y, model.M_, same=True) <= spread(X, y, np.eye(shape[1]), same=True) * (1 + 1e-9)
 
 
 @every
-def test_no_steps_leave_the_identity(learner: Any) -> None:
-    X, y = noisy_classes(18, 30, 3)
-    model = clone(learner).set_params(max_iter=0).fit(X, y)
-    np.testing.assert_allclose(model.M_, np.eye(30), atol=1e-13)
-    assert model.n_steps_ == 0
-    assert not model.converged_
+def test_the_span_gives_the_matrix_of_the_full_space(learner: Any, literal: Any, sign: int) -> None:
+    X, y = noisy_classes(20, 12)
+    basis = np.linalg.qr(np.random.default_rng(3).normal(size=(35, 12)))[0]
+    few, many = (clone(learner).set_params(max_iter=8) for _ in range(2))
+    inner, M = few.fit(X, y).M_, many.fit(X @ basis.T, y).M_
+    np.testing.assert_allclose(M, basis @ (inner - np.eye(12)) @ basis.T + np.eye(35), atol=1e-7 * np.abs(M).max())
+    assert np.abs(inner - np.eye(12)).max() > 0.01
+    none = clone(learner).set_params(max_iter=0).fit(X @ basis.T, y)
+    np.testing.assert_allclose(none.M_, np.eye(35), atol=1e-13)
+    assert (none.n_steps_, none.converged_) == (0, False)
 
 
-@pytest.mark.parametrize("learner", [MCML(5), MMC(20), LMNN(max_iter=30), LMNN(solver="naive", max_iter=30)], ids=repr)
-def test_learning_beats_the_euclidean_baseline(learner: Any) -> None:
-    # more iterations learn the training rows by heart
-    X, y = noisy_classes(200, 20)
-    train, test = slice(0, 100), slice(100, 200)
-    euclidean = mean_average_precision(Euclidean().fit(X).similarity(X[test], X[test]), y[test])
-    model = clone(learner).fit(X[train], y[train])
-    assert mean_average_precision(model.similarity(X[test], X[test]), y[test]) > 1.1 * euclidean
+def value_and_gradient(name: str, X: np.ndarray, y: np.ndarray, M: np.ndarray) -> tuple[float, np.ndarray]:
+    if name == "MCML":
+        return CollapsingObjective(X, y).value_and_gradient(np.linalg.cholesky(M))
+    if name == "MMC":
+        problem = SpreadingProblem(X, y)
+        turn = problem.directions
+        return problem.value(turn.T @ M @ turn), turn @ problem.gradient(turn.T @ M @ turn) @ turn.T
+    kind = _ActiveSet if name == "active set" else _AllTriplets
+    triplets = kind(X, y, target_neighbours(X, y, 3), 0.5)
+    triplets.renew(X @ M)
+    distances = triplets.distances(X @ M)
+    return triplets.objective(distances, 0.0), triplets.gradient(distances, 0.0)
 
 
-@each
-def test_mistakes_are_named(learner: Any) -> None:
-    X, y = noisy_classes(24)
-    with pytest.raises(ValueError, match="trace_steps"):
-        learner(max_iter=3).fit(X, y, trace_steps=[-1])
-    for rows in (1e160 * X, sp.csr_array(1e160 * X)):
-        with pytest.raises(ValueError, match="scale its rows"):
-            learner(max_iter=3).fit(rows, y)
-    for parameters in ({"max_iter": -1}, {"max_iter": 1.5}, {"tol": -0.1}, {"tol": np.nan}):
-        with pytest.raises(ValueError, match=next(iter(parameters))):
-            learner(**parameters).fit(X, y)
+@pytest.mark.parametrize("made", [noisy_classes, odd_classes])
+@pytest.mark.parametrize(
+    ("name", "literal"),
+    [("MCML", divergence), ("MMC", spread), ("active set", large_margin), ("all triplets", large_margin)],
+)
+def test_the_gradient_is_that_of_finite_differences(name: str, literal: Any, made: Any) -> None:
+    X, y = made()
+    d = X.shape[1]
+    if name == "MMC" and made is odd_classes:
+        X, y = X[2:], y[2:]  # at distance 0 the root has no slope
+    M, h = some_psd(d), 1e-6
+    value, gradient = value_and_gradient(name, X, y, M)
+    assert value == pytest.approx(literal(X, y, M), rel=1e-9)
+    np.testing.assert_allclose(gradient, gradient.T, atol=1e-12)
+    for a, b in itertools.combinations_with_replacement(range(d), 2):
+        E = np.zeros((d, d))
+        E[a, b] = E[b, a] = h
+        slope = (literal(X, y, M + E) - literal(X, y, M - E)) / (2 * h) / (1 if a == b else 2)
+        assert gradient[a, b] == pytest.approx(slope, rel=1e-4, abs=1e-5 * np.abs(gradient).max())
 
 
-@each
-def test_the_bar_shows_the_objective_when_asked_for(learner: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    X, y = noisy_classes(24)
-    learner(max_iter=3).fit(X, y)
-    assert capsys.readouterr().err == ""
-    learner(max_iter=3, verbose=1).fit(X, y)
-    shown = capsys.readouterr().err
-    assert learner.__name__ in shown
-    assert "objective=" in shown
+@pytest.mark.parametrize(
+    ("learner", "literal", "sign"),
+    [
+        (LMNN(accelerated=True, max_iter=3000, tol=1e-10), large_margin, -1),
+        (LMNN(accelerated=True, max_iter=3000, tol=1e-10, solver="naive"), large_margin, -1),
+        (MCML(400, tol=0), divergence, -1),
+        (MMC(2000, 1e-7), spread, 1),
+    ],
+    ids=["active set", "naive", "MCML", "MMC"],
+)
+def test_no_other_matrix_is_better_than_the_end(learner: Any, literal: Any, sign: int) -> None:
+    random = np.random.default_rng(7)
+    y = np.arange(30) % 3
+    X = random.normal(size=(30, 3)) + 1.2 * np.eye(3)[y]  # no linear map collapses these
+    model = clone(learner).fit(X, y)
+    for size in (1e-3, 0.1, 1.0) * 10:
+        half = random.normal(size=(3, int(random.integers(1, 4))))
+        other = half @ half.T / spread(X, y, half @ half.T, same=True)
+        if learner.__class__ is MMC:
+            other *= spread(X, y, np.eye(3), same=True)  # a mixture of feasible matrices is one
+        mixed = (1 - size) * model.M_ + size * other
+        assert sign * literal(X, y, mixed) <= sign * model.objective_ + 2e-6 * abs(model.objective_)
+
+
+# MCML ---------------------------------------------------------------------------------------------------------------
+
+
+def test_blocks_of_rows_change_nothing_and_far_rows_do_not_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = odd_classes()
+    factor = np.linalg.cholesky(some_psd(4))
+    value, gradient = CollapsingObjective(X, y).value_and_gradient(factor)
+    for entries in (1, 30, 70):
+        monkeypatch.setattr(mcml, "BLOCK_ENTRIES", entries)
+        in_blocks = CollapsingObjective(X, y).value_and_gradient(factor)
+        assert in_blocks[0] == pytest.approx(value, rel=1e-13)
+        np.testing.assert_allclose(in_blocks[1], gradient, atol=1e-14)
+    far = CollapsingObjective(1e4 * X, y).value_and_gradient(np.eye(4))
+    assert np.isfinite(far[0])
+    assert np.isfinite(far[1]).all()
+
+
+def test_mcml_stops_by_tol_over_three_steps() -> None:
+    X, y = noisy_classes(60, 12)
+    by_tol = MCML(max_iter=500, tol=0.05).fit(X, y)
+    objective = by_tol.curve_["objective"]
+    drops = objective[:-3] - objective[3:]
+    assert by_tol.converged_
+    assert by_tol.n_iter_ == by_tol.n_steps_ == len(objective) - 1 < 500
+    assert drops[-1] <= 0.05 * objective[0] < drops[:-1].min()
+    assert not MCML(max_iter=2, tol=0).fit(X, y).converged_
+
+
+def test_mcml_learns_nothing_from_rows_that_differ_by_rounding_at_most() -> None:
+    random = np.random.default_rng(0)
+    for row in (np.zeros(5), random.random(5), random.random(40)):
+        model = MCML().fit(np.tile(row, (99, 1)), np.arange(99) % 3)
+        np.testing.assert_allclose(model.M_, np.eye(len(row)), atol=1e-12)
+        assert (model.n_steps_, model.converged_) == (0, True)
+        assert model.objective_ == pytest.approx(np.log(98 / 32))
+    rows = np.tile(random.random(5) + 1, (9, 1))
+    rows[::2] = np.nextafter(rows[::2], 9)
+    assert not CollapsingObjective(rows, np.arange(9) % 3).value_and_gradient(np.eye(5))[1].any()
+
+
+def test_project_psd_sets_negative_eigenvalues_to_zero() -> None:
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
+    matrix, factor = project_psd((turn * [3.0, 0.5, -1.0, -2.0]) @ turn.T)
+    np.testing.assert_allclose(matrix, (turn * [3.0, 0.5, 0, 0]) @ turn.T, atol=1e-14)
+    np.testing.assert_array_equal(matrix, matrix.T)
+    np.testing.assert_allclose(factor @ factor.T, matrix, atol=1e-14)
+    assert factor.shape == (4, 2)
+
+
+# MMC ----------------------------------------------------------------------------------------------------------------
+
+
+def test_mmc_leaves_directions_in_which_no_class_varies() -> None:
+    X, y = noisy_classes(18, 30)
+    model = MMC(10).fit(X, y)
+    deviations = X - np.array([X[y == c].mean(axis=0) for c in range(3)])[y]
+    outside = np.linalg.svd(deviations)[2][15:]
+    np.testing.assert_allclose(model.M_ @ outside.T, outside.T, atol=1e-10)
+    same = MMC(10).fit([[0.0, 1.0], [0.0, 1.0], [3.0, 0.0], [3.0, 0.0]], [0, 0, 1, 1])
+    np.testing.assert_allclose(same.M_, np.eye(2), atol=1e-15)
+    assert same.converged_
+    np.testing.assert_allclose(MMC(15).fit(1000 * X, y).M_, MMC(15).fit(X, y).M_, rtol=1e-6, atol=1e-8)
