@@ -38,7 +38,7 @@ from PIL import Image
 from skimage.color import rgb2lab
 from skimage.feature import hog
 
-from lookalike.core.images import load_rgb
+from lookalike.core.images import fit_within, load_rgb, resize
 from lookalike.features import describers
 from lookalike.features.color_histogram import A_RANGE, B_RANGE
 from lookalike.features.texton import mr8_filters
@@ -152,19 +152,19 @@ def compare_peers(images: Pixels, repeat: int) -> dict[str, dict[str, dict[str, 
     filters = mr8_filters()
     groups: dict[str, tuple[Pixels, dict[str, Way]]] = {
         "wavelet (Haar step)": (
-            [(describers.resize(image, 128, 128) / 255) @ YIQ.T for image in images],
+            [(resize(image, 128, 128) / 255) @ YIQ.T for image in images],
             {"ours (pywt.fswavedecn)": standard_haar, "H A H' (NumPy)": haar_by_matrix(128), "pywt.wavedec2": wavedec2},
         ),
         "color": (
-            [describers.fit_within(image, 256) for image in images],
+            [fit_within(image, 256) for image in images],
             {"ours": describers.make_describer("color").describe, "skimage + histogramdd": histogram_by_skimage},
         ),
         "hog": (
-            [describers.resize(image, 128, 128) for image in images],
+            [resize(image, 128, 128) for image in images],
             {"ours (OpenCV)": describers.make_describer("hog").describe, "skimage.feature.hog": hog_by_skimage},
         ),
         "texton (responses)": (
-            [describers.fit_within(image, 256) for image in images],
+            [fit_within(image, 256) for image in images],
             {
                 "ours": lambda image: texton.responses(image, *grid(image, 4)),
                 "cv2.filter2D": lambda image: responses_by_filter2d(image, filters, *grid(image, 4)),
@@ -206,7 +206,7 @@ def main() -> None:
     else:
         what = f"images of {arguments.images.name}"
         images = [load_rgb(path) for path in sample_files(arguments.images, arguments.n)]
-    images = [describers.fit_within(image, arguments.side) for image in images]
+    images = [fit_within(image, arguments.side) for image in images]
     height, width = np.mean([image.shape[:2] for image in images], axis=0)
     what += f", {width:.0f} x {height:.0f} pixels on average"
 

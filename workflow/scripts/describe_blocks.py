@@ -1,6 +1,7 @@
 """Describe the blocks of one shard of the manifest: raw LBP and colour histograms."""
 
-from lookalike.core.job_log import logged, progress_lines
+from lookalike.core.job_log import logged
+from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
     import numpy as np

@@ -1,6 +1,7 @@
 """Bring all images to the size that networks take, with a margin for random shifts."""
 
-from lookalike.core.job_log import logged, progress_lines
+from lookalike.core.job_log import logged
+from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
     from lookalike.core.files import read_table, write_array

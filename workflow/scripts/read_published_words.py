@@ -1,6 +1,7 @@
 """Read the words that the benchmark publishes for the images of one shard of the manifest."""
 
-from lookalike.core.job_log import logged, progress_lines
+from lookalike.core.job_log import logged
+from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
     from lookalike.core.files import read_json, read_table

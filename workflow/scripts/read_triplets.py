@@ -1,6 +1,7 @@
 """Read rated triplets, or make them from class folders, and list every pair of images that systems have to measure."""
 
-from lookalike.core.job_log import logged, progress_lines
+from lookalike.core.job_log import logged
+from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
     from pathlib import Path

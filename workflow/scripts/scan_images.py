@@ -1,6 +1,7 @@
 """Scan a data set's folder to its manifest: a row with a status and a reason for every file."""
 
-from lookalike.core.job_log import logged, progress_lines
+from lookalike.core.job_log import logged
+from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
     from lookalike.core.files import read_json, replacing, write_table

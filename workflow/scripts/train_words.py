@@ -1,6 +1,7 @@
 """Learn a codebook of local features by approximate k-means, from where a killed run left off."""
 
-from lookalike.core.job_log import logged, progress_lines
+from lookalike.core.job_log import logged
+from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
     from pathlib import Path

@@ -7,12 +7,12 @@ import json
 import math
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.progress import SECONDS, Progress, progress_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,14 +176,14 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 class Told:
-    """Progress on standard error: a bar where somebody watches, a line every so many seconds elsewhere."""
+    """Progress on standard error: a bar where somebody watches, a line every so many seconds of long work elsewhere."""
 
-    def __init__(self, quiet: bool = False, seconds: float = 5.0) -> None:
+    def __init__(self, quiet: bool = False, seconds: float = SECONDS) -> None:
         self._quiet = quiet
         self._seconds = seconds
         self._bar: Any = None
         self._what = ""
-        self._last = time.monotonic()
+        self._report: Progress | None = None
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Tell how far a step is."""
@@ -191,9 +191,10 @@ class Told:
             return
         if sys.stderr.isatty():
             self._show(what, done, total)
-        elif time.monotonic() - self._last >= self._seconds:
-            self._last = time.monotonic()
-            print(f"{what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+            return
+        if self._report is None or what != self._what:
+            self._what, self._report = what, progress_lines(what, self._seconds, sys.stderr)
+        self._report(done, total)
 
     def _show(self, what: str, done: int, total: int) -> None:
         """Move the bar."""

@@ -246,8 +246,7 @@ def _evaluate_triplets(options: argparse.Namespace) -> None:
     describers = [make_describer(name) for name in dict.fromkeys(names)]
     network = _load_network(options.model) if options.model is not None else None
     _check_output(options)
-    # a bar where somebody watches, and nothing elsewhere
-    with Told(seconds=math.inf) as told:
+    with Told() as told:
         rated = read_release(options.folder, n_threads=options.jobs, progress=partial(told, "reading images"))
         pairs = candidate_pairs(rated.triplets, rated.pool, rated.manifest)
         images = sorted({*pairs["query"].tolist(), *pairs["candidate"].tolist()})

@@ -11,11 +11,11 @@ import os
 import warnings
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import faiss
 import numpy as np
@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
-from lookalike.core.images import load_rgb
+from lookalike.core.images import fit_within, load_rgb, resize
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.clustering import one_thread
 from lookalike.features.codebook import assign, learn_codebook, warm_up
@@ -32,13 +32,10 @@ from lookalike.features.describers import (
     DESCRIBERS,
     SHORT_NAMES,
     Describer,
-    fit_within,
     make_describer,
     one_opencv_thread,
-    resize,
 )
 from lookalike.features.descriptors import describe, normalise
-from lookalike.features.fisher_vector import Mixture
 from lookalike.features.lbp import N_BINS
 from lookalike.features.palette import N_COLOURS, learn_palette, sample_pixels
 from lookalike.features.pyramid import is_large_enough
@@ -323,12 +320,6 @@ class Described(Representation):
     Euclidean distance of square roots is Hellinger's.
     """
 
-    _FITTED: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "fisher": ("mean_", "projection_", "mixture_"),
-        "sift-like": ("words_",),
-        "spmk-texton-1024-max": ("textons", "variance"),
-    }
-
     def __init__(self, system: str, **settings: Any) -> None:
         self.describer: Describer = make_describer(system, **settings)
         self.name = self.describer.system
@@ -345,23 +336,11 @@ class Described(Representation):
 
     def arrays(self) -> Arrays:
         """Return what the describer learned; nothing for most."""
-        learned: Arrays = {}
-        for name in self._FITTED.get(self.name, ()):
-            value = getattr(self.describer, name, None)
-            if isinstance(value, tuple):
-                learned |= {f"{name}.{place}": np.asarray(part) for place, part in enumerate(value)}
-            elif value is not None:
-                learned[name] = np.asarray(value)
-        return learned
+        return self.describer.arrays()
 
     def restore(self, arrays: Arrays) -> None:
         """Take over what the describer learned."""
-        for name in self._FITTED.get(self.name, ()):
-            if name == "mixture_":
-                value: Any = Mixture(*(arrays[f"{name}.{place}"] for place in range(3)))
-            else:
-                value = arrays[name] if arrays[name].ndim else float(arrays[name])
-            setattr(self.describer, name, value)
+        self.describer.restore(arrays)
 
     def _learn(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, jobs: int, progress: Progress) -> None:
         if self.describer.needs_fit:

@@ -1,4 +1,4 @@
-"""One image file to one array of RGB pixels: every kind of file a class folder holds, or an error that says why not.
+"""Images: one file to one array of RGB pixels, or an error that says why not; and how arrays are shrunk.
 
 The rules are fixed here once, because descriptors depend on them: transparency is laid over white, 16-bit grey is
 scaled to 8 bits, rotation in EXIF is applied, an animation counts as its first frame, and a damaged file is refused
@@ -21,6 +21,9 @@ from lookalike.core.errors import LookalikeError
 
 MAX_PIXELS = 64_000_000
 """Images with more pixels are refused: decoded, one takes about 200 MB (the widest of Caltech-256 is far below)."""
+
+MIN_SIDE = 32
+"""Pixels that the shorter side of a described image has at least; a shorter one is stretched to it."""
 
 FORMATS = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM", "JPEG2000")
 """What is read. Pillow knows more, but some of them start other programs (EPS) or take almost any file for an image."""
@@ -142,3 +145,53 @@ def _grey16_to_rgb(grey: np.ndarray, transparent: object) -> np.ndarray:
     if isinstance(transparent, int):
         narrow[wide == transparent] = 255
     return np.repeat(narrow[:, :, None], 3, axis=2)
+
+
+def check_pixels(image: np.ndarray) -> None:
+    """Refuse what is not 8-bit RGB pixels with a ValueError."""
+    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8 or image.size == 0:
+        raise ValueError(f"expected uint8 RGB pixels of shape (height, width, 3), not {image.dtype} {image.shape}")
+
+
+def luma(image: np.ndarray) -> np.ndarray:
+    """Return the BT.601 luma of RGB pixels in integers, as Pillow's mode "L" has it: (height, width), uint8."""
+    check_pixels(image)
+    return np.asarray(Image.fromarray(image).convert("L"))
+
+
+def shrink(image: np.ndarray, longest_side: int) -> np.ndarray:
+    """Shrink RGB or grey pixels by area until the longer side has so many; a smaller image stays as it is."""
+    height, width = image.shape[:2]
+    scale = longest_side / max(height, width)
+    if scale >= 1:
+        return image
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX))
+
+
+def fit_within(image: np.ndarray, longest_side: int) -> np.ndarray:
+    """Shrink an image so that its longer side is at most so many pixels; its aspect stays as it is.
+
+    0 leaves large images as they are. A side that is, or would become, shorter than `MIN_SIDE` is stretched to it: only
+    then does the aspect change.
+    """
+    check_pixels(image)
+    height, width = image.shape[:2]
+    scale = min(1.0, longest_side / max(height, width)) if longest_side else 1.0
+    return resize(image, max(MIN_SIDE, round(height * scale)), max(MIN_SIDE, round(width * scale)))
+
+
+def resize(image: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Resize RGB pixels: areas are averaged where it shrinks, bilinear where it grows; C-contiguous."""
+    if image.shape[:2] == (height, width):
+        return np.ascontiguousarray(image)
+    import cv2
+
+    source = np.ascontiguousarray(image)
+    # OpenCV takes INTER_AREA for nearest neighbours as soon as one side grows, so the sides go one after the other
+    for size in ((width, source.shape[0]), (width, height)):
+        grows = size[0] > source.shape[1] or size[1] > source.shape[0]
+        if size != (source.shape[1], source.shape[0]):
+            resized = cv2.resize(source, size, interpolation=cv2.INTER_LINEAR if grows else cv2.INTER_AREA)
+            source = np.asarray(resized, dtype=np.uint8)
+    return source

@@ -10,7 +10,7 @@ import contextlib
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -62,18 +62,3 @@ def _close(stream: TextIO) -> None:
     """Close a log whose last words may not have found room on the disk."""
     with contextlib.suppress(OSError):
         stream.close()
-
-
-def progress_lines(what: str, seconds: float = 5.0) -> Callable[[int, int], None]:
-    """Return a callback (done, all) that prints how far a long job is, at most every so many seconds and at the end."""
-    start = last = time.monotonic()
-
-    def report(done: int, total: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= seconds or done == total:
-            last = now
-            rate = done / max(now - start, 1e-9)
-            print(f"{done:,} of {total:,} {what}, {rate:.1f} a second, {(total - done) / rate:.0f} s left", flush=True)
-
-    return report

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from PIL import Image as Pillow
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import load_rgb
+from lookalike.core.images import load_rgb, shrink
 from lookalike.exhibits.model import Gallery, Mark, Picture, Tile
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, new_figure
 
@@ -45,12 +44,7 @@ PLACEHOLDER_GREY = 215
 
 def thumbnail(image: Image, side: int = THUMBNAIL) -> Image:
     """Return an image shrunk by area until its longer side has `side` pixels; a smaller one as it is."""
-    height, width = image.shape[:2]
-    scale = side / max(height, width)
-    if scale >= 1:
-        return image
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return np.asarray(Pillow.fromarray(image).resize(size, Pillow.Resampling.BOX))
+    return shrink(image, side)
 
 
 def thumbnail_of(path: Path, side: int = THUMBNAIL) -> Image | None:

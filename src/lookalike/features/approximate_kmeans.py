@@ -13,7 +13,7 @@ import json
 import shutil
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
+from lookalike.core.progress import Progress
 from lookalike.core.seeds import generator
 from lookalike.features.keypoints import N_FEATURES, as_vectors, load_descriptors
 from lookalike.features.shards import Ints, PathLike, index_images, locate
@@ -76,7 +77,7 @@ def train_words(
     root: bool = False,
     checkpoint: PathLike,
     checkpoint_seconds: float = 300,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Floats:
     """Cluster descriptors into words by approximate k-means, in one thread, going on where a killed run was.
 

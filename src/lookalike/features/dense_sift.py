@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
 import numpy.typing as npt
-import PIL.Image
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.images import luma
 from lookalike.features.describers import Describer, Floats, Image
 from lookalike.features.keypoints import N_FEATURES, as_vectors
 
@@ -51,7 +52,6 @@ class DenseSift(Describer):
         Descriptors that are learned from at most.
     """
 
-    needs_fit: ClassVar[bool] = True
     longest_side: int = 256
     step: int = 8
     sizes: Sequence[int] = (16, 24, 32)
@@ -84,19 +84,12 @@ class DenseSift(Describer):
         places : ndarray of shape (n, 2), float64
             x and y of the patches' centres as shares of the image's width and height, between 0 and 1.
         """
-        grey = np.asarray(PIL.Image.fromarray(image).convert("L"))
-        grids = [_grid(grey.shape, size, self.step) for size in self.sizes]
-        points = [
-            cv2.KeyPoint(float(x), float(y), size / (BINS * BIN_PER_SIZE), 0.0)
-            for grid, size in zip(grids, self.sizes, strict=True)
-            for x, y in grid
-        ]
-        descriptors = np.asarray(cv2.SIFT.create().compute(grey, points)[1]).astype(np.uint8)
-        smooth = np.asarray(cv2.blur(grey.astype(np.float32), (CONTRAST_BLOCK, CONTRAST_BLOCK)), dtype=np.float32)
-        contrast = [_contrast(smooth, grid, size) for grid, size in zip(grids, self.sizes, strict=True)]
-        descriptors[np.concatenate(contrast) < self.least_contrast] = 0
-        height, width = grey.shape
-        return as_vectors(descriptors, self.root), (np.concatenate(grids) + 0.5) / (width, height)
+        grey = luma(image)
+        grid = patch_grid(grey.shape, tuple(self.sizes), self.step)
+        textured = self._textured(grey, grid)
+        vectors = np.zeros((len(grid.keypoints), N_FEATURES), np.uint8)
+        vectors[textured] = sift(grey, grid.keypoints[textured])
+        return as_vectors(vectors, self.root), grid.places
 
     def sample(self, images: Iterable[Image], seed: int) -> Floats:
         """Draw descriptors of many images to learn from, flat patches left out.
@@ -106,9 +99,12 @@ class DenseSift(Describer):
         random = np.random.Generator(np.random.PCG64(seed))
         drawn = [np.empty((0, N_FEATURES), np.float32)]
         for image in images:
-            vectors = textured(self.descriptors(image)[0])
-            chosen = random.choice(len(vectors), size=min(self.n_per_image, len(vectors)), replace=False)
-            drawn.append(vectors[np.sort(chosen)])
+            grey = luma(image)
+            grid = patch_grid(grey.shape, tuple(self.sizes), self.step)
+            textured = self._textured(grey, grid)
+            chosen = random.choice(textured, size=min(self.n_per_image, len(textured)), replace=False)
+            # described are those that were drawn alone, which is most of the time of learning
+            drawn.append(as_vectors(sift(grey, grid.keypoints[np.sort(chosen)]), self.root))
         joined = np.concatenate(drawn)
         if not len(joined):
             raise LookalikeError("there is no textured patch to learn SIFT words from: give more images")
@@ -116,13 +112,42 @@ class DenseSift(Describer):
             joined = joined[np.sort(random.choice(len(joined), size=self.n_descriptors, replace=False))]
         return joined
 
+    def _textured(self, grey: npt.NDArray[np.uint8], grid: PatchGrid) -> npt.NDArray[np.int64]:
+        """Return the numbers of the patches that are not flat, by the deviation of their grey values."""
+        smooth = np.asarray(cv2.blur(grey.astype(np.float32), (CONTRAST_BLOCK, CONTRAST_BLOCK)), dtype=np.float32)
+        return np.flatnonzero(patch_contrast(smooth, grid.corners) >= self.least_contrast)
 
-def textured(vectors: Floats) -> Floats:
-    """Return the descriptors that are not of flat patches."""
-    return vectors[vectors.any(axis=1)]
+
+class PatchGrid(NamedTuple):
+    """The patches of images of one shape.
+
+    ``keypoints`` are OpenCV's, ``corners`` left, top, right and bottom of the pixels that lie in the image, and
+    ``places`` x and y of the centres as shares of width and height.
+    """
+
+    keypoints: npt.NDArray[Any]
+    corners: npt.NDArray[np.int64]
+    places: Doubles
 
 
-def _grid(shape: tuple[int, ...], size: int, step: int) -> Doubles:
+@lru_cache(maxsize=64)
+def patch_grid(shape: tuple[int, ...], sizes: tuple[int, ...], step: int) -> PatchGrid:
+    """Lay the patches of every size, each row by row, see `DenseSift.descriptors`."""
+    height, width = shape
+    centres = [_centres(shape, size, step) for size in sizes]
+    points = [
+        cv2.KeyPoint(float(x), float(y), size / (BINS * BIN_PER_SIZE), 0.0)
+        for grid, size in zip(centres, sizes, strict=True)
+        for x, y in grid
+    ]
+    side = np.repeat(sizes, [len(grid) for grid in centres])[:, None]
+    joined = np.concatenate(centres)
+    first = np.rint(joined - (side - 1) / 2).astype(np.int64)
+    corners = np.hstack([np.maximum(first, 0), np.minimum(first + side, (width, height))])
+    return PatchGrid(np.array(points, dtype=object), corners, (joined + 0.5) / (width, height))
+
+
+def _centres(shape: tuple[int, ...], size: int, step: int) -> Doubles:
     """Return x and y of the centres of a size's patches, shape (n, 2)."""
     starts = []
     for side in (shape[1], shape[0]):
@@ -136,17 +161,26 @@ def _grid(shape: tuple[int, ...], size: int, step: int) -> Doubles:
     return np.column_stack([xs.ravel(), ys.ravel()])
 
 
-def _contrast(grey: Floats, centres: Doubles, size: int) -> Doubles:
+def patch_contrast(grey: Floats, corners: npt.NDArray[np.int64]) -> Doubles:
     """Return the standard deviation of the grey values of patches, from sums over rectangles."""
-    height, width = grey.shape
-    sums, squares = cv2.integral2(grey, sdepth=cv2.CV_64F)
-    corners = np.rint(centres - (size - 1) / 2).astype(np.int64)
-    left, top = np.maximum(corners, 0).T
-    right, bottom = np.minimum(corners + size, (width, height)).T
+    sums, squares = (np.asarray(table) for table in cv2.integral2(grey, sdepth=cv2.CV_64F))
+    left, top, right, bottom = corners.T
 
     def total(table: Doubles) -> Doubles:
         return np.asarray(table[bottom, right] - table[bottom, left] - table[top, right] + table[top, left])
 
     area = (right - left) * (bottom - top)
-    mean = total(np.asarray(sums)) / area
-    return np.asarray(np.sqrt(np.maximum(total(np.asarray(squares)) / area - mean**2, 0)))
+    mean = total(sums) / area
+    return np.asarray(np.sqrt(np.maximum(total(squares) / area - mean**2, 0)))
+
+
+def sift(grey: npt.NDArray[np.uint8], keypoints: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return OpenCV's descriptor of each keypoint, shape (n, 128)."""
+    if not len(keypoints):
+        return np.empty((0, N_FEATURES), np.uint8)
+    return np.asarray(cv2.SIFT.create().compute(grey, list(keypoints))[1]).astype(np.uint8)
+
+
+def textured(vectors: Floats) -> Floats:
+    """Return the descriptors that are not of flat patches."""
+    return vectors[vectors.any(axis=1)]

@@ -12,7 +12,7 @@ import importlib
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
@@ -22,15 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import load_rgb
+from lookalike.core.images import fit_within, load_rgb
+from lookalike.core.progress import Progress, counted
 from lookalike.core.seeds import as_seed
 from lookalike.features.clustering import one_thread
 
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
-
-MIN_SIDE = 32
-"""Pixels that the shorter side of a described image has at least; a shorter one is stretched to it."""
 
 DESCRIBERS = {
     "wavelet": "lookalike.features.wavelet:Wavelet",
@@ -49,8 +47,8 @@ SHORT_NAMES = {"colour": "color", "sift": "sift-like", "texton": "spmk-texton-10
 class Describer(ABC):
     """Turns an image into one vector of fixed length.
 
-    A subclass writes `_describe` and `n_dimensions`, and `_fit` where it learns something. It is a dataclass whose
-    fields are its settings, each with a default.
+    A subclass writes `_describe` and `n_dimensions`, and where it learns something `_fit` and `learned`. It is a
+    dataclass whose fields are its settings, each with a default.
 
     Attributes
     ----------
@@ -60,8 +58,10 @@ class Describer(ABC):
         How tables call it.
     distance : {"l1", "l2", "chi2", "cosine"}
         Distance that its vectors are compared by, see `lookalike.ranking.distances`.
+    learned : tuple of str
+        Attributes that `fit` learns from images (a codebook, a mixture), which must come before `describe`.
     needs_fit : bool
-        Whether `fit` learns from images (a codebook, a mixture) and must come before `describe`.
+        Whether there are any.
     longest_side : int
         Pixels of the longer side of an image at most; larger ones are shrunk. 0 describes images at full size. A
         subclass that has another size overrides `prepare`.
@@ -70,8 +70,13 @@ class Describer(ABC):
     system: ClassVar[str]
     title: ClassVar[str]
     distance: ClassVar[str]
-    needs_fit: ClassVar[bool] = False
+    learned: ClassVar[tuple[str, ...]] = ()
     longest_side: int = 256
+
+    @property
+    def needs_fit(self) -> bool:
+        """Whether `fit` learns something and must come before `describe`."""
+        return bool(self.learned)
 
     @property
     @abstractmethod
@@ -107,11 +112,29 @@ class Describer(ABC):
     def describe(self, image: Image) -> Floats:
         """Describe one image: float32 of shape (n_dimensions,), finite.
 
-        The same pixels and settings give the same bits on one machine. `image` is RGB of uint8; grey ones come with
-        three equal channels (`lookalike.core.images.load_rgb`). A describer that needs `fit` first, and was not
-        fitted, raises a RuntimeError.
+        The same pixels and settings give the same bits on one machine. `image` is RGB of uint8, of any size; grey ones
+        come with three equal channels (`lookalike.core.images.load_rgb`). Anything else is a ValueError, and a
+        describer that was not fitted and must be a RuntimeError.
         """
+        if not all(hasattr(self, name) for name in self.learned):
+            raise RuntimeError(f"{self.system} has learned nothing yet: call fit(images) first")
         return self._describe(self.prepare(image))
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what `fit` learned, by name; nothing before it."""
+        found: dict[str, npt.NDArray[Any]] = {}
+        for name in self.learned:
+            value = getattr(self, name, None)
+            if isinstance(value, tuple):
+                found |= {f"{name}.{place}": np.asarray(part) for place, part in enumerate(value)}
+            elif value is not None:
+                found[name] = np.asarray(value)
+        return found
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take over what the `arrays` of a fitted describer of the same settings were."""
+        for name in self.learned:
+            setattr(self, name, arrays[name] if arrays[name].ndim else arrays[name].item())
 
     def settings(self) -> dict[str, Any]:
         """Return what the constructor was given or took by default; ``type(self)(**settings)`` is its like."""
@@ -134,40 +157,6 @@ def one_opencv_thread() -> Iterator[None]:
         yield
     finally:
         cv2.setNumThreads(before)
-
-
-def check_pixels(image: Image) -> None:
-    """Refuse what is not uint8 RGB pixels with a ValueError."""
-    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8 or image.size == 0:
-        raise ValueError(f"expected uint8 RGB pixels of shape (height, width, 3), not {image.dtype} {image.shape}")
-
-
-def fit_within(image: Image, longest_side: int) -> Image:
-    """Shrink an image so that its longer side is at most so many pixels; its aspect stays as it is.
-
-    0 leaves large images as they are. A side that is, or would become, shorter than `MIN_SIDE` is stretched to it: only
-    then does the aspect change.
-    """
-    check_pixels(image)
-    height, width = image.shape[:2]
-    scale = min(1.0, longest_side / max(height, width)) if longest_side else 1.0
-    return resize(image, max(MIN_SIDE, round(height * scale)), max(MIN_SIDE, round(width * scale)))
-
-
-def resize(image: Image, height: int, width: int) -> Image:
-    """Resize RGB pixels: areas are averaged where it shrinks, bilinear where it grows; C-contiguous."""
-    if image.shape[:2] == (height, width):
-        return np.ascontiguousarray(image)
-    import cv2
-
-    source: Image = np.ascontiguousarray(image)
-    # OpenCV takes INTER_AREA for nearest neighbours as soon as one side grows, so the sides go one after the other
-    for size in ((width, source.shape[0]), (width, height)):
-        grows = size[0] > source.shape[1] or size[1] > source.shape[0]
-        if size != (source.shape[1], source.shape[0]):
-            resized = cv2.resize(source, size, interpolation=cv2.INTER_LINEAR if grows else cv2.INTER_AREA)
-            source = np.asarray(resized, dtype=np.uint8)
-    return source
 
 
 def describer_class(system: str) -> type[Describer]:
@@ -197,7 +186,7 @@ def describe_files(
     describer: Describer,
     paths: Sequence[str | os.PathLike[str] | None],
     n_threads: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Floats, float]:
     """Read and describe image files.
 
@@ -210,7 +199,7 @@ def describe_files(
     n_threads : int, default=1
         Images described at a time; the vectors do not depend on it.
     progress : callable, optional
-        Called with the number of images done and their total, see `lookalike.core.job_log.progress_lines`.
+        Called with the number of images done and their total, see `lookalike.core.progress.progress_lines`.
 
     Returns
     -------
@@ -229,7 +218,6 @@ def describe_files(
     # OpenMP keeps its number of threads by thread, so each of the pool is told
     pool = ThreadPoolExecutor(max(1, n_threads), initializer=faiss.omp_set_num_threads, initargs=(1,))
     with one_thread(), one_opencv_thread(), pool:
-        for done, _ in enumerate(pool.map(describe_row, range(len(paths))), start=1):
-            if progress is not None:
-                progress(done, len(paths))
+        for _ in counted(pool.map(describe_row, range(len(paths))), len(paths), progress):
+            pass
     return vectors, time.perf_counter() - start

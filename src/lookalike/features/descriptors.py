@@ -7,14 +7,16 @@ are exact and small; `normalise` turns them into the descriptors that codebooks 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.images import check_pixels, luma
 from lookalike.core.kernels import njit
+from lookalike.core.progress import Progress
 from lookalike.features import lbp, pyramid
 from lookalike.features.palette import nearest_colours, palette_keys
 from lookalike.features.shards import PathLike, read_images
@@ -42,6 +44,7 @@ def describe(image: Image, palette: npt.NDArray[np.float32]) -> Counts:
     Levels stand from full size down, blocks of a level row by row; in each row the 59 LBP counts sum to 4096, and so do
     the colour counts. An image that is too small to have a level has no rows.
     """
+    check_pixels(image)
     return describe_levels(pyramid.levels(image), palette)
 
 
@@ -49,20 +52,19 @@ def describe_levels(levels: Iterable[Image], palette: npt.NDArray[np.float32]) -
     """Count edges and colours in every block of pyramid levels."""
     keys, bins = palette_keys(palette), lbp.pattern_bins()
     none = np.empty((0, lbp.N_BINS + len(keys)), np.uint16)
-    counts = [count_level(level, bins, lbp.N_BINS, keys) for level in levels]
+    counts = [count_level(level, lbp.padded(luma(level)), bins, lbp.N_BINS, keys) for level in levels]
     return np.concatenate([none, *counts])
 
 
 @njit(cache=True, nogil=True)
-def count_level(image: Image, bins: Image, n_lbp: int, keys: npt.NDArray[np.int32]) -> Counts:
+def count_level(image: Image, padded: Image, bins: Image, n_lbp: int, keys: npt.NDArray[np.int32]) -> Counts:
     """Count LBP bins, and palette colours after them, in every block of one level, blocks row by row.
 
-    A block is 2 x 2 cells, so each pixel is counted once instead of up to four times. `bins` has the bin of each
-    pattern, `keys` is the palette as `nearest_colours` takes it.
+    A block is 2 x 2 cells, so each pixel is counted once instead of up to four times. `padded` is the level's luma with
+    a border, `bins` has the bin of each pattern, `keys` is the palette as `nearest_colours` takes it.
     """
     rows, columns = image.shape[0] // CELL - 1, image.shape[1] // CELL - 1
     width = (columns + 1) * CELL
-    padded = lbp.luma_padded(image)
     counts = np.empty((rows * columns, n_lbp + keys.shape[0]), np.uint16)
     patterns = np.empty(width, np.uint8)
     nearest = np.empty(width, np.uint8)
@@ -123,7 +125,7 @@ def describe_shard(
     rows: pd.DataFrame,
     root: PathLike,
     palette: npt.NDArray[np.float32],
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Blocks:
     """Describe the images of some rows of a manifest whose paths are relative to `root`; `progress` counts images."""
     counts = [describe(image, palette) for image in read_images(rows, root, progress)]

@@ -7,9 +7,9 @@ two together.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,7 @@ class FisherVector(DenseSift):
     system: ClassVar[str] = "fisher"
     title: ClassVar[str] = "Fisher"
     distance: ClassVar[str] = "l2"
+    learned: ClassVar[tuple[str, ...]] = ("mean_", "projection_", "mixture_")
     n_gaussians: int = 64
     n_components: int = 64
     deviations: bool = True
@@ -110,9 +111,12 @@ class FisherVector(DenseSift):
         self.mean_, self.projection_ = pca.mean_, np.ascontiguousarray(pca.components_.T)
         self.mixture_ = Mixture(mixture.weights_, mixture.means_, mixture.covariances_)
 
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take over what was learned, see `Describer.restore`."""
+        self.mean_, self.projection_ = arrays["mean_"], arrays["projection_"]
+        self.mixture_ = Mixture(*(arrays[f"mixture_.{place}"] for place in range(3)))
+
     def _describe(self, image: Image) -> Floats:
-        if not hasattr(self, "mixture_"):
-            raise RuntimeError("fisher has no mixture yet: call fit(images) first")
         vectors = textured(self.descriptors(image)[0])
         if not len(vectors):  # an image of one colour
             return np.zeros(self.n_dimensions, np.float32)

@@ -15,7 +15,8 @@ import cv2
 import numpy as np
 
 from lookalike.core.errors import LookalikeError
-from lookalike.features.describers import MIN_SIDE, Describer, Floats, Image, check_pixels, resize
+from lookalike.core.images import MIN_SIDE, check_pixels, resize
+from lookalike.features.describers import Describer, Floats, Image
 
 
 @dataclass(kw_only=True, eq=False)

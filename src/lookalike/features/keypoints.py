@@ -7,7 +7,6 @@ are read. OpenCV runs in one thread, so the files are the same bytes whatever ``
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,9 +14,10 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from PIL import Image
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.images import luma, shrink
+from lookalike.core.progress import Progress
 from lookalike.features.describers import one_opencv_thread
 from lookalike.features.shards import PathLike, read_images, shard_of
 
@@ -92,7 +92,11 @@ def extract_keypoints(image: npt.NDArray[np.uint8], settings: SiftSettings | Non
     section 5).
     """
     settings = SiftSettings() if settings is None else settings
-    grey, scale = _grey(image, settings.max_side)
+    grey = full = luma(image)
+    if settings.max_side:
+        grey = shrink(full, settings.max_side)
+    # pixels of the image per pixel of the grey one, in x and y
+    scale = np.divide(full.shape[::-1], grey.shape[::-1])
     with one_opencv_thread():
         # without the precise upscaling, OpenCV's positions are about a quarter of a pixel off
         sift = cv2.SIFT.create(contrastThreshold=settings.contrast_threshold, enable_precise_upscale=True)
@@ -112,24 +116,13 @@ def extract_keypoints(image: npt.NDArray[np.uint8], settings: SiftSettings | Non
     )
 
 
-def _grey(image: npt.NDArray[np.uint8], max_side: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]:
-    """Return the luma, shrunk where it is too large, and the pixels of the image per pixel of it, in x and y."""
-    grey = Image.fromarray(image).convert("L")
-    width, height = grey.size
-    if max_side and max(width, height) > max_side:
-        factor = max_side / max(width, height)
-        size = (max(1, round(width * factor)), max(1, round(height * factor)))
-        grey = grey.resize(size, Image.Resampling.BOX)
-    return np.asarray(grey), np.array([width / grey.size[0], height / grey.size[1]])
-
-
 def extract_shard(
     root: PathLike,
     manifest: pd.DataFrame,
     shard: int,
     n_shards: int,
     settings: SiftSettings | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> KeypointShard:
     """Extract the keypoints of one shard of a manifest whose paths are relative to `root`; `progress` counts images.
 

@@ -54,38 +54,19 @@ def _rotation(bits: list[int]) -> int:
     return n_ones - first_zero if first_one == 0 else N_POINTS - first_one
 
 
-@njit(cache=True, nogil=True)
-def luma_padded(image: Bytes) -> Bytes:
-    """Return the BT.601 luma of an RGB image (Pillow's "L" in integers) with its border replicated two pixels wide."""
-    height, width = image.shape[0], image.shape[1]
-    padded = np.empty((height + 4, width + 4), np.uint8)
-    for y in range(height):
-        source, row = image[y], padded[y + 2]
-        for x in range(width):
-            red, green, blue = np.uint32(source[x, 0]), np.uint32(source[x, 1]), np.uint32(source[x, 2])
-            row[x + 2] = np.uint8(
-                (red * np.uint32(19595) + green * np.uint32(38470) + blue * np.uint32(7471) + np.uint32(0x8000))
-                >> np.uint32(16)
-            )
-    for side in range(2):
-        padded[:, side], padded[:, width + 2 + side] = padded[:, 2], padded[:, width + 1]
-    for side in range(2):
-        padded[side], padded[height + 2 + side] = padded[2], padded[height + 1]
-    return padded
-
-
-def luma(image: Bytes) -> Bytes:
-    """Return the BT.601 luma of an RGB image, in integers as Pillow's mode "L" computes it."""
-    return luma_padded(image)[RADIUS:-RADIUS, RADIUS:-RADIUS]
+def padded(grey: Bytes) -> Bytes:
+    """Replicate the border of a grey image `RADIUS` pixels wide: zeros would put an edge along every side."""
+    return np.pad(grey, RADIUS, mode="edge")
 
 
 def lbp_patterns(grey: Bytes) -> Bytes:
     """Return the 8-bit LBP(8, 2) pattern of every pixel of a grey image.
 
-    Bit i is set where the value at angle 45 degrees times i on the circle of radius 2 is at least the centre's. Borders
-    are replicated, not filled with zeros: zeros would put an edge along every side.
+    Bit i is set where the value at angle 45 degrees times i on the circle of radius 2 is at least the centre's.
     """
-    return _patterns(np.pad(grey, RADIUS, mode="edge"))
+    if grey.ndim != 2 or grey.dtype != np.uint8 or grey.size == 0:
+        raise ValueError(f"expected uint8 grey values of shape (height, width), not {grey.dtype} {grey.shape}")
+    return _patterns(padded(grey))
 
 
 @njit(cache=True, nogil=True, inline="always")

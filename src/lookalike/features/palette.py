@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import load_rgb
+from lookalike.core.images import check_pixels, load_rgb
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import generator
 from lookalike.features.clustering import cluster
@@ -28,6 +28,7 @@ _LUMINANCE = (0.299, 0.587, 0.114)
 
 def sample_pixels(image: npt.NDArray[np.uint8], n: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
     """Draw n pixels of one image, uniformly and without replacement; all of them where there are fewer."""
+    check_pixels(image)
     pixels = image.reshape(-1, 3)
     chosen = rng.choice(len(pixels), size=min(n, len(pixels)), replace=False)
     return pixels[chosen]

@@ -10,7 +10,7 @@ is the header: a file that was cut off at the end of a line reads as one of an i
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.progress import Progress
 from lookalike.features.shards import PathLike, shard_of
 from lookalike.features.words import WordShard
 
@@ -44,7 +45,7 @@ def read_published_words(
     *,
     n_words: int = N_WORDS,
     first_id: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> WordShard:
     """Read the published words, from 0, of one shard of a manifest (columns `image_id`, `path`, `status`).
 

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 from lookalike.core.images import load_rgb
+from lookalike.core.progress import Progress, counted
 
 Shard = TypeVar("Shard")
 Ints = npt.NDArray[np.integer[Any]]
@@ -31,11 +32,11 @@ def shard_of(manifest: pd.DataFrame, shard: int, n_shards: int) -> pd.DataFrame:
 
 
 def read_images(
-    rows: pd.DataFrame, root: PathLike, progress: Callable[[int, int], None] | None = None
+    rows: pd.DataFrame, root: PathLike, progress: Progress | None = None
 ) -> Iterator[npt.NDArray[np.uint8]]:
     """Yield the images of some rows of a manifest, whose paths are relative to `root`; each must have its old size."""
     sizes = zip(rows["height"].astype(int), rows["width"].astype(int), strict=True)
-    for done, (path, size) in enumerate(zip(rows["path"], sizes, strict=True), start=1):
+    for path, size in counted(zip(rows["path"], sizes, strict=True), len(rows), progress):
         image = load_rgb(Path(root) / path)
         if image.shape[:2] != size:
             raise LookalikeError(
@@ -43,8 +44,6 @@ def read_images(
                 "delete the data set's manifest.parquet and run the same command again"
             )
         yield image
-        if progress is not None:
-            progress(done, len(rows))
 
 
 def save_shard(shard: Any, path: PathLike) -> None:
@@ -111,4 +110,9 @@ def count_by_image(
 
 def count_words_of_rows(rows: Ints, words: Ints, shape: tuple[int, int]) -> sp.csr_array:
     """Count how often each word stands beside each row."""
+    if len(words) and (words.min() < 0 or words.max() >= shape[1]):
+        raise LookalikeError(
+            f"there is a word {words.max() if words.min() >= 0 else words.min()}, but the codebook has words 0 to "
+            f"{shape[1] - 1}: delete the files of words and run the command again"
+        )
     return sp.csr_array((np.ones(len(words), np.int32), (rows.astype(np.int32), words)), shape=shape)

@@ -44,6 +44,7 @@ class SiftLike(DenseSift):
     system: ClassVar[str] = "sift-like"
     title: ClassVar[str] = "SIFT-like"
     distance: ClassVar[str] = "l1"
+    learned: ClassVar[tuple[str, ...]] = ("words_",)
     n_words: int = 400
     grids: Sequence[int] = (1, 2)
 
@@ -69,8 +70,6 @@ class SiftLike(DenseSift):
         self.words_ = cluster(vectors, self.n_words, seed, n_iterations=25, n_redo=1)
 
     def _describe(self, image: Image) -> Floats:
-        if not hasattr(self, "words_"):
-            raise RuntimeError("sift-like has no codebook yet: call fit(images) first")
         vectors, places = self.descriptors(image)
         words = self._assign(vectors)
         width = self.n_words + 1

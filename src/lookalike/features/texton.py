@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.images import MIN_SIDE
 from lookalike.features.codebook import learn_codebook
-from lookalike.features.describers import MIN_SIDE, Describer, Floats, Image
+from lookalike.features.describers import Describer, Floats, Image
 
 N_RESPONSES = 8
 """Numbers that describe a pixel: edges and bars at three scales, one Gaussian and its Laplacian."""
@@ -90,7 +91,7 @@ class TextonPyramid(Describer):
     system: ClassVar[str] = "spmk-texton-1024-max"
     title: ClassVar[str] = "SPMKtexton1024max"
     distance: ClassVar[str] = "l1"
-    needs_fit: ClassVar[bool] = True
+    learned: ClassVar[tuple[str, ...]] = ("textons", "variance")
 
     longest_side: int = 256
     n_textons: int = 1024
@@ -111,8 +112,6 @@ class TextonPyramid(Describer):
                 "pixels: take a smaller `step` or `n_levels`"
             )
         self.n_nearest = min(self.n_nearest, self.n_textons)
-        self.textons: Floats | None = None
-        self.variance = 0.0
         self._filters = np.ascontiguousarray(mr8_filters().reshape(-1, (2 * _RADIUS + 1) ** 2).T)
 
     @property
@@ -166,8 +165,6 @@ class TextonPyramid(Describer):
 
     def _describe(self, image: Image) -> Floats:
         """Return the cells row by row from the whole image to the smallest, the textons of a cell side by side."""
-        if self.textons is None:
-            raise RuntimeError("the textons are not learned yet: call fit(images) first")
         height, width = image.shape[:2]
         y, x = (np.arange(self.step // 2, side, self.step) for side in (height, width))
         rows, columns = (grid.ravel() for grid in np.meshgrid(y, x, indexing="ij"))

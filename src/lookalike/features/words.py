@@ -6,7 +6,7 @@ the descriptors inside it count (Philbin et al. 2007). Everything runs in one th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.progress import Progress
 from lookalike.features.keypoints import KeypointShard, as_vectors
 from lookalike.features.shards import PathLike, count_by_image, count_words_of_rows, load_shard
 from lookalike.features.word_index import BATCH, WordIndex
@@ -37,7 +38,7 @@ def assign_words(
     codebook: npt.NDArray[np.float32],
     *,
     root: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> WordShard:
     """Find the nearest word of every descriptor of a keypoint file, in one thread.
 

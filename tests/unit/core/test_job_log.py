@@ -11,7 +11,7 @@ import pytest
 
 import lookalike
 from lookalike.core.errors import LookalikeError
-from lookalike.core.job_log import logged, progress_lines
+from lookalike.core.job_log import logged
 from lookalike.core.job_record import code_state, record_path
 
 
@@ -37,15 +37,6 @@ def test_what_the_block_gets_is_the_terminal(tmp_path: Path, capsys: pytest.Capt
         print("50 %", file=terminal)
     assert capsys.readouterr().err == "50 %\n"
     assert not has_log or log.read_text() == ""
-
-
-def test_progress_is_a_line_now_and_then_and_one_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
-    report = progress_lines("files", seconds=3600)
-    for done in (1, 2, 3):
-        report(done, 3)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("3 of 3 files, ")
 
 
 def test_a_mistake_of_the_users_is_one_line_in_both_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

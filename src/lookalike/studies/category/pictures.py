@@ -36,10 +36,11 @@ N_WORDS, N_SAMPLES, N_IMAGES = 12, 8, 400
 @exhibit("oasis-jmlr-2010/fig2", title="A local binary pattern", needs=("images", "manifest", "pool"))
 def local_binary_pattern(study: CategoryStudy) -> Picture:
     """How a pixel's local binary pattern LBP(8,2) is read off its neighbours, by the code that describes images."""
+    from lookalike.core.images import luma
     from lookalike.features import lbp
     from lookalike.studies.category import lbp_example
 
-    patch = lbp_example.example_patch(lbp.luma(example_image(study)))
+    patch = lbp_example.example_patch(luma(example_image(study)))
     _, bits = lbp_example.pattern_of(patch)
     frame = pd.DataFrame({"point": range(lbp.N_POINTS), "value": lbp_example.circle_values(patch), "bit": bits})
     return Picture(frame, lambda canvas: lbp_example.paint(canvas, patch), (6.4, 3.1))

@@ -17,6 +17,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
 from lookalike.core.machine import processor_name
+from lookalike.core.progress import counted, progress_lines
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.describers import describe_files, make_describer
 from lookalike.ranking.distances import pair_distances, warm_up
@@ -50,11 +51,13 @@ def describe_system(
     if describer.needs_fit:
         if not usable:
             raise LookalikeError(f"there is no image to learn the codebook of {system} from: give images for training")
-        describer.fit((load_rgb(path) for path in usable), integer_seed(seed, "finegrained", system, "codebook"))
+        images = counted(map(load_rgb, usable), len(usable), progress_lines(f"{system}: images that are learned from"))
+        describer.fit(images, integer_seed(seed, "finegrained", system, "codebook"))
     fit_seconds = time.perf_counter() - start
     n_fit_images = len(usable) if describer.needs_fit else 0
     report(f"{system}: learned from {n_fit_images} images in {fit_seconds:.1f} s")
-    vectors, seconds = describe_files(describer, paths, n_threads=n_threads)
+    progress = progress_lines(f"{system}: images described")
+    vectors, seconds = describe_files(describer, paths, n_threads=n_threads, progress=progress)
     n_images = sum(path is not None for path in paths)
     speed = n_images / max(seconds, 1e-9)
     report(f"{system}: {n_images} images in {seconds:.1f} s, {speed:.1f} a second")

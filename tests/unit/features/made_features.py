@@ -1,0 +1,89 @@
+"""Made-up images, block counts and keypoints, and the files that hold them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from lookalike.features.descriptors import Blocks
+from lookalike.features.keypoints import Keypoints, join_keypoints
+from lookalike.features.shards import save_shard
+
+
+def noise(seed, width=90, height=70):
+    """Coloured noise, every pixel by itself."""
+    return np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
+
+
+def texture(seed, width=90, height=70):
+    """Coloured noise at several scales, like a photograph."""
+    image = np.zeros((height, width, 3))
+    for scale in (1, 2, 4, 8, 16, 32):
+        small = Image.fromarray(noise([seed, scale], width // scale + 1, height // scale + 1))
+        image += np.asarray(small.resize((width, height), Image.Resampling.BICUBIC)) * scale**0.7
+    image -= image.min()
+    return (image * (255 / image.max())).astype(np.uint8)
+
+
+def flat(colour, width=90, height=70):
+    """An image of one colour."""
+    return np.full((height, width, 3), colour, np.uint8)
+
+
+def write_images(folder, images, first_id=0):
+    """Write images by name, and return their manifest."""
+    for name, image in images.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(folder / name)
+    rows = [
+        (first_id + i, name, image.shape[1], image.shape[0], "ok") for i, (name, image) in enumerate(images.items())
+    ]
+    return pd.DataFrame(rows, columns=["image_id", "path", "width", "height", "status"])
+
+
+def block_counts(n, seed=0):
+    """Counts of 59 edge patterns and 20 colours in n blocks."""
+    rng = np.random.default_rng(seed)
+    parts = [rng.multinomial(4096, rng.dirichlet(np.ones(bins)), n) for bins in (59, 20)]
+    return np.hstack(parts).astype(np.uint16)
+
+
+def write_blocks(folder, images, split):
+    """Write the block counts of images {id: counts} to a file for each list of ids."""
+    paths = []
+    for number, ids in enumerate(split):
+        offsets = np.cumsum([0, *(len(images[i]) for i in ids)])
+        counts = np.concatenate([np.empty((0, 79), np.uint16), *(images[i] for i in ids)])
+        folder.mkdir(parents=True, exist_ok=True)
+        paths.append(folder / f"blocks-{number:03d}.npz")
+        save_shard(Blocks(np.array(ids, np.int32), offsets, counts), paths[-1])
+    return paths
+
+
+def sift_descriptors(n, n_centres=40, seed=0):
+    """Descriptors around some centres, which are the same for every seed."""
+    rng = np.random.default_rng(seed)
+    centres = np.random.default_rng(99).integers(0, 120, (n_centres, 128))
+    return (centres[rng.integers(0, n_centres, n)] + rng.integers(0, 60, (n, 128))).astype(np.uint8)
+
+
+def write_keypoints(folder, images, split):
+    """Write the descriptors of images, named by number, to a file for each list of numbers."""
+    paths = []
+    for number, ids in enumerate(split):
+        sizes = [len(images[i]) for i in ids]
+        parts = [
+            Keypoints(images[i], np.random.default_rng(i).random((n, 2), np.float32), np.ones(n, np.float32))
+            for i, n in zip(ids, sizes, strict=True)
+        ]
+        folder.mkdir(parents=True, exist_ok=True)
+        paths.append(folder / f"keypoints-{number:03d}.npz")
+        save_shard(join_keypoints(np.array(ids, np.int32), parts), paths[-1])
+    return paths
+
+
+def nearest(points, words):
+    """Number of the nearest word of each point, by brute force in double precision."""
+    points, words = points.astype(np.float64), words.astype(np.float64)
+    return ((points[:, None] - words) ** 2).sum(axis=2).argmin(axis=1)

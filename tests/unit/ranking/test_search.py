@@ -1,0 +1,281 @@
+"""Exact retrieval held to a stable sort of all scores, and approximate retrieval to the exact one."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_rankings import Bilinear, sparse_rows
+
+from lookalike.ranking import approximate_search
+from lookalike.ranking.approximate_search import (
+    APPROXIMATE_COLUMNS,
+    IndexSetting,
+    ProjectedIndex,
+    compare_indices,
+    projection,
+    recall,
+)
+from lookalike.ranking.exact_search import LANES, average_precision, top_k, warm_up
+from lookalike.ranking.rankings import rank_leave_one_out
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    warm_up()
+
+
+def stable_sort(scores, k, own):
+    """The first k columns of a full stable sort, the own one left out."""
+    scores = scores.astype(np.float64)
+    has = np.flatnonzero(own >= 0)
+    scores[has, own[has]] = -np.inf
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(scores, order, 1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n_queries=st.integers(0, 2 * LANES + 3),
+    n_gallery=st.integers(2, 60),
+    k=st.integers(1, 60),
+    dtype=st.sampled_from([np.float32, np.float64, None]),
+    n_threads=st.sampled_from([1, 3]),
+)
+def test_top_k_is_the_head_of_a_stable_sort(seed, n_queries, n_gallery, k, dtype, n_threads):
+    """A query with the first word likes, by W[0, 1], rows with the second; equal scores stand by row number."""
+    random = np.random.default_rng(seed)
+    d, k = 7, min(k, n_gallery - 1)
+    queries, gallery = (sparse_rows(random, n, d, whole=True, density=0.5) for n in (n_queries, n_gallery))
+    W = None if dtype is None else random.integers(-2, 3, (d, d)).astype(dtype)
+    own = random.integers(-1, n_gallery, n_queries)
+    scores = (queries @ (np.eye(d) if W is None else W)) @ gallery.T.toarray()
+    expected, values = stable_sort(scores, k, own)
+    found, found_scores = top_k(W, queries, gallery, k, own=own, n_threads=n_threads)
+    assert (found.dtype, found_scores.dtype) == (np.int32, np.float32)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found_scores, values)
+
+
+def test_real_scores_are_those_of_the_products_and_the_same_bits_in_any_block():
+    random = np.random.default_rng(0)
+    queries, gallery, W = sparse_rows(random, 40, 100), sparse_rows(random, 300, 100), random.normal(size=(100, 100))
+    expected, values = stable_sort((queries.astype(np.float64) @ W) @ gallery.T.toarray(), 25, np.full(40, -1))
+    for matrix in (W, W.astype(np.float32), np.asfortranarray(W)):
+        found, scores = top_k(matrix, queries, gallery, 25)
+        np.testing.assert_allclose(scores, values, rtol=1e-4)
+        assert (found == expected).mean() > 0.995
+    found, scores = top_k(W, queries, gallery, 25)
+    order = random.permutation(40)
+    for rows, n_threads in ((order, 1), (order, 5), (np.array([7]), 1)):
+        again, again_scores = top_k(W, queries[rows], gallery, 25, n_threads=n_threads)
+        assert again.tobytes() == found[rows].tobytes()
+        assert again_scores.tobytes() == scores[rows].tobytes()
+
+
+def test_rows_may_be_empty_have_words_twice_or_wide_indices():
+    rows = sp.csr_array(([1.0, 2.0, 3.0, 4.0], [2, 0, 2, 1], [0, 3, 3, 4]), shape=(3, 3))
+    tidy = rows.copy()
+    tidy.sum_duplicates()
+    wide = rows.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    for matrix in (None, np.arange(9.0).reshape(3, 3)):
+        expected = top_k(matrix, tidy, tidy, 3)
+        for queries, gallery in ((rows, tidy), (tidy, rows), (wide, wide)):
+            for mine, theirs in zip(top_k(matrix, queries, gallery, 3), expected, strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+
+
+def test_all_scores_are_never_held():
+    gallery = sp.random_array((20_000, 50), density=0.1, format="csr", dtype=np.float32, rng=np.random.default_rng(3))
+    tracemalloc.start()
+    top_k(None, gallery[:500], gallery, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4_000_000  # all scores: 40 MB
+
+
+def eye(n=4):
+    return sp.csr_array(np.eye(n, dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((None, eye(), eye(5), 1), {}, "same codebook"),
+        ((np.eye(3), eye(), eye(), 1), {}, r"shape \(4, 4\)"),
+        ((None, eye(), eye(), 0), {}, "from 1 to 4"),
+        ((None, eye(), eye(), 5), {}, "from 1 to 4"),
+        ((None, eye(), eye(), 4), {"own": [0, -1, -1, -1]}, "from 1 to 3"),
+        ((np.diag([1, np.nan, 1, 1]), eye(), eye(), 1), {}, "not finite"),
+        ((np.diag([1, 1e300, 1, 1]), eye(), eye(), 1), {"n_threads": 2}, "not finite"),
+        ((None, eye() * np.float32(np.inf), eye(), 1), {}, "not finite"),
+        ((None, eye(), eye() * np.float32(np.inf), 1), {}, "not finite"),
+        ((None, eye() * np.float32(1e30), eye() * np.float32(-1e30), 4), {}, "overflow"),
+    ],
+)
+def test_what_cannot_be_found_is_refused(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        top_k(*arguments, **options)
+
+
+def same_class_lists(y, queries):
+    lists = [np.setdiff1d(np.flatnonzero(y == y[query]), query) for query in queries]
+    return np.cumsum([0] + [len(members) for members in lists]), np.concatenate([np.empty(0, int), *lists])
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 70),
+    n_classes=st.integers(1, 12),
+    density=st.sampled_from([0.0, 0.1, 0.6]),
+    n_threads=st.sampled_from([1, 2]),
+)
+def test_average_precision_is_that_of_leave_one_out_with_ties(seed, n, n_classes, density, n_threads):
+    random = np.random.default_rng(seed)
+    rows, W = sparse_rows(random, n, 6, whole=True, density=density), random.integers(-2, 3, (6, 6)).astype(np.float32)
+    y, queries = random.integers(n_classes, size=n), random.permutation(n)
+    expected = rank_leave_one_out(Bilinear(W), rows, y, n_neighbours=0).average_precision()[queries]
+    found = average_precision(W, rows, *same_class_lists(y, queries), queries, n_threads=n_threads)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-15, 1.0, 1e15])
+def test_average_precision_of_real_scores_of_any_size(scale):
+    random = np.random.default_rng(4)
+    rows, W = sparse_rows(random, 200, 40) * np.float32(scale), random.normal(size=(40, 40))
+    y, queries = random.integers(5, size=200), np.arange(0, 200, 7)
+    expected = rank_leave_one_out(Bilinear(W), rows.astype(np.float64), y, n_neighbours=0).average_precision()[queries]
+    found = average_precision(W, rows, *same_class_lists(y, queries), queries)
+    np.testing.assert_allclose(found, expected, rtol=1e-3)  # two scores may be equal in float32 only
+
+
+# Approximate
+
+
+@pytest.fixture(scope="module")
+def rows():
+    random = np.random.default_rng(0)
+    return sp.csr_array((random.random((600, 30)) * (random.random((600, 30)) < 0.3)).astype(np.float32))
+
+
+@pytest.fixture(scope="module")
+def psd():
+    factor = np.random.default_rng(1).normal(size=(30, 8))
+    return (factor @ factor.T).astype(np.float32)
+
+
+def test_a_projection_is_the_leading_positive_part(psd, monkeypatch):
+    W = psd - 2 * np.eye(30, dtype=np.float32)  # 22 negative eigenvalues
+    antisymmetric = np.random.default_rng(2).normal(size=(30, 30)).astype(np.float32)
+    antisymmetric -= antisymmetric.T
+    values, vectors = np.linalg.eigh(W.astype(np.float64))
+    expected = (vectors[:, -5:] * values[-5:]) @ vectors[:, -5:].T
+    L = projection(W + antisymmetric, 5)
+    assert (L.shape, L.dtype) == ((30, 5), np.float32)
+    np.testing.assert_allclose(L @ L.T, expected, atol=1e-4)
+    np.testing.assert_allclose(np.square(L).sum(axis=0), values[:-6:-1], rtol=1e-4)
+    assert (L[np.abs(L).argmax(axis=0), range(5)] > 0).all()
+    assert projection(W + antisymmetric, 25).shape == (30, 8)
+    monkeypatch.setattr(approximate_search, "DENSE_UP_TO", 10)
+    found = projection(W, 5)
+    np.testing.assert_allclose(found, L, atol=2e-3)
+    assert found.tobytes() == projection(W, 5).tobytes()
+    with pytest.raises(ValueError, match="no positive eigenvalue"):
+        projection(-np.eye(3), 1)
+
+
+def test_a_flat_index_of_full_rank_is_exact_and_a_query_never_finds_itself(rows, psd):
+    own = np.arange(40)
+    exact, scores = top_k(psd, rows[:40], rows, 10, own=own)
+    found, found_scores = ProjectedIndex(projection(psd, 8), rows).search(rows[:40], 10, own=own)
+    assert (found.dtype, found_scores.dtype) == (np.int32, np.float32)
+    np.testing.assert_allclose(found_scores, scores, rtol=1e-4, atol=1e-4)
+    assert recall(found, exact) > 0.99
+    assert not (found == own[:, None]).any()
+
+
+@pytest.mark.parametrize(
+    ("factory", "name", "low", "high", "least"),
+    # all lists are all rows; a graph may have rows that nothing leads to
+    [("IVF16,Flat", "nprobe", 1, 16, 0.995), ("HNSW8", "efSearch", 4, 600, 0.95)],
+)
+def test_a_search_parameter_buys_recall_and_the_index_is_the_same_every_time(
+    rows, psd, factory, name, low, high, least
+):
+    exact, _ = top_k(psd, rows[:60], rows, 10)
+    index = ProjectedIndex(projection(psd, 8), rows, factory)
+    few, _ = index.search(rows[:60], 10, **{name: low})
+    many, scores = index.search(rows[:60], 10, **{name: high})
+    assert recall(few, exact) < recall(many, exact)
+    assert recall(many, exact) > least
+    again = ProjectedIndex(projection(psd, 8), rows, factory).search(rows[:60], 10, **{name: high})
+    assert again[0].tobytes() == many.tobytes()
+    assert again[1].tobytes() == scores.tobytes()
+    if name == "nprobe":
+        found, scores = index.search(rows[:20], 500, nprobe=1)
+        assert (found == -1).any()
+        np.testing.assert_array_equal(found == -1, np.isneginf(scores))
+
+
+def test_recall_by_hand():
+    exact = np.array([[1, 2], [3, 4]])
+    assert recall(np.array([[2, 9], [-1, -1]]), exact) == 0.25
+    assert recall(np.array([[2, 1, 7], [9, 4, 3]]), exact) == 1
+
+
+def test_indices_are_compared_with_exact_retrieval(rows, psd):
+    settings = [IndexSetting("Flat", 8), IndexSetting("Flat", 2, ()), IndexSetting("IVF16,Flat", 8, (1, 16))]
+    table = compare_indices(psd, rows[:50], rows, [1, 10], settings, own=np.arange(50))
+    assert tuple(table.columns) == APPROXIMATE_COLUMNS
+    named = table[["index", "rank", "parameter"]].drop_duplicates().itertuples(index=False, name=None)
+    expected = [("exact", 0, 0), ("Flat", 8, 0), ("Flat", 2, 0), ("IVF16,Flat", 8, 1), ("IVF16,Flat", 8, 16)]
+    assert list(named) == expected
+    assert table.k.tolist() == [1, 10] * 5
+    exact, flat, short, one_list, all_lists = table.recall.to_numpy().reshape(5, 2)
+    assert (exact == 1).all()
+    assert (np.array([flat, all_lists]) > 0.98).all()
+    assert (short < 0.9).all()
+    assert (one_list < all_lists).all()
+    assert (table.milliseconds > 0).all()
+    assert (set(table.n_queries), set(table.n_gallery)) == ({50}, {600})
+
+
+@pytest.mark.parametrize(
+    ("setting", "ks", "message"),
+    [
+        (IndexSetting("Flat", 4, (8,)), [1], "parameters of"),
+        (IndexSetting("HNSW8", 4), [1], "parameters of"),
+        (IndexSetting("IVF4,Flat", 4, (0, 1)), [1], "parameters of"),
+        (IndexSetting("Nope", 4), [1], "no index 'Nope' can be built of 600 rows of 4 dimensions.*could not parse"),
+        (IndexSetting("IVF700,Flat", 4, (1,)), [1], r"no index 'IVF700,Flat'.*training points \(600\)"),
+        (IndexSetting("Flat", 4), [1, 600], "ks must be from 1 to 599"),
+        (IndexSetting("Flat", 4), [0], "ks must be from 1 to 599"),
+        (IndexSetting("Flat", 4), [], "name at least one k"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_one_line(rows, psd, setting, ks, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        compare_indices(psd, rows[:5], rows, ks, [setting], own=np.arange(5))
+    assert "\n" not in str(raised.value)
+    assert ".cpp" not in str(raised.value)
+
+
+def test_the_time_is_the_median_of_three_searches_after_a_first_one(rows, psd, monkeypatch):
+    """The first search, and one of the three, are held up."""
+    clock, seconds = [0.0], [100.0, 1.0, 50.0, 2.0]
+
+    def slow(*arguments, **options):
+        clock[0] += seconds.pop(0)
+        return top_k(*arguments, **options)
+
+    monkeypatch.setattr(approximate_search, "top_k", slow)
+    monkeypatch.setattr(approximate_search.time, "perf_counter", lambda: clock[0])
+    assert compare_indices(psd, rows[:5], rows, [1], []).milliseconds.tolist() == [1e3 * 2.0 / 5]
+    assert not seconds
