@@ -8,7 +8,7 @@ layout, and which exhibits must name. Half of every class's photographs are kept
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from lookalike.core.seeds import generator
 from lookalike.data.rated_triplets import RatedTriplets, contents, pool_table, triplet_table
 from lookalike.data.release_files import Rejections
 from lookalike.data.relevance import RelevanceData
-from lookalike.data.scan import scan_folder
+from lookalike.data.scan import Progress, scan_folder
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -60,77 +60,62 @@ def make_class_triplets(
     settings: Mapping[str, Any],
     seed: int = 0,
     n_threads: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> RatedTriplets:
     """Make triplets, pools and training relevance of photographs in class folders.
 
-    Parameters
-    ----------
-    folder : path-like
-        The folder of class folders.
-    settings : mapping
-        What to change of the defaults of `ClassTripletSettings`.
-    seed : int, default=0
-        Root of every draw; each class has streams of its own.
-    n_threads : int, default=1
-        Images that are decoded at the same time. The result does not depend on it.
-    progress : callable, optional
-        Called with the number of files read and their total; they are read twice.
-
-    Returns
-    -------
-    RatedTriplets
-        The text query of a triplet is the name of its query's class folder. Kind "out-of-class": a positive drawn from
-        the query's class and a negative from any other. Kind "in-class": the positive is the nearest photograph of the
-        class by thumbnails (the second nearest in the second triplet, and so on), the negative is drawn from those
-        whose relevance is less by the margin or more. Relevance is exp(-distance / scale) within a class, 0 across
-        classes. A photograph that is there twice is taken once.
-
-    Raises
-    ------
-    LookalikeError
-        When the folder is none of class folders, no class is left to learn from, or no triplet can be made.
+    `settings` change the defaults of `ClassTripletSettings`; `progress` counts the files twice, as they are read twice.
+    The text query of a triplet is the name of its query's class folder. Kind "out-of-class": a positive drawn from the
+    query's class and a negative from any other. Kind "in-class": the positive is the nearest photograph of the class by
+    thumbnails (the second nearest in the second triplet, and so on), the negative is drawn from those whose relevance
+    is less by the margin or more. Relevance is exp(-distance / scale) within a class, 0 across classes. A photograph
+    that is there twice is taken once. Each class has random streams of its own.
     """
     chosen, root = ClassTripletSettings(**settings), Path(folder)
     manifest = scan_folder(root, n_threads=n_threads, progress=_half(progress, 0))
     rejections = Rejections()
     usable = _usable(manifest, rejections)
-    labels = sorted(usable["label"].unique())
-    if len(labels) < 2:
-        raise LookalikeError(f"{root} has usable photographs of {len(labels)} class: triplets need two or more")
-    held_out = _held_out(labels, chosen.held_out, seed)
     members = {str(label): rows.to_numpy(dtype=np.int64) for label, rows in usable.groupby("label")["image_id"]}
-    training, evaluation = _split(members, held_out, chosen.training_share, seed)
+    if len(members) < 2:
+        raise LookalikeError(f"{root} has usable photographs of {len(members)} class: triplets need two or more")
+    training, evaluation = _split(members, chosen, seed)
     thumbnails = _thumbnails(root, manifest, usable["image_id"].to_numpy(), n_threads, _half(progress, 1))
     distances = {label: _distances(thumbnails[images]) for label, images in training.items()}
-    scale = _median_distance(list(distances.values()))
-    relevance = {label: np.exp(-distance / scale) for label, distance in distances.items()}
+    pairs = np.concatenate([distance[np.triu_indices(len(distance), 1)] for distance in distances.values()])
+    scale = float(np.median(pairs)) if len(pairs) else 0.0
+    if not scale > 0:
+        raise LookalikeError("the classes have too few different photographs to learn from: add some")
 
     triplets: set[Triplet] = set()
-    pools = {}
-    for label in labels:
-        others = np.concatenate([evaluation[other] for other in labels if other != label])
-        alike = np.exp(-_distances(thumbnails[evaluation[label]]) / scale)
-        made = _class_triplets(label, evaluation[label], others, alike, chosen, seed)
+    pools = []
+    for label, images in evaluation.items():
+        others = np.concatenate([evaluation[other] for other in evaluation if other != label])
+        alike = np.exp(-_distances(thumbnails[images]) / scale)
+        made = _class_triplets(label, images, others, alike, chosen, seed)
         triplets.update(made)
         if made:
             order = generator(seed, "class triplets", "pool", label).permutation(len(others))
-            noise = others[order[: chosen.pool_noise]]
-            pools[label] = ([*evaluation[label].tolist(), *noise.tolist()], "pool")
+            pool = np.concatenate([images, others[order[: chosen.pool_noise]]])
+            pools.append(pd.DataFrame({"text_query": label, "image_id": pool, "source": "pool"}))
     if not triplets:
         raise LookalikeError(f"no triplet can be made of {root}: its classes need three photographs or more")
     names = np.repeat(list(training), [len(images) for images in training.values()])
+    learned = np.concatenate([*training.values()])
+    relevance = {label: np.exp(-distance / scale) for label, distance in distances.items()}
+    # copies of a photograph that is trained on go with it, so that no part holds a content of the other
+    is_seen = np.isin(contents(manifest), learned)
+    manifest.insert(3, "part", np.where(is_seen, "training", "evaluation"))
     return RatedTriplets(
         root=root,
-        manifest=_with_parts(manifest, training),
+        manifest=manifest.astype({"part": "str"}),
         triplets=triplet_table(sorted(triplets)),
         rejected=rejections.table(),
-        pool=pool_table(pools),
-        relevance=RelevanceData.from_blocks(np.concatenate([*training.values()]), names, relevance),
+        pool=pool_table(pd.concat(pools)),
+        relevance=RelevanceData.from_blocks(learned, names, relevance),
     )
 
 
-def _half(progress: Callable[[int, int], None] | None, half: int) -> Callable[[int, int], None] | None:
+def _half(progress: Progress | None, half: int) -> Callable[[int, int], None] | None:
     """One of the two passes over the files, of one bar."""
     return progress and (lambda done, total: progress(half * total + done, 2 * total))
 
@@ -138,8 +123,7 @@ def _half(progress: Callable[[int, int], None] | None, half: int) -> Callable[[i
 def _usable(manifest: pd.DataFrame, rejections: Rejections) -> pd.DataFrame:
     """Rows of usable photographs, each content once; a content in two classes is of none."""
     usable = manifest[manifest["status"] == "ok"]
-    of_contents = usable.groupby("sha256")["label"]
-    in_two = of_contents.transform("nunique") > 1
+    in_two = usable.groupby("sha256")["label"].transform("nunique") > 1
     is_copy = contents(manifest)[usable["image_id"]] != usable["image_id"]
     rejections.add("photograph in two classes", usable.loc[in_two, "path"])
     rejections.add("photograph that is there already", usable.loc[is_copy & ~in_two, "path"])
@@ -147,22 +131,18 @@ def _usable(manifest: pd.DataFrame, rejections: Rejections) -> pd.DataFrame:
     return distinct
 
 
-def _held_out(labels: Sequence[str], n: int, seed: int) -> set[str]:
-    """Classes that learners see nothing of."""
-    if n >= len(labels):
-        raise LookalikeError(f"held_out must leave a class of the {len(labels)} to learn from: make it smaller")
-    order = generator(seed, "class triplets", "held out").permutation(len(labels))
-    return {labels[place] for place in order[:n]}
-
-
 def _split(
-    members: Mapping[str, Integers], held_out: set[str], share: float, seed: int
+    members: Mapping[str, Integers], settings: ClassTripletSettings, seed: int
 ) -> tuple[dict[str, Integers], dict[str, Integers]]:
     """Image ids of each class for training (held-out classes have none) and for evaluation, sorted."""
+    if settings.held_out >= len(members):
+        raise LookalikeError(f"held_out must leave a class of the {len(members)} to learn from: make it smaller")
+    order = generator(seed, "class triplets", "held out").permutation(len(members))
+    held_out = {list(members)[place] for place in order[: settings.held_out]}
     training, evaluation = {}, {}
     for label, images in members.items():
         order = images[generator(seed, "class triplets", "split", label).permutation(len(images))]
-        n_training = 0 if label in held_out else round(share * len(images))
+        n_training = 0 if label in held_out else round(settings.training_share * len(images))
         if n_training:
             training[label] = np.sort(order[:n_training])
         evaluation[label] = np.sort(order[n_training:])
@@ -170,11 +150,7 @@ def _split(
 
 
 def _thumbnails(
-    root: Path,
-    manifest: pd.DataFrame,
-    images: Integers,
-    n_threads: int,
-    progress: Callable[[int, int], None] | None,
+    root: Path, manifest: pd.DataFrame, images: Integers, n_threads: int, progress: Progress | None
 ) -> Floats:
     """Lab thumbnails, float64 (number of rows of the manifest, 3 * SIDE * SIDE); rows of other images are NaN."""
     table = np.full((len(manifest), 3 * SIDE * SIDE), np.nan)
@@ -197,19 +173,9 @@ def _thumbnail(path: Path) -> npt.NDArray[np.float32]:
 
 def _distances(thumbnails: Floats) -> Floats:
     """Root mean square, over the pixels, of the Euclidean distance in Lab; shape (n, n)."""
-    n = len(thumbnails)
-    squares = np.empty((n, n))
-    for row in range(n):  # differences, not the expanded square: equal pictures have distance 0, and no BLAS is used
-        squares[row] = ((thumbnails - thumbnails[row]) ** 2).sum(axis=1)
-    return np.sqrt(squares / (SIDE * SIDE))
-
-
-def _median_distance(distances: Sequence[Floats]) -> float:
-    """Median distance of two images of one class."""
-    pairs = np.concatenate([distance[np.triu_indices(len(distance), 1)] for distance in distances])
-    if not len(pairs) or not np.median(pairs) > 0:
-        raise LookalikeError("the classes have too few different photographs to learn from: add some")
-    return float(np.median(pairs))
+    # differences, not the expanded square: equal pictures have distance 0, and no BLAS is used
+    squares = [((thumbnails - thumbnail) ** 2).sum(axis=1) for thumbnail in thumbnails]
+    return np.sqrt(np.reshape(squares, (len(thumbnails), len(thumbnails))) / (SIDE * SIDE))
 
 
 def _class_triplets(
@@ -233,15 +199,3 @@ def _class_triplets(
             positive, negative = images[rng.choice(rest)], rng.choice(others)
             triplets.append((label, int(images[query]), int(positive), int(negative), "out-of-class"))
     return triplets
-
-
-def _with_parts(manifest: pd.DataFrame, training: Mapping[str, Integers]) -> pd.DataFrame:
-    """The manifest with its column ``part``."""
-    seen = np.zeros(len(manifest), dtype=bool)
-    for images in training.values():
-        seen[images] = True
-    # copies of a photograph that is trained on go with it, so that no part holds a content of the other
-    seen = seen[contents(manifest)]
-    table = manifest.copy()
-    table.insert(3, "part", np.where(seen, "training", "evaluation"))
-    return table.astype({"part": "str"})

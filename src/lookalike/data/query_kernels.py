@@ -18,8 +18,7 @@ from lookalike.core.kernels import njit
 Index = int | np.int64
 """Kernels compile once more for int32 numbers, so those that arrays hold are widened first."""
 
-BLOCK = 256
-"""Triplets drawn side by side; any number gives the same triplets."""
+kernel = njit(cache=True, nogil=True)
 
 
 class Incidence(NamedTuple):
@@ -53,7 +52,7 @@ class Lists(NamedTuple):
     cumulative: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def running_sums(start: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the running sums within each row: exact to the row, where one long sum would lose the small rows."""
     sums = np.empty(values.shape[0], dtype=np.float64)
@@ -65,7 +64,7 @@ def running_sums(start: NDArray[np.int64], values: NDArray[np.float64]) -> NDArr
     return sums
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def relevance_of(log: Incidence, p1: Index, p2: Index) -> tuple[float, int]:
     """Merge the query lists of two images; return their relevance and how many queries they share."""
     a, a_end = log.image_start[p1], log.image_start[p1 + 1]
@@ -86,7 +85,7 @@ def relevance_of(log: Incidence, p1: Index, p2: Index) -> tuple[float, int]:
     return total, shared
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def relevance_of_pairs(log: Incidence, p1: NDArray[np.int64], p2: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the relevance of many pairs."""
     values = np.empty(p1.shape[0], dtype=np.float64)
@@ -95,20 +94,7 @@ def relevance_of_pairs(log: Incidence, p1: NDArray[np.int64], p2: NDArray[np.int
     return values
 
 
-@njit(cache=True, nogil=True)
-def related(
-    log: Incidence, queries: NDArray[np.int64], candidates: NDArray[np.int64], theta: float
-) -> NDArray[np.bool_]:
-    """Return whether each of a query image's candidates has a relevance above `theta` and is another image."""
-    answers = np.empty(candidates.shape, dtype=np.bool_)
-    for i in range(candidates.shape[0]):
-        for j in range(candidates.shape[1]):
-            other = candidates[i, j]
-            answers[i, j] = other != queries[i] and relevance_of(log, queries[i], other)[0] > theta
-    return answers
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def relevant_to(log: Incidence, image: Index, theta: float) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the other images with a relevance above `theta`, ascending, and the relevances, by sorting."""
     length = 0
@@ -142,7 +128,7 @@ def relevant_to(log: Incidence, image: Index, theta: float) -> tuple[NDArray[np.
     return images[:n].copy(), values[:n].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _accumulate(log: Incidence, image: Index, value: NDArray[np.float64], touched: NDArray[np.int32]) -> int:
     """Add an image's relevances up in `value`, which is zero before; return how many images were touched."""
     n = 0
@@ -158,7 +144,7 @@ def _accumulate(log: Incidence, image: Index, value: NDArray[np.float64], touche
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def stream(log: Incidence, images: NDArray[np.int64], theta: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return, for each of `images`, how many others are above `theta` and their share of a proposal's probability."""
     n_images = log.image_start.shape[0] - 1
@@ -166,12 +152,7 @@ def stream(log: Incidence, images: NDArray[np.int64], theta: float) -> tuple[NDA
     touched = np.empty(n_images, dtype=np.int32)
     counts = np.zeros(images.shape[0], dtype=np.int64)
     accepted = np.zeros(images.shape[0], dtype=np.float64)
-    first_query = np.empty(images.shape[0], dtype=np.int64)
     for i in range(images.shape[0]):
-        start = log.image_start[images[i]]
-        first_query[i] = log.image_queries[start] if start < log.image_start[images[i] + 1] else -1
-    # images of one query after each other: what one touches is then in the cache for the next
-    for i in np.argsort(first_query, kind="mergesort"):
         image = images[i]
         kept = 0.0
         total = 0.0
@@ -187,7 +168,7 @@ def stream(log: Incidence, images: NDArray[np.int64], theta: float) -> tuple[NDA
     return counts, accepted
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def write_lists(
     log: Incidence,
     chosen: NDArray[np.int64],
@@ -213,55 +194,7 @@ def write_lists(
             value[other] = 0.0
 
 
-@njit(cache=True, nogil=True)
-def upper_values(log: Incidence, count: int) -> NDArray[np.float64]:
-    """Return the relevance of all pairs p1 < p2 that share a query; `count` is at least how many there are."""
-    n_images = log.image_start.shape[0] - 1
-    value = np.zeros(n_images, dtype=np.float64)
-    touched = np.empty(n_images, dtype=np.int32)
-    values = np.empty(count, dtype=np.float64)
-    n = 0
-    for image in range(n_images):
-        for k in range(_accumulate(log, np.int64(image), value, touched)):
-            other = touched[k]
-            if other > image:
-                values[n] = value[other]
-                n += 1
-            value[other] = 0.0
-    return values[:n].copy()
-
-
-@njit(cache=True, nogil=True)
-def largest_relevance_bound(log: Incidence) -> NDArray[np.float64]:
-    """Return, for each image, a number that no relevance of another image exceeds: from each query, its heaviest other.
-
-    Rounding keeps the order of sums and products, so the bound holds for the computed relevances too.
-    """
-    n_queries = log.query_start.shape[0] - 1
-    heaviest = np.full(n_queries, -1, dtype=np.int64)
-    second = np.zeros(n_queries, dtype=np.float64)
-    for q in range(n_queries):
-        first = 0.0
-        for k in range(log.query_start[q], log.query_start[q + 1]):
-            weight = log.query_weights[k]
-            if weight > first:
-                second[q] = first
-                first = weight
-                heaviest[q] = k
-            elif weight > second[q]:
-                second[q] = weight
-    n_images = log.image_start.shape[0] - 1
-    bound = np.zeros(n_images, dtype=np.float64)
-    for image in range(n_images):
-        for k in range(log.image_start[image], log.image_start[image + 1]):
-            q = log.image_queries[k]
-            top = heaviest[q]
-            other = second[q] if log.query_images[top] == image else log.query_weights[top]
-            bound[image] += log.image_weights[k] * other * log.factor[q]
-    return bound
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def mix(x: np.uint64) -> np.uint64:
     """Finalise SplitMix64: a bijection of 64-bit numbers that scatters neighbours."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -269,26 +202,26 @@ def mix(x: np.uint64) -> np.uint64:
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def seed_row(states: NDArray[np.uint64], i: int, key: NDArray[np.uint64], row: int) -> None:
     """Set generator `i` to where the numbers of a row of the stream `key` begin: rows are drawn in any order."""
     states[i] = mix(mix(np.uint64(row) + key[0]) ^ key[1])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def uniform(states: NDArray[np.uint64], i: int) -> float:
     """Return generator i's next number in [0, 1), a multiple of 2**-53: SplitMix64 (Steele, Lea and Flood 2014)."""
     states[i] += np.uint64(0x9E3779B97F4A7C15)
     return np.float64(mix(states[i]) >> np.uint64(11)) * 2.0**-53
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def below(states: NDArray[np.uint64], i: int, n: int) -> int:
     """Return a whole number below n from one state."""
     return int(uniform(states, i) * n)  # below n for every n < 2**53
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pick(states: NDArray[np.uint64], i: int, cumulative: NDArray[np.float64], start: int, end: int) -> int:
     """Return a place of the row [start, end) with probability proportional to what its running sum grows by there."""
     if end - start == 1:
@@ -304,7 +237,7 @@ def pick(states: NDArray[np.uint64], i: int, cumulative: NDArray[np.float64], st
     return low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sample_pairs(
     key: NDArray[np.uint64], log: Incidence, pair_sums: NDArray[np.float64], n: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -329,15 +262,9 @@ def sample_pairs(
     return values, weights
 
 
-@njit(cache=True, nogil=True)
-def _is_positive(log: Incidence, image: Index, other: Index, theta: float) -> bool:
-    # two images of one query have a relevance above zero: nothing to compute
-    return other != image and (theta == 0.0 or relevance_of(log, image, other)[0] > theta)
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def _positive(
-    states: NDArray[np.uint64], i: int, log: Incidence, proposal: Proposal, image: Index, theta: float, tries: int
+    states: NDArray[np.uint64], log: Incidence, proposal: Proposal, image: Index, theta: float, tries: int
 ) -> Index:
     """Propose until an image is accepted; after `tries`, draw from all that are above `theta`.
 
@@ -345,68 +272,34 @@ def _positive(
     rejections changes nothing but the time.
     """
     for _ in range(tries):
-        k = pick(states, i, proposal.by_image, log.image_start[image], log.image_start[image + 1])
+        k = pick(states, 0, proposal.by_image, log.image_start[image], log.image_start[image + 1])
         q = log.image_queries[k]
-        place = pick(states, i, proposal.by_query, log.query_start[q], log.query_start[q + 1])
+        place = pick(states, 0, proposal.by_query, log.query_start[q], log.query_start[q + 1])
         other = np.int64(log.query_images[place])
-        if _is_positive(log, image, other, theta):
+        # two images of one query have a relevance above zero: nothing to compute
+        if other != image and (theta == 0.0 or relevance_of(log, image, other)[0] > theta):
             return other
     images, values = relevant_to(log, image, theta)
-    return np.int64(images[pick(states, i, np.cumsum(values), 0, values.shape[0])])
+    return np.int64(images[pick(states, 0, np.cumsum(values), 0, values.shape[0])])
 
 
-@njit(cache=True, nogil=True)
-def _irrelevant(states: NDArray[np.uint64], i: int, log: Incidence, image: Index, theta: float, tries: int) -> int:
+@kernel
+def _irrelevant(states: NDArray[np.uint64], log: Incidence, image: Index, theta: float, tries: int) -> int:
     """Draw uniformly from the other images that are not above `theta`, of which there is one at least."""
     n_images = log.image_start.shape[0] - 1
     for _ in range(tries):
-        other = below(states, i, n_images)
+        other = below(states, 0, n_images)
         if not (other == image or relevance_of(log, image, other)[0] > theta):
             return other
     excluded = np.sort(np.append(relevant_to(log, image, theta)[0], np.int32(image)))
-    place = below(states, i, n_images - excluded.shape[0])
+    place = below(states, 0, n_images - excluded.shape[0])
     for k in range(excluded.shape[0]):  # ascending: every excluded image at or below the place moves it up by one
         if excluded[k] <= place:
             place += 1
     return place
 
 
-@njit(cache=True, nogil=True)
-def _propose_block(
-    states: NDArray[np.uint64],
-    log: Incidence,
-    proposal: Proposal,
-    lists: Lists,
-    triplets: NDArray[np.int32],
-    begin: NDArray[np.int64],
-    end: NDArray[np.int64],
-    slot: NDArray[np.int32],
-) -> None:
-    """Write one proposal (or the draw from its list) beside every query image of a block.
-
-    Each loop makes one kind of far memory access for the whole block, so that the processor waits for many at once.
-    """
-    n = triplets.shape[0]
-    for i in range(n):
-        image = triplets[i, 0]
-        slot[i] = lists.slot[image]
-        begin[i], end[i] = log.image_start[image], log.image_start[image + 1]
-    for i in range(n):
-        if slot[i] < 0:
-            begin[i] = log.image_queries[pick(states, i, proposal.by_image, begin[i], end[i])]
-    for i in range(n):
-        if slot[i] < 0:
-            q = begin[i]
-            begin[i], end[i] = log.query_start[q], log.query_start[q + 1]
-        else:
-            begin[i], end[i] = lists.start[slot[i]], lists.start[slot[i] + 1]
-    for i in range(n):
-        begin[i] = pick(states, i, proposal.by_query if slot[i] < 0 else lists.cumulative, begin[i], end[i])
-    for i in range(n):
-        triplets[i, 1] = log.query_images[begin[i]] if slot[i] < 0 else lists.images[begin[i]]
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def draw_triplets(
     key: NDArray[np.uint64],
     first: int,
@@ -424,19 +317,17 @@ def draw_triplets(
     `tries` is one at least.
     """
     n_images = log.image_start.shape[0] - 1
-    states = np.empty(BLOCK, dtype=np.uint64)
-    begin, end = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
-    slot = np.empty(BLOCK, dtype=np.int32)
-    for row in range(0, triplets.shape[0], BLOCK):
-        block = triplets[row : row + BLOCK]
-        for i in range(block.shape[0]):
-            seed_row(states, i, key, first + row + i)
-            block[i, 0] = queries[below(states, i, queries.shape[0])]
-            block[i, 2] = below(states, i, n_images)
-        _propose_block(states, log, proposal, lists, block, begin, end, slot)
-        for i in range(block.shape[0]):
-            image, positive, negative = np.int64(block[i, 0]), np.int64(block[i, 1]), np.int64(block[i, 2])
-            if slot[i] < 0 and not _is_positive(log, image, positive, theta):
-                block[i, 1] = _positive(states, i, log, proposal, image, theta, tries - 1)
-            if exclude_relevant and (negative == image or relevance_of(log, image, negative)[0] > theta):
-                block[i, 2] = _irrelevant(states, i, log, image, theta, tries - 1)
+    states = np.empty(1, dtype=np.uint64)
+    for row in range(triplets.shape[0]):
+        seed_row(states, 0, key, first + row)
+        image = np.int64(queries[below(states, 0, queries.shape[0])])
+        negative = below(states, 0, n_images)
+        slot = lists.slot[image]
+        if slot < 0:
+            positive = _positive(states, log, proposal, image, theta, tries)
+        else:
+            place = pick(states, 0, lists.cumulative, lists.start[slot], lists.start[slot + 1])
+            positive = np.int64(lists.images[place])
+        if exclude_relevant and (negative == image or relevance_of(log, image, negative)[0] > theta):
+            negative = _irrelevant(states, log, image, theta, tries - 1)
+        triplets[row, 0], triplets[row, 1], triplets[row, 2] = image, positive, negative

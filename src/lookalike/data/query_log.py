@@ -28,9 +28,10 @@ class QueryLog:
 
     Make one with `from_pairs` or `load`. Pr(q, p) = R(q, p) / S with S the sum of R over everything, and
     Pr(p1, p2) = sum over q of Pr(p1 | q) Pr(p2 | q) Pr(q) (JMLR section 5.2.1; 2009 draft, equations 18 and 19).
-    Numbers of queries or images that are out of range are refused with a ValueError.
+    Numbers of queries or images that are out of range are refused with a ValueError, and so is relevance that differs
+    so much from pair to pair that a joint probability would round to zero.
 
-    Parameters
+    Attributes
     ----------
     query_start : numpy.ndarray of shape (n_queries + 1,), int64
         Where each query's images begin.
@@ -38,22 +39,11 @@ class QueryLog:
         Images of each query, ascending.
     query_weights : numpy.ndarray of shape (n_pairs,), float32 or float64
         Their relevance, above zero.
-    n_images : int
-
-    Attributes
-    ----------
-    query_start, query_images, query_weights
-        As given.
     image_start, image_queries, image_weights
         The same the other way round: queries of each image, ascending, and their relevance.
     n_queries, n_images, n_pairs : int
     total : float
         S, the sum of the relevance.
-
-    Raises
-    ------
-    ValueError
-        When the relevance differs so much from pair to pair that a joint probability would round to zero.
 
     Examples
     --------
@@ -100,20 +90,8 @@ class QueryLog:
     ) -> Self:
         """Return the log of a list of pairs in any order; the relevance of a pair that comes twice is added up.
 
-        Parameters
-        ----------
-        query, image : array-like of shape (m,), integers
-            Numbers from 0 on.
-        relevance : array-like of shape (m,), optional
-            Above zero, e.g. click counts; by default 1 for every pair. float32 is kept, all else becomes float64.
-        n_queries, n_images : int, optional
-            By default one more than the largest number given.
-
-        Raises
-        ------
-        ValueError
-            When the lengths differ, a number is not whole or out of range, or a relevance is not a finite number
-            above zero.
+        Relevance is above zero, e.g. click counts; by default it is 1 for every pair. float32 is kept, all else becomes
+        float64. `n_queries` and `n_images` are by default one more than the largest number given.
         """
         queries, n_queries = _numbers(query, n_queries, "query")
         images, n_images = _numbers(image, n_images, "image")
@@ -135,13 +113,7 @@ class QueryLog:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a ``log.npz`` with `query`, `image`, `relevance`, `n_queries` and `n_images`.
-
-        Raises
-        ------
-        LookalikeError
-            When the file is missing, is no such file, or holds pairs that make no log.
-        """
+        """Read what `save` wrote, or raise LookalikeError when the file is missing or no such file."""
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 sizes = int(arrays["n_queries"]), int(arrays["n_images"])
@@ -182,13 +154,9 @@ class QueryLog:
         return np.asarray(values, dtype=np.float64).reshape(first.shape)
 
     def relevant(self, image: int, theta: float = 0.0) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the other images whose Pr(p1, p2) with `image` is above `theta` (JMLR equation 10).
+        """Return the other images whose Pr(p1, p2) with `image` is above `theta`, ascending, and that probability.
 
-        Returns
-        -------
-        images : numpy.ndarray of shape (m,), int32
-            Ascending, `image` itself left out.
-        joint : numpy.ndarray of shape (m,), float64
+        The cut is that of JMLR equation 10; int32 and float64 of shape (m,).
         """
         images, values = kernels.relevant_to(self.incidence(), int(self._images(image)), check_theta(theta))
         return images, values
@@ -196,25 +164,16 @@ class QueryLog:
     def are_relevant(self, queries: ArrayLike, candidates: ArrayLike, theta: float = 0.0) -> NDArray[np.bool_]:
         """Return whether the candidates of each query image are relevant to it: Pr(p1, p2) above `theta`.
 
-        Parameters
-        ----------
-        queries : array-like of shape (n,), integers
-            Query images.
-        candidates : array-like of shape (n, k), integers
-            Images, row i for query image i. An image is not relevant to itself.
-        theta : float, default=0.0
-
-        Returns
-        -------
-        numpy.ndarray of shape (n, k), bool
+        `candidates`, of shape (n, k), has in row i images for query image i; an image is not relevant to itself. The
+        answer is bool of the same shape.
         """
         images, others = self._images(queries), self._images(candidates)
         if images.ndim != 1 or others.ndim != 2 or len(images) != len(others):
             raise ValueError(
                 f"give n query images and candidates of shape (n, k), not shapes {images.shape} and {others.shape}"
             )
-        answers = kernels.related(self.incidence(), images, np.ascontiguousarray(others), check_theta(theta))
-        return np.asarray(answers, dtype=np.bool_)
+        above = self.joint(images[:, None], others) > check_theta(theta)
+        return np.asarray(above & (others != images[:, None]), dtype=np.bool_)
 
     def relevant_per_image(self, theta: float = 0.0, images: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return how many other images are above `theta`, for all images or those given; collected image by image."""

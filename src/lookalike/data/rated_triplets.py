@@ -7,8 +7,10 @@ release has been through many hands: whatever in it cannot be used is counted in
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +28,8 @@ from lookalike.data.release_files import (
     path_parts,
     read_columns,
     read_ratings,
+    relevance_file,
 )
-from lookalike.data.release_training import training_files, training_relevance
 from lookalike.data.relevance import RelevanceData
 from lookalike.data.scan import scan_photographs
 
@@ -74,12 +76,9 @@ class RatedTriplets:
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Write manifest, triplets and pool as ``.parquet``, ``rejected.csv`` and ``relevance.npz``."""
-        place = Path(folder)
-        write_table(self.manifest, place / "manifest.parquet")
-        write_table(self.triplets, place / "triplets.parquet")
-        write_table(self.rejected, place / "rejected.csv")
-        write_table(self.pool, place / "pool.parquet")
-        self.relevance.save(place / "relevance.npz")
+        for name in ("manifest.parquet", "triplets.parquet", "rejected.csv", "pool.parquet"):
+            write_table(getattr(self, name.split(".")[0]), Path(folder, name))
+        self.relevance.save(Path(folder, "relevance.npz"))
 
 
 def read_release(
@@ -87,29 +86,15 @@ def read_release(
 ) -> RatedTriplets:
     """Read a folder of rated triplets.
 
-    Parameters
-    ----------
-    folder : path-like
-        Holds, at any depth, CSV files with the columns Image1, Image1_Path, Image2, Image2_Path, Similarity (1 or -1)
-        and Text Query, two rows a triplet, in which Image1 is the query; optionally ``pool/<text query>/`` or a
-        ``pool.csv`` (text_query, path), and ``training/<category>/`` with a ``training/relevance.csv`` (image1, image2,
-        relevance, paths relative to ``training/``). Columns ``Triplet`` (what the two rows share) and ``Kind``
-        ("in-class", "out-of-class") are read where they are there.
-    n_threads : int, default=1
-        Images that are decoded at the same time. The result does not depend on it.
-    progress : callable, optional
-        Called with the number of files decoded and their total.
+    It holds, at any depth, CSV files with the columns Image1, Image1_Path, Image2, Image2_Path, Similarity (1 or -1)
+    and Text Query, two rows a triplet, in which Image1 is the query; optionally ``pool/<text query>/`` or a
+    ``pool.csv`` (text_query, path), and ``training/<category>/`` with a ``training/relevance.csv`` (image1, image2,
+    relevance, paths relative to ``training/``). Columns ``Triplet`` (what the two rows share) and ``Kind`` ("in-class",
+    "out-of-class") are read where they are there.
 
-    Returns
-    -------
-    RatedTriplets
-        The same for any order of rows that keeps the two rows of a triplet beside each other, and for any order at all
-        where each triplet has a name or query file of its own, as in the public release.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no folder, no CSV file with these columns, or no usable triplet; the message then says why.
+    The result is the same for any `n_threads`, for any order of rows that keeps the two rows of a triplet beside each
+    other, and for any order at all where each triplet has a name or query file of its own, as in the public release.
+    Without a folder, a CSV file with these columns, or a usable triplet, a `LookalikeError` says why.
     """
     root, rejections = Path(folder), Rejections()
     rows = read_ratings(root, rejections)
@@ -117,49 +102,52 @@ def read_release(
         raise _no_triplet(root, rejections)
     scanned = scan_photographs(root, n_threads=n_threads, progress=progress)
     finder = PathFinder(scanned["path"])
-    lacking = _find_files(rows, finder)
-    pooled = _pool_files(root, scanned["path"].tolist(), finder, sorted(set(rows["text_query"])), rejections)
-    category = training_files(scanned["path"], rejections)
-    evaluation = {*rows["file1"], *rows["file2"], *pooled["path"]}
-    manifest = _manifest(scanned, lacking, evaluation, category, rejections)
-    content = contents(manifest)
-    table = _triplets(rows, manifest, content, rejections)
-    if table.empty:
-        raise _no_triplet(root, rejections)
-    pool = _pool_table(table, pooled, manifest, content)
-    relevance = training_relevance(root, manifest, content, rejections)
-    manifest["label"] = _labels(manifest, table, pool, content)
-    return RatedTriplets(root, manifest, table, rejections.table(), pool, relevance)
-
-
-def _find_files(rows: pd.DataFrame, finder: PathFinder) -> set[str]:
-    """Add ``file1`` and ``file2``, the files of each row's images; return those that are not there."""
-    lacking = set()
     for number in (1, 2):
-        found = []
-        for row in rows.to_dict("records"):
-            text, letter = row[f"path{number}"] or row[f"name{number}"], "q"
-            if number == 2:
-                letter = "p" if row["sign"] > 0 else "n"
-            names = (row["name1"], row[f"name{number}"])
-            file = finder.find(text, folder=row["file"].rpartition("/")[0], names=names, letter=letter)
-            if file is None:
-                file = "/".join(path_parts(text))
-                lacking.add(file)
-            found.append(file)
-        rows[f"file{number}"] = found
-    return lacking
+        rows[f"file{number}"] = [_file_of(row, number, finder) for row in rows.to_dict("records")]
+    category = _training_files(scanned["path"], rejections)
+    pooled = _pool_files(root, scanned["path"], finder, rows["text_query"].drop_duplicates(), rejections)
+    evaluation = {*rows["file1"], *rows["file2"], *pooled["path"]}
+    manifest = _manifest(scanned, evaluation - {""}, category, rejections)
+    content = contents(manifest)
+    triplets = _triplets(rows, manifest, content, rejections)
+    if triplets.empty:
+        raise _no_triplet(root, rejections)
+    found = pooled.merge(manifest.loc[manifest["status"] == "ok", ["path", "image_id"]], on="path")
+    found = found[found["text_query"].isin(triplets["text_query"])].assign(source="pool")
+    own = triplets[~triplets["text_query"].isin(found["text_query"])].melt("text_query", _IMAGES, value_name="image_id")
+    pool = pool_table(pd.concat([found.assign(image_id=content[found["image_id"]]), own.assign(source="triplets")]))
+    relevance = _training_relevance(root, manifest, content, rejections)
+    manifest["label"] = _labels(manifest, triplets, pool, content)
+    return RatedTriplets(root, manifest, triplets, rejections.table(), pool, relevance)
+
+
+def _file_of(row: Any, number: int, finder: PathFinder) -> str:
+    """The file of one of a row's two images, or where it should be."""
+    text = row[f"path{number}"] or row[f"name{number}"]
+    letter = "q" if number == 1 else "p" if row["sign"] > 0 else "n"
+    names = (row["name1"], row[f"name{number}"])
+    found = finder.find(text, folder=row["file"].rpartition("/")[0], names=names, letter=letter)
+    return found or "/".join(path_parts(text))
+
+
+def _training_files(files: pd.Series, rejections: Rejections) -> dict[str, str]:
+    """The files below ``training/<category>/`` and their category; one that is in no category is rejected."""
+    found = {}
+    for file in files:
+        top, *inside = file.split("/")
+        if top.casefold() == "training" and inside and not inside[-1].casefold().endswith(".csv"):
+            found[file] = inside[0] if len(inside) > 1 else ""
+    rejections.add("training image in no category", [file for file, category in found.items() if not category])
+    return {file: category for file, category in found.items() if category}
 
 
 def _pool_files(
-    root: Path, files: list[str], finder: PathFinder, text_queries: list[str], rejections: Rejections
+    root: Path, files: pd.Series, finder: PathFinder, text_queries: pd.Series, rejections: Rejections
 ) -> pd.DataFrame:
     """``text_query`` and ``path`` of the images of pools, by folder or by file."""
     placed = [(file.split("/"), file) for file in files]
     named = [(parts[1], file) for parts, file in placed if parts[0].casefold() == "pool" and len(parts) > 2]
-    for entry in sorted(root.iterdir()):
-        if entry.name.casefold() != "pool.csv":
-            continue
+    for entry in sorted(path for path in root.iterdir() if path.name.casefold() == "pool.csv"):
         table = read_columns(entry, ("textquery", "path"))
         if isinstance(table, str):
             rejections.add("pool file without text_query, path", [entry.name])
@@ -180,20 +168,16 @@ def _pool_files(
 
 
 def _manifest(
-    scanned: pd.DataFrame,
-    lacking: set[str],
-    evaluation: set[str],
-    category: Mapping[str, str],
-    rejections: Rejections,
+    scanned: pd.DataFrame, evaluation: set[str], category: dict[str, str], rejections: Rejections
 ) -> pd.DataFrame:
     """Manifest of the files considered: those of triplets, pools and training, present or not."""
-    kept = scanned[scanned["path"].isin(evaluation | set(category))].drop(columns="image_id")
-    gaps = pd.DataFrame({"path": sorted(lacking - {""} - set(kept["path"]))})
-    gap: dict[str, Any] = dict.fromkeys(("label", "sha256"), "") | dict.fromkeys(("width", "height", "bytes"), 0)
-    gap |= {"status": "unreadable", "reason": _MISSING}
-    gaps = gaps.assign(**gap)[list(kept.columns)].astype(kept.dtypes)
-    manifest = pd.concat([kept, gaps]).sort_values("path", kind="stable", ignore_index=True)
-    manifest.insert(0, "image_id", np.arange(len(manifest), dtype=np.int32))
+    considered = sorted(evaluation | set(category))
+    manifest = scanned.set_index("path").reindex(considered).rename_axis("path").reset_index()
+    gap: dict[str, Any] = dict.fromkeys(("width", "height", "bytes"), 0) | {"sha256": ""}
+    manifest = manifest.fillna(gap | {"status": "unreadable", "reason": _MISSING})
+    manifest["image_id"] = np.arange(len(manifest))
+    manifest["label"] = [category.get(path, "") for path in manifest["path"]]
+    manifest = manifest[list(scanned.columns)].astype(scanned.dtypes)
 
     is_rated = manifest["path"].isin(evaluation)
     rated_contents = set(manifest.loc[is_rated & (manifest["sha256"] != ""), "sha256"])
@@ -201,8 +185,7 @@ def _manifest(
     rejections.add("training image that is an evaluation image", manifest.loc[is_copy, "path"])
     manifest.loc[is_copy & ~is_rated & (manifest["status"] == "ok"), "reason"] = _COPY
     manifest.insert(3, "part", np.where(is_rated | is_copy, "evaluation", "training"))
-    manifest["label"] = [category.get(path, "") for path in manifest["path"]]
-    return manifest.astype({"part": "str", "label": "str"})
+    return manifest.astype({"part": "str"})
 
 
 def contents(manifest: pd.DataFrame) -> npt.NDArray[np.int64]:
@@ -231,26 +214,38 @@ def _triplets(
         "query is the same picture as the positive or negative": (query == positive) | (query == negative),
         "positive and negative are the same picture": positive == negative,
     }
-    usable = np.ones(len(table), dtype=bool)
-    for reason, found in problems.items():  # the first that applies
-        rejections.add(reason, table.loc[usable & found, "example"], 2)
-        usable &= ~found
-    # of copies that differ in kind, the same one whatever the order of rows
-    copies = table[usable].groupby(["text_query", *_IMAGES], as_index=False)
-    table = copies.agg(kind=("kind", "min"), example=("example", "min"), n=("kind", "size"))
+    table = _without(problems, table, rejections, 2)
     # whatever the text query
     turned = pd.MultiIndex.from_frame(table[["query", "negative", "positive"]])
     both = turned.isin(pd.MultiIndex.from_frame(table[_IMAGES]))
-    rejections.add("rated both ways", table.loc[both, "example"], 2 * table.loc[both, "n"])
-    again = table[~both & (table["n"] > 1)]
-    rejections.add("triplet that is there already", again["example"], 2 * (again["n"] - 1))
-    return triplet_table(table[~both].reset_index(drop=True))
+    rejections.add("rated both ways", table.loc[both, "example"], 2)
+    # of copies that differ in kind, the same one whatever the order of rows
+    copies = table[~both].groupby(["text_query", *_IMAGES], as_index=False)
+    table = copies.agg(kind=("kind", "min"), example=("example", "min"), n=("kind", "size"))
+    again = table["example"].repeat(table["n"] - 1)
+    rejections.add("triplet that is there already", again, 2)
+    return triplet_table(table)
+
+
+def _without(problems: dict[str, Any], table: pd.DataFrame, rejections: Rejections, n_rows: int = 1) -> pd.DataFrame:
+    """Reject the rows with a problem, under the first that applies, and return the others."""
+    usable = np.ones(len(table), dtype=bool)
+    for reason, found in problems.items():
+        rejections.add(reason, table.loc[usable & found, "example"], n_rows)
+        usable &= ~np.asarray(found)
+    return table[usable]
 
 
 def triplet_table(rows: Any) -> pd.DataFrame:
     """Return the table of triplets, numbered in the order given."""
     table = pd.DataFrame(rows, columns=["text_query", *_IMAGES, "kind"])
     return table.assign(triplet=np.arange(len(table)))[list(_TRIPLET_TYPES)].astype(_TRIPLET_TYPES)
+
+
+def pool_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the sorted table of pools, each image once for a text query."""
+    types = {"text_query": "str", "image_id": "int32", "source": "str"}
+    return rows[list(types)].drop_duplicates().sort_values(list(types), ignore_index=True).astype(types)
 
 
 def _pairs(rows: pd.DataFrame, rejections: Rejections) -> list[tuple[int, int]]:
@@ -260,38 +255,34 @@ def _pairs(rows: pd.DataFrame, rejections: Rejections) -> list[tuple[int, int]]:
     text query, belong together. One positive and one negative among them are a triplet in whatever order they come.
     Where a query has several triplets, rows that follow one another with opposite ratings are one.
     """
-    groups: dict[tuple[str, ...], list[Any]] = {}
+    groups: defaultdict[tuple[str, ...], list[Any]] = defaultdict(list)
     row: Any
     for row in rows.itertuples():
         key = (row.triplet,) if row.triplet else ("", row.name1, row.path1)
-        groups.setdefault((row.file, row.text_query, *key), []).append(row)
+        groups[row.file, row.text_query, *key].append(row)
     pairs = [pair for group in groups.values() for pair in _pair_group(group, rejections)]
     return [(one.Index, other.Index) if one.sign > 0 else (other.Index, one.Index) for one, other in pairs]
 
 
 def _pair_group(rows: list[Any], rejections: Rejections) -> list[tuple[Any, Any]]:
     """Pair the rows of one query, or of one triplet."""
-    distinct: dict[tuple[str, ...], Any] = {}
-    for row in rows:
-        distinct.setdefault(_says(row), row)
+    distinct = list({_says(row): row for row in reversed(rows)}.values())
     # without a path, name and rating together say which image it is: those of the public release are named by triplet
-    others = {(row.name2, row.path2 or row.sign) for row in distinct.values()}
-    if len(others) < len(distinct) == 2 * len(others) <= 4:
+    images = {(row.name2, row.path2 or row.sign) for row in distinct}
+    if len(images) < len(distinct) == 2 * len(images) <= 4:
         # one or two images, each rated alike and not alike: nothing says what was meant
         rejections.add("rated both ways", (row.example for row in rows))
         return []
-    if len(distinct) == 2 and len({row.sign for row in distinct.values()}) == 2:
-        first = min(row.example for row in rows)
-        rejections.add("row that is there already", [first] * (len(rows) - 2))  # as many as are too many
-        one, other = distinct.values()
-        return [(one, other)]
+    if len(distinct) == 2 and distinct[0].sign != distinct[1].sign:
+        # as many as are too many
+        rejections.add("row that is there already", [min(row.example for row in rows)] * (len(rows) - 2))
+        return [(distinct[0], distinct[1])]
     pairs = _neighbours(rows)
-    paired = {_says(row) for pair in pairs for row in pair}
-    taken = {row.Index for pair in pairs for row in pair}
+    taken = [row for pair in pairs for row in pair]
+    paired, used = {_says(row) for row in taken}, {row.Index for row in taken}
     for row in rows:
-        if row.Index not in taken:
-            is_copy = _says(row) in paired
-            reason = "row that is there already" if is_copy else "row without its counterpart"
+        if row.Index not in used:
+            reason = "row that is there already" if _says(row) in paired else "row without its counterpart"
             rejections.add(reason, [row.example])
     return pairs
 
@@ -307,43 +298,59 @@ def _neighbours(rows: list[Any]) -> list[tuple[Any, Any]]:
     Where rows are lacking, the usual order of the two (positive or negative first) tells the neighbours of one triplet
     from those of two, each of which lacks a row.
     """
-    pairs = _greedy(rows, (1, -1))
-    if 2 * len(pairs) < len(rows):
-        pairs = max((_greedy(rows, (first,)) for first in (1, -1)), key=len)  # the first of equals
-    return pairs
+
+    def found(*firsts: int) -> list[tuple[Any, Any]]:
+        pairs: list[tuple[Any, Any]] = []
+        for one, other in pairwise(rows):
+            is_free = not pairs or pairs[-1][1] is not one
+            if is_free and one.sign in firsts and other.sign == -one.sign:
+                pairs.append((one, other))
+        return pairs
+
+    pairs = found(1, -1)
+    return pairs if 2 * len(pairs) == len(rows) else max(found(1), found(-1), key=len)  # the first of equals
 
 
-def _greedy(rows: list[Any], firsts: tuple[int, ...]) -> list[tuple[Any, Any]]:
-    """Pair each row with the next one of the opposite rating, if a pair may begin with it."""
-    pairs, at = [], 0
-    while at + 1 < len(rows):
-        first, second = rows[at], rows[at + 1]
-        if first.sign in firsts and second.sign == -first.sign:
-            pairs.append((first, second))
-            at += 1
-        at += 1
-    return pairs
+def _training_relevance(
+    root: Path, manifest: pd.DataFrame, content: npt.NDArray[np.int64], rejections: Rejections
+) -> RelevanceData:
+    """Relevance of the images of the part ``training``, each content once, under its least id.
 
-
-def _pool_table(
-    triplets: pd.DataFrame, pooled: pd.DataFrame, manifest: pd.DataFrame, content: npt.NDArray[np.int64]
-) -> pd.DataFrame:
-    """Pool of each text query: what the release has for it, else the images of its triplets."""
-    usable = manifest[manifest["status"] == "ok"]
-    found = pooled.merge(usable[["path", "image_id"]], on="path")
-    members: dict[str, tuple[Iterable[int], str]] = {}
-    for text_query, rows in triplets.groupby("text_query"):
-        listed = set(content[found.loc[found["text_query"] == text_query, "image_id"]].tolist())
-        own = set(rows[_IMAGES].to_numpy().ravel().tolist())
-        members[str(text_query)] = (listed, "pool") if listed else (own, "triplets")
-    return pool_table(members)
-
-
-def pool_table(members: Mapping[str, tuple[Iterable[int], str]]) -> pd.DataFrame:
-    """Return the sorted table of pools, from the image ids and the source of each text query."""
-    rows = [(name, image, source) for name, (images, source) in sorted(members.items()) for image in sorted(images)]
-    table = pd.DataFrame(rows, columns=["text_query", "image_id", "source"])
-    return table.astype({"text_query": "str", "image_id": "int32", "source": "str"})
+    Contents count, not names: an image that is among the evaluation images leaves the training. Without a file of
+    relevance it is 1 within a category.
+    """
+    rows = manifest[(manifest["part"] == "training") & (manifest["status"] == "ok")]
+    is_copy = content[rows["image_id"]] != rows["image_id"]
+    rejections.add("training image that is there already", rows.loc[is_copy, "path"])
+    labels = rows[~is_copy].set_index("image_id")["label"]
+    if labels.empty:
+        return RelevanceData.empty()
+    image_id, names = labels.index.to_numpy(), labels.to_numpy(dtype=np.str_)
+    file = relevance_file(root)
+    if file is None:
+        return RelevanceData.from_labels(image_id, names)
+    table = read_columns(file, ("image1", "image2", "relevance"))
+    if isinstance(table, str):
+        rejections.add("relevance file without image1, image2, relevance", [f"training/{file.name}"])
+        table = pd.DataFrame(columns=["image1", "image2", "relevance"], dtype="str")
+    below = manifest["path"].str.extract(r"(?i)^training/(.*)$")[0]
+    id_of = dict(zip(below, content, strict=True))
+    finder = PathFinder(below.dropna())
+    texts = pd.unique(table[["image1", "image2"]].to_numpy().ravel())
+    images = {text: id_of.get(finder.find(text), -1) for text in texts}
+    first, second = (table[name].map(images).astype(np.int64) for name in ("image1", "image2"))
+    table["value"] = pd.to_numeric(table["relevance"], errors="coerce").astype(np.float64)
+    table["low"], table["high"] = np.minimum(first, second), np.maximum(first, second)
+    table["example"] = table["image1"] + " | " + table["image2"] + " | " + table["relevance"]
+    problems = {
+        "relevance that is no number from 0 on": ~table["value"].between(0, float(np.finfo(np.float32).max)),
+        "relevance of an image that is not trained on": ~(first.isin(labels.index) & second.isin(labels.index)),
+        "relevance of an image to itself": first == second,
+        "relevance across two categories": first.map(labels) != second.map(labels),
+    }
+    # of a pair that comes more than once, the largest
+    largest = _without(problems, table, rejections).groupby(["low", "high"], as_index=False)["value"].max()
+    return RelevanceData.from_pairs(image_id, names, largest["low"], largest["high"], largest["value"])
 
 
 def _labels(
@@ -364,7 +371,7 @@ def _labels(
 
 
 def _no_triplet(root: Path, rejections: Rejections) -> LookalikeError:
-    why = rejections.summary()
+    why = ", ".join(f"{row.reason} ({row.rows})" for row in rejections.table().itertuples())
     return LookalikeError(
         f"{root} holds no usable triplet{f': {why}' if why else ''}: mend the CSV files or the paths in them"
     )

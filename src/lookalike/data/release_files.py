@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,17 +19,9 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 
 _SEPARATORS = (",", ";", "\t")
-_COLUMNS = {
-    "image1path": "path1",
-    "image2path": "path2",
-    "similarity": "similarity",
-    "image1": "name1",
-    "image2": "name2",
-    "textquery": "text_query",
-    "kind": "kind",
-    "triplet": "triplet",
-}
-"""Columns of ratings as `column_key` spells them; a file of ratings has the first three at least."""
+_RATED = {"image1path": "path1", "image2path": "path2", "similarity": "similarity"}
+_RATED_TOO = {"image1": "name1", "image2": "name2", "textquery": "text_query", "kind": "kind", "triplet": "triplet"}
+"""Columns of ratings as `column_key` spells them; a file of ratings has all of the former."""
 _KINDS = {"inclass": "in-class", "outofclass": "out-of-class"}
 _LETTERS = ("q", "p", "n")
 _MAX_EXAMPLE = 300
@@ -41,11 +33,9 @@ class Rejections:
     def __init__(self) -> None:
         self._entries: list[tuple[str, str, int]] = []
 
-    def add(self, reason: str, examples: Iterable[str], rows: int | Iterable[int] = 1) -> None:
+    def add(self, reason: str, examples: Iterable[str], rows: int = 1) -> None:
         """Count under a reason, each example for so many rows or files."""
-        listed = list(examples)
-        counts = [rows] * len(listed) if isinstance(rows, int) else list(rows)
-        self._entries += [(reason, example, int(n)) for example, n in zip(listed, counts, strict=True)]
+        self._entries += [(reason, example, rows) for example in examples]
 
     def table(self) -> pd.DataFrame:
         """Return ``reason``, ``rows`` int32 and ``example``, sorted by reason."""
@@ -54,10 +44,6 @@ class Rejections:
         table = entries.groupby("reason", as_index=False).agg(rows=("rows", "sum"), example=("example", "min"))
         table = table.astype({"reason": "str", "rows": "int32", "example": "str"})
         return table.assign(example=table["example"].str[:_MAX_EXAMPLE])
-
-    def summary(self) -> str:
-        """Return the tally in words, "" where nothing was rejected."""
-        return ", ".join(f"{row.reason} ({row.rows})" for row in self.table().itertuples())
 
 
 def read_ratings(root: Path, rejections: Rejections) -> pd.DataFrame:
@@ -76,11 +62,11 @@ def read_ratings(root: Path, rejections: Rejections) -> pd.DataFrame:
         raise LookalikeError(f"the folder of rated triplets {root} {what}: give the folder that holds their CSV file")
     tables = []
     for file in _csv_files(root):
-        table = read_columns(root / file, list(_COLUMNS)[:3], list(_COLUMNS)[3:])
+        table = read_columns(root / file, list(_RATED), list(_RATED_TOO))
         if isinstance(table, str):
             rejections.add(table, [file])
         else:
-            tables.append(table.rename(columns=_COLUMNS).assign(file=file))
+            tables.append(table.rename(columns=_RATED | _RATED_TOO).assign(file=file))
     if not tables:
         raise LookalikeError(
             f"{root} holds no CSV file with the columns Image1, Image1_Path, Image2, Image2_Path, Similarity and Text "
@@ -113,11 +99,11 @@ def read_columns(path: Path, needed: Sequence[str], others: Sequence[str] = ()) 
         for separator in _SEPARATORS:
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
             lines = [[cell.strip() for cell in cells] for cells in reader]
-            lines = [cells for cells in lines if any(cells)]
-            header = [column_key(cell) for cell in lines[0]] if lines else []
-            if set(needed) <= set(header):
-                columns = {name: _column(lines[1:], header, name) for name in (*needed, *others)}
-                return pd.DataFrame(columns, dtype="str")
+            header, *rows = [cells for cells in lines if any(cells)] or [[]]
+            keys = [column_key(cell) for cell in header]
+            if set(needed) <= set(keys):
+                table = pd.DataFrame([dict(zip(keys, cells, strict=False)) for cells in rows], dtype="str")
+                return table.reindex(columns=[*needed, *others], fill_value="").fillna("").astype("str")
     except (OSError, csv.Error):
         return "CSV that cannot be read"
     return "CSV without the columns of ratings"
@@ -133,17 +119,35 @@ def clean_query(text: str) -> str:
     return " ".join(text.split())
 
 
+def has_training_images(root: Path) -> bool:
+    """Whether a release has a file in a folder of a category, so that a plan knows that there may be relevance."""
+    files = (file for folder in _training_folders(root) for file in folder.glob("*/**/*"))
+    return any(file.is_file() and not file.name.startswith(".") for file in files)
+
+
+def has_grades(root: Path) -> bool:
+    """Whether a release grades the relevance of its training images; without, it is 1 within a category."""
+    return relevance_file(root) is not None
+
+
+def relevance_file(root: Path) -> Path | None:
+    """The file that grades the relevance of training images, whatever the case of its name."""
+    files = (file for folder in _training_folders(root) for file in sorted(folder.iterdir()))
+    return next((file for file in files if file.name.casefold() == "relevance.csv" and file.is_file()), None)
+
+
+def _training_folders(root: Path) -> list[Path]:
+    """The folder of training images, whatever the case of its name; none where the release is away."""
+    folders = sorted(root.iterdir()) if root.is_dir() else []
+    return [folder for folder in folders if folder.name.casefold() == "training" and folder.is_dir()]
+
+
 def _csv_files(root: Path) -> list[str]:
     """CSV files at any depth, relative to `root`, sorted, but for what holds no ratings by its place."""
-    found = []
-    for folder, subfolders, files in os.walk(root):
-        inside = Path(folder).relative_to(root).as_posix()
-        if inside == ".":
-            subfolders[:] = [name for name in subfolders if name.casefold() not in ("training", "pool")]
-        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
-        names = [name for name in files if name.lower().endswith(".csv") and not name.startswith(".")]
-        found += [name if inside == "." else f"{inside}/{name}" for name in names]
-    return sorted(path for path in found if path.casefold() != "pool.csv")
+    inside = (file.relative_to(root) for file in root.rglob("*.[cC][sS][vV]") if not file.is_dir())
+    seen = [file for file in inside if not any(part.startswith(".") for part in file.parts)]
+    rated = [file for file in seen if len(file.parts) == 1 or file.parts[0].casefold() not in ("training", "pool")]
+    return sorted(file.as_posix() for file in rated if file.as_posix().casefold() != "pool.csv")
 
 
 def _decode(raw: bytes) -> str:
@@ -156,11 +160,6 @@ def _decode(raw: bytes) -> str:
         except UnicodeDecodeError:
             continue
     return raw.decode("latin-1")
-
-
-def _column(lines: list[list[str]], header: list[str], name: str) -> list[str]:
-    place = header.index(name) if name in header else len(header)
-    return [cells[place] if place < min(len(cells), len(header)) else "" for cells in lines]
 
 
 def path_parts(text: str) -> list[str]:
@@ -183,66 +182,46 @@ class PathFinder:
     """
 
     def __init__(self, files: Iterable[str]) -> None:
-        self._files: set[str] = set()
-        self._by_case: dict[str, list[str]] = {}
-        self._by_tail: dict[tuple[str, str], list[str]] = {}
-        self._by_stem: dict[str, list[str]] = {}
+        self._by_path: defaultdict[str, list[str]] = defaultdict(list)
+        self._by_tail: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        self._by_stem: defaultdict[str, list[str]] = defaultdict(list)
         for file in files:
-            parts = file.split("/")
-            stem = _stem(parts[-1])
-            self._files.add(file)
-            self._by_case.setdefault(file.casefold(), []).append(file)
-            self._by_stem.setdefault(stem, []).append(file)
-            if len(parts) > 1:
-                self._by_tail.setdefault((parts[-2].casefold(), stem), []).append(file)
+            folder, _, name = file.casefold().rpartition("/")
+            self._by_path[file.casefold()].append(file)
+            self._by_stem[_stem(name)].append(file)
+            if folder:
+                self._by_tail[folder.rpartition("/")[2], _stem(name)].append(file)
 
     def find(self, text: str, *, folder: str = "", names: Iterable[str] = (), letter: str = "") -> str | None:
         """Return the file that a path in a CSV file of a `folder` means, or None where none does or several may.
 
         In the layout of the public release the folder of the triplet has one of the `names`, and the file one `letter`.
         """
-        parts = path_parts(text)
-        return (
-            (self._exact(parts, folder) or self._by_trailing_parts(parts) if parts else None)
-            or self._by_letter(names, letter)
-            or (self._by_name(parts[-1]) if len(parts) == 1 else None)
-        )
+        return next(filter(None, self._candidates(path_parts(text), folder, names, letter)), None)
 
-    def _exact(self, parts: list[str], folder: str) -> str | None:
-        """The file at that place below the release's folder or the CSV file's, in any case of letters."""
+    def _candidates(self, parts: list[str], folder: str, names: Iterable[str], letter: str) -> Iterator[str | None]:
+        """What a path may mean, the surest first."""
         path = "/".join(parts)
-        for place in (path, f"{folder}/{path}" if folder else path):
-            if place in self._files:
-                return place
-            alike = self._by_case.get(place.casefold(), [])
-            if len(alike) == 1:
-                return alike[0]
-        return None
+        for place in (path, f"{folder}/{path}" if folder else path):  # in any case of letters
+            alike = self._by_path.get(place.casefold(), [])
+            yield place if place in alike else _only(alike)
+        if len(parts) > 1:
+            yield self._by_trailing_parts(parts)
+        for last in (last for name in names for last in path_parts(name)[-1:]):
+            yield _only(self._by_tail.get((last.casefold(), letter), []))
+            yield _only(self._by_tail.get((_stem(last), letter), []))
+        if len(parts) == 1 and _stem(path) not in _LETTERS:  # names of too many in the public release
+            yield _only(self._by_stem.get(_stem(path), []))
 
     def _by_trailing_parts(self, parts: list[str]) -> str | None:
         """The file that shares the most trailing parts with the path, two at least."""
-        if len(parts) < 2:
-            return None
         candidates = self._by_tail.get((parts[-2].casefold(), _stem(parts[-1])), [])
-        ranked = sorted(((_likeness(parts, file.split("/")), file) for file in candidates), reverse=True)
-        if not ranked or (len(ranked) > 1 and ranked[0][0] == ranked[1][0]):
-            return None
-        return ranked[0][1]
+        likeness = [_likeness(parts, file.split("/")) for file in candidates]
+        return _only([file for file, alike in zip(candidates, likeness, strict=True) if alike == max(likeness)])
 
-    def _by_letter(self, names: Iterable[str], letter: str) -> str | None:
-        """The file of that letter in the folder of that name."""
-        lasts = [last for name in names for last in path_parts(name)[-1:]]
-        for folder in dict.fromkeys(spelling for last in lasts for spelling in (last.casefold(), _stem(last))):
-            files = self._by_tail.get((folder, letter), [])
-            if len(files) == 1:
-                return files[0]
-        return None
 
-    def _by_name(self, name: str) -> str | None:
-        """The only file of that name; the letters of the public release are names of too many."""
-        stem = _stem(name)
-        files = self._by_stem.get(stem, [])
-        return files[0] if len(files) == 1 and stem not in _LETTERS else None
+def _only(files: list[str]) -> str | None:
+    return files[0] if len(files) == 1 else None
 
 
 def _stem(name: str) -> str:
@@ -254,6 +233,5 @@ def _stem(name: str) -> str:
 def _likeness(wanted: list[str], found: list[str]) -> tuple[int, bool, bool]:
     """How many trailing folders agree, whether the names agree with their extensions, and letter by letter."""
     pairs = zip(reversed(wanted[:-1]), reversed(found[:-1]), strict=False)
-    agree = [left.casefold() == right.casefold() for left, right in pairs]
-    shared = agree.index(False) if False in agree else len(agree)
-    return shared, wanted[-1].casefold() == found[-1].casefold(), wanted[-1] == found[-1]
+    agree = [left.casefold() == right.casefold() for left, right in pairs] + [False]
+    return agree.index(False), wanted[-1].casefold() == found[-1].casefold(), wanted[-1] == found[-1]

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
@@ -58,7 +59,12 @@ class RelevanceData:
         self.image_id = _whole_numbers(image_id, "image_id")
         self.category = _whole_numbers(category, "category")
         self.category_names = np.asarray(category_names, dtype=np.str_).reshape(-1)
-        self.relevance = _canonical(relevance)
+        self.relevance: Any = sp.csr_array(relevance, dtype=np.float32, copy=True)
+        if self.relevance.ndim != 2:
+            raise ValueError("relevance must be a square matrix, a row and a column for every image")
+        self.relevance.sum_duplicates()
+        self.relevance.eliminate_zeros()
+        self.relevance.sort_indices()
         self._check()
 
     @classmethod
@@ -67,32 +73,23 @@ class RelevanceData:
     ) -> Self:
         """Return the data of a list of rated pairs of image ids; pairs that are not listed have relevance 0.
 
-        `labels` are the categories of the images. A pair may come once or more, in either order.
-
-        Raises
-        ------
-        ValueError
-            When a pair names an unknown image, an image with itself or two categories, or comes with two relevances.
+        `labels` are the categories of the images. A pair may come once or more, in either order. One that names an
+        unknown image, or comes with two relevances, is a ValueError.
         """
-        ids = _whole_numbers(image_id, "image_id")
-        values = np.asarray(relevance, dtype=np.float32).reshape(-1)
+        ids, values = _whole_numbers(image_id, "image_id"), np.asarray(relevance, dtype=np.float32).reshape(-1)
         one, other = _rows(ids, first), _rows(ids, second)
         if not len(one) == len(other) == len(values):
             raise ValueError(
                 f"first, second and relevance must be equally long, not {len(one)}, {len(other)} and {len(values)}"
             )
-        if not np.isfinite(values).all():
-            raise ValueError("a relevance is not a finite number: mend the pair or leave it out")
-        rows, columns = np.concatenate([one, other]), np.concatenate([other, one])
-        key = rows.astype(np.int64) * max(len(ids), 1) + columns
-        key, place, group = np.unique(key, return_index=True, return_inverse=True)
-        both = np.concatenate([values, values])
-        wrong = np.flatnonzero(both != both[place][group])
-        if len(wrong):
-            a, b = ids[rows[wrong[0]]], ids[columns[wrong[0]]]
+        pairs = pd.DataFrame({"low": np.minimum(one, other), "high": np.maximum(one, other), "value": values})
+        pairs = pairs.drop_duplicates()
+        twice = pairs[pairs.duplicated(["low", "high"])]
+        if len(twice):
+            a, b = ids[twice[["low", "high"]].to_numpy()[0]]
             raise ValueError(f"images {a} and {b} come with two relevances: list the pair once")
-        shape = (len(ids), len(ids))
-        matrix = sp.csr_array((both[place], (rows[place], columns[place])), shape=shape)
+        places = (np.concatenate([pairs["low"], pairs["high"]]), np.concatenate([pairs["high"], pairs["low"]]))
+        matrix = sp.csr_array((np.tile(pairs["value"], 2), places), shape=(len(ids), len(ids)))
         return cls(ids, *_codes(labels), matrix)
 
     @classmethod
@@ -106,22 +103,16 @@ class RelevanceData:
         unknown = sorted(set(blocks) - set(names.tolist()))
         if unknown:
             raise ValueError(f"there is a block for {unknown[0]!r}, which no image has as its category")
-        rows, columns, values = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.float32)]
-        for code, name in enumerate(names.tolist()):
-            if name not in blocks:
-                continue
-            members = np.flatnonzero(category == code)
-            block = np.array(blocks[name], dtype=np.float32)
-            if block.shape != (len(members), len(members)):
-                raise ValueError(f"the block of {name!r} must be of {len(members)} images, not of shape {block.shape}")
+        parts = []
+        for name, n in zip(names.tolist(), np.bincount(category, minlength=len(names)), strict=True):
+            block = np.array(blocks.get(name, np.zeros((n, n))), dtype=np.float32)
+            if block.shape != (n, n):
+                raise ValueError(f"the block of {name!r} must be of {n} images, not of shape {block.shape}")
             np.fill_diagonal(block, 0)
-            i, j = np.nonzero(block)
-            rows.append(members[i])
-            columns.append(members[j])
-            values.append(block[i, j])
-        shape = (len(ids), len(ids))
-        places = (np.concatenate(rows), np.concatenate(columns))
-        return cls(ids, category, names, sp.csr_array((np.concatenate(values), places), shape=shape))
+            parts.append(block)
+        place = np.argsort(np.argsort(category, kind="stable"))
+        matrix = sp.block_diag(parts, format="csr")[place][:, place] if parts else np.zeros((0, 0))
+        return cls(ids, category, names, matrix)
 
     @classmethod
     def from_labels(cls, image_id: ArrayLike, labels: ArrayLike) -> Self:
@@ -129,11 +120,9 @@ class RelevanceData:
 
         Equation 8 can then hold for no in-class negative, so triplets need out-of-class ones alone.
         """
-        category, names = _codes(labels)
-        sizes = np.bincount(category, minlength=len(names))
-        return cls.from_blocks(
-            image_id, labels, {str(name): np.ones((m, m), np.float32) for name, m in zip(names, sizes, strict=True)}
-        )
+        names, sizes = np.unique(np.asarray(labels, dtype=np.str_), return_counts=True)
+        blocks = {str(name): np.ones((n, n), np.float32) for name, n in zip(names, sizes, strict=True)}
+        return cls.from_blocks(image_id, labels, blocks)
 
     @classmethod
     def empty(cls) -> Self:
@@ -202,6 +191,7 @@ class RelevanceData:
             raise LookalikeError(f"{path} is no file of relevance data ({error}): make it again") from error
 
     def _check(self) -> None:
+        """Refuse what breaks a rule of the class."""
         n, matrix = self.n_images, self.relevance
         if len(self.category) != n or matrix.shape != (n, n):
             raise ValueError(
@@ -216,29 +206,15 @@ class RelevanceData:
             raise ValueError(f"categories must be places in category_names, 0 to {self.n_categories - 1}")
         if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
             raise ValueError("relevance must be finite and not negative: scale it, or leave pairs out")
-        rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
-        if (rows == matrix.indices).any():
+        if matrix.diagonal().any():
             raise ValueError("an image has a relevance to itself: leave the diagonal empty")
-        across = np.flatnonzero(self.category[rows] != self.category[matrix.indices])
+        rows, columns = matrix.nonzero()
+        across = np.flatnonzero(self.category[rows] != self.category[columns])
         if len(across):
-            a, b = self.image_id[rows[across[0]]], self.image_id[matrix.indices[across[0]]]
+            a, b = self.image_id[rows[across[0]]], self.image_id[columns[across[0]]]
             raise ValueError(f"images {a} and {b} have a relevance but not one category: leave such pairs out")
-        mirrored = matrix.T.tocsr()
-        mirrored.sort_indices()
-        if not (np.array_equal(mirrored.indices, matrix.indices) and np.array_equal(mirrored.data, matrix.data)):
+        if (matrix != matrix.T).nnz:
             raise ValueError("relevance must be symmetric: give r(p, q) and r(q, p) the same number")
-
-
-def _canonical(relevance: Any) -> sp.csr_array[Any, tuple[int, int]]:
-    dense = None if sp.issparse(relevance) else np.asarray(relevance, dtype=np.float32)
-    matrix: Any = sp.csr_array(relevance if dense is None else dense, dtype=np.float32, copy=True)
-    if matrix.ndim != 2:
-        raise ValueError("relevance must be a square matrix, a row and a column for every image")
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    matrix.sort_indices()
-    square: sp.csr_array[Any, tuple[int, int]] = matrix
-    return square
 
 
 def _whole_numbers(values: ArrayLike, name: str) -> NDArray[np.int32]:
@@ -256,13 +232,11 @@ def _codes(labels: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
 
 
 def _rows(ids: NDArray[np.int32], wanted: ArrayLike) -> NDArray[np.int32]:
+    """Return the places of images, or raise ValueError for the first that is not there."""
     images = np.asarray(wanted, dtype=np.int64).reshape(-1)
-    order = np.argsort(ids, kind="stable")
-    places = np.searchsorted(ids, images, sorter=order)
-    known = places < len(ids)
-    known[known] = ids[order[places[known]]] == images[known]
-    if not known.all():
+    rows = pd.Index(ids).get_indexer(pd.Index(images))
+    if (rows < 0).any():
         raise ValueError(
-            f"there is no image {images[~known][0]} among the {len(ids)} images: list its id and label too"
+            f"there is no image {images[rows < 0][0]} among the {len(ids)} images: list its id and label too"
         )
-    return order[places].astype(np.int32)
+    return rows.astype(np.int32)

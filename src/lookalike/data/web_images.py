@@ -22,6 +22,28 @@ Floats = NDArray[np.float64]
 WordTables = tuple[Words, NDArray[np.uint64], NDArray[np.int32]]
 """Words, and the thresholds and aliases of the alias tables by which they are drawn."""
 
+MAX_COUNT = 255
+MAX_TERMS = 4096
+"""Most term occurrences of an image; reached by none at the default settings."""
+
+STRENGTHS = 2.0
+"""An image's share of topic terms is uniform between 0 and so many times the mean: some images show little of it."""
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+class Recipe(NamedTuple):
+    """What the terms of an image are mixed from."""
+
+    topic: float
+    """Mean shares of terms; the topic's differs among images."""
+    query: float
+    style: float
+    n_terms: float
+    """Mean number of terms, and the standard deviation of its logarithm."""
+    spread: float
+
 
 class Tables(NamedTuple):
     """What words are drawn from: tables of all words, of each topic (a row) and each style, and queries' own words."""
@@ -30,20 +52,6 @@ class Tables(NamedTuple):
     topics: WordTables
     styles: WordTables
     query_words: Words
-
-
-MAX_COUNT = 255
-MAX_TERMS = 4096
-"""Most term occurrences of an image; reached by none at the default settings."""
-
-STRENGTHS = 2.0
-"""An image's share of topic terms is uniform between 0 and so many times the mean: some images show little of it."""
-
-TOPIC, QUERY, STYLE, NONZEROS, SPREAD = range(5)
-"""Places of the numbers in `recipe`: three shares of terms, mean number of terms, spread of its logarithm."""
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -68,24 +76,12 @@ def _from_alias(bits: Any, threshold: NDArray[np.uint64], other: NDArray[np.int3
 
 
 @njit(cache=True, nogil=True)
-def _sort(values: Words, n: int) -> None:
-    """Sort the first n values in place by insertion: they are about seventy."""
-    for i in range(1, n):
-        value = values[i]
-        j = i - 1
-        while j >= 0 and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
-
-
-@njit(cache=True, nogil=True)
 def draw_images(
     key: np.uint64,
     first: int,
     topics: NDArray[np.int32],
     queries: NDArray[np.int32],
-    recipe: Floats,
+    recipe: Recipe,
     tables: Tables,
     n_words: int,
     indptr: NDArray[np.int64],
@@ -112,14 +108,14 @@ def draw_images(
         radius = sqrt(-2.0 * log(_uniform(mix(state))))
         state += _GOLDEN
         normal = radius * cos(2.0 * pi * _uniform(mix(state)))
-        length = recipe[NONZEROS] * exp(recipe[SPREAD] * normal - 0.5 * recipe[SPREAD] ** 2)
+        length = recipe.n_terms * exp(recipe.spread * normal - 0.5 * recipe.spread**2)
         n_terms: Any = min(max(np.int64(length + 0.5), 1), MAX_TERMS)
         state += _GOLDEN
         style = _below(mix(state), style_words.shape[0])
         state += _GOLDEN
-        of_topic = recipe[TOPIC] * STRENGTHS * _uniform(mix(state))
-        of_query = of_topic + recipe[QUERY]
-        of_style = of_query + recipe[STYLE]
+        of_topic = recipe.topic * STRENGTHS * _uniform(mix(state))
+        of_query = of_topic + recipe.query
+        of_style = of_query + recipe.style
         topic, query = topics[row], queries[row]
         n_seen = 0
         for _ in range(n_terms):
@@ -139,17 +135,15 @@ def draw_images(
                 seen[n_seen] = word
                 n_seen += 1
             found[word] += 1
-        if counting:
-            for k in range(n_seen):
-                found[seen[k]] = 0
-        else:
+        if not counting:
             if end + n_seen > words.shape[0]:
                 return False
-            _sort(seen, n_seen)
+            seen[:n_seen].sort()
             for k in range(n_seen):
                 words[end + k] = seen[k]
                 counts[end + k] = np.uint8(min(found[seen[k]], MAX_COUNT))
-                found[seen[k]] = 0
+        for k in range(n_seen):
+            found[seen[k]] = 0
         end += n_seen
         indptr[row + 1] = end
     return True
@@ -160,28 +154,21 @@ def alias_table(weights: Floats) -> tuple[NDArray[np.uint64], NDArray[np.int32]]
 
     Returns out of 2**32 how often a place is its own, and whose it is otherwise.
     """
-    threshold = np.empty(weights.shape, dtype=np.uint64)
-    other = np.empty(weights.shape, dtype=np.int32)
+    threshold = np.full(weights.shape, 1 << 32, dtype=np.uint64)  # what rounding leaves over owns its place wholly
+    other = np.tile(np.arange(weights.shape[1], dtype=np.int32), (len(weights), 1))
     _fill_alias_tables(np.ascontiguousarray(weights, dtype=np.float64), threshold, other)
     return threshold, other
 
 
 @njit(cache=True, nogil=True)
 def _fill_alias_tables(weights: Floats, threshold: NDArray[np.uint64], other: NDArray[np.int32]) -> None:
+    """Give each place that has too little for itself to one that has too much."""
     n = weights.shape[1]
-    small = np.empty(n, dtype=np.int32)
-    large = np.empty(n, dtype=np.int32)
     for row in range(weights.shape[0]):
         scaled = weights[row] * (n / weights[row].sum())
-        n_small, n_large = 0, 0
-        for place in range(n):
-            other[row, place] = place
-            if scaled[place] < 1.0:
-                small[n_small] = place
-                n_small += 1
-            else:
-                large[n_large] = place
-                n_large += 1
+        small, large = np.flatnonzero(scaled < 1.0), np.flatnonzero(scaled >= 1.0)
+        small = np.append(small, np.empty_like(large))  # room for those that become small
+        n_small, n_large = n - large.shape[0], large.shape[0]
         while n_small > 0 and n_large > 0:
             n_small -= 1
             less, more = small[n_small], large[n_large - 1]
@@ -192,8 +179,3 @@ def _fill_alias_tables(weights: Floats, threshold: NDArray[np.uint64], other: ND
                 n_large -= 1
                 small[n_small] = more
                 n_small += 1
-        # what rounding leaves over owns its place wholly
-        for k in range(n_small):
-            threshold[row, small[k]] = np.uint64(4294967296)
-        for k in range(n_large):
-            threshold[row, large[k]] = np.uint64(4294967296)

@@ -20,7 +20,6 @@ from lookalike.core.seeds import generator
 from lookalike.data.query_log import QueryLog
 from lookalike.features.visterm_store import VistermStore
 
-PARTS = ("train", "test")
 SAMPLE = 20_000
 """Images of each part whose relevant images are counted."""
 BLOCK = 50_000
@@ -48,18 +47,10 @@ def write_marginals(
 def measure_marginals(
     log: QueryLog, parts: NDArray[Any], store: VistermStore, seed: int, sample: int = SAMPLE
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Measure the marginals of both parts.
+    """Measure the marginals of both `parts`, "train" or "test" of each image.
 
-    Parameters
-    ----------
-    log : QueryLog
-        Of all images.
-    parts : ndarray of shape (n_images,), str
-        "train" or "test" of each image.
-    store : VistermStore
-        Of all images; it is read once, block by block.
-    seed, sample : int
-        Of the images whose relevant images are counted: seed of the draw, and how many of each part.
+    The relevant images are counted of a `sample` of each part. Queries count that have an image in the part; relevant
+    are the other images of the same part that share a query.
 
     Returns
     -------
@@ -67,26 +58,17 @@ def measure_marginals(
         ``quantity``, ``part``, ``x``, ``y``: for ``nonzeros_per_image``, ``images_per_query``, ``queries_per_image``
         and ``relevant_per_image`` the values and the share of the images (or queries) of the part that have them;
         for ``word_frequency`` ranks from 1 and the share of the part's images that contain the word of that rank.
-        Queries count that have an image in the part; relevant are the other images of the same part that share a
-        query.
     counts : DataFrame
         ``part``, ``quantity``, ``value``: numbers of ``images``, ``queries`` and ``pairs``, and the means of
         ``nonzeros_per_image`` and ``relevant_per_image``.
-
-    Raises
-    ------
-    LookalikeError
-        When log, parts and store are not of the same images, or a part is empty.
     """
     if not log.n_images == len(parts) == store.n_images:
         raise LookalikeError(
             f"the query log has {log.n_images} images, the table of images {len(parts)} and the visterms "
             f"{store.n_images}; make them again with the same settings"
         )
-    lengths = store.row_lengths()
-    frequencies = _word_frequencies(store, parts == "test")
-    curves, counts = [], []
-    for part, n_with_word in zip(PARTS, frequencies, strict=True):
+    lengths, curves, counts = store.row_lengths(), [], []
+    for part, n_with_word in zip(("train", "test"), _word_frequencies(store, parts == "test"), strict=True):
         images = np.flatnonzero(parts == part)
         if not len(images):
             raise LookalikeError(f"no image is in the {part} part; use a data set with images in both parts")
@@ -99,16 +81,20 @@ def measure_marginals(
             "queries_per_image": own.queries_per_image(),
             "relevant_per_image": own.relevant_per_image(images=np.sort(order[:sample])),
         }
+        shares = np.sort(n_with_word[n_with_word > 0] / len(images))[::-1]
+        drawn = {"word_frequency": (np.arange(1, len(shares) + 1), shares)}
         for quantity, found in values.items():
             x, n = np.unique(found, return_counts=True)
-            curves.append(_curve(quantity, part, x, n / n.sum()))
-        shares = np.sort(n_with_word[n_with_word > 0] / len(images))[::-1]
-        curves.append(_curve("word_frequency", part, np.arange(1, len(shares) + 1), shares))
+            drawn[quantity] = (x, n / n.sum())
+        curves += [
+            pd.DataFrame({"quantity": quantity, "part": part, "x": x.astype(np.float64), "y": y})
+            for quantity, (x, y) in drawn.items()
+        ]
         totals = {"images": len(images), "queries": len(values["images_per_query"]), "pairs": own.n_pairs}
         means = {name: values[name].mean() for name in ("nonzeros_per_image", "relevant_per_image")}
         counts += [{"part": part, "quantity": name, "value": float(n)} for name, n in (totals | means).items()]
-    marginals = pd.concat(curves, ignore_index=True).sort_values(["quantity", "part", "x"], kind="stable")
-    return marginals.reset_index(drop=True), pd.DataFrame(counts)
+    marginals = pd.concat(curves).sort_values(["quantity", "part", "x"], kind="stable", ignore_index=True)
+    return marginals, pd.DataFrame(counts)
 
 
 def _word_frequencies(store: VistermStore, is_test: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -120,7 +106,3 @@ def _word_frequencies(store: VistermStore, is_test: NDArray[np.bool_]) -> NDArra
         for row, chosen in enumerate((counts.indices[~of_test], counts.indices[of_test])):
             found[row] += np.bincount(chosen, minlength=store.n_words)
     return found
-
-
-def _curve(quantity: str, part: str, x: NDArray[Any], y: NDArray[np.float64]) -> pd.DataFrame:
-    return pd.DataFrame({"quantity": quantity, "part": part, "x": x.astype(np.float64), "y": y.astype(np.float64)})

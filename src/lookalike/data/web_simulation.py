@@ -16,21 +16,21 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import brentq
+from scipy.special import ndtri
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
 from lookalike.core.seeds import generator
 from lookalike.data import web_images
 from lookalike.data.query_log import QueryLog
-from lookalike.data.web_images import STRENGTHS, Tables, WordTables, alias_table
-from lookalike.data.web_log import WebLog, make_log
+from lookalike.data.web_images import STRENGTHS, Recipe, Tables, WordTables, alias_table
 from lookalike.features.visterm_store import word_type, write_arrays
 
 TEST_SHARE = 0.1492579
@@ -40,9 +40,16 @@ RARE_QUERIES = 0.0518847
 FULL_QUERIES = 0.0077979
 """Other queries, for each image of the set."""
 QUERIES_PER_IMAGE = 1.03
-"""What is above 1 are further queries, nine in ten of the same topic."""
+"""What is above 1 are further queries of images that have one."""
 SIZE_SPREAD = 0.2
 """Standard deviation of the logarithm of the sizes of full queries."""
+
+SAME_TOPIC = 0.9
+"""How often an image's further query is of the image's own topic; else of any."""
+REDRAWS = 20
+"""Attempts to find an image that a further query does not have; the few pairs without one are lost."""
+CLICK_EXPONENT = 1.2
+MAX_CLICKS = 100_000
 
 IMAGES_PER_TOPIC = 100
 """At least so many images a topic: small data sets have fewer topics."""
@@ -64,6 +71,20 @@ LENGTH_SPREAD = 0.35
 SAMPLE = 20_000
 """Images on which the number of terms is fitted to `WebSimulation.nonzeros`."""
 MAX_TERMS = 1024.0
+
+
+class WebLog(NamedTuple):
+    """Pairs of a query and an image, each once, sorted by both, and what the images and queries were made from."""
+
+    query: NDArray[np.int32]
+    image: NDArray[np.int32]
+    relevance: NDArray[np.float32]
+    """Simulated click counts, 1 or more."""
+    main_query: NDArray[np.int32]
+    """Of each image: the query through which it was collected."""
+    query_topic: NDArray[np.int32]
+    image_topic: NDArray[np.int32]
+    """That of the main query: for evaluation, never for a learner."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +151,6 @@ class WebSimulation:
         return round(self.n_images * TEST_SHARE)
 
     @property
-    def n_train(self) -> int:
-        """Number of training images."""
-        return self.n_images - self.n_test
-
-    @property
     def n_topics(self) -> int:
         """Number of topics, at most one for every `IMAGES_PER_TOPIC` images, two at least."""
         return min(self.topics, max(2, self.n_images // IMAGES_PER_TOPIC))
@@ -155,24 +171,24 @@ class WebSimulation:
         return self.n_rare_queries + self.n_full_queries
 
     @cached_property
-    def _log(self) -> WebLog:
-        return make_log(
-            self.n_images,
-            self.n_rare_queries,
-            self.n_full_queries,
-            round(self.n_images * QUERIES_PER_IMAGE),
-            SIZE_SPREAD,
-            _powers(self.n_topics, POPULARITY),
-            generator(self.seed, "web", "log"),
-        )
-
     def log(self) -> WebLog:
-        """Return the query log of all images (about 100 MB at full size); it is drawn once and kept."""
-        return self._log
-
-    def topics_of_images(self) -> NDArray[np.int32]:
-        """Return the latent topic of every image, int32 of shape (n_images,): for evaluation, never for a learner."""
-        return self._log.image_topic
+        """The query log of all images (about 100 MB at full size); it is drawn once and kept."""
+        random = generator(self.seed, "web", "log")
+        popularity = _powers(self.n_topics, POPULARITY)
+        n_rare, n_full, n_pairs = self.n_rare_queries, self.n_full_queries, round(self.n_images * QUERIES_PER_IMAGE)
+        sizes = np.concatenate([_full_sizes(n_full, n_pairs - n_rare), np.ones(n_rare, dtype=np.int64)])
+        topics = np.concatenate([_spread_over(popularity, n_full, random), _spread_over(popularity, n_rare, random)])
+        shuffled = random.permutation(len(sizes))
+        sizes, topics = sizes[shuffled], topics[shuffled]
+        slots = random.permutation(np.repeat(np.arange(len(sizes), dtype=np.int32), sizes))
+        main_query, further = slots[: self.n_images].copy(), slots[self.n_images :]
+        image, kept = _further_images(further, main_query, topics, random)
+        query = np.concatenate([main_query, further[kept]])
+        images = np.concatenate([np.arange(self.n_images, dtype=np.int32), image[kept]])
+        order = np.lexsort((images, query))
+        clicks = np.floor((1.0 - random.random(len(order))) ** (-1.0 / CLICK_EXPONENT))
+        relevance = np.minimum(clicks, MAX_CLICKS).astype(np.float32)
+        return WebLog(query[order], images[order], relevance, main_query, topics, topics[main_query])
 
     def is_test(self) -> NDArray[np.bool_]:
         """Say of every image whether it is in the test set: exactly `n_test` are, chosen at random."""
@@ -226,8 +242,8 @@ class WebSimulation:
         self, first: int, stop: int, n_terms: float, count_only: bool = False
     ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint8]]:
         """Draw images first..stop-1 with so many terms on average."""
-        log, tables = self._log, self._tables
-        recipe = np.array([self.topic_share, QUERY_SHARE, self.style_share, n_terms, LENGTH_SPREAD])
+        log, tables = self.log, self._tables
+        recipe = Recipe(float(self.topic_share), QUERY_SHARE, float(self.style_share), n_terms, LENGTH_SPREAD)
         key = np.uint64(generator(self.seed, "web", "images").integers(2**63))
         indptr = np.empty(stop - first + 1, dtype=np.int64)
         room = 0 if count_only else round((stop - first) * n_terms * 1.1) + 4096
@@ -258,8 +274,7 @@ class WebSimulation:
 
     def query_log(self) -> QueryLog:
         """Return the log as learners take it."""
-        log = self._log
-        return QueryLog.from_pairs(log.query, log.image, log.relevance, log.n_queries, log.n_images)
+        return QueryLog.from_pairs(self.log.query, self.log.image, self.log.relevance, self.n_queries, self.n_images)
 
     def write_log(self, path: str | os.PathLike[str]) -> None:
         """Write the query log as ``.npz``: `query`, `image`, `relevance`, `n_queries` and `n_images`."""
@@ -269,10 +284,58 @@ class WebSimulation:
         """Write `image_id` int32, `part` ("train" or "test") and latent `topic` int32, as Parquet or CSV."""
         part = np.where(self.is_test(), "test", "train").astype(object)
         ids = np.arange(self.n_images, dtype=np.int32)
-        write_table(pd.DataFrame({"image_id": ids, "part": part, "topic": self.topics_of_images()}), path)
+        write_table(pd.DataFrame({"image_id": ids, "part": part, "topic": self.log.image_topic}), path)
 
 
 def _powers(n: int, exponent: float) -> NDArray[np.float64]:
     """Shares that fall with a power of their rank, sum 1."""
     weights = np.arange(1.0, n + 1.0) ** -exponent
     return np.asarray(weights / weights.sum(), dtype=np.float64)
+
+
+def _full_sizes(n: int, total: int) -> NDArray[np.int64]:
+    """Sizes of the full queries: quantiles of a log-normal law, rounded so that they sum to `total`."""
+    shares = np.exp(SIZE_SPREAD * ndtri((np.arange(n) + 0.5) / n))
+    ends = np.rint(np.cumsum(shares) * (total / shares.sum())).astype(np.int64)
+    sizes: NDArray[np.int64] = np.diff(ends, prepend=0)
+    return sizes
+
+
+def _spread_over(popularity: NDArray[np.float64], n: int, random: np.random.Generator) -> NDArray[np.int32]:
+    """Topics of n queries by systematic sampling, so that each topic has its share of them to within one."""
+    places = (np.arange(n) + random.random()) / max(n, 1)
+    topics = np.searchsorted(np.cumsum(popularity), places, side="right")
+    return np.minimum(topics, len(popularity) - 1).astype(np.int32)
+
+
+def _further_images(
+    further: NDArray[np.int32],
+    main_query: NDArray[np.int32],
+    query_topic: NDArray[np.int32],
+    random: np.random.Generator,
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Draw an image for each further place of a query, mostly of its topic; say which of them are new to the query."""
+    n_images, image_topic = len(main_query), query_topic[main_query]
+    by_topic = np.argsort(image_topic, kind="stable").astype(np.int32)
+    n_of_topic = np.bincount(image_topic, minlength=int(query_topic.max()) + 1)
+    start = np.cumsum(n_of_topic) - n_of_topic
+    topic = query_topic[further]
+    image = np.empty(len(further), dtype=np.int32)
+    kept = np.zeros(len(further), dtype=np.bool_)
+    for _ in range(REDRAWS):
+        missing = np.flatnonzero(~kept)
+        if not len(missing):
+            break
+        u = random.random((len(missing), 2))
+        of_topic = n_of_topic[topic[missing]]
+        same = (u[:, 0] < SAME_TOPIC) & (of_topic > 0)
+        place = np.where(same, start[topic[missing]] + np.floor(u[:, 1] * of_topic), np.floor(u[:, 1] * n_images))
+        chosen = place.astype(np.int64)
+        image[missing] = np.where(same, by_topic[chosen], chosen)
+        kept[missing] = main_query[image[missing]] != further[missing]
+        pairs = further.astype(np.int64) * n_images + image
+        candidates = np.flatnonzero(kept)
+        _, first = np.unique(pairs[candidates], return_index=True)
+        kept[:] = False
+        kept[candidates[first]] = True
+    return image, kept

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.core.seeds import RandomState, as_seed
@@ -13,12 +14,10 @@ from lookalike.data.query_kernels import (
     Lists,
     Proposal,
     draw_triplets,
-    largest_relevance_bound,
     relevant_to,
     running_sums,
     sample_pairs,
     stream,
-    upper_values,
     write_lists,
 )
 from lookalike.data.query_log import QueryLog, check_theta
@@ -180,7 +179,8 @@ def _positives(log: Incidence, proposal: Proposal, theta: float) -> tuple[NDArra
 
     At theta 0 they are known from the queries alone; else they are collected where one may be.
     """
-    images = np.flatnonzero(largest_relevance_bound(log) > theta)
+    sizes = np.diff(log.query_start)
+    images = np.unique(log.query_images[np.repeat(sizes > 1, sizes)]).astype(np.int64)  # those with another one
     if theta > 0:
         counts, accepted = stream(log, images, theta)
         return images[counts > 0], accepted[counts > 0]
@@ -223,7 +223,8 @@ def _co_click_threshold(log: Incidence, share: float) -> tuple[float, bool]:
     if not len(pair_sums) or pair_sums[-1] == 0:
         return 0.0, True
     if pair_sums[-1] <= EXACT_PAIRS:
-        values = upper_values(log, int(pair_sums[-1]))
+        R = sp.csr_array((log.query_weights, log.query_images, log.query_start))
+        values = sp.triu(R.T @ R, k=1).data
         place = len(values) - math.ceil(share * len(values))
         return float(np.partition(values, place)[place]), True
     # a seed of its own, so that rankers with other seeds have the same threshold
@@ -239,7 +240,6 @@ def warm_up() -> None:
     log = QueryLog.from_pairs([0, 0, 1, 1, 1], [0, 1, 1, 2, 3])
     log.joint(0, 1)
     log.relevant(0)
-    log.are_relevant([0], [[1, 2]])
     QueryTripletSampler(log, 0, exclude_relevant=True).draw(2)
     QueryTripletSampler(log, 0, relevance="co_clicks", share=0.5).draw(2)
     sample_pairs(stream_key(0), log.incidence(), np.array([1.0, 4.0]), 1)

@@ -88,16 +88,17 @@ def test_files_of_a_simulation_are_measured(tmp_path: Path) -> None:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     counts = read_table(tmp_path / "a" / "marginals.csv")
     values = {(row.part, row.quantity): row.value for row in counts.itertuples()}
-    log, is_test = sim.log(), sim.is_test()
+    log, is_test = sim.log, sim.is_test()
     assert values["train", "images"] + values["test", "images"] == 3000
     assert values["test", "images"] == sim.n_test
     assert values["train", "pairs"] + values["test", "pairs"] == len(log.query)
     nonzeros = (
-        values["train", "nonzeros_per_image"] * sim.n_train + values["test", "nonzeros_per_image"] * sim.n_test
+        values["train", "nonzeros_per_image"] * (sim.n_images - sim.n_test)
+        + values["test", "nonzeros_per_image"] * sim.n_test
     ) / 3000
     assert nonzeros == pytest.approx(30, abs=0.3)
     # distinct images that share a query, by the product that the program never forms
-    incidence = sp.csr_array((np.ones(len(log.query)), (log.image, log.query)), shape=(3000, log.n_queries))[~is_test]
+    incidence = sp.csr_array((np.ones(len(log.query)), (log.image, log.query)), shape=(3000, sim.n_queries))[~is_test]
     exact = ((incidence @ incidence.T).sum(axis=1) - np.asarray(incidence.sum(axis=1))).mean()
     assert values["train", "relevant_per_image"] == pytest.approx(exact, rel=0.1)
     curves = read_table(tmp_path / "a" / "marginals.parquet")

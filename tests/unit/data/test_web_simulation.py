@@ -13,8 +13,14 @@ import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data import web_images, web_simulation
-from lookalike.data.web_log import WebLog
-from lookalike.data.web_simulation import FULL_QUERIES, QUERIES_PER_IMAGE, RARE_QUERIES, TEST_SHARE, WebSimulation
+from lookalike.data.web_simulation import (
+    FULL_QUERIES,
+    QUERIES_PER_IMAGE,
+    RARE_QUERIES,
+    TEST_SHARE,
+    WebLog,
+    WebSimulation,
+)
 from lookalike.features.visterm_store import VistermStore
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS
@@ -35,7 +41,7 @@ def table_1() -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def tenth() -> WebLog:
-    return TENTH.log()
+    return TENTH.log
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -47,8 +53,8 @@ def _digests(folder: Path) -> dict[str, str]:
 
 def test_the_full_size_splits_into_the_printed_numbers_of_images(table_1: dict[str, int]) -> None:
     full = WebSimulation()
-    assert (full.n_train, full.n_test) == (table_1["training_images"], table_1["test_images"])
-    assert full.n_images == full.n_train + full.n_test
+    assert (full.n_images - full.n_test, full.n_test) == (table_1["training_images"], table_1["test_images"])
+    assert full.n_images == full.n_images - full.n_test + full.n_test
 
 
 def test_the_numbers_of_queries_solve_for_the_printed_counts(table_1: dict[str, int]) -> None:
@@ -76,26 +82,26 @@ def test_the_log_has_the_printed_counts_in_proportion(tenth: WebLog, table_1: di
 
 def test_an_image_has_about_a_hundred_relevant_ones_in_the_training_set(tenth: WebLog) -> None:
     is_train = ~TENTH.is_test()
-    sizes = np.bincount(tenth.query[is_train[tenth.image]], minlength=tenth.n_queries).astype(np.float64)
+    sizes = np.bincount(tenth.query[is_train[tenth.image]], minlength=TENTH.n_queries).astype(np.float64)
     assert 95 < (sizes * (sizes - 1)).sum() / is_train.sum() < 115
 
 
 @pytest.mark.parametrize("n_images", [60, 137, 1000, 20_000])
 def test_a_log_is_well_formed_at_every_size(n_images: int) -> None:
     sim = WebSimulation(n_images=n_images, seed=2)
-    log = sim.log()
+    log = sim.log
     pairs = log.query.astype(np.int64) * n_images + log.image
     assert (np.diff(pairs) > 0).all()  # sorted, and each once
     assert (log.query.dtype, log.image.dtype, log.relevance.dtype) == (np.int32, np.int32, np.float32)
-    assert log.n_images == n_images
-    assert log.n_queries == sim.n_queries == sim.n_rare_queries + sim.n_full_queries
+    assert sim.n_images == n_images
+    assert sim.n_queries == sim.n_rare_queries + sim.n_full_queries
     np.testing.assert_array_equal(np.unique(log.image), np.arange(n_images))
-    assert log.query.max() < log.n_queries
+    assert log.query.max() < sim.n_queries
     assert np.isin(log.main_query * np.int64(n_images) + np.arange(n_images), pairs).all()
     np.testing.assert_array_equal(log.image_topic, log.query_topic[log.main_query])
     assert n_images <= len(pairs) <= round(n_images * QUERIES_PER_IMAGE)
-    assert len(np.unique(sim.topics_of_images())) == sim.n_topics >= 2
-    assert 0 < sim.n_test < sim.n_train
+    assert len(np.unique(sim.log.image_topic)) == sim.n_topics >= 2
+    assert 0 < sim.n_test < (sim.n_images - sim.n_test)
 
 
 def test_few_pairs_are_lost_and_further_queries_are_mostly_of_the_same_topic(tenth: WebLog) -> None:
@@ -185,13 +191,13 @@ def test_other_seeds_give_other_data_and_the_same_seed_the_same() -> None:
     assert (SMALL.visterms(0, 5) != replace(SMALL).visterms(0, 5)).nnz == 0
     assert (SMALL.visterms(0, 5) != other.visterms(0, 5)).nnz > 100
     assert not np.array_equal(SMALL.is_test(), other.is_test())
-    assert not np.array_equal(SMALL.log().image, other.log().image)
+    assert not np.array_equal(SMALL.log.image, other.log.image)
 
 
 def test_similarity_is_hidden_from_counting_common_words_but_can_be_learned() -> None:
     """Precision at 5 against the latent topic, on images that were not trained on: chance, Euclidean, OASIS."""
     sim = WebSimulation(n_images=2000, words=1000, nonzeros=60, seed=11)
-    log, topics, is_test = sim.log(), sim.topics_of_images(), sim.is_test()
+    log, topics, is_test = sim.log, sim.log.image_topic, sim.is_test()
     counts = sim.visterms(0, 2000)
     weighting = TfidfVisterms().fit(counts[~is_test])
     train, test = (sp.csr_array(weighting.transform(counts[part])) for part in (~is_test, is_test))
@@ -233,13 +239,13 @@ def test_files_hold_what_was_drawn_and_are_the_same_each_time(tmp_path: Path) ->
         sim.write_images(folder / "images.parquet")
     assert _digests(tmp_path / "a") == _digests(tmp_path / "b")
     with np.load(tmp_path / "a" / "log.npz") as written:
-        log = SMALL.log()
+        log = SMALL.log
         assert sorted(written) == ["image", "n_images", "n_queries", "query", "relevance"]
         for name in ("query", "image", "relevance"):
             np.testing.assert_array_equal(written[name], getattr(log, name))
             assert written[name].dtype == getattr(log, name).dtype
         assert (written["n_images"].shape, written["n_images"].dtype) == ((), np.int64)
-        assert (int(written["n_images"]), int(written["n_queries"])) == (500, log.n_queries)
+        assert (int(written["n_images"]), int(written["n_queries"])) == (500, SMALL.n_queries)
     images = pd.read_parquet(tmp_path / "a" / "images.parquet")
     assert list(images.columns) == ["image_id", "part", "topic"]
     assert (images["image_id"].dtype, images["topic"].dtype) == (np.int32, np.int32)

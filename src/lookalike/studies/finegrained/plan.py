@@ -12,7 +12,7 @@ from typing import Any
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import TRIPLET_KINDS
-from lookalike.data.release_training import has_grades, has_training_images
+from lookalike.data.release_files import has_grades, has_training_images
 from lookalike.data.synthetic_triplets import SyntheticTriplets
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.features.describers import DESCRIBERS, make_describer
