@@ -1,12 +1,10 @@
 """The command ``lookalike``: what the package does for a user's own images, from a terminal.
 
-`lookalike.app` has the parser of each command and what runs it; the latter imports whatever is heavy, so that
-``--help`` answers at once. A mistake in the input ends in one sentence and exit status 1, one in the command line in 2.
+The commands import whatever is heavy when they run, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
 
-import argparse
 import errno
 import os
 import sys
@@ -14,12 +12,9 @@ import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
-from lookalike import __version__
-from lookalike.app import commands, rated
-from lookalike.app.options import STATUS, escaped
 from lookalike.core.errors import LookalikeError
 
-OK, FAILED = 0, 1
+OK, FAILED, WRONG_USE = 0, 1, 2
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
@@ -37,22 +32,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0, or 1 after a mistake in the input, told in one sentence on standard error.
-
-    Raises
-    ------
-    SystemExit
-        With status 2 after a mistake in the command line, as argparse does.
+        0; 1 after a mistake in the input and 2 after one in the command line, told in one sentence on standard error;
+        130 after Ctrl-C.
     """
     try:
         try:
-            _run(parser().parse_args(arguments))
+            status = _run(sys.argv[1:] if arguments is None else list(arguments))
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
-    except LookalikeError as error:
-        print(f"lookalike: {escaped(str(error))}", file=sys.stderr)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "lookalike").partition(".")[0]
+        if missing == "lookalike":
+            raise
+        told = f'{missing} is not installed, and the commands need it: pip install "lookalike[images]"'
+        print(f"lookalike: {told}", file=sys.stderr)
         return FAILED
+    except LookalikeError as error:
+        return _fail(str(error))
     except BrokenPipeError:
         _drop_output()  # whoever read the output wants no more of it (`| head`)
         return FAILED
@@ -61,43 +58,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.filename is not None or error.errno not in _OUTPUT_FAILS:
             raise
         _drop_output()
-        print(f"lookalike: the output cannot be written: {error.strerror}; send it elsewhere", file=sys.stderr)
-        return FAILED
+        return _fail(f"the output cannot be written: {error.strerror}; send it elsewhere")
     except KeyboardInterrupt:
-        print("lookalike: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    return OK
+        status = INTERRUPTED
+    return _fail("interrupted", status) if status == INTERRUPTED else status
 
 
-def _run(options: argparse.Namespace) -> None:
+def _run(arguments: list[str]) -> int:
+    """Run the command that the arguments name; typer comes with the extra that the commands need."""
+    import typer
+
+    from lookalike.app import commands, rated  # noqa: F401 (they add their commands)
+    from lookalike.app.options import app
+
     with warnings.catch_warnings():
         warnings.showwarning = _tell_warning
-        options.run(options)
+        try:
+            return int(app(arguments, prog_name="lookalike", standalone_mode=False) or OK)
+        except typer.TyperException as error:
+            context = getattr(error, "ctx", None)
+            message = " ".join(error.format_message().split()).rstrip(".")
+            called = context.command_path if context is not None else "lookalike"
+            return _fail(f"{message[:1].lower()}{message[1:]}; see {called} --help", WRONG_USE)
+
+
+def _fail(sentence: str, status: int = FAILED) -> int:
+    """Tell a sentence on standard error, control characters escaped, and return the exit status."""
+    from lookalike.app.options import escaped
+
+    print(f"lookalike: {escaped(sentence)}", file=sys.stderr)
+    return status
 
 
 def _drop_output() -> None:
     """Send what is left of the output nowhere, or the interpreter complains when it flushes it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
-    import shtab
-
-    made = argparse.ArgumentParser(
-        prog="lookalike",
-        description="Learn, use and judge image similarity.",
-        epilog=f"lookalike COMMAND --help tells more, with examples.\n\n{STATUS}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    made.add_argument("--version", action="version", version=f"lookalike {__version__}")
-    shtab.add_argument_to(
-        made, ["--print-completion"], help="print what makes a shell complete these commands, and where it goes"
-    )
-    parsers = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    commands.add_commands(parsers)
-    rated.add_commands(parsers)
-    return made
 
 
 def _tell_warning(
@@ -109,4 +104,4 @@ def _tell_warning(
     line: str | None = None,
 ) -> None:
     """Print a warning as a sentence, without the place in the code."""
-    print(f"lookalike: {escaped(str(message))}", file=sys.stderr)
+    _fail(str(message))

@@ -40,4 +40,4 @@ def test_the_command_answers_where_torch_cannot_be_imported(arguments: list[str]
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert "usage: lookalike" in done.stdout
+    assert "Usage: lookalike" in done.stdout

@@ -22,9 +22,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     LookalikeError
         When there is no such file, or it cannot be used.
     """
-    from lookalike.app.model_file import SUFFIX
-
-    if os.fspath(path).endswith(SUFFIX):
+    if os.fspath(path).endswith(".lookalike"):
         from lookalike.app.similarity import ImageSimilarity
 
         return ImageSimilarity.load(path)

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Argument, Option
 
 from lookalike.app.options import (
-    Commands,
+    AsJson,
+    Cache,
+    Jobs,
+    Labels,
+    NoCache,
+    Quiet,
+    Representation,
+    Seed,
     Told,
-    add_command,
-    add_common,
-    add_output,
-    add_path,
-    add_tables,
+    Triplets,
+    Words,
     cache_folder,
     check_table,
+    command,
     counted,
     escaped,
     left_out_lines,
     make_folder,
-    positive,
     print_json,
     records,
+    refuse_both,
     refuse_same,
     tell,
 )
@@ -34,11 +42,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lookalike.app.similarity import ImageSimilarity
-
-_FIT = """\
-Learn from a folder of your own images which of them are alike, and write a model file.
-FOLDER holds one folder of images per class; or name a table of labels, or of triplets,
-with paths relative to FOLDER. Images that cannot be used are left out and named."""
 
 _FIT_EXAMPLES = """\
 examples:
@@ -53,10 +56,6 @@ the first image is more like the second than like the third. Representations: vi
 (words for edges and colours, as in the papers), wavelet, color, sift-like, fisher, hog,
 texton, or a .lookalike file, whose codebook is taken over."""
 
-_RANK = """\
-Print the images of a folder that are most like each query image, best first, by a model
-that `lookalike fit` wrote. Copies of the query in the folder are passed over."""
-
 _RANK_EXAMPLES = """\
 examples:
   lookalike rank pets.lookalike new.jpg --gallery photos -k 5
@@ -64,12 +63,6 @@ examples:
 
 With --html, one page with the images inside is written, which works without a network.
 With --compare, the neighbours by the untrained Euclidean distance stand beside them."""
-
-_EVALUATE = """\
-Print how well a model orders labelled images (mean average precision, precision at k) or
-triplets, beside the Euclidean distance in the same representation, for which nothing was
-learned. Images that the model has learned from, known by their content, are passed over
-as long as others can be evaluated: fit with --hold-out to keep some."""
 
 _EVALUATE_EXAMPLES = """\
 examples:
@@ -81,10 +74,6 @@ Each image queries all others; those of its class are what it should find. Of a 
 the positive should be more like the query than the negative; only triplets whose query
 the model has not learned from are evaluated. Intervals: 95%, over query images."""
 
-_FEATURES = """\
-Describe all images of a folder and write their vectors, rows of unit length, and beside
-them a table that says which row is which image."""
-
 _FEATURES_EXAMPLES = """\
 examples:
   lookalike features photos --output vectors.npz
@@ -95,10 +84,6 @@ examples:
 array of NumPy. Columns of the table: path, label, sha256, width, height. Codebooks are
 learned from these images unless a model is named, whose codebook is then taken."""
 
-_INFO = """\
-Print what a model file holds: learner, settings, representation, classes, images, the
-time that its making took, and the versions that it was made with."""
-
 _INFO_EXAMPLES = """\
 examples:
   lookalike info pets.lookalike
@@ -106,141 +91,111 @@ examples:
 
 _COLUMNS = ["path", "label", "sha256", "width", "height"]
 
-
-def add_commands(commands: Commands) -> None:
-    """Add the parsers of the five commands."""
-    parser = add_command(commands, "fit", _fit, "learn from your own images", _FIT, _FIT_EXAMPLES)
-    add_path(parser, "folder", metavar="FOLDER", kind="folder", help="the images")
-    written = "the model to write (default: FOLDER's name, here)"
-    add_path(parser, "--output", metavar="FILE.lookalike", help=written)
-    add_tables(parser)
-    parser.add_argument(
-        "--hold-out",
-        metavar="SHARE",
-        type=_share,
-        default=0.0,
-        help="share of every class (of triplets: of their queries) that is kept for `evaluate`, such as 0.25",
-    )
-    _add_representation(parser)
-    parser.add_argument("--learner", metavar="NAME", default="OASIS", help="default: %(default)s")
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        type=_setting,
-        action="append",
-        default=[],
-        help="a setting of the learner; may be repeated. Without n_steps or early_stopping, learners that take steps "
-        "stop by themselves, judged by images that they set aside",
-    )
-    add_common(parser, cache=".lookalike-cache beside the model")
-
-    parser = add_command(commands, "rank", _rank, "find the images most like a query", _RANK, _RANK_EXAMPLES)
-    _add_model(parser)
-    add_path(parser, "queries", metavar="QUERY", nargs="+", help="image files")
-    gallery = "images to rank, at any depth"
-    add_path(parser, "--gallery", metavar="FOLDER", kind="folder", required=True, help=gallery)
-    parser.add_argument("-k", metavar="N", type=positive, default=10, help="neighbours (default: %(default)s)")
-    add_path(parser, "--html", metavar="PAGE.html", help="write a page")
-    parser.add_argument("--compare", action="store_true", help="show the neighbours before learning too")
-    add_common(parser, cache=".lookalike-cache beside the model")
-
-    parser = add_command(
-        commands, "evaluate", _evaluate, "measure a model on labelled images", _EVALUATE, _EVALUATE_EXAMPLES
-    )
-    _add_model(parser)
-    add_path(parser, "folder", metavar="FOLDER", kind="folder", help="class folders, or what tables start from")
-    add_tables(parser)
-    parser.add_argument(
-        "-k", metavar="N,N", type=_positives, default=[1, 5, 10], help="where precision is measured (default: 1,5,10)"
-    )
-    parser.add_argument("--all", action="store_true", help="evaluate images that were learned from too")
-    add_common(parser, cache=".lookalike-cache beside the model")
-
-    parser = add_command(commands, "features", _features, "write images as vectors", _FEATURES, _FEATURES_EXAMPLES)
-    add_path(parser, "folder", metavar="FOLDER", kind="folder", help="the images, at any depth")
-    add_path(parser, "--output", metavar="FILE", required=True, help="vectors to write: .npz or .npy")
-    table = "table to write: .csv or .parquet (default: .csv beside them)"
-    add_path(parser, "--paths", metavar="TABLE", help=table)
-    _add_representation(parser)
-    add_common(parser, cache=".lookalike-cache beside the vectors")
-
-    parser = add_command(commands, "info", _info, "say what a model file holds", _INFO, _INFO_EXAMPLES)
-    _add_model(parser)
-    add_output(parser, quiet=False)
+Model = Annotated[Path, Argument(metavar="MODEL.lookalike", help="from `lookalike fit`")]
 
 
-def _add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the model file that is read."""
-    add_path(parser, "model", metavar="MODEL.lookalike", help="from `lookalike fit`")
+def _settings(texts: Sequence[str]) -> dict[str, str]:
+    """Read settings, each ``key=value``."""
+    settings: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not key or not equals:
+            raise typer.BadParameter(f"must be like key=value, not {text!r}", param_hint="'--set'")
+        if key in settings:
+            raise LookalikeError("a setting is given twice: name each once after --set")
+        settings[key] = value
+    return settings
 
 
-def _add_representation(parser: argparse.ArgumentParser) -> None:
-    """Add --representation and --words."""
-    described = "how images are described (default: visterms)"
-    add_path(parser, "--representation", metavar="NAME", kind="name", default="visterms", help=described)
-    parser.add_argument(
-        "--words",
-        metavar="N",
-        type=positive,
-        help="words of the visterms' codebook (default: 100 to 1,000, suited to the number of images)",
-    )
+def _below_one(share: float) -> float:
+    """Refuse a share of everything."""
+    if not 0 <= share < 1:
+        raise typer.BadParameter("must be from 0 to below 1, such as 0.25")
+    return share
 
 
-def _positives(text: str) -> list[int]:
+def _places(text: str) -> list[int]:
     """Read whole numbers of at least 1, separated by commas."""
-    return sorted({positive(part.strip()) for part in text.split(",")})
-
-
-def _share(text: str) -> float:
-    """Read a number from 0 to below 1."""
     try:
-        number = float(text)
+        places = sorted({int(part) for part in text.split(",")})
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a number such as 0.25, not {text!r}") from None
-    if not 0 <= number < 1:
-        raise argparse.ArgumentTypeError("must be from 0 to below 1, such as 0.25")
-    return number
+        places = [0]
+    if places[0] < 1:
+        raise typer.BadParameter(f"must be whole numbers of at least 1, as in 1,5,10, not {text!r}", param_hint="'-k'")
+    return places
 
 
-def _setting(text: str) -> tuple[str, str]:
-    """Read ``key=value``."""
-    key, equals, value = text.partition("=")
-    if not key.strip() or not equals:
-        raise argparse.ArgumentTypeError(f"must be like key=value, not {text!r}")
-    return key.strip(), value.strip()
+@command("fit", _FIT_EXAMPLES)
+def fit(
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="the images")],
+    output: Annotated[
+        Path | None, Option(metavar="FILE.lookalike", help="the model to write (default: FOLDER's name, here)")
+    ] = None,
+    labels: Labels = None,
+    triplets: Triplets = None,
+    hold_out: Annotated[
+        float,
+        Option(
+            metavar="SHARE",
+            callback=_below_one,
+            help="share of every class (of triplets: of their queries) that is kept for `evaluate`, such as 0.25",
+        ),
+    ] = 0.0,
+    representation: Representation = "visterms",
+    words: Words = None,
+    learner: Annotated[str, Option(metavar="NAME", help="what learns")] = "OASIS",
+    set_: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="a setting of the learner; may be repeated. Without n_steps or early_stopping, learners that take "
+            "steps stop by themselves, judged by images that they set aside",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from a folder of your own images which of them are alike, and write a model file.
 
+    FOLDER holds one folder of images per class; or name a table of labels, or of triplets, with paths relative to
+    FOLDER. Images that cannot be used are left out and named.
+    """
+    settings = _settings(set_ or [])
+    refuse_both(labels, triplets)
 
-def _fit(options: argparse.Namespace) -> None:
-    """Learn, write, and say what was done."""
     from lookalike.app.model_file import checked_name
     from lookalike.app.similarity import ImageSimilarity
 
-    output = checked_name(options.output or Path(f"{options.folder.resolve().name}.lookalike"))
-    refuse_same(output, options.labels, options.triplets)
+    output = checked_name(output or Path(f"{folder.resolve().name}.lookalike"))
+    refuse_same(output, labels, triplets)
     make_folder(output)
-    settings = dict(options.set)
-    if len(settings) < len(options.set):
-        raise LookalikeError("a setting is given twice: name each once after --set")
-    with Told(options.quiet) as told:
+    with Told(quiet) as told:
         model = ImageSimilarity(
-            options.representation,
-            options.learner,
-            words=options.words,
+            representation,
+            learner,
+            words=words,
             parameters=settings,
-            hold_out=options.hold_out,
-            random_state=options.seed,
-            jobs=options.jobs,
-            cache=cache_folder(options, output),
+            hold_out=hold_out,
+            random_state=seed,
+            jobs=jobs,
+            cache=cache_folder(cache, no_cache, output),
             progress=told,
-        ).fit(options.folder, options.labels, options.triplets)
+        ).fit(folder, labels, triplets)
     model.save(output)
-    if options.json:
+    if as_json:
         print_json({"model": str(output), **model.about(), "left_out": records(model.left_out_)})
-    elif not options.quiet:
-        tell(_summary(output, model, options))
+    elif not quiet:
+        tables = {"--labels": labels, "--triplets": triplets}
+        source = [str(folder), *(str(part) for option, table in tables.items() if table for part in (option, table))]
+        tell(_summary(output, model, source))
 
 
-def _summary(output: Path, model: ImageSimilarity, options: argparse.Namespace) -> list[str]:
+def _summary(output: Path, model: ImageSimilarity, source: list[str]) -> list[str]:
     """Say what was learned, what was left out, and what to do next."""
     about = model.about()
     lines = [f"{output}: {_learned(about)}"]
@@ -248,11 +203,9 @@ def _summary(output: Path, model: ImageSimilarity, options: argparse.Namespace) 
     lines += left_out_lines(model.left_out_)
     if about["triplets_left_out"]:
         lines.append(f"left out: {counted(about['triplets_left_out'], 'triplet')} whose images cannot be used")
-    given = {"--labels": options.labels, "--triplets": options.triplets}
-    where = [str(part) for option, table in given.items() if table for part in (option, table)]
     if about["n_held_out"]:
-        lines.append(f"next: {shlex.join(['lookalike', 'evaluate', str(output), str(options.folder), *where])}")
-    lines.append(f"next: {shlex.join(['lookalike', 'rank', str(output), 'QUERY', '--gallery', str(options.folder)])}")
+        lines.append(f"next: {shlex.join(['lookalike', 'evaluate', str(output), *source])}")
+    lines.append(f"next: {shlex.join(['lookalike', 'rank', str(output), 'QUERY', '--gallery', source[0]])}")
     return lines
 
 
@@ -274,45 +227,60 @@ def _learned(about: dict[str, Any]) -> str:
     return f"{learner['name']} learned from {source}{steps}{held_out}; {described}"
 
 
-def _rank(options: argparse.Namespace) -> None:
-    """Rank, and print or write."""
+@command("rank", _RANK_EXAMPLES)
+def rank(
+    model: Model,
+    queries: Annotated[list[Path], Argument(metavar="QUERY...", help="image files")],
+    gallery: Annotated[Path, Option(metavar="FOLDER", help="images to rank, at any depth")],
+    k: Annotated[int, Option("-k", metavar="N", min=1, help="neighbours")] = 10,
+    html: Annotated[Path | None, Option(metavar="PAGE.html", help="write a page")] = None,
+    compare: Annotated[bool, Option("--compare", help="show the neighbours before learning too")] = False,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the images of a folder that are most like each query image, best first.
+
+    The model is one that `lookalike fit` wrote. Copies of the query in the folder are passed over.
+    """
     from lookalike.app.similarity import ImageSimilarity
 
-    if options.html is not None:
-        if options.html.suffix.lower() not in (".html", ".htm"):
-            raise LookalikeError(f"{options.html} is not named like a page: let it end in .html")
-        refuse_same(options.html, options.model, *options.queries)
-        make_folder(options.html)
-    with Told(options.quiet) as told:
-        model = ImageSimilarity.load(
-            options.model, jobs=options.jobs, cache=cache_folder(options, options.model), progress=told
-        )
-        which = (True, False) if options.compare else (True,)
-        ranked = model.rank_both(options.queries, options.gallery, options.k, which=which)
-    _warn(ranked, model.left_out_, options)
-    if options.html is not None:
+    if html is not None:
+        if html.suffix.lower() not in (".html", ".htm"):
+            raise LookalikeError(f"{html} is not named like a page: let it end in .html")
+        refuse_same(html, model, *queries)
+        make_folder(html)
+    with Told(quiet) as told:
+        opened = ImageSimilarity.load(model, jobs=jobs, cache=cache_folder(cache, no_cache, model), progress=told)
+        ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,))
+    left_out = opened.left_out_
+    _warn(ranked[True], left_out if not quiet else left_out[:0], k)
+    if html is not None:
         from lookalike.app.page import write_page
 
-        write_page(ranked, options.gallery, options.html, title=f"Neighbours by {options.model.name}", model=model)
-    if options.json:
-        print_json(_rankings(ranked, options, records(model.left_out_)))
-    elif options.html is None:
-        tell(_ranking_lines(ranked, options))
-    elif not options.quiet:
+        write_page(ranked, gallery, html, title=f"Neighbours by {model.name}", model=opened)
+    if as_json:
+        about = {"model": str(model), "gallery": str(gallery), "k": k, "page": None if html is None else str(html)}
+        print_json({**about, "results": _rankings(ranked), "left_out": records(left_out)})
+    elif html is None:
+        tell(_ranking_lines(ranked))
+    elif not quiet:
         n_queries = ranked[True]["query"].nunique()
         noun = "query" if n_queries == 1 else "queries"
-        tell([f"{options.html}: {n_queries} {noun}, {options.k} neighbours each"])
+        tell([f"{html}: {n_queries} {noun}, {k} neighbours each"])
 
 
-def _warn(ranked: dict[bool, pd.DataFrame], left_out: pd.DataFrame, options: argparse.Namespace) -> None:
+def _warn(ranked: pd.DataFrame, left_out: pd.DataFrame, k: int) -> None:
     """Say on standard error what is not as it may have been meant."""
-    found = int(ranked[True].groupby("query")["rank"].max().min())
-    if found < options.k:
+    found = int(ranked.groupby("query")["rank"].max().min())
+    if found < k:
         warnings.warn(
-            f"the gallery has {found} images besides a query: as many neighbours are given, not {options.k}",
-            stacklevel=2,
+            f"the gallery has {found} images besides a query: as many neighbours are given, not {k}", stacklevel=2
         )
-    if len(left_out) and not options.quiet:
+    if len(left_out):
         first = left_out.iloc[0]
         more = "; --json names all" if len(left_out) > 1 else ""
         warnings.warn(
@@ -321,74 +289,87 @@ def _warn(ranked: dict[bool, pd.DataFrame], left_out: pd.DataFrame, options: arg
         )
 
 
-def _ranking_lines(ranked: dict[bool, pd.DataFrame], options: argparse.Namespace) -> list[str]:
+def _ranking_lines(ranked: dict[bool, pd.DataFrame]) -> list[str]:
     """The rankings as people read them."""
     lines: list[str] = []
     for query, rows in ranked[True].groupby("query", sort=False):
-        before = ranked[False].groupby("query").get_group(query) if options.compare else None
         lines.append(f"{query}")
         paths = [escaped(path) for path in rows["path"]]
         width = max(map(len, paths))
-        if before is not None:
+        before = [""] * len(paths)
+        if False in ranked:
+            before = [f"    {path}" for path in ranked[False].groupby("query").get_group(query)["path"]]
             lines.append(f"{'':17}{'after learning':<{width}}    before learning")
-        for place, row in enumerate(rows.itertuples()):
-            line = f"{row.rank:5}  {row.score:>8.4f}  {paths[place]:<{width}}"
-            line += f"    {before['path'].iloc[place]}" if before is not None else ""
-            lines.append(line.rstrip())
+        for path, other, row in zip(paths, before, rows.itertuples(), strict=True):
+            lines.append(f"{row.rank:5}  {row.score:>8.4f}  {path:<{width}}{other}".rstrip())
     return lines
 
 
-def _rankings(ranked: dict[bool, pd.DataFrame], options: argparse.Namespace, left_out: list[Any]) -> dict[str, Any]:
+def _rankings(ranked: dict[bool, pd.DataFrame]) -> list[dict[str, Any]]:
     """The rankings as programs read them."""
     names = {True: "neighbours", False: "before_learning"}
-    results: dict[str, dict[str, Any]] = {str(query): {"query": str(query)} for query in options.queries}
+    results: dict[str, dict[str, Any]] = {}
     for learned, table in ranked.items():
         for query, rows in table.groupby("query", sort=False):
-            results[str(query)][names[learned]] = records(rows[["rank", "path", "score", "label"]])
-    return {
-        "model": str(options.model),
-        "gallery": str(options.gallery),
-        "k": options.k,
-        "page": None if options.html is None else str(options.html),
-        "results": list(results.values()),
-        "left_out": left_out,
-    }
+            result = results.setdefault(str(query), {"query": str(query)})
+            result[names[learned]] = records(rows[["rank", "path", "score", "label"]])
+    return list(results.values())
 
 
-def _evaluate(options: argparse.Namespace) -> None:
-    """Measure and print."""
+@command("evaluate", _EVALUATE_EXAMPLES)
+def evaluate(
+    model: Model,
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="class folders, or what tables start from")],
+    labels: Labels = None,
+    triplets: Triplets = None,
+    k: Annotated[str, Option("-k", metavar="N,N", help="where precision is measured")] = "1,5,10",
+    everything: Annotated[bool, Option("--all", help="evaluate images that were learned from too")] = False,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print how well a model orders labelled images (mean average precision, precision at k) or triplets.
+
+    Beside it stands the Euclidean distance in the same representation, for which nothing was learned. Images that the
+    model has learned from, known by their content, are passed over as long as others can be evaluated: fit with
+    --hold-out to keep some.
+    """
+    places = _places(k)
+    refuse_both(labels, triplets)
+
     from lookalike.app.similarity import ImageSimilarity
 
-    with Told(options.quiet) as told:
-        model = ImageSimilarity.load(
-            options.model, jobs=options.jobs, cache=cache_folder(options, options.model), progress=told
-        )
-        model.random_state = options.seed
-        table = model.evaluate(options.folder, options.labels, options.triplets, ks=options.k, everything=options.all)
-    if table.attrs["learned_from"]:
+    with Told(quiet) as told:
+        opened = ImageSimilarity.load(model, jobs=jobs, cache=cache_folder(cache, no_cache, model), progress=told)
+        opened.random_state = seed
+        table = opened.evaluate(folder, labels, triplets, ks=places, everything=everything)
+    counts = table.attrs
+    if counts["learned_from"]:
         warnings.warn(
-            f"the model has learned from {table.attrs['learned_from']:,} of the {table.attrs['images']:,} images that "
+            f"the model has learned from {counts['learned_from']:,} of the {counts['images']:,} images that "
             "are evaluated: these numbers do not hold for new images; fit with --hold-out 0.25 for some that do",
             stacklevel=2,
         )
-    if options.json:
-        where = {"model": str(options.model), "folder": str(options.folder)}
-        print_json({**where, **table.attrs, "rows": records(table), "left_out": records(model.left_out_)})
-    else:
-        tell(_measure_lines(table, model, options))
+    if as_json:
+        where = {"model": str(model), "folder": str(folder)}
+        print_json({**where, **counts, "rows": records(table), "left_out": records(opened.left_out_)})
+        return
+    what = counted(counts["images"], "image")
+    if "triplets" in counts:
+        what = f"{counted(counts['triplets'], 'triplet')} of {what}"
+    passed = f"; {counts['passed_over']:,} that the model has learned from are passed over"
+    tell([f"{folder}: {what}{passed if counts['passed_over'] else ''}"])
+    tell([] if quiet else left_out_lines(opened.left_out_))
+    tell(_measure_lines(table))
 
 
-def _measure_lines(table: pd.DataFrame, model: ImageSimilarity, options: argparse.Namespace) -> list[str]:
+def _measure_lines(table: pd.DataFrame) -> list[str]:
     """The numbers as people read them."""
-    attributes = table.attrs
-    what = counted(attributes["images"], "image")
-    if "triplets" in attributes:
-        what = f"{counted(attributes['triplets'], 'triplet')} of {what}"
-    passed = f"; {attributes['passed_over']:,} that the model has learned from are passed over"
-    lines = [f"{options.folder}: {what}{passed if attributes['passed_over'] else ''}"]
-    lines += [] if options.quiet else left_out_lines(model.left_out_)
     methods = list(dict.fromkeys(table["method"]))
-    lines += ["", f"{'':20}" + "".join(f"{f'{method}, 95% interval':>30}" for method in methods)]
+    lines = ["", f"{'':20}" + "".join(f"{f'{method}, 95% interval':>30}" for method in methods)]
     cells = [f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]
     for measure, rows in table.assign(cell=cells).groupby("measure", sort=False):
         of_method = rows.set_index("method")["cell"]
@@ -397,66 +378,75 @@ def _measure_lines(table: pd.DataFrame, model: ImageSimilarity, options: argpars
     return lines
 
 
-def _features(options: argparse.Namespace) -> None:
-    """Describe and write."""
+@command("features", _FEATURES_EXAMPLES)
+def features(
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="the images, at any depth")],
+    output: Annotated[Path, Option(metavar="FILE", help="vectors to write: .npz or .npy")],
+    paths: Annotated[
+        Path | None, Option(metavar="TABLE", help="table to write: .csv or .parquet (default: .csv beside them)")
+    ] = None,
+    representation: Representation = "visterms",
+    words: Words = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Describe all images of a folder and write their vectors, rows of unit length.
+
+    A table beside them says which row is which image.
+    """
     from lookalike.app.similarity import ImageSimilarity
     from lookalike.core.files import write_array, write_csr, write_table
 
-    table_path = options.paths or options.output.with_suffix(".csv")
-    if options.output.suffix not in (".npz", ".npy"):
-        raise LookalikeError(f"{options.output} must end in .npz or .npy: name the vectors so")
-    check_table(table_path)
-    if options.output.suffix == ".npz":
-        _check_sparse(options)
-    if options.paths is None:
-        _check_default(table_path)
-    for path in (options.output, table_path):
-        refuse_same(path, Path(options.representation))
+    table = paths or output.with_suffix(".csv")
+    if output.suffix not in (".npz", ".npy"):
+        raise LookalikeError(f"{output} must end in .npz or .npy: name the vectors so")
+    check_table(table)
+    if output.suffix == ".npz":
+        _check_sparse(output, representation, words)
+    if paths is None:
+        _check_default(table)
+    for path in (output, table):
+        refuse_same(path, Path(representation))
         make_folder(path)
-    with Told(options.quiet) as told:
+    with Told(quiet) as told:
         described = ImageSimilarity(
-            options.representation,
-            words=options.words,
-            random_state=options.seed,
-            jobs=options.jobs,
-            cache=cache_folder(options, options.output),
+            representation,
+            words=words,
+            random_state=seed,
+            jobs=jobs,
+            cache=cache_folder(cache, no_cache, output),
             progress=told,
         )
-        vectors, images = described.vectors(options.folder)
-    if options.output.suffix == ".npz":
-        write_csr(vectors, options.output)
+        vectors, images = described.vectors(folder)
+    if output.suffix == ".npz":
+        write_csr(vectors, output)
     else:
-        write_array(vectors.toarray() if hasattr(vectors, "indptr") else vectors, options.output)
-    write_table(images[_COLUMNS], table_path)
-    name = described.representation_.name
-    if options.json:
-        print_json(
-            {
-                "output": str(options.output),
-                "paths": str(table_path),
-                "n_images": len(images),
-                "dimensions": int(vectors.shape[1]),
-                "representation": name,
-                "left_out": records(described.left_out_),
-            }
-        )
-    elif not options.quiet:
-        first = f"{options.output}: {counted(len(images), 'image')} x {vectors.shape[1]:,} dimensions of {name}"
-        tell([first, f"{table_path}: which row is which image", *left_out_lines(described.left_out_)])
+        write_array(vectors.toarray() if hasattr(vectors, "indptr") else vectors, output)
+    write_table(images[_COLUMNS], table)
+    name, dimensions, left_out = described.representation_.name, int(vectors.shape[1]), described.left_out_
+    if as_json:
+        about = {"output": str(output), "paths": str(table), "n_images": len(images), "dimensions": dimensions}
+        print_json({**about, "representation": name, "left_out": records(left_out)})
+    elif not quiet:
+        first = f"{output}: {counted(len(images), 'image')} x {dimensions:,} dimensions of {name}"
+        tell([first, f"{table}: which row is which image", *left_out_lines(left_out)])
 
 
-def _check_sparse(options: argparse.Namespace) -> None:
+def _check_sparse(output: Path, representation: str, words: int | None) -> None:
     """Refuse, before anything is described, to write dense vectors as a sparse matrix."""
     from lookalike.app.model_file import SUFFIX, read_about
     from lookalike.app.representations import VISTERMS, make_representation
 
-    asked = options.representation
-    if asked.endswith(SUFFIX):
-        name = read_about(asked)["representation"]["name"]
+    if representation.endswith(SUFFIX):
+        name = read_about(representation)["representation"]["name"]
     else:
-        name = make_representation(asked, options.words).name
+        name = make_representation(representation, words).name
     if name != VISTERMS:
-        raise LookalikeError(f"vectors of {name} are dense: let {options.output} end in .npy")
+        raise LookalikeError(f"vectors of {name} are dense: let {output} end in .npy")
 
 
 def _check_default(table: Path) -> None:
@@ -471,22 +461,27 @@ def _check_default(table: Path) -> None:
         )
 
 
-def _info(options: argparse.Namespace) -> None:
-    """Print what a model file says of itself."""
+@command("info", _INFO_EXAMPLES)
+def info(model: Model, as_json: AsJson = False) -> None:
+    """Print what a model file holds.
+
+    Learner, settings, representation, classes, images, the time that its making took, and the versions that it was
+    made with.
+    """
     from lookalike.app.model_file import read_about
 
-    about = read_about(options.model)
-    size = options.model.stat().st_size
-    if options.json:
-        print_json({"model": str(options.model), "bytes": size, **about})
+    about = read_about(model)
+    size = model.stat().st_size
+    if as_json:
+        print_json({"model": str(model), "bytes": size, **about})
         return
     learner, representation, made_by = about["learner"], about["representation"], about["made_by"]
     rows = {
-        "model": f"{options.model}, {size / 1e6:.1f} MB, format version {about['format_version']}",
+        "model": f"{model}, {size / 1e6:.1f} MB, format version {about['format_version']}",
         "learned": _learned(about),
-        "learner": f"{learner['name']} ({_settings(learner['parameters'])})",
+        "learner": f"{learner['name']} ({_listed(learner['parameters'])})",
         "representation": f"{representation['name']}, {representation['dimensions']:,} dimensions"
-        f" ({_settings(representation['settings'])})",
+        f" ({_listed(representation['settings'])})",
         "classes": ", ".join(f"{name} {n:,}" for name, n in about["classes"].items()) or "none: learned from triplets",
         "left out": f"{about['n_left_out']:,} files",
         "seed": str(about["seed"]),
@@ -497,6 +492,6 @@ def _info(options: argparse.Namespace) -> None:
     tell(f"{name:<16}{value}" for name, value in rows.items())
 
 
-def _settings(values: dict[str, Any]) -> str:
+def _listed(values: dict[str, Any]) -> str:
     """Settings as people read them."""
     return ", ".join(f"{name}={value}" for name, value in values.items()) or "no settings"

@@ -1,23 +1,26 @@
-"""What the commands share: kinds of arguments, common options, progress, and how results are told."""
+"""What the commands share: the program itself, options that several have, progress, and how results are told."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import typer
+from typer import Option
+
+from lookalike import __version__
 from lookalike.core.errors import LookalikeError
 from lookalike.core.progress import SECONDS, Progress, progress_lines
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Commands = Any  # argparse's own class of the thing that add_subparsers returns is private
+Command = TypeVar("Command", bound=Callable[..., None])
 
 STATUS = """\
 exit status: 0 all went well; 1 a mistake in the input, told in one sentence;
@@ -28,85 +31,76 @@ CACHE = ".lookalike-cache"
 
 _SHOWN = 10  # files that are named in a summary; --json names all
 
+app = typer.Typer(
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"lookalike COMMAND --help tells more, with examples.\n\n\b\n{STATUS}",
+)
 
-def add_command(
-    commands: Commands, name: str, run: Callable[[argparse.Namespace], None], told: str, description: str, examples: str
-) -> argparse.ArgumentParser:
-    """Add a subcommand, what runs it, and its help with examples and the exit status below its options."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=told,
-        description=description,
-        epilog=f"{examples}\n\n{STATUS}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run)
-    return parser
-
-
-def add_path(parser: Any, *names: str, kind: Literal["file", "folder", "name"] = "file", **options: Any) -> None:
-    """Add an argument that shells complete by files or folders; a name may be that of a file."""
-    import shtab
-
-    options = options if kind == "name" else {"type": Path, **options}
-    parser.add_argument(*names, **options).complete = shtab.DIRECTORY if kind == "folder" else shtab.FILE
-
-
-def add_tables(parser: argparse.ArgumentParser) -> None:
-    """Add --labels and --triplets, of which one can be given."""
-    source = parser.add_mutually_exclusive_group()
-    add_path(source, "--labels", metavar="FILE.csv", help="columns path, label")
-    add_path(source, "--triplets", metavar="FILE.csv", help="columns query, positive, negative")
-
-
-def add_common(parser: argparse.ArgumentParser, *, cache: str) -> None:
-    """Add the options that every command on images has."""
-    group = parser.add_argument_group("common options")
-    group.add_argument("--seed", metavar="N", type=natural, default=0, help="root of every random draw (default: 0)")
-    group.add_argument(
-        "--jobs",
+# options that several commands have
+Labels = Annotated[Path | None, Option(metavar="FILE.csv", help="columns path, label")]
+Triplets = Annotated[Path | None, Option(metavar="FILE.csv", help="columns query, positive, negative")]
+Representation = Annotated[str, Option(metavar="NAME", help="how images are described")]
+Words = Annotated[
+    int | None,
+    Option(
         metavar="N",
-        type=positive,
-        default=os.cpu_count() or 1,
+        min=1,
+        help="words of the visterms' codebook (default: 100 to 1,000, suited to the number of images)",
+    ),
+]
+Seed = Annotated[int, Option(metavar="N", min=0, help="root of every random draw")]
+Jobs = Annotated[
+    int | None,
+    Option(
+        metavar="N",
+        min=1,
         help="images read at a time; results do not depend on it (default: one per processor)",
-    )
-    where = f"where descriptions of images are kept (default: {cache})"
-    add_path(group, "--cache", metavar="FOLDER", kind="folder", help=where)
-    group.add_argument("--no-cache", action="store_true", help="keep no descriptions of images")
-    add_output(group)
+    ),
+]
+Cache = Annotated[
+    Path | None,
+    Option(metavar="FOLDER", help=f"where descriptions of images are kept (default: {CACHE} beside the file)"),
+]
+NoCache = Annotated[bool, Option("--no-cache", help="keep no descriptions of images")]
+AsJson = Annotated[bool, Option("--json", help="print the result as one JSON object")]
+Quiet = Annotated[bool, Option("--quiet", help="no progress, and no summary of what was written")]
 
 
-def add_output(parser: Any, *, quiet: bool = True) -> None:
-    """Add --json and --quiet."""
-    parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
-    if quiet:
-        parser.add_argument("--quiet", action="store_true", help="no progress, and no summary of what was written")
+def command(name: str, examples: str) -> Callable[[Command], Command]:
+    """Add a command: its docstring is its help, with examples and the exit status below its options."""
+    paragraphs = [*examples.strip().split("\n\n"), STATUS]
+    # the mark keeps the lines of a paragraph as they are
+    epilog = "\n\n".join(f"\b\n{paragraph}" for paragraph in paragraphs)
+    return app.command(name, epilog=epilog)
 
 
-def cache_folder(options: argparse.Namespace, beside: Path) -> Path | None:
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"lookalike {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool, Option("--version", is_eager=True, callback=_print_version, help="print the version")
+    ] = False,
+) -> None:
+    """Learn, use and judge image similarity."""
+
+
+def refuse_both(labels: Path | None, triplets: Path | None) -> None:
+    """Refuse two tables, of which one can be given."""
+    if labels is not None and triplets is not None:
+        raise typer.BadParameter("not allowed with --labels", param_hint="'--triplets'")
+
+
+def cache_folder(cache: Path | None, no_cache: bool, beside: Path) -> Path | None:
     """Return where descriptions are kept: what was asked for, else the cache beside a file."""
-    return None if options.no_cache else options.cache or beside.parent / CACHE
-
-
-def positive(text: str) -> int:
-    """Read a whole number of at least 1."""
-    return _whole(text, 1, "must be at least 1")
-
-
-def natural(text: str) -> int:
-    """Read a whole number of at least 0."""
-    return _whole(text, 0, "must not be negative")
-
-
-def _whole(text: str, least: int, otherwise: str) -> int:
-    """Read a whole number, or say what argparse says of anything else."""
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None
-    if number < least:
-        raise argparse.ArgumentTypeError(otherwise)
-    return number
+    return None if no_cache else cache or beside.parent / CACHE
 
 
 def refuse_same(output: Path, *inputs: Path | None) -> None:

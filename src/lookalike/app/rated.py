@@ -5,7 +5,6 @@ The last prints the rows of Table 1 of the Deep Ranking paper for a user's own t
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import time
@@ -13,17 +12,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Argument, Option
 
 from lookalike.app.options import (
-    Commands,
+    AsJson,
+    Jobs,
+    Quiet,
+    Seed,
     Told,
-    add_command,
-    add_output,
     check_table,
+    command,
     make_folder,
-    natural,
-    positive,
     print_json,
     records,
     refuse_same,
@@ -47,12 +49,6 @@ MAX_CODEBOOK_IMAGES = 2000
 _NETWORK_CHUNK = 512
 """Images whose pixels are in memory at a time on the way to a network: 78 MB at 225 x 225 pixels."""
 
-_RATE = """\
-Write a page on which people rate how well images were retrieved: each query image is
-shown with its ten first neighbours and ten unrelated images, mixed. The page is one file
-that works without a network; a rater opens it in a browser, answers, and exports a CSV
-file, which `lookalike ratings` reads."""
-
 _RATE_EXAMPLES = """\
 examples:
   lookalike rate results/demo/ratings/plan.csv --images results/demo/images/* --output page.html
@@ -63,20 +59,9 @@ rank (1 is the nearest), with paths relative to the folder of images. Unrelated 
 drawn from all that the file names, except those that it lists for the query: list more
 than ten neighbours where more are related."""
 
-_RATINGS = """\
-Read the CSV files that raters exported from the page and print the numbers of the human
-evaluation: precision of the neighbours, its deviations, and how well raters agree."""
-
 _RATINGS_EXAMPLES = """\
 example:
   lookalike ratings plan.csv ada.csv ben.csv --output all.csv"""
-
-_TRIPLETS = """\
-Print how well image features, or a network of yours, agree with people who rated triplets:
-of two images, which one is more like a query image? Similarity precision is the share of
-triplets that are ordered as people did; score@K counts triplets with an image among the
-query's K nearest of its text query's pool, right ones minus wrong ones. Both come with
-95% intervals over query images."""
 
 _TRIPLETS_EXAMPLES = """\
 examples:
@@ -99,124 +84,84 @@ _COLUMNS = [
 
 _INTERVAL = {"": "value", "_low": "low", "_high": "high"}
 
-
-def add_commands(commands: Commands) -> None:
-    """Add the parsers of the three commands."""
-    parser = add_command(
-        commands, "rate", _rate, "write a page on which people rate retrieved images", _RATE, _RATE_EXAMPLES
-    )
-    parser.add_argument("plan", metavar="PLAN.csv", type=Path, help="which images are shown where")
-    parser.add_argument(
-        "--images", metavar="FOLDER", type=Path, required=True, help="folder that the paths of the plan start from"
-    )
-    parser.add_argument("--output", metavar="PAGE.html", type=Path, required=True, help="the page to write")
-    parser.add_argument(
-        "--title", default="Which images are similar?", help="heading of the page (default: %(default)s)"
-    )
-    drawing = parser.add_argument_group("drawing a plan from your own results")
-    drawing.add_argument(
-        "--neighbours", metavar="FILE.csv", type=Path, help="draw PLAN.csv from these neighbours first"
-    )
-    drawing.add_argument("--queries", type=positive, default=25, help="query images (default: %(default)s)")
-    drawing.add_argument(
-        "--retrieved", type=positive, default=10, help="neighbours shown of each (default: %(default)s)"
-    )
-    drawing.add_argument("--random", type=natural, default=10, help="unrelated images (default: %(default)s)")
-    drawing.add_argument("--seed", type=natural, default=0, help="root of every random draw (default: %(default)s)")
-    add_output(parser)
-
-    parser = add_command(commands, "ratings", _ratings, "print what raters said", _RATINGS, _RATINGS_EXAMPLES)
-    parser.add_argument("plan", metavar="PLAN.csv", type=Path, help="the plan of the page that they rated")
-    parser.add_argument("files", metavar="RATINGS.csv", type=Path, nargs="+", help="files that raters exported")
-    parser.add_argument("--output", metavar="TABLE", type=Path, help="write all ratings too (.csv or .parquet)")
-    add_output(parser, quiet=False)
-
-    parser = add_command(
-        commands,
-        "evaluate-triplets",
-        _evaluate_triplets,
-        "measure features or a network on rated triplets of images",
-        _TRIPLETS,
-        _TRIPLETS_EXAMPLES,
-    )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="folder of rated triplets")
-    parser.add_argument(
-        "--features", metavar="NAMES", type=_names, help="separated by commas (default: all, if there is no --model)"
-    )
-    parser.add_argument("--model", metavar="FILE.npz", type=Path, help="a network; needs the extra `deep` (torch)")
-    parser.add_argument("--k", type=positive, default=30, help="nearest images of score@K (default: %(default)s)")
-    parser.add_argument(
-        "--codebook-images",
-        metavar="FOLDER",
-        type=Path,
-        help="images to learn codebooks from (default: DIR/training, else the triplets' images without their ratings)",
-    )
-    parser.add_argument("--output", metavar="TABLE", type=Path, help="write the table too (.csv or .parquet)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--seed", type=natural, default=0, help="root of every random draw (default: %(default)s)")
-    parser.add_argument(
-        "--jobs", metavar="N", type=positive, default=os.cpu_count() or 1, help="images read at a time (default: all)"
-    )
+Plan = Annotated[Path, Argument(metavar="PLAN.csv", help="which images are shown where")]
+Table = Annotated[Path | None, Option(metavar="TABLE", help="write the table too (.csv or .parquet)")]
 
 
-def _names(text: str) -> list[str]:
-    """Names of features, each once, in the order given."""
-    names = list(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
-    if not names:
-        raise argparse.ArgumentTypeError("must name a feature, as in hog,fisher")
-    return names
+@command("rate", _RATE_EXAMPLES)
+def rate(
+    plan: Plan,
+    images: Annotated[Path, Option(metavar="FOLDER", help="folder that the paths of the plan start from")],
+    output: Annotated[Path, Option(metavar="PAGE.html", help="the page to write")],
+    title: Annotated[str, Option(metavar="TITLE", help="heading of the page")] = "Which images are similar?",
+    neighbours: Annotated[
+        Path | None, Option(metavar="FILE.csv", help="draw PLAN.csv from these neighbours first")
+    ] = None,
+    queries: Annotated[int, Option(metavar="N", min=1, help="query images of a plan that is drawn")] = 25,
+    retrieved: Annotated[int, Option(metavar="N", min=1, help="neighbours shown of each")] = 10,
+    random: Annotated[int, Option(metavar="N", min=0, help="unrelated images")] = 10,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a page on which people rate how well images were retrieved.
 
-
-def _rate(options: argparse.Namespace) -> None:
-    """Write the page, and before it the plan where neighbours are given."""
+    Each query image is shown with its ten first neighbours and ten unrelated images, mixed. The page is one file that
+    works without a network; a rater opens it in a browser, answers, and exports a CSV file, which `lookalike ratings`
+    reads.
+    """
     from lookalike.app.sources import read_csv
     from lookalike.studies.human.page import write_page
     from lookalike.studies.human.questionnaire import plan_from_neighbours, read_plan, write_plan
 
-    refuse_same(options.output, options.plan, options.neighbours)
-    refuse_same(options.plan, options.neighbours)
-    if options.neighbours is None:
-        plan = read_plan(options.plan)
+    refuse_same(output, plan, neighbours)
+    refuse_same(plan, neighbours)
+    if neighbours is None:
+        drawn = read_plan(plan)
     else:
-        plan = plan_from_neighbours(
-            read_csv(options.neighbours, ("query_path", "path", "rank"), what="file of neighbours"),
-            seed=options.seed,
-            n_queries=options.queries,
-            n_retrieved=options.retrieved,
-            n_random=options.random,
-        )
+        table = read_csv(neighbours, ("query_path", "path", "rank"), what="file of neighbours")
+        drawn = plan_from_neighbours(table, seed=seed, n_queries=queries, n_retrieved=retrieved, n_random=random)
         # answers belong to one plan: another one of the same name would make them worthless
-        if options.plan.exists() and not read_plan(options.plan).equals(plan):
-            raise LookalikeError(f"{options.plan} exists and holds another plan: remove it first or name a new file")
-    make_folder(options.output)
-    write_page(plan, options.images, options.output, title=options.title)
-    if options.neighbours is not None:
-        make_folder(options.plan)
-        write_plan(plan, options.plan)
-    n_queries = int(plan["query"].nunique())
-    if options.json:
-        print_json({"page": str(options.output), "queries": n_queries, "candidates": len(plan)})
-    elif not options.quiet:
-        print(f"{options.output}: {n_queries} queries, {len(plan)} candidates")
+        if plan.exists() and not read_plan(plan).equals(drawn):
+            raise LookalikeError(f"{plan} exists and holds another plan: remove it first or name a new file")
+    make_folder(output)
+    write_page(drawn, images, output, title=title)
+    if neighbours is not None:
+        make_folder(plan)
+        write_plan(drawn, plan)
+    n_queries = int(drawn["query"].nunique())
+    if as_json:
+        print_json({"page": str(output), "queries": n_queries, "candidates": len(drawn)})
+    elif not quiet:
+        print(f"{output}: {n_queries} queries, {len(drawn)} candidates")
 
 
-def _ratings(options: argparse.Namespace) -> None:
-    """Print the summary, and write the table where a file is named."""
+@command("ratings", _RATINGS_EXAMPLES)
+def ratings(
+    plan: Plan,
+    files: Annotated[list[Path], Argument(metavar="RATINGS.csv...", help="files that raters exported")],
+    output: Table = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read the CSV files that raters exported from the page and print the numbers of the human evaluation.
+
+    Precision of the neighbours, its deviations, and how well raters agree.
+    """
     from lookalike.core.files import write_table
     from lookalike.studies.human.collect import read_ratings
     from lookalike.studies.human.questionnaire import read_plan
     from lookalike.studies.human.statistics import summary
 
-    if options.output is not None:
-        refuse_same(options.output, options.plan, *options.files)
-        make_folder(options.output)
-    ratings = read_ratings(options.files, read_plan(options.plan))
-    if options.output is not None:
-        write_table(ratings, options.output)
-    if options.json:
-        print_json(summary(ratings))
+    if output is not None:
+        refuse_same(output, plan, *files)
+        make_folder(output)
+    answers = read_ratings(files, read_plan(plan))
+    if output is not None:
+        write_table(answers, output)
+    if as_json:
+        print_json(summary(answers))
         return
-    for quantity, value in summary(ratings).items():
+    for quantity, value in summary(answers).items():
         if quantity != "simulated":
             print(f"{quantity.replace('_', ' '):34}{value:8.3g}")
 
@@ -232,8 +177,41 @@ class _Measured:
     codebook_from: str
 
 
-def _evaluate_triplets(options: argparse.Namespace) -> None:
-    """Measure features and a network, and print."""
+def _names(text: str | None) -> str | None:
+    """Refuse a list of features that names none."""
+    if text is not None and not any(name.strip() for name in text.split(",")):
+        raise typer.BadParameter("must name a feature, as in hog,fisher")
+    return text
+
+
+@command("evaluate-triplets", _TRIPLETS_EXAMPLES)
+def evaluate_triplets(
+    folder: Annotated[Path, Argument(metavar="DIR", help="folder of rated triplets")],
+    features: Annotated[
+        str | None,
+        Option(metavar="NAMES", callback=_names, help="separated by commas (default: all, if there is no --model)"),
+    ] = None,
+    model: Annotated[Path | None, Option(metavar="FILE.npz", help="a network; needs the extra `deep` (torch)")] = None,
+    k: Annotated[int, Option("--k", metavar="N", min=1, help="nearest images of score@K")] = 30,
+    codebook_images: Annotated[
+        Path | None,
+        Option(
+            metavar="FOLDER",
+            help="images to learn codebooks from (default: DIR/training, else the triplets' images without their "
+            "ratings)",
+        ),
+    ] = None,
+    output: Table = None,
+    as_json: AsJson = False,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+) -> None:
+    """Print how well image features, or a network of yours, agree with people who rated triplets.
+
+    Of two images, which one is more like a query image? Similarity precision is the share of triplets that are ordered
+    as people did; score@K counts triplets with an image among the query's K nearest of its text query's pool, right
+    ones minus wrong ones. Both come with 95% intervals over query images.
+    """
     from lookalike.core.files import write_table
     from lookalike.data.rated_triplets import read_release
     from lookalike.features.describers import DESCRIBERS, SHORT_NAMES, make_describer
@@ -241,100 +219,99 @@ def _evaluate_triplets(options: argparse.Namespace) -> None:
     from lookalike.ranking.triplet_metrics import intervals
     from lookalike.ranking.triplet_outcomes import candidate_pairs, outcomes
 
-    names = options.features or ([] if options.model is not None else ["all"])
+    n_threads = jobs or os.cpu_count() or 1
+    asked = features if features is not None else "all" if model is None else ""
+    names = [name.strip() for name in asked.split(",") if name.strip()]
     names = list(DESCRIBERS) if "all" in names else [SHORT_NAMES.get(name, name) for name in names]
     describers = [make_describer(name) for name in dict.fromkeys(names)]
-    network = _load_network(options.model) if options.model is not None else None
-    _check_output(options)
+    network = _load_network(model) if model is not None else None
+    if output is not None:
+        _check_output(output, folder, model)
     with Told() as told:
-        rated = read_release(options.folder, n_threads=options.jobs, progress=partial(told, "reading images"))
+        rated = read_release(folder, n_threads=n_threads, progress=partial(told, "reading images"))
         pairs = candidate_pairs(rated.triplets, rated.pool, rated.manifest)
         images = sorted({*pairs["query"].tolist(), *pairs["candidate"].tolist()})
-        measured = list(_measure_describers(describers, rated, images, options, told))
-        if network is not None:
-            measured.append(_measure_network(*network, rated, images, options, told))
+        codebook: tuple[list[Path], str] = ([], "")
+        if any(one.needs_fit for one in describers):
+            codebook = _codebook_files(rated, codebook_images, seed, n_threads, told)
+        measured = list(_measure_describers(describers, rated, images, codebook, seed, n_threads, told))
+        if network is not None and model is not None:
+            measured.append(_measure_network(*network, model.stem, rated, images, n_threads, told))
     distances = {one.system: pair_distances(one.vectors, pairs, one.distance) for one in measured}
-    judged = outcomes(rated.triplets, pairs, distances, k=options.k)
-    numbers = intervals(judged, rated.triplets, pairs, seed=options.seed, k=options.k, manifest=rated.manifest)
-    table = _table(numbers, measured, rated, options.k)
-    if options.output is not None:
-        write_table(table, options.output)
-    if not options.json:
-        tell(_lines(table, rated, options))
+    judged = outcomes(rated.triplets, pairs, distances, k=k)
+    numbers = intervals(judged, rated.triplets, pairs, seed=seed, k=k, manifest=rated.manifest)
+    table = _table(numbers, measured, rated, k)
+    if output is not None:
+        write_table(table, output)
+    n_queries = int(rated.triplets["query"].nunique())
+    if as_json:
+        counts = {"n_triplets": len(rated.triplets), "n_queries": n_queries, "seed": seed}
+        print_json({"folder": str(folder), **counts, "rejected": records(rated.rejected), "rows": records(table)})
         return
-    print_json(
-        {
-            "folder": str(options.folder),
-            "n_triplets": len(rated.triplets),
-            "n_queries": int(rated.triplets["query"].nunique()),
-            "seed": options.seed,
-            "rejected": records(rated.rejected),
-            "rows": records(table),
-        }
-    )
+    tell([f"{folder}: {len(rated.triplets):,} rated triplets of {n_queries:,} query images"])
+    tell(_lines(table, rated, k))
 
 
-def _check_output(options: argparse.Namespace) -> None:
+def _check_output(output: Path, folder: Path, model: Path | None) -> None:
     """Refuse, before anything is computed, a table that cannot be written or would damage what is read."""
-    if options.output is None:
-        return
-    check_table(options.output)
-    refuse_same(options.output, options.model)
-    if options.output.exists() and options.output.resolve().is_relative_to(options.folder.resolve()):
-        raise LookalikeError(f"{options.output} is a file of the rated triplets: name a table outside {options.folder}")
-    make_folder(options.output)
+    check_table(output)
+    refuse_same(output, model)
+    if output.exists() and output.resolve().is_relative_to(folder.resolve()):
+        raise LookalikeError(f"{output} is a file of the rated triplets: name a table outside {folder}")
+    make_folder(output)
 
 
 def _measure_describers(
     describers: Sequence[Describer],
     rated: RatedTriplets,
     images: Sequence[int],
-    options: argparse.Namespace,
+    codebook: tuple[list[Path], str],
+    seed: int,
+    n_threads: int,
     told: Told,
 ) -> Iterator[_Measured]:
-    """Fit and apply hand-crafted features."""
+    """Fit hand-crafted features on the files of a codebook and apply them."""
     from lookalike.app.representations import counting
     from lookalike.core.images import load_rgb
     from lookalike.core.seeds import integer_seed
     from lookalike.features.describers import describe_files
 
     wanted = set(images)
-    codebook, origin = _codebook_files(rated, options, told) if any(one.needs_fit for one in describers) else ([], "")
+    files, origin = codebook
     paths = [rated.root / path if i in wanted else None for i, path in enumerate(rated.manifest["path"])]
     for describer in describers:
         if describer.needs_fit:
-            pictures = (load_rgb(path) for path in codebook)
+            pictures = (load_rgb(path) for path in files)
             describer.fit(
-                counting(pictures, len(codebook), f"{describer.system}: codebook", told),
-                random_state=integer_seed(options.seed, "features", describer.system),
+                counting(pictures, len(files), f"{describer.system}: codebook", told),
+                random_state=integer_seed(seed, "features", describer.system),
             )
         advance = partial(told, describer.system)
-        vectors, seconds = describe_files(describer, paths, n_threads=options.jobs, progress=advance)
+        vectors, seconds = describe_files(describer, paths, n_threads=n_threads, progress=advance)
         learned_from = origin if describer.needs_fit else ""
         yield _Measured(describer.system, vectors, len(wanted) / seconds, describer.distance, learned_from)
 
 
-def _codebook_files(rated: RatedTriplets, options: argparse.Namespace, told: Told) -> tuple[list[Path], str]:
+def _codebook_files(
+    rated: RatedTriplets, folder: Path | None, seed: int, n_threads: int, told: Told
+) -> tuple[list[Path], str]:
     """Files that codebooks are learned from, and what they are."""
     from lookalike.core.seeds import generator
     from lookalike.data.rated_triplets import codebook_images
     from lookalike.data.scan import scan_photographs
 
-    if options.codebook_images is not None:
-        advance = partial(told, "reading codebook images")
-        found = scan_photographs(options.codebook_images, n_threads=options.jobs, progress=advance)
+    if folder is not None:
+        found = scan_photographs(folder, n_threads=n_threads, progress=partial(told, "reading codebook images"))
         evaluated = rated.manifest.loc[rated.manifest["part"] == "evaluation", "sha256"]
         found = found[(found["status"] == "ok") & ~found["sha256"].isin(evaluated)]
         if found.empty:
-            raise LookalikeError(
-                f"{options.codebook_images} holds no image but those that are evaluated: name a folder of others"
-            )
-        files, what = [options.codebook_images / path for path in found["path"]], f"images of {options.codebook_images}"
+            raise LookalikeError(f"{folder} holds no image but those that are evaluated: name a folder of others")
+        files, what = [folder / path for path in found["path"]], f"images of {folder}"
     else:
         rows, what = codebook_images(rated.manifest)
         files = [rated.root / path for path in rated.manifest["path"].iloc[rows]]
     if len(files) > MAX_CODEBOOK_IMAGES:
-        order = generator(options.seed, "features", "codebook images").permutation(len(files))
+        order = generator(seed, "features", "codebook images").permutation(len(files))
         files = [files[place] for place in sorted(order[:MAX_CODEBOOK_IMAGES])]
     return files, f"{len(files):,} {what}"
 
@@ -354,11 +331,12 @@ def _load_network(path: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def _measure_network(
-    model: Any,
+    network: Any,
     about: dict[str, Any],
+    name: str,
     rated: RatedTriplets,
     images: Sequence[int],
-    options: argparse.Namespace,
+    n_threads: int,
     told: Told,
 ) -> _Measured:
     """Embed images by a network, some at a time."""
@@ -367,21 +345,21 @@ def _measure_network(
     from lookalike.deep.embedding import embed
     from lookalike.deep.images import load_pixels
 
-    side, shift = model.configuration.input_size, int(about.get("shift", 0))
+    side, shift = network.configuration.input_size, int(about.get("shift", 0))
     paths = [rated.root / path for path in rated.manifest["path"].iloc[list(images)]]
     start = time.perf_counter()
     parts = []
     for first in range(0, len(paths), _NETWORK_CHUNK):
         chunk = paths[first : first + _NETWORK_CHUNK]
         # as in training and evaluation of the study: the centre of a square that is larger by the shift
-        pixels = load_pixels(chunk, side + 2 * shift, n_threads=options.jobs)
-        parts.append(embed(model, np.ascontiguousarray(pixels[:, shift : shift + side, shift : shift + side])))
-        told(options.model.stem, first + len(chunk), len(paths))
+        pixels = load_pixels(chunk, side + 2 * shift, n_threads=n_threads)
+        parts.append(embed(network, np.ascontiguousarray(pixels[:, shift : shift + side, shift : shift + side])))
+        told(name, first + len(chunk), len(paths))
     found = np.concatenate(parts)
     vectors = np.full((len(rated.manifest), found.shape[1]), np.nan, dtype=np.float32)
     vectors[images] = found
     seconds = time.perf_counter() - start
-    return _Measured(str(about.get("system", options.model.stem)), vectors, len(paths) / seconds, "l2", "")
+    return _Measured(str(about.get("system", name)), vectors, len(paths) / seconds, "l2", "")
 
 
 def _table(numbers: pd.DataFrame, measured: Sequence[_Measured], rated: RatedTriplets, k: int) -> pd.DataFrame:
@@ -405,10 +383,9 @@ def _table(numbers: pd.DataFrame, measured: Sequence[_Measured], rated: RatedTri
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _lines(table: pd.DataFrame, rated: RatedTriplets, options: argparse.Namespace) -> list[str]:
+def _lines(table: pd.DataFrame, rated: RatedTriplets, k: int) -> list[str]:
     """The table as people read it."""
-    n_queries = rated.triplets["query"].nunique()
-    lines = [f"{options.folder}: {len(rated.triplets):,} rated triplets of {n_queries:,} query images"]
+    lines = []
     if len(rated.rejected):
         counts = "; ".join(f"{row.reason}: {row.rows:,}" for row in rated.rejected.itertuples())
         lines.append(f"left out (rows or files): {counts}")
@@ -418,7 +395,7 @@ def _lines(table: pd.DataFrame, rated: RatedTriplets, options: argparse.Namespac
         size += "; some or all are only the triplets' own images: scores of other pools do not compare"
     lines.append(f"pools: {size}")
     lines += [f"codebooks: {told}" for told in sorted(set(table["codebook_from"])) if told]
-    score = f"score@{options.k}"
+    score = f"score@{k}"
     kinds = table["subset"].nunique() > 1
     head = f"{'features':<30}{'triplets':<14}" if kinds else f"{'features':<30}"
     lines += ["", f"{head}{'precision, 95% interval':>25}{f'{score}, 95% interval':>27}{'images/s':>10}"]

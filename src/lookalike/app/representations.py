@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -85,11 +86,26 @@ def make_representation(name: str, words: int | None = None, **settings: Any) ->
     return Described(name, **settings)
 
 
+def silent(what: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """How images are worked on: so many at a time, with a cache, and who is told how far it is."""
+
+    jobs: int = 1
+    cache: Path | None = None
+    progress: Progress = silent
+
+
 class Representation(ABC):
     """What turns images into rows: fitted on the images that are learned from, and in the model file whole."""
 
     name: str
     """As on the command line."""
+    learned = False
+    """Whether it comes from a model file: `fit` then takes it as it is."""
 
     @property
     @abstractmethod
@@ -109,7 +125,7 @@ class Representation(ABC):
         """Take over what was learned; raise KeyError or ValueError for arrays that cannot be."""
 
     @abstractmethod
-    def _learn(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, jobs: int, progress: Progress) -> None:
+    def _learn(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, work: Work) -> None:
         """Learn what describing needs from images."""
 
     @abstractmethod
@@ -123,50 +139,30 @@ class Representation(ABC):
     def _learn_weights(self, vectors: Vectors) -> None:  # noqa: B027 (most have none to learn)
         """Learn what `weigh` needs from the descriptions of all images that are learned from."""
 
-    def fit(
-        self,
-        paths: Sequence[Path],
-        sha256: Sequence[str],
-        *,
-        seed: int = 0,
-        jobs: int = 1,
-        cache: Path | None = None,
-        progress: Progress | None = None,
-    ) -> Vectors:
-        """Learn from images, and return their rows, float32 of shape (n, n_dimensions).
-
-        Parameters
-        ----------
-        paths, sha256 : sequences of Path and str
-            Images, in an order that does not depend on the file system.
-        seed : int, default=0
-            Root of every random draw.
-        jobs : int, default=1
-            Images described at a time; the result does not depend on it.
-        cache : Path, optional
-            Folder of the cache.
-        progress : callable, optional
-        """
-        chosen = list(range(len(paths)))
-        if len(paths) > MAX_LEARNING_IMAGES:
-            order = generator(seed, "own images", "codebook").permutation(len(paths))
-            chosen = sorted(order[:MAX_LEARNING_IMAGES].tolist())
-        made_of = json.dumps([self.name, self.settings(), seed, [sha256[i] for i in chosen]], sort_keys=True)
-        key = f"codebook-{hashlib.sha256(made_of.encode()).hexdigest()[:24]}"
-        known = None if cache is None else _read_arrays(cache / key / "learned.npz")
-        if known is None or not self._takes(known):
-            with one_thread_each():
-                names = [sha256[i] for i in chosen]
-                self._learn([paths[i] for i in chosen], names, seed, jobs, progress or _silent)
-            if cache is not None and self.arrays():
-                _write_part(cache / key, "learned.npz", self.arrays())
-        vectors = self.describe(paths, sha256, jobs=jobs, cache=cache, progress=progress)
-        self._learn_weights(vectors)
+    def fit(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, work: Work) -> Vectors:
+        """Learn from images, in an order that the file system does not decide, and return their rows, float32."""
+        if not self.learned:
+            chosen = list(range(len(paths)))
+            if len(paths) > MAX_LEARNING_IMAGES:
+                order = generator(seed, "own images", "codebook").permutation(len(paths))
+                chosen = sorted(order[:MAX_LEARNING_IMAGES].tolist())
+            self._learn_or_find([paths[i] for i in chosen], [sha256[i] for i in chosen], seed, work)
+        vectors = self.describe(paths, sha256, work)
+        if not self.learned:
+            self._learn_weights(vectors)
         return self.weigh(vectors)
 
-    def rows(self, paths: Sequence[Path], sha256: Sequence[str], **how: Any) -> Vectors:
-        """Return the rows of any images; parameters as of `fit`, but for the seed."""
-        return self.weigh(self.describe(paths, sha256, **how))
+    def _learn_or_find(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, work: Work) -> None:
+        """Learn from images, unless the cache has what was learned from them."""
+        made_of = json.dumps([self.name, self.settings(), seed, list(sha256)], sort_keys=True)
+        key = f"codebook-{hashlib.sha256(made_of.encode()).hexdigest()[:24]}"
+        known = None if work.cache is None else _read_arrays(work.cache / key / "learned.npz")
+        if known is not None and self._takes(known):
+            return
+        with one_thread_each():
+            self._learn(paths, sha256, seed, work)
+        if work.cache is not None and self.arrays():
+            _write_part(work.cache / key, "learned.npz", self.arrays())
 
     def _takes(self, known: Arrays) -> bool:
         try:
@@ -175,18 +171,9 @@ class Representation(ABC):
             return False
         return True
 
-    def describe(
-        self,
-        paths: Sequence[Path],
-        sha256: Sequence[str],
-        *,
-        jobs: int = 1,
-        cache: Path | None = None,
-        progress: Progress | None = None,
-    ) -> Vectors:
-        """Describe images, those that the cache has excepted, as they are before `weigh`; parameters as of `fit`."""
-        tell = progress or _silent
-        store = VectorCache(cache, self._key(), self.n_dimensions)
+    def describe(self, paths: Sequence[Path], sha256: Sequence[str], work: Work) -> Vectors:
+        """Describe images, those that the cache has excepted, as they are before `weigh`."""
+        store = VectorCache(work.cache, self._key(), self.n_dimensions)
         path_of = dict(zip(sha256, paths, strict=True))
         missing = [name for name in path_of if name not in store]
         chunks = [missing[start : start + _TOGETHER] for start in range(0, len(missing), _TOGETHER)]
@@ -195,11 +182,11 @@ class Representation(ABC):
             return self._describe([path_of[name] for name in chunk])
 
         done = len(path_of) - len(missing)
-        with one_thread_each(), thread_pool(jobs) as pool:
+        with one_thread_each(), thread_pool(work.jobs) as pool:
             for chunk, vectors in zip(chunks, pool.map(describe_chunk, chunks), strict=True):
                 store.add(chunk, vectors)
                 done += len(chunk)
-                tell("describing images", done, len(path_of))
+                work.progress("describing images", done, len(path_of))
         return store.rows(sha256)
 
     def _key(self) -> str:
@@ -253,7 +240,7 @@ class Visterms(Representation):
         self.palette, self.codebook = palette.astype(np.float32), codebook.astype(np.float32)
         self.idf = idf.astype(np.float64)
 
-    def _learn(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, jobs: int, progress: Progress) -> None:
+    def _learn(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, work: Work) -> None:
         n_words = self.words or min(MOST_WORDS, max(FEWEST_WORDS, len(paths) // 100 * 100))
         n_pixels, n_blocks = -(-N_PIXELS // len(paths)), -(-n_words * BLOCKS_PER_WORD // len(paths))
 
@@ -267,15 +254,15 @@ class Visterms(Representation):
             return counts[np.sort(rng.choice(len(counts), min(n_blocks, len(counts)), replace=False))]
 
         warm_up()
-        with thread_pool(jobs) as pool:
-            drawn = counting(pool.map(pixels, range(len(paths))), len(paths), "learning colours", progress)
+        with thread_pool(work.jobs) as pool:
+            drawn = counting(pool.map(pixels, range(len(paths))), len(paths), "learning colours", work.progress)
             palette = learn_palette(np.concatenate(list(drawn)), N_COLOURS, integer_seed(seed, "own images", "palette"))
-            counts = counting(pool.map(blocks, range(len(paths))), len(paths), "collecting blocks", progress)
+            counts = counting(pool.map(blocks, range(len(paths))), len(paths), "collecting blocks", work.progress)
             descriptors = normalise(np.concatenate(list(counts)))
-        progress(f"learning {n_words:,} words", 0, 1)
+        work.progress(f"learning {n_words:,} words", 0, 1)
         n_words = min(n_words, len(descriptors)) if self.words is None else n_words
         codebook = learn_codebook(descriptors, n_words, integer_seed(seed, "own images", "codebook"))
-        progress(f"learning {n_words:,} words", 1, 1)
+        work.progress(f"learning {n_words:,} words", 1, 1)
         self.palette, self.codebook, self.idf = palette, codebook, np.empty(0)
 
     def _prepare(self, path: Path) -> Image:
@@ -342,11 +329,11 @@ class Described(Representation):
         """Take over what the describer learned."""
         self.describer.restore(arrays)
 
-    def _learn(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, jobs: int, progress: Progress) -> None:
+    def _learn(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, work: Work) -> None:
         if self.describer.needs_fit:
             images = (load_rgb(path) for path in paths)
             self.describer.fit(
-                counting(images, len(paths), f"learning what {self.name} needs", progress),
+                counting(images, len(paths), f"learning what {self.name} needs", work.progress),
                 random_state=integer_seed(seed, "own images", self.name),
             )
 
@@ -469,7 +456,3 @@ def one_thread_each() -> Iterator[None]:
     """Keep the libraries to one thread: images are what runs side by side."""
     with one_thread(), one_opencv_thread():
         yield
-
-
-def _silent(what: str, done: int, total: int) -> None:
-    """Tell nobody."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Self
@@ -21,8 +22,7 @@ import pandas as pd
 
 from lookalike import __version__
 from lookalike.app import learning
-from lookalike.app.evaluation import choose_evaluated, compare_on_labels, compare_on_triplets, nearest
-from lookalike.app.learning import TRAIN, choose_roles, fit_components, onto_components
+from lookalike.app.learning import TRAIN, choose_evaluated, choose_roles, fit_components, nearest, onto_components
 from lookalike.app.model_file import (
     FORMAT,
     FORMAT_VERSION,
@@ -32,7 +32,7 @@ from lookalike.app.model_file import (
     read_model,
     write_model,
 )
-from lookalike.app.representations import Arrays, Progress, Representation, Vectors, make_representation
+from lookalike.app.representations import Arrays, Progress, Representation, Vectors, Work, make_representation, silent
 from lookalike.app.sources import ImageSet, distinct, read_files, read_images, read_source
 from lookalike.core.errors import LookalikeError
 from lookalike.learners.euclidean import Euclidean
@@ -118,7 +118,7 @@ class ImageSimilarity:
         self.random_state = random_state
         self.jobs = jobs or os.cpu_count() or 1
         self.cache = None if cache is None else Path(cache)
-        self.progress = progress
+        self.progress = progress or silent
         self.seconds_: dict[str, float] = {}
         self.triplets_left_out_ = 0
         self.n_triplets_ = 0
@@ -151,14 +151,14 @@ class ImageSimilarity:
         settings = learning.checked_settings(name, self.parameters)
         if not 0 <= self.hold_out < 1:
             raise LookalikeError(f"the share that is held out is from 0 to below 1, not {self.hold_out}: try 0.25")
-        representation, fitted = self._make_representation()
+        representation = self._make_representation()
         self.seconds_ = {}
         with self._timed("reading images"):
             found = self._read(folder, labels, triplets)
         roles = choose_roles(found, self.hold_out, self.random_state)
         train_rows = np.flatnonzero(roles == TRAIN)
         with self._timed("describing images"):
-            vectors = self._fit_representation(representation, found, train_rows, fitted)
+            vectors = representation.fit(*found.files(train_rows), self.random_state, self._work())
         self.representation_ = representation
         self.reduction_ = fit_components(vectors, self.random_state)
         rows = onto_components(vectors, self.reduction_)
@@ -168,10 +168,10 @@ class ImageSimilarity:
             kept = found.triplets[(roles[found.triplets] == TRAIN).all(axis=1)]
             kwargs = {"triplets": np.searchsorted(train_rows, kept).astype(np.int32)}
             self.n_triplets_ = len(kept)
-        self._tell(f"learning ({name})", 0, 1)
+        self.progress(f"learning ({name})", 0, 1)
         with self._timed("learning"):
             self.learner_ = learning.train(name, settings, rows, seed=self.random_state, jobs=self.jobs, **kwargs)
-        self._tell(f"learning ({name})", 1, 1)
+        self.progress(f"learning ({name})", 1, 1)
         self.learner = name
         self.images_ = found.images[["path", "label", "sha256"]].assign(role=roles)
         self.left_out_, self.triplets_left_out_ = found.left_out, found.triplets_left_out
@@ -215,11 +215,11 @@ class ImageSimilarity:
         if k < 1:
             raise LookalikeError(f"there is no ranking of {k} neighbours: ask for at least 1")
         wanted = read_files(list(dict.fromkeys(os.fspath(query) for query in queries)), n_threads=self.jobs)
-        found = read_images(gallery, n_threads=self.jobs, progress=self._told("reading images"))
+        found = read_images(gallery, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
         self.left_out_ = found.left_out
         files = dict(zip(found.images["sha256"], found.paths, strict=True))
         files |= dict(zip(wanted["sha256"], map(Path, wanted["path"]), strict=True))
-        raw = self._describe(list(files.values()), list(files))
+        raw = self.representation_.describe(list(files.values()), list(files), self._work())
         place = {name: row for row, name in enumerate(files)}
         of_queries, of_gallery = (table["sha256"].map(place).to_numpy() for table in (wanted, found.images))
         ranked = {}
@@ -270,10 +270,10 @@ class ImageSimilarity:
         rows, judged, counts = choose_evaluated(found, seen, everything=everything)
         sides = self._sides(found, rows)
         if judged is not None:
-            table = compare_on_triplets(sides, judged, self.random_state)
+            table = learning.compare_on_triplets(sides, judged, self.random_state)
         else:
             classes = found.images["label"].to_numpy(str)[rows]
-            table = compare_on_labels(sides, classes, ks, self.random_state)
+            table = learning.compare_on_labels(sides, classes, ks, self.random_state)
         table.attrs.update(counts)
         return table
 
@@ -292,15 +292,15 @@ class ImageSimilarity:
         images : DataFrame
             ``path``, ``label``, ``sha256``, ``width``, ``height`` of each row.
         """
-        found = read_images(folder, n_threads=self.jobs, progress=self._told("reading images"))
+        found = read_images(folder, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
         self.left_out_ = found.left_out
         if not hasattr(self, "representation_"):
-            representation, fitted = self._make_representation()
+            representation = self._make_representation()
             once = distinct(found)
             once = once if len(once.images) else found
-            self._fit_representation(representation, once, np.arange(len(once.images)), fitted)
+            representation.fit(*once.files(np.arange(len(once.images))), self.random_state, self._work())
             self.representation_ = representation
-        raw = self._describe(found.paths, found.images["sha256"].tolist())
+        raw = self.representation_.describe(found.paths, found.images["sha256"].tolist(), self._work())
         return self.representation_.weigh(raw), found.images
 
     def save(self, path: PathLike) -> None:
@@ -349,6 +349,7 @@ class ImageSimilarity:
             model = cls(described["name"], learned["name"], **chosen, **how)
             model.representation_ = make_representation(described["name"], **described["settings"])
             model.representation_.restore(_part(arrays, "representation."))
+            model.representation_.learned = True
             model.reduction_ = _part(arrays, "reduction.")
             model.learner_ = learner
             model.images_ = pd.DataFrame(about["images"])[["path", "label", "sha256", "role"]].astype(str)
@@ -411,37 +412,33 @@ class ImageSimilarity:
             n_rows = len(components)
         if getattr(self.learner_, "n_features_in_", n_rows) != n_rows:
             raise ValueError("the learner is not of the representation")
+        row = np.zeros((1, n_rows), np.float32)
+        with np.errstate(all="ignore"):
+            if np.shape(self.learner_.similarity(row, row)) != (1, 1):
+                raise ValueError("the learner's arrays are not of its dimensions")
         name = type(self.learner_).__name__
         defaults = learning.learner_defaults(name)
         for key, value in self.learner_.get_params(deep=False).items():
             if not learning.is_like(value, defaults[key]):
                 raise ValueError(f"{key} of {name} cannot be {value!r}")
 
-    def _make_representation(self) -> tuple[Representation, bool]:
-        """Return the representation asked for, and whether it has learned already."""
+    def _make_representation(self) -> Representation:
+        """Return the representation asked for, which may have learned already."""
         if str(self.representation).endswith(SUFFIX):
             if self.words is not None:
                 raise LookalikeError(f"the words of {self.representation} are what they are: leave --words out")
-            return ImageSimilarity.load(self.representation).representation_, True
-        return make_representation(str(self.representation), self.words), False
+            return ImageSimilarity.load(self.representation).representation_
+        return make_representation(str(self.representation), self.words)
 
     def _read(self, folder: PathLike, labels: Any, triplets: Any) -> ImageSet:
-        return read_source(folder, labels, triplets, n_threads=self.jobs, progress=self._told("reading images"))
+        told = partial(self.progress, "reading images")
+        return read_source(folder, labels, triplets, n_threads=self.jobs, progress=told)
 
-    def _fit_representation(
-        self, representation: Representation, found: ImageSet, rows: npt.NDArray[np.intp], fitted: bool
-    ) -> Vectors:
-        paths, names = found.files(rows)
-        how: dict[str, Any] = {"jobs": self.jobs, "cache": self.cache, "progress": self.progress}
-        if fitted:
-            return representation.rows(paths, names, **how)
-        return representation.fit(paths, names, seed=self.random_state, **how)
-
-    def _describe(self, paths: Sequence[Path], names: Sequence[str]) -> Vectors:
-        return self.representation_.describe(paths, names, jobs=self.jobs, cache=self.cache, progress=self.progress)
+    def _work(self) -> Work:
+        return Work(self.jobs, self.cache, self.progress)
 
     def _sides(self, found: ImageSet, rows: npt.NDArray[np.intp]) -> dict[str, tuple[Any, Vectors]]:
-        raw = self._describe(*found.files(rows))
+        raw = self.representation_.describe(*found.files(rows), self._work())
         name = type(self.learner_).__name__
         baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"
         return {name: self._side(raw, True), baseline: self._side(raw, False)}
@@ -450,13 +447,6 @@ class ImageSimilarity:
         """Return what compares descriptions, and the rows that it takes."""
         rows = self.representation_.weigh(raw)
         return (self.learner_, onto_components(rows, self.reduction_)) if learned else (Euclidean().fit(rows), rows)
-
-    def _tell(self, what: str, done: int, total: int) -> None:
-        if self.progress is not None:
-            self.progress(what, done, total)
-
-    def _told(self, what: str) -> Callable[[int, int], None]:
-        return lambda done, total: self._tell(what, done, total)
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:

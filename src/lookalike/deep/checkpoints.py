@@ -40,11 +40,6 @@ class Checkpoint:
         """Whether it is time to write."""
         return self._path is not None and time.monotonic() - self._last >= self._seconds
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether there is a file at all."""
-        return self._path is not None
-
     def save(self, state: Mapping[str, Any]) -> None:
         """Write the state; until it is whole, the old file stays."""
         if self._path is None:

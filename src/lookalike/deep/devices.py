@@ -32,11 +32,6 @@ def choose_device(name: str | torch.device = "auto") -> torch.device:
     return device
 
 
-def device_name(device: torch.device) -> str:
-    """Return the name that its maker gave an accelerator; for a processor ``"cpu"``."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-
-
 def choose_precision(precision: str, device: torch.device) -> str:
     """Return the precision of the passes: on anything but a CUDA device float32, there what is asked for."""
     if device.type != "cuda":

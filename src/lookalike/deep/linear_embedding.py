@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,18 +21,14 @@ from torch.nn import functional
 from lookalike.deep.devices import choose_device, repeatable
 from lookalike.deep.loss import triplet_hinges
 from lookalike.deep.settings import RankingSettings
+from lookalike.deep.streams import Sampler
+from lookalike.learners.triplets import check_triplets
 
 LEARNING_RATES = (0.03, 0.1, 0.3, 1.0)
 CURVE_COLUMNS = ("learning_rate", "step", "loss", "validation_loss", "validation_precision")
 _SHORTEST = 1e-6
 _ROWS_OF_THE_START = 2000
 _ROWS_AT_A_TIME = 4096
-
-
-class TripletSource(Protocol):
-    """What draws triplets (query, positive, negative), such as `RelevanceTripletSampler`."""
-
-    def draw(self, n: int) -> NDArray[np.int32]: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,7 @@ def join_parts(parts: Sequence[NDArray[np.floating[Any]]]) -> NDArray[np.float32
 
 def train_linear_embedding(
     vectors: NDArray[np.float32],
-    sampler: TripletSource,
+    sampler: Sampler,
     settings: RankingSettings | None = None,
     *,
     width: int,
@@ -104,7 +100,11 @@ def train_linear_embedding(
         raise ValueError("give at least one learning rate and one validation triplet to choose by")
     drawn = sampler.draw(settings.n_steps * settings.batch)
     training = np.asarray(drawn if rows is None else np.asarray(rows)[drawn])
-    _check_rows(vectors, training, validation)
+    for triplets in (training, validation):
+        if not np.isfinite(vectors[np.unique(check_triplets(triplets, len(vectors)))]).all():
+            raise ValueError(
+                "a triplet names an image without a vector: leave unusable images out of the relevance data"
+            )
     where = choose_device(device)
     curve: list[dict[str, float]] = []
     best_loss, best, best_rate, best_step = math.inf, torch.empty(0), 0.0, 0
@@ -187,16 +187,3 @@ def _start(
     others = torch.from_numpy(random.standard_normal((vectors.shape[1], width - directions.shape[1])))
     orthonormal = torch.linalg.qr(torch.cat([directions, others], dim=1)).Q
     return np.ascontiguousarray(orthonormal.numpy().astype(np.float32))
-
-
-def _check_rows(vectors: NDArray[np.float32], *triplets: NDArray[Any]) -> None:
-    """Refuse triplets of rows that are not there or are not finite."""
-    for part in triplets:
-        if part.ndim != 2 or part.shape[1] != 3 or not np.issubdtype(part.dtype, np.integer):
-            raise ValueError(f"triplets are rows (query, positive, negative) of whole numbers, not {part.shape}")
-        if part.min() < 0 or part.max() >= len(vectors):
-            raise ValueError(f"a triplet names row {part.max()} of {len(vectors)} vectors: give rows that are there")
-        if not np.isfinite(vectors[np.unique(part)]).all():
-            raise ValueError(
-                "a triplet names an image without a vector: leave unusable images out of the relevance data"
-            )

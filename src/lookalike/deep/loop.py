@@ -268,7 +268,7 @@ class _Run:
             "n_parameters": sum(parameter.numel() for parameter in self._network.parameters()),
             "n_processes": devices.n_processes(),
             "n_threads": self._machine.n_threads,
-            "device": devices.device_name(self._device),
+            "device": torch.cuda.get_device_name(self._device) if self._device.type == "cuda" else self._device.type,
             "precision": self._precision,
             "torch": str(torch.__version__),
             "seconds": self._seconds,
@@ -327,8 +327,8 @@ class _Run:
         return bool(devices.same_everywhere(self._checkpoint.is_due))
 
     def _save(self) -> None:
-        """Write a checkpoint; every process gives what is its own, the first one writes."""
-        if not self._checkpoint.is_kept:
+        """Write a checkpoint, if one is kept; every process gives what is its own, the first one writes."""
+        if self._machine.checkpoint is None:
             return
         own = {
             "stream": self._task.stream.state(self._step),

@@ -14,18 +14,10 @@ def squared_distances(a: Tensor, b: Tensor) -> Tensor:
 
 
 def triplet_hinges(query: Tensor, positive: Tensor, negative: Tensor, gap: float) -> Tensor:
-    """Return max(0, gap + D(query, positive) - D(query, negative)) of each triplet (equation 3).
+    """Return max(0, gap + D(query, positive) - D(query, negative)) of each triplet (equation 3), shape (n,).
 
-    Parameters
-    ----------
-    query, positive, negative : torch.Tensor of shape (n, d)
-        Embeddings of the three images of n triplets. Half precision is taken up to float32 first.
-    gap : float
-        The gap g, positive. Vectors of length 1 are at most 4 apart, squared.
-
-    Returns
-    -------
-    torch.Tensor of shape (n,)
+    The embeddings are of shape (n, d); half precision is taken up to float32 first. The gap g is positive: vectors of
+    length 1 are at most 4 apart, squared.
     """
     if query.ndim != 2 or not query.shape == positive.shape == negative.shape:
         shapes = ", ".join(str(tuple(part.shape)) for part in (query, positive, negative))

@@ -53,22 +53,10 @@ def save_network(
         np.savez(stream, allow_pickle=False, **arrays)
 
 
-def load_network(
-    path: str | os.PathLike[str], device: str | torch.device = "cpu"
-) -> DeepRankingNetwork | ClassificationNetwork:
+def load_network(path: str | os.PathLike[str]) -> DeepRankingNetwork | ClassificationNetwork:
     """Read a network that `save_network` wrote, ready to embed images (in evaluation mode).
 
-    Parameters
-    ----------
-    path : path-like
-        The ``.npz`` file.
-    device : str or torch.device, default="cpu"
-        Where its weights go.
-
-    Raises
-    ------
-    LookalikeError
-        When the file is missing, damaged, of another kind, or of a version that this package does not read.
+    A LookalikeError says that the file is missing, damaged, of another kind, or of a version that is not read.
     """
     path = _npz(path)
     description, arrays = _read(path, weights=True)
@@ -85,7 +73,7 @@ def load_network(
         raise LookalikeError(
             f"the weights in {path} do not fit the configuration beside them: save the network again"
         ) from error
-    return network.to(device).eval()
+    return network.eval()
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -25,19 +25,9 @@ _SHORTEST = 1e-6
 
 
 def input_statistics(images: NDArray[np.uint8]) -> tuple[NDArray[np.float32], float]:
-    """Return the mean colour of training images and the standard deviation of their values around it.
+    """Return the mean colour (0 to 255) of training images (n, height, width, 3), and one standard deviation around it.
 
-    Parameters
-    ----------
-    images : numpy.ndarray of shape (n, height, width, 3), uint8
-        Training images, never those that are evaluated.
-
-    Returns
-    -------
-    numpy.ndarray of shape (3,), float32
-        Mean red, green and blue, 0 to 255.
-    float
-        One standard deviation for the three of them, at least 1.
+    The deviation is of all three colours together, and at least 1. Images that are evaluated take no part.
     """
     # exact: sums of whole numbers, over the 256 values that there are
     counts = np.stack([np.bincount(images[..., channel].ravel(), minlength=256) for channel in range(3)])
@@ -66,7 +56,11 @@ class ConvNetPath(nn.Module):
 
     def set_input_statistics(self, mean: Sequence[float] | NDArray[np.float32], deviation: float) -> None:
         """Set what `input_statistics` gave for the training images; part of the saved network."""
-        self.input.set(mean, deviation)
+        values = torch.as_tensor(np.asarray(mean, dtype=np.float32))
+        if values.shape != (3,) or not bool(torch.isfinite(values).all()) or not 0 < deviation < float("inf"):
+            raise ValueError("input statistics are three means and one positive deviation, as input_statistics gives")
+        self.input.mean.copy_(values)
+        self.input.deviation.fill_(deviation)
 
 
 class DeepRankingNetwork(ConvNetPath):
@@ -162,13 +156,6 @@ class _Input(nn.Module):
         self.side = side
         self.register_buffer("mean", torch.full((3,), 127.5))
         self.register_buffer("deviation", torch.tensor(64.0))
-
-    def set(self, mean: Sequence[float] | NDArray[np.float32], deviation: float) -> None:
-        values = torch.as_tensor(np.asarray(mean, dtype=np.float32))
-        if values.shape != (3,) or not bool(torch.isfinite(values).all()) or not 0 < deviation < float("inf"):
-            raise ValueError("input statistics are three means and one positive deviation, as input_statistics gives")
-        self.mean.copy_(values)
-        self.deviation.fill_(deviation)
 
     def forward(self, images: Tensor) -> Tensor:
         if images.ndim != 4 or images.shape[1:] != (self.side, self.side, 3):

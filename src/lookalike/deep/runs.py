@@ -263,22 +263,29 @@ def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> Measured:
     vectors = embedding.transform(joined)
     curve = pd.DataFrame(embedding.curve)
     fit = {
-        "system": "single-scale-and-visual-feature",
+        **_facts(run, "single-scale-and-visual-feature", vectors),
         "seconds": time.perf_counter() - started,
-        "dimensions": vectors.shape[1],
-        "distance": "l2",
-        "codebook_from": "training relevance",
         "n_images": len(learned.image_id),
         "n_steps": embedding.step,
         "learning_rate": embedding.learning_rate,
         "settings": {"learning_rates": list(LEARNING_RATES), "n_steps": settings.n_steps, "batch": settings.batch},
-        "sampling": dict(run.sampling),
-        "processor": processor_name(),
     }
     # the curve of the learning rate that was chosen; the others only chose it
     chosen = curve[curve["learning_rate"] == embedding.learning_rate].reset_index(drop=True)
     chosen = chosen.assign(seen=chosen["step"] * settings.batch)
     return Measured(vectors, pair_distances(vectors, run.pairs, "l2"), fit, chosen)
+
+
+def _facts(run: RankingRun, system: str, vectors: Floats) -> dict[str, Any]:
+    """Return what every fit of a system says."""
+    return {
+        "system": system,
+        "dimensions": vectors.shape[1],
+        "distance": "l2",
+        "codebook_from": "training relevance",
+        "sampling": dict(run.sampling),
+        "processor": processor_name(),
+    }
 
 
 def _measured(
@@ -295,13 +302,8 @@ def _measured(
         "images_per_second": len(needed) / (time.perf_counter() - started),
         "training_images_per_second": trained.fit["images_per_second"],
         "held_out_images": np.setdiff1d(run.relevance.image_id, run.held_out[0].image_id).tolist(),
-        "system": system,
         "shift": run.images.shift,
-        "dimensions": found.shape[1],
-        "distance": "l2",
-        "codebook_from": "training relevance",
-        "sampling": dict(run.sampling),
-        "processor": processor_name(),
+        **_facts(run, system, vectors),
     }
     curve = trained.curve.assign(seen=trained.curve["step"] * batch)
     return NetworkMeasured(vectors, pair_distances(vectors, run.pairs, "l2"), fit, curve, trained, start or {})

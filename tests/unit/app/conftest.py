@@ -1,21 +1,34 @@
-"""A folder of painted images: three classes that differ in colour, with noise."""
+"""Painted images of three classes that differ in colour, a model of them, and a folder in which every command works."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
 from lookalike import ImageSimilarity
 from lookalike.app import representations
+from lookalike.cli import main
+from lookalike.studies.human.collect import FILE_COLUMNS
+from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours, write_plan
 
 COLOURS = {"blue": (30, 60, 200), "green": (40, 180, 60), "red": (200, 40, 30)}
-
 FEW_PIXELS = 4000
+
+
+class Said(NamedTuple):
+    """What a command returned and printed."""
+
+    status: int
+    out: str
+    err: str
 
 
 def paint(path: Path, colour: tuple[int, int, int], seed: int, size: tuple[int, int] = (72, 60)) -> None:
@@ -49,10 +62,9 @@ def photos(painted_photos: Path, tmp_path: Path) -> Path:
 def model_file(painted_photos: Path) -> Path:
     """A model of visterms of these images, a quarter of them held out."""
     path = painted_photos.parent / "photos.lookalike"
-    settings = {"n_steps": 400}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(representations, "N_PIXELS", FEW_PIXELS)
-        ImageSimilarity(words=20, hold_out=0.25, jobs=2, parameters=settings).fit(painted_photos).save(path)
+        ImageSimilarity(words=20, hold_out=0.25, jobs=2, parameters={"n_steps": 400}).fit(painted_photos).save(path)
     return path
 
 
@@ -61,6 +73,101 @@ def model_file_copy(model_file: Path, tmp_path: Path) -> Path:
     """Alone in its folder."""
     (tmp_path / "alone").mkdir()
     return shutil.copy(model_file, tmp_path / "alone" / "copy.lookalike")
+
+
+@pytest.fixture(scope="session")
+def place(painted_photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Photos, one of them damaged, a model of their colours, tables, rated triplets, and a plan with answers."""
+    place = tmp_path_factory.mktemp("place") / "place"
+    shutil.copytree(painted_photos, place / "photos")
+    for folder, name in (("photos", "red/broken.png"), ("corrupt", "red/broken.png")):
+        (place / folder / "red").mkdir(parents=True, exist_ok=True)
+        (place / folder / name).write_bytes((painted_photos / "red" / "0.png").read_bytes()[:99])
+    (place / "empty").mkdir()
+    model = ImageSimilarity("color", hold_out=0.25, jobs=1, parameters={"n_steps": 300}).fit(place / "photos")
+    model.save(place / "m.lookalike")
+    names = [f"{name}/{image}.png" for name in COLOURS for image in range(8)]
+    labels = [(path, "warm" if path.startswith("red") else "cold") for path in names]
+    pd.DataFrame(labels, columns=["path", "label"]).to_csv(place / "labels.csv", index=False)
+    nearest = [(f"{a}/0.png", f"{a}/{rank}.png", rank) for a in COLOURS for rank in (1, 2, 3)]
+    neighbours = pd.DataFrame(nearest, columns=["query_path", "path", "rank"])
+    neighbours.to_csv(place / "neighbours.csv", index=False)
+    plan = plan_from_neighbours(neighbours, seed=0, n_queries=3, n_retrieved=3, n_random=3)
+    write_plan(plan, place / "plan.csv")
+    answers = [
+        (plan_fingerprint(plan), "Ada", row.query, row.position, *(("good", "true", "true") if row.rank == 1 else bad))
+        for row in plan.itertuples()
+        for bad in [("not_good", "false", "true")]
+    ]
+    pd.DataFrame(answers, columns=list(FILE_COLUMNS)).to_csv(place / "ada.csv", index=False)
+    rate_triplets(place / "release")
+    return place
+
+
+def rate_triplets(root: Path) -> None:
+    """Six queries whose positive has their colour and whose negative another, and one that is rated the wrong way."""
+    rows = []
+    names = list(COLOURS)
+    for i in range(7):
+        mine, other = names[i % 3], names[(i + 1) % 3]
+        for j, (letter, colour) in enumerate((("Q", mine), ("P", mine), ("N", other))):
+            paint(root / f"t{i}" / f"{letter}.png", COLOURS[colour], 1000 + 10 * i + j)
+        kind = "in-class" if i % 2 else "out-of-class"
+        for letter, similarity in (("P", 1), ("N", -1)):
+            rows.append(
+                (f"t{i}", f"t{i}/Q.png", f"t{i}", f"t{i}/{letter}.png", similarity * (-1 if i == 6 else 1), kind)
+            )
+    rows.append(("t9", "t9/Q.png", "t9", "t9/P.png", 1, ""))
+    table = pd.DataFrame(rows, columns=["Image1", "Image1_Path", "Image2", "Image2_Path", "Similarity", "Kind"])
+    table.assign(**{"Text Query": "paint"}).to_csv(root / "ratings.csv", index=False)
+
+
+@pytest.fixture
+def here(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that folder, which is the working folder."""
+    copy = shutil.copytree(place, tmp_path / "here")
+    monkeypatch.chdir(copy)
+    return copy
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Run a command; a text is a line of words, a path is one word."""
+
+    def called(*arguments: object) -> Said:
+        capsys.readouterr()
+        words = [word for part in arguments for word in (part.split(" ") if isinstance(part, str) else [str(part)])]
+        return Said(main([word for word in words if word]), *capsys.readouterr())
+
+    return called
+
+
+@pytest.fixture
+def result(call: Callable[..., Said]) -> Callable[..., dict[str, Any]]:
+    """Run a command that succeeds, and return its JSON."""
+
+    def parsed(*arguments: object) -> dict[str, Any]:
+        said = call(*arguments, "--json")
+        assert said.status == 0, said.err
+        told: dict[str, Any] = json.loads(said.out)
+        return told
+
+    return parsed
+
+
+@pytest.fixture
+def refused(call: Callable[..., Said]) -> Callable[..., str]:
+    """Run a command that ends in one sentence, and return this; `status` is 1 by default."""
+
+    def sentence(*arguments: object, status: int = 1) -> str:
+        said = call(*arguments)
+        assert (said.status, said.out) == (status, ""), said
+        assert said.err.startswith("lookalike: ")
+        assert said.err.count("\n") == 1
+        assert "Errno" not in said.err
+        return said.err
+
+    return sentence
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ def test_what_cannot_be_trained_is_refused(made: tuple[np.ndarray, np.ndarray]) 
         train(made, learning_rates=())
     with pytest.raises(ValueError, match="one validation triplet"):
         train(made, validation=np.empty((0, 3), np.int32))
-    with pytest.raises(ValueError, match="row 300 of 300"):
+    with pytest.raises(ValueError, match="0 to 299; found 0 to 300"):
         train(made, validation=np.array([[0, 1, 300]]))
     vectors[210] = np.nan
     with pytest.raises(ValueError, match="without a vector"):

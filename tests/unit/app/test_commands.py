@@ -1,0 +1,259 @@
+"""One contract for all commands: help, JSON, mistakes in the input and in the command line, interruptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lookalike import __version__
+from lookalike.app.options import Told
+
+GOOD = {
+    "fit": "fit photos --output new.lookalike --representation color --learner euclidean",
+    "rank": "rank m.lookalike photos/red/1.png --gallery photos -k 2",
+    "evaluate": "evaluate m.lookalike photos",
+    "features": "features photos --output v.npy --representation color",
+    "info": "info m.lookalike",
+    "rate": "rate plan.csv --images photos --output page.html",
+    "ratings": "ratings plan.csv ada.csv",
+    "evaluate-triplets": "evaluate-triplets release --features color --jobs 1",
+}
+
+MISTAKES = [
+    ("fit nowhere", "there is no folder nowhere"),
+    ("fit empty", "empty is empty"),
+    ("fit corrupt", "corrupt holds no"),
+    ("fit photos --output m.npz", "ends in .lookalike"),
+    ("fit photos --output photos.lookalike --learner Oases", "there is no learner 'Oases'"),
+    ("fit photos --set c=1", "OASIS has no setting 'c'"),
+    ("fit photos --set n_steps=1 --set n_steps=2", "a setting is given twice"),
+    ("fit photos --representation sifter", "there is no representation 'sifter'"),
+    ("fit photos --representation hog --words 5", "--words is of visterms"),
+    ("fit photos --representation m.lookalike --words 5", "the words of m.lookalike are what they are"),
+    ("fit photos --labels neighbours.csv", "neighbours.csv lacks the column label"),
+    ("fit photos --labels nowhere.csv", "there is no file nowhere.csv"),
+    ("fit photos --triplets labels.csv --output labels.csv.lookalike", "labels.csv lacks the column query"),
+    ("rank none.lookalike photos/red/1.png --gallery photos", "there is no model none.lookalike"),
+    ("rank m.lookalike nowhere.png --gallery photos", "the query nowhere.png cannot be used"),
+    ("rank m.lookalike corrupt/red/broken.png --gallery photos", "the query corrupt/red/broken.png cannot be used"),
+    ("rank m.lookalike photos/red/1.png --gallery nowhere", "there is no folder nowhere"),
+    ("rank m.lookalike photos/red/1.png --gallery empty", "empty"),
+    ("rank m.lookalike photos/red/1.png --gallery photos --html p.txt", "p.txt is not named like a page"),
+    ("rank m.lookalike photos/red/1.png --gallery photos --html m.lookalike/p.html", "cannot be made: "),
+    ("evaluate m.lookalike nowhere", "there is no folder nowhere"),
+    ("evaluate m.lookalike empty", "empty"),
+    ("evaluate m.lookalike corrupt", "corrupt holds no"),
+    ("evaluate photos photos", "ends in .lookalike"),
+    ("features nowhere --output v.npz", "there is no folder nowhere"),
+    ("features empty --output v.npz", "empty"),
+    ("features photos --output v.txt", "v.txt must end in .npz or .npy"),
+    ("features photos --output v.npy --paths v.txt", "v.txt must end in .csv or .parquet"),
+    ("features photos --output v.npz --representation color", "vectors of color are dense"),
+    ("features photos --output v.npz --representation m.lookalike", "vectors of color are dense"),
+    ("features photos --output v.npz --representation sifter", "there is no representation 'sifter'"),
+    ("features photos --output labels.npy --representation color", "labels.csv exists and was not written by"),
+    ("info none.lookalike", "there is no model none.lookalike"),
+    ("info labels.csv", "ends in .lookalike"),
+    ("rate none.csv --images photos --output page.html", "there is no plan"),
+    ("rate plan.csv --images release --output page.html", "of the plan cannot be shown"),
+    ("rate plan.csv --images photos --output plan.csv/page.html", "cannot be made: "),
+    ("rate plan.csv --images photos --output photos", "photos is a folder: name a file in it"),
+    ("rate new.csv --images photos --output page.html --neighbours none.csv", "there is no file of neighbours"),
+    ("rate plan.csv --images photos --output p.html --neighbours neighbours.csv --queries 3 --retrieved 2 --random 3",
+     "holds another plan"),
+    ("ratings none.csv ada.csv", "there is no plan"),
+    ("ratings plan.csv photos", "photos is a folder: name the CSV files in it"),
+    ("ratings photos plan.csv", "photos cannot be read as a plan: Is a directory"),
+    ("evaluate-triplets nowhere --features hog", "nowhere does not exist"),
+    ("evaluate-triplets empty --features hog", "no CSV file with the columns"),
+    ("evaluate-triplets release --features hog,surf", "there is no describer 'surf'"),
+    ("evaluate-triplets release --features hog --output table.txt", "must end in .csv or .parquet"),
+    ("evaluate-triplets release --features hog --output release/ratings.csv", "is a file of the rated triplets"),
+    ("evaluate-triplets release --features fisher --codebook-images release/t0", "holds no image but those"),
+    ("evaluate-triplets release --features fisher --codebook-images nowhere", "there is no folder nowhere"),
+    ("rate plan.csv --images photos --output plan.csv", "name another file to write"),
+    ("rate plan.csv --images . --neighbours neighbours.csv --output ./neighbours.csv", "name another file to write"),
+    ("rate neighbours.csv --images photos --neighbours neighbours.csv --output p.html", "name another file to write"),
+    ("ratings plan.csv ada.csv --output plan.csv", "name another file to write"),
+    ("ratings plan.csv ada.csv --output ada.csv", "name another file to write"),
+]  # fmt: skip
+
+WRONG_USE = [
+    ("", "missing command", ""),
+    ("nothing", "no such command 'nothing'", ""),
+    ("fit", "missing argument 'FOLDER'", " fit"),
+    ("fit photos more", "unexpected extra argument", " fit"),
+    ("fit photos --nope", "no such option: --nope", " fit"),
+    ("fit photos --hold-out 1", "'--hold-out': must be from 0 to below 1", " fit"),
+    ("fit photos --hold-out x", "'--hold-out': ", " fit"),
+    ("fit photos --set x", "'--set': must be like key=value, not 'x'", " fit"),
+    ("fit photos --labels a --triplets b", "'--triplets': not allowed with --labels", " fit"),
+    ("fit photos --jobs 0", "'--jobs': ", " fit"),
+    ("fit photos --words many", "'--words': ", " fit"),
+    ("rank m.lookalike q.png", "missing option '--gallery'", " rank"),
+    ("rank m.lookalike --gallery photos", "missing argument 'QUERY...'", " rank"),
+    ("rank m.lookalike q.png --gallery photos -k 0", "'-k': ", " rank"),
+    ("evaluate m.lookalike photos -k 1,0", "'-k': must be whole numbers of at least 1", " evaluate"),
+    ("evaluate m.lookalike photos -k 1,x", "'-k': must be whole numbers of at least 1", " evaluate"),
+    ("features photos", "missing option '--output'", " features"),
+    ("info", "missing argument 'MODEL.lookalike'", " info"),
+    ("rate plan.csv --output p.html", "missing option '--images'", " rate"),
+    ("rate plan.csv --images . --output p.html --queries 0", "'--queries': ", " rate"),
+    ("rate plan.csv --images . --output p.html --random 2.5", "'--random': ", " rate"),
+    ("rate plan.csv --images . --output p.html --seed -1", "'--seed': ", " rate"),
+    ("ratings plan.csv", "missing argument 'RATINGS.csv...'", " ratings"),
+    ("evaluate-triplets release --features ,", "'--features': must name a feature", " evaluate-triplets"),
+    ("evaluate-triplets release --k 0", "'--k': ", " evaluate-triplets"),
+]
+
+
+def python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a process that begins with this code."""
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, **({"capture_output": True, "text": True, "timeout": 60} | options))
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_help_has_an_example_and_the_exit_status(name: str, call: Callable[..., Any]) -> None:
+    said = call(name, "--help")
+    assert (said.status, said.err) == (0, "")
+    assert "exit status: 0 all went well" in said.out
+    assert f"lookalike {name} " in said.out.partition("example")[2]
+    assert call(name, "-h") == said
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_command_prints_for_people_and_as_json(
+    name: str, here: Path, call: Callable[..., Any], result: Callable[..., dict[str, Any]]
+) -> None:
+    assert result(GOOD[name])
+    said = call(GOOD[name])
+    assert said.status == 0
+    assert said.out
+    if name in ("fit", "features", "rate"):
+        assert call(GOOD[name], "--quiet") == (0, "", "")
+
+
+@pytest.mark.parametrize(("line", "sentence"), MISTAKES)
+def test_a_mistake_in_the_input_is_one_sentence_and_changes_no_file(
+    line: str, sentence: str, here: Path, refused: Callable[..., str]
+) -> None:
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    assert sentence in refused(line)
+    assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(("line", "sentence", "command"), WRONG_USE)
+def test_a_wrong_command_line_is_one_sentence_and_status_2(
+    line: str, sentence: str, command: str, refused: Callable[..., str]
+) -> None:
+    told = refused(line, status=2)
+    assert sentence in told
+    assert told.endswith(f"; see lookalike{command} --help\n")
+
+
+def test_help_needs_nothing_heavy_and_info_no_library_of_learners(place: Path) -> None:
+    heavy = ("numba", "sklearn", "torch", "cv2", "scipy", "pandas", "PIL", "faiss", "tqdm", "rich")
+    code = (
+        "import sys; from lookalike.cli import main\n"
+        "assert main(sys.argv[1:]) == 0\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    for arguments, shown in ((["--help"], "rate"), (["evaluate-triplets", "--help"], "--features"),
+                             (["info", str(place / "m.lookalike")], "OASIS learned from 18 images")):  # fmt: skip
+        done = python(code, *arguments)
+        assert shown in done.stdout, done.stderr
+        assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("missing", ["typer", "safetensors", "pandas"])
+def test_without_the_extra_one_sentence_names_it(missing: str, place: Path) -> None:
+    code = (
+        "import sys; from lookalike.cli import main\n"
+        "class Blocker:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name.partition('.')[0] == {missing!r}: raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Blocker())\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    done = python(code, "rank", str(place / "m.lookalike"), "q.png", "--gallery", str(place / "photos"))
+    told = f'{missing} is not installed, and the commands need it: pip install "lookalike[images]"'
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"lookalike: {told}\n")
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "lookalike", "--version"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"lookalike {__version__}\n", "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_the_commands(shell: str) -> None:
+    line = {"_LOOKALIKE_COMPLETE": f"complete_{shell}", "COMP_WORDS": "lookalike eval", "COMP_CWORD": "1"}
+    line |= {"_TYPER_COMPLETE_ARGS": "lookalike eval", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    code = "import sys; from lookalike.cli import main; sys.exit(main([]))"
+    assert "evaluate-triplets" in python(code, env=os.environ | line).stdout
+
+
+def test_ctrl_c_is_status_130_and_leaves_no_file(
+    here: Path, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(self: Told, what: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Told, "__call__", pressed)
+    for name in ("fit", "rank", "evaluate", "features", "evaluate-triplets"):
+        assert refused(GOOD[name], status=130) == "lookalike: interrupted\n"
+    assert not (here / "new.lookalike").exists()
+
+
+def test_a_reader_that_goes_away_hears_no_complaint(here: Path) -> None:
+    code = (
+        "import os, sys; from lookalike.cli import main\n"
+        "read, write = os.pipe(); os.close(read); os.dup2(write, 1)\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    done = python(code, *GOOD["rate"].split())
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_disk_behind_the_output_is_one_sentence(here: Path) -> None:
+    command = [sys.executable, "-m", "lookalike", *GOOD["rate"].split()]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.stderr == "lookalike: the output cannot be written: No space left on device; send it elsewhere\n"
+    assert done.returncode == 1
+
+
+def test_names_that_the_output_cannot_show_are_escaped() -> None:
+    code = (
+        "import sys; from lookalike.app.options import print_json, tell\n"
+        "tell(['caf\u00e9 \\udcff']); print_json({'a': 'caf\u00e9 \\udcff', 'b': float('nan')})"
+    )
+    for encoding, shown in (("utf-8", b"caf\xc3\xa9 "), ("ascii", b"caf\\xe9 ")):
+        command = [sys.executable, "-X", "utf8=0", "-c", code]
+        environment = os.environ | {"PYTHONIOENCODING": encoding}
+        done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
+        first, _, rest = done.stdout.partition(b"\n")
+        assert first == shown + b"\\udcff"
+        assert json.loads(rest) == {"a": "caf\u00e9 \udcff", "b": None}
+
+
+def test_what_to_do_next_can_be_pasted(here: Path, call: Callable[..., Any]) -> None:
+    folder, output = here / "my photos; rm x", here / "it's mine.lookalike"
+    folder.symlink_to(here / "photos")
+    fit = ("fit", folder, "--output", output, "--representation", "color", "--learner", "euclidean")
+    said = call(*fit, "--hold-out", "0.25", "--labels", "labels.csv")
+    lines = [line.removeprefix("next: ") for line in said.out.splitlines() if line.startswith("next: ")]
+    assert [shlex.split(line) for line in lines] == [
+        ["lookalike", "evaluate", str(output), str(folder), "--labels", "labels.csv"],
+        ["lookalike", "rank", str(output), "QUERY", "--gallery", str(folder)],
+    ]

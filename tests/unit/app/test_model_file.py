@@ -1,0 +1,204 @@
+"""Model files: the same bytes from the same seed, those of strangers, damaged ones, and a full disk."""
+
+from __future__ import annotations
+
+import errno
+import json
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save
+
+import lookalike
+from lookalike import ImageSimilarity
+from lookalike.app import model_file as stored_model
+from lookalike.app.model_file import read_about
+from lookalike.core.errors import LookalikeError
+
+Values = dict[str, Any]
+Change = Callable[[Values, Values], Any]
+
+
+def parts(path: Path) -> tuple[Values, Values]:
+    """Return the JSON values and the arrays of a file."""
+    with safe_open(path, framework="numpy") as file:
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return json.loads(file.metadata()["lookalike"]), arrays
+
+
+def rewritten(path: Path, change: Change) -> Path:
+    """Write a file again with other values or arrays."""
+    about, arrays = parts(path)
+    change(about, arrays)
+    path.write_bytes(save(arrays, {"lookalike": json.dumps(about)}))
+    return path
+
+
+def sets(part: str = "", **values: Any) -> Change:
+    """Return what sets some values, or some of a part of them."""
+    return lambda about, _: (about[part] if part else about).update(values)
+
+
+def resized(name: str, *shape: int) -> Change:
+    """Return what gives an array another shape."""
+    return lambda _, arrays: arrays.update({name: np.zeros(shape, arrays[name].dtype)})
+
+
+@pytest.mark.parametrize("learner", ["OASIS", "AveragedOASIS", "RCA", "DiagonalOASIS"])
+def test_the_same_seed_gives_the_same_file_but_for_its_times(photos: Path, tmp_path: Path, learner: str) -> None:
+    settings = {} if learner == "RCA" else {"n_steps": 60}
+    found = []
+    for jobs in (1, 2):
+        path = tmp_path / f"{jobs}.lookalike"
+        model = ImageSimilarity("color", learner, hold_out=0.25, jobs=jobs, parameters=settings).fit(photos)
+        model.save(path)
+        rows = np.eye(model.representation_.n_dimensions, dtype=np.float32)[:, : model.learner_.n_features_in_]
+        loaded = lookalike.load(path)
+        np.testing.assert_array_equal(loaded.learner_.similarity(rows, rows), model.learner_.similarity(rows, rows))
+        assert vars(loaded.learner_).keys() == vars(model.learner_).keys()
+        loaded.save(tmp_path / "again.lookalike")
+        assert (tmp_path / "again.lookalike").read_bytes() == path.read_bytes()
+        about, arrays = parts(path)
+        assert set(about.pop("seconds")) == {"reading images", "describing images", "learning"}
+        assert about["made_by"].pop("time")
+        found.append((about, {name: (array.dtype, array.tobytes()) for name, array in arrays.items()}))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (sets(format_version=99), "format version 99, and this lookalike reads version 2"),
+        (sets(format="other"), "is not a model of lookalike"),
+        *[
+            (change, "lacks a part of a model, or its parts do not fit")
+            for change in (
+                sets(made_by="me"), sets(made_by={"time": 3}), sets(n_triplets="many"), sets(n_images=17),
+                sets(n_held_out=-1), sets(n_left_out=True), sets(seconds={"learning": "long"}), sets(images={}),
+                sets(images={"path": [], "label": [], "sha256": [], "role": ["train"]}), sets(learner=3),
+                sets(left_out={"path": [1], "reason": ["x"]}), sets("learner", n_steps="many"),
+                sets("learner", parameters="none"), sets("learner", parameters={"n_steps": {}}),
+                sets("representation", dimensions="20"), sets("representation", settings=[]),
+                sets(representation={"name": "hog", "settings": {}}),
+            )
+        ],
+    ],
+)  # fmt: skip
+def test_wrong_values_are_one_sentence_for_load_and_info(model_file_copy: Path, change: Change, sentence: str) -> None:
+    rewritten(model_file_copy, change)
+    for read in (ImageSimilarity.load, read_about):
+        with pytest.raises(LookalikeError, match=sentence):
+            read(model_file_copy)
+
+
+def changed_parameter(about: Values, arrays: Values) -> None:
+    about["fitted"]["parameters"]["aggressiveness"] = "much"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (changed_parameter, "aggressiveness of OASIS cannot be 'much'"),
+        *[
+            (change, "what it says of itself is not what it holds")
+            for change in (sets("learner", n_steps=7), sets("representation", dimensions=21), sets(classes={"red": 18}),
+                           sets(learned_from="triplets"), sets("learner", name="RCA"))
+        ],
+        (sets("fitted", learner="Strange"), "holds a 'Strange', which this version"),
+        (sets("fitted", parameters={"strange": 1}), "has parameters that OASIS does not take"),
+        (sets("fitted", fitted={"fit": 1}), "sets 'fit', which no learner saves"),
+        (sets("fitted", fitted=3), "lacks a part"),
+        (sets("fitted", learner=[]), "lacks a part"),
+        (lambda about, _: about.pop("fitted"), "lacks a part"),
+        (lambda _, arrays: arrays.pop("learner.W_"), "lacks a part"),
+        (lambda _, arrays: arrays.pop("representation.codebook"), "lacks a part"),
+        (lambda _, arrays: arrays.update({"learner.similarity": np.zeros(1)}), "which no learner saves"),
+        (resized("learner.W_", 3, 20), "lacks a part"),
+        (resized("learner.W_", 20), "lacks a part"),
+        (resized("representation.codebook", 20, 3), "not of one size"),
+        (resized("representation.idf", 3), "not of one size"),
+        (resized("representation.palette", 20, 4), "a palette has three columns"),
+    ],
+)  # fmt: skip
+def test_what_a_file_says_is_what_it_holds(model_file_copy: Path, change: Change, sentence: str) -> None:
+    with pytest.raises(LookalikeError, match=sentence) as told:
+        ImageSimilarity.load(rewritten(model_file_copy, change))
+    assert str(model_file_copy) in str(told.value)
+
+
+def test_components_are_those_of_the_representation(photos: Path, tmp_path: Path) -> None:
+    path = tmp_path / "hog.lookalike"
+    ImageSimilarity("hog", parameters={"n_steps": 5}).fit(photos).save(path)
+    change = resized("reduction.components", 23, 7)
+    with pytest.raises(LookalikeError, match="the components are not of the representation"):
+        ImageSimilarity.load(rewritten(path, change))
+
+
+def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(model_file_copy: Path, tmp_path: Path) -> None:
+    path, whole = model_file_copy, model_file_copy.read_bytes()
+    deep = json.dumps({"__metadata__": {"lookalike": "[" * 10**5}}).encode()
+    huge = json.dumps({"a": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 4]}}).encode()
+    contents = [
+        whole[: len(whole) // 2],
+        b"",
+        b"text",
+        pickle.dumps(np.zeros(99)),
+        whole[:300] + b"?" * 50 + whole[350:],
+    ]
+    contents += [len(header).to_bytes(8, "little") + header + b"\0" * 4 for header in (huge, deep + b" " * 4)]
+    for content in contents:
+        path.write_bytes(content)
+        for read in (ImageSimilarity.load, read_about):
+            with pytest.raises(LookalikeError, match=r"copy\.lookalike is not a"):
+                read(path)
+    path.write_bytes(save({"a": np.zeros(3)}))
+    with pytest.raises(LookalikeError, match="is not a model of lookalike"):
+        read_about(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model.json", "{}")
+    with pytest.raises(
+        LookalikeError, match=r"was written by an older lookalike.* make it again with lookalike fit FOLDER"
+    ):
+        ImageSimilarity.load(path)
+    for wrong, told in ((tmp_path, r"ends in \.lookalike"), (tmp_path / "none.lookalike", "there is no model"),
+                        (tmp_path / "folder.lookalike", "is a folder")):  # fmt: skip
+        (tmp_path / "folder.lookalike").mkdir(exist_ok=True)
+        with pytest.raises(LookalikeError, match=told):
+            ImageSimilarity.load(wrong)
+
+
+@pytest.mark.parametrize("limit", ["LARGEST", "LARGEST_JSON"])
+def test_a_model_that_is_too_large_is_neither_read_nor_written(
+    model_file: Path, limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ImageSimilarity.load(model_file)
+    monkeypatch.setattr(stored_model, limit, 1000)
+    for read in (ImageSimilarity.load, read_about):
+        with pytest.raises(LookalikeError, match="more than any model"):
+            read(model_file)
+    if limit == "LARGEST_JSON":
+        with pytest.raises(LookalikeError, match="learn from fewer images"):
+            model.save(tmp_path / "large.lookalike")
+        assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_leaves_the_old_model(model_file_copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = ImageSimilarity.load(model_file_copy)
+    before = model_file_copy.read_bytes()
+
+    def full(path: Path, content: bytes) -> None:
+        with path.open("wb") as stream:
+            stream.write(content[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(LookalikeError, match=r"cannot write .*copy.lookalike: No space left on device; .* free some"):
+        model.save(model_file_copy)
+    assert model_file_copy.read_bytes() == before
+    assert list(model_file_copy.parent.iterdir()) == [model_file_copy]

@@ -1,0 +1,327 @@
+"""Representations and their cache, learners on one's own rows, and what `ImageSimilarity` makes of both."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import lookalike
+from lookalike import OASIS, Euclidean, ImageSimilarity
+from lookalike.app.learning import checked_settings, learner_name, margins_won, share_ordered, stream, train
+from lookalike.app.page import label_in, write_page
+from lookalike.app.representations import (
+    Described,
+    VectorCache,
+    Visterms,
+    Work,
+    enlarged,
+    make_representation,
+    thread_pool,
+)
+from lookalike.app.sources import read_class_folders
+from lookalike.core.errors import LookalikeError
+from lookalike.features.pyramid import is_large_enough
+from lookalike.learners.registry import MODULES, learner_class
+
+RANDOM = np.random.default_rng(0)
+Y = np.repeat(["a", "b", "c"], 10)
+X = RANDOM.normal(size=(30, 6)).astype(np.float32) + 4 * np.eye(3, 6, dtype=np.float32)[np.repeat(range(3), 10)]
+TRIPLETS = np.array([(i, (i // 10) * 10 + (i + 1) % 10, (i + 10) % 30) for i in range(30)], np.int32)
+
+
+@pytest.fixture
+def fitted(model_file: Path) -> ImageSimilarity:
+    return ImageSimilarity.load(model_file)
+
+
+def dense(rows: object) -> np.ndarray:
+    return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
+
+
+def files(photos: Path, n: int = 24) -> tuple[list[Path], list[str]]:
+    found = read_class_folders(photos)
+    return found.paths[:n], found.images["sha256"].tolist()[:n]
+
+
+@pytest.mark.parametrize(("height", "width"), [(32, 32), (60, 72), (33, 900), (159, 256), (2000, 3000)])
+def test_an_image_is_enlarged_as_little_as_the_pyramid_needs(height: int, width: int) -> None:
+    taller, wider = enlarged(height, width)
+    assert is_large_enough(wider, taller)
+    factor = taller / height
+    assert factor >= 1
+    if factor > 1:
+        assert not is_large_enough(int(width * (factor - 0.125)), int(height * (factor - 0.125)))
+
+
+@pytest.mark.parametrize("name", ["visterms", "hog", "color", "sift-like", "fisher", "texton"])
+def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos: Path, tmp_path: Path, name: str) -> None:
+    paths, names = files(photos, 12)
+    settings = {"words": 20} if name == "visterms" else {}
+    first = make_representation(name, **settings)
+    rows = dense(first.fit(paths, names, 3, Work()))
+    for work, where in (
+        (Work(3, tmp_path), paths),
+        (Work(1, tmp_path), [path.with_name("gone.png") for path in paths]),
+    ):
+        # nothing is read that the cache has
+        assert np.array_equal(rows, dense(make_representation(name, **settings).fit(where, names, 3, work)))
+    lengths = np.linalg.norm(rows, axis=1)
+    assert np.allclose(lengths[lengths > 0], 1, atol=1e-5)
+    restored = make_representation(first.name, **first.settings())
+    restored.restore(first.arrays())
+    assert np.array_equal(dense(restored.weigh(restored.describe(paths[:5], names[:5], Work()))), rows[:5])
+
+
+def test_a_damaged_cache_is_not_used(photos: Path, tmp_path: Path) -> None:
+    paths, names = files(photos)
+    rows = make_representation("hog").describe(paths, names, Work(cache=tmp_path))
+    damaged, other, *_ = sorted(tmp_path.rglob("*.npz"))
+    damaged.write_bytes(damaged.read_bytes()[:500])
+    np.savez(other, sha256=np.array(names), vectors=np.ones((2, 2)))
+    assert np.array_equal(rows, make_representation("hog").describe(paths, names, Work(cache=tmp_path)))
+
+
+def test_a_cache_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    store = VectorCache(tmp_path / "file", "key", 2)
+    with pytest.warns(UserWarning, match="nothing is cached any more"):
+        store.add(["a"], np.ones((1, 2), np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        store.add(["b"], np.zeros((1, 2), np.float32))
+    assert store.rows(["b", "a"]).tolist() == [[0, 0], [1, 1]]
+
+
+def test_words_are_as_many_as_a_codebook_can_have() -> None:
+    for words in (1, 10_001):
+        with pytest.raises(LookalikeError, match="2 to 10,000 words"):
+            make_representation("visterms", words)
+
+
+def quick(name: str) -> dict[str, Any]:
+    return {key: 300 for key in ("n_steps", "n_triplets") if key in learner_class(name)().get_params()}
+
+
+@pytest.mark.parametrize("kind", ["labels", "triplets"])
+@pytest.mark.parametrize("name", MODULES)
+def test_every_learner_can_be_trained_as_it_is(name: str, kind: str) -> None:
+    rows = np.abs(X) / np.linalg.norm(X, axis=1, keepdims=True)
+    if kind not in learner_class(name).accepts:
+        with pytest.raises(LookalikeError, match=f"{name} does not learn from {kind}: take one of Euclidean"):
+            ImageSimilarity(learner=name).fit("nowhere", triplets="t.csv" if kind == "triplets" else None)
+        return
+    if kind == "labels":
+        assert train(name, quick(name), rows, y=Y, seed=1).similarity(rows, rows).shape == (30, 30)
+    else:
+        assert 0.5 <= share_ordered(train(name, quick(name), rows, triplets=TRIPLETS, seed=1), rows, TRIPLETS) <= 1
+
+
+def test_the_number_of_steps_is_chosen_by_held_out_triplets() -> None:
+    learned = train("OASIS", {}, X, triplets=TRIPLETS, seed=0)
+    assert learned.n_steps_ < 35_000
+    assert np.array_equal(learned.W_, train("OASIS", {}, X, triplets=TRIPLETS, seed=0).W_)
+    noise = RANDOM.normal(size=(30, 6)).astype(np.float32)
+    assert train("OASIS", {}, noise, triplets=TRIPLETS, seed=0).n_steps_ < 35_000
+    fixed = train("OASIS", {"n_steps": 70}, X, triplets=TRIPLETS, seed=0)
+    assert fixed.n_steps_ == 70
+    assert np.array_equal(fixed.W_, OASIS(n_steps=70).fit_triplets(X, stream(TRIPLETS, 70, 0)).W_)
+
+
+def test_a_tie_counts_one_half() -> None:
+    rows = np.array([[0.0], [1.0], [-1.0], [3.0]])
+    won = margins_won(Euclidean().fit(rows), rows, np.array([[0, 1, 2], [0, 1, 3], [3, 2, 1]], np.int32))
+    assert won.tolist() == [0.5, 1.0, 0.0]
+
+
+def test_settings_of_a_command_line_become_arguments() -> None:
+    text = {"aggressiveness": "0.03", "n_steps": "500", "projection": "psd", "early_stopping": "false"}
+    settings = {"aggressiveness": 0.03, "n_steps": 500, "projection": "psd", "early_stopping": False}
+    assert checked_settings("OASIS", text) == settings
+    assert checked_settings("LEGO", {"percentiles": "10,90"}) == {"percentiles": (10, 90)}
+    assert learner_name("diagonal-oasis") == "DiagonalOASIS"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "sentence"),
+    [
+        ("OASIS", {"agressiveness": "1"}, "OASIS has no setting 'agressiveness': it takes aggressiveness"),
+        ("OASIS", {"n_steps": "many"}, "n_steps of OASIS cannot be 'many'"),
+        ("OASIS", {"early_stopping": "1"}, "early_stopping of OASIS cannot be '1'"),
+        ("OASIS", {"random_state": "1"}, "use --seed"),
+        ("Euclidean", {"n_steps": "1"}, "it has none"),
+    ],
+)
+def test_a_wrong_setting_is_one_sentence(name: str, settings: dict[str, str], sentence: str) -> None:
+    with pytest.raises(LookalikeError, match=sentence):
+        checked_settings(name, settings)
+
+
+def test_what_the_learner_refuses_is_one_sentence() -> None:
+    with pytest.raises(LookalikeError, match=r"OASIS cannot learn from these images: .*aggressiveness"):
+        train("OASIS", {"aggressiveness": -1.0}, X, y=Y)
+
+
+def test_from_a_folder_to_rankings(photos: Path, fitted: ImageSimilarity) -> None:
+    assert fitted.images_["role"].value_counts().to_dict() == {"train": 18, "held-out": 6}
+    query = photos / "red" / "3.png"
+    shutil.copy(query, photos / "blue" / "copy of the query.png")
+    table = fitted.rank([query], photos, k=5)
+    assert table["label"].tolist() == ["red"] * 5
+    assert not table["path"].isin(["red/3.png", "blue/copy of the query.png"]).any()
+    assert table["score"].is_monotonic_decreasing
+    assert len(fitted.rank([query], photos, k=99)) == 23
+    with pytest.raises(LookalikeError, match="ask for at least 1"):
+        fitted.rank([query], photos, k=0)
+    only = photos / "blue"
+    for image in only.glob("[0-7].png"):
+        image.unlink()
+    with pytest.raises(LookalikeError, match="holds no image but the query"):
+        fitted.rank([query], only)
+    with pytest.raises(LookalikeError, match="has learned nothing yet"):
+        ImageSimilarity().rank([query], photos)
+    assert lookalike.ImageSimilarity is ImageSimilarity
+
+
+def test_images_that_were_learned_from_are_passed_over(photos: Path, fitted: ImageSimilarity) -> None:
+    table = fitted.evaluate(photos)
+    assert table.attrs == {"images": 6, "learned_from": 0, "passed_over": 18}
+    assert set(table["method"]) == {"OASIS", "Euclidean"}
+    assert table.loc[table["measure"] == "map", "value"].between(0.5, 1).all()
+    assert (table["low"] <= table["value"] + 1e-9).all()
+    assert fitted.evaluate(photos, everything=True).attrs == {"images": 24, "learned_from": 18, "passed_over": 0}
+    shutil.rmtree(photos / "red")
+    for path in fitted.images_.loc[fitted.images_["role"] == "held-out", "path"]:
+        (photos / path).unlink(missing_ok=True)
+    assert fitted.evaluate(photos).attrs["learned_from"] == 12  # nothing else is left
+    for image in photos.glob("*/[1-7].png"):
+        image.unlink()
+    with pytest.raises(LookalikeError, match="no class has two images that can be evaluated"):
+        fitted.evaluate(photos)
+
+
+def test_nothing_is_learned_from_images_that_are_held_out(photos: Path, painted: Callable[..., None]) -> None:
+    how: dict[str, Any] = {"hold_out": 0.25, "parameters": {"n_steps": 60}, "jobs": 1}
+    before = ImageSimilarity("color", **how).fit(photos)
+    for seed, path in enumerate(before.images_.loc[before.images_["role"] == "held-out", "path"]):
+        painted(photos / path, (9, 200, 9), 900 + seed)
+    after = ImageSimilarity("color", **how).fit(photos)
+    assert after.images_["role"].tolist() == before.images_["role"].tolist()
+    np.testing.assert_array_equal(after.learner_.W_, before.learner_.W_)
+
+
+def test_triplets_and_a_taken_over_codebook(photos: Path, model_file: Path, fitted: ImageSimilarity) -> None:
+    rows = [(f"{a}/{i}.png", f"{a}/{(i + 1) % 8}.png", f"{b}/{i}.png") for a, b in
+            (("red", "blue"), ("blue", "green"), ("green", "red")) for i in range(8)]  # fmt: skip
+    triplets = pd.DataFrame(rows, columns=["query", "positive", "negative"])
+    model = ImageSimilarity(str(model_file), hold_out=0.2, parameters={"n_steps": 50}).fit(photos, triplets=triplets)
+    for name, array in fitted.representation_.arrays().items():
+        np.testing.assert_array_equal(model.representation_.arrays()[name], array)
+    learned_from = set(model.images_.loc[model.images_["role"] == "train", "path"])
+    table = model.evaluate(photos, triplets=triplets)
+    assert table.attrs["learned_from"] == 0
+    assert table.attrs["triplets"] == sum(query not in learned_from for query, _, _ in rows)
+    assert (table["value"] > 0.8).all()
+    with pytest.raises(LookalikeError, match="no triplet is left to learn from"):
+        ImageSimilarity("color", hold_out=0.99).fit(photos, triplets=triplets)
+
+
+def test_a_dense_description_is_learned_on_its_components(photos: Path) -> None:
+    model = ImageSimilarity("hog", parameters={"n_steps": 50}).fit(photos)
+    assert model.learner_.n_features_in_ == 23
+    rows, images = model.vectors(photos)
+    assert rows.shape == (24, model.representation_.n_dimensions)
+    assert images["path"].tolist() == model.images_["path"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda root: [shutil.rmtree(root / name) for name in ("red", "blue")], "has only green"),
+        (lambda root: [f.unlink() for f in root.glob("*/[1-7].png")], "has a single image"),
+        (lambda root: [f.unlink() for f in root.glob("*/[2-7].png")], "no class has four images"),
+    ],
+)
+def test_a_folder_that_nothing_can_be_learned_from(photos: Path, change: Callable[[Path], Any], sentence: str) -> None:
+    change(photos)
+    with pytest.raises(LookalikeError, match=sentence):
+        ImageSimilarity("color", hold_out=0.25).fit(photos)
+
+
+def test_a_page_escapes_names_and_marks_folders(photos: Path, fitted: ImageSimilarity, tmp_path: Path) -> None:
+    odd = photos / "red" / "<b>3 & 4.png"
+    shutil.copy(photos / "red" / "3.png", odd)
+    ranked = fitted.rank_both([odd, photos / "blue" / "1.png"], photos, 4)
+    page = tmp_path / "n.html"
+    write_page(ranked, photos, page, title="<i>", model=fitted)
+    text = page.read_text()
+    assert "&lt;b&gt;3 &amp; 4.png" in text
+    assert "<title>&lt;i&gt;</title>" in text
+    assert not any(foreign in text for foreign in ("<b>3", "http://", "https://"))
+    assert text.count("<img ") == 2 + 2 * 2 * 4 == text.count('src="data:image/jpeg;base64,') == text.count('alt="')
+    assert "✓ same folder" in text
+    assert [label_in(path, photos) for path in (odd, photos / "x.png", tmp_path / "elsewhere.png")] == [
+        "red",
+        None,
+        None,
+    ]
+
+
+def stop_at(done: int) -> Any:
+    """Press Ctrl-C once so many images are described."""
+
+    def progress(what: str, now: int, total: int) -> None:
+        if what == "describing images" and now >= done:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.mark.parametrize(("kind", "rest"), [(Described, 8), (Visterms, 0)])
+def test_the_next_fit_takes_what_an_interrupted_one_has_made(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Any], rest: int
+) -> None:
+    how: dict[str, Any] = {"parameters": {"n_steps": 20}, "jobs": 1}
+    how |= {"representation": "color"} if kind is Described else {"words": 5}
+    whole = ImageSimilarity(**how).fit(photos)
+    with pytest.raises(KeyboardInterrupt):
+        ImageSimilarity(cache=tmp_path / "cache", progress=stop_at(24 - rest), **how).fit(photos)
+    described: list[str] = []
+    describe = kind._describe
+
+    def noted(self: Any, paths: Sequence[Path]) -> Any:
+        described.extend(f"{path.parent.name}/{path.name}" for path in paths)
+        return describe(self, paths)
+
+    monkeypatch.setattr(kind, "_describe", noted)
+    if kind is Visterms:
+        monkeypatch.setattr(kind, "_learn", None)  # the codebook is taken too
+    model = ImageSimilarity(cache=tmp_path / "cache", **how).fit(photos)
+    assert described == [f"red/{image}.png" for image in range(rest)]  # of 24, in the order of their paths
+    assert np.array_equal(model.learner_.W_, whole.learner_.W_)
+
+
+def test_an_interruption_waits_for_the_images_begun_and_no_other() -> None:
+    begun, go_on = [], threading.Event()
+
+    def work(number: int) -> None:
+        begun.append(number)
+        go_on.wait(10)
+
+    def interrupted() -> None:
+        with thread_pool(1) as pool:
+            pool.map(work, range(50))
+            threading.Timer(0.05, go_on.set).start()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert len(begun) <= 1
