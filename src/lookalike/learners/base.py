@@ -137,11 +137,10 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             raise ValueError(f"k and batch_size must be at least 1, not k={k}, batch_size={batch_size}")
         queries, gallery = self._check_rows(queries), self._check_rows(gallery)
         lengths = self._lengths(gallery)
-        found = [
-            self._rank_batch(queries[i : i + batch_size], gallery, lengths, min(k, gallery.shape[0]))
-            for i in range(0, queries.shape[0], batch_size)
-        ]
-        return np.concatenate([indices for indices, _ in found]), np.concatenate([scores for _, scores in found])
+        batches = (queries[i : i + batch_size] for i in range(0, queries.shape[0], batch_size))
+        found = [self._rank_batch(batch, gallery, lengths, min(k, gallery.shape[0])) for batch in batches]
+        indices, scores = zip(*found, strict=True)
+        return np.concatenate(indices), np.concatenate(scores)
 
     @_WithReason
     def transform(self, X: Any) -> NDArray[Any]:

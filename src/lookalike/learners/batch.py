@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,26 +17,6 @@ from lookalike.learners.span import Span
 Array = NDArray[np.float64]
 Trace = Callable[[Any, int], "dict[str, float]"]
 """``trace(model, step)``: what it returns becomes columns of ``curve_``."""
-
-
-class Point(Protocol):
-    """Where learning is after a step; matrices are those of the span's coordinates."""
-
-    @property
-    def matrix(self) -> Array:
-        """M."""
-
-    @property
-    def factor(self) -> Array:
-        """L with LL' = M."""
-
-    @property
-    def objective(self) -> float:
-        """The objective at M."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether learning ends here by its own rule, be it at the last step that it may take."""
 
 
 class BatchLearner(SimilarityLearner):
@@ -51,8 +31,12 @@ class BatchLearner(SimilarityLearner):
     verbose: int
 
     @abstractmethod
-    def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[Point]:
-        """Yield M = I and then a point after every step, until learning ends by its own rule."""
+    def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[Any]:
+        """Yield M = I and then a point after every step, until learning ends by its own rule.
+
+        Of a point, `matrix` is M and `factor` L with LL' = M, of the span's coordinates; `objective` is that at M; and
+        `finished` is whether learning ends here by its own rule, be it at the last step that it may take.
+        """
 
     def _curve_steps(self, trace_steps: Iterable[int] | None) -> set[int] | None:
         """Return the steps that get a row of the curve besides the last, None for all."""
@@ -62,9 +46,9 @@ class BatchLearner(SimilarityLearner):
         """Return the objective that a row of the curve has."""
         return float(point.objective)
 
-    def _full_factor(self, span: Span, factor: Array) -> Array:
+    def _components(self, span: Span, point: Any) -> Array:
         """Return ``components_``."""
-        return span.full_factor(factor)
+        return span.full_factor(point.factor)
 
     def fit(
         self, X: Any, y: Any = None, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
@@ -103,7 +87,7 @@ class BatchLearner(SimilarityLearner):
         self.__dict__.pop("components_", None)  # of an earlier fit, which must not serve the trace
         curve: list[dict[str, float]] = []
 
-        def record(step: int, point: Point) -> None:
+        def record(step: int, point: Any) -> None:
             self.n_steps_ = self.n_iter_ = step
             self.objective_ = self._recorded(point)
             row = {"step": step, "objective": self.objective_}
@@ -121,7 +105,7 @@ class BatchLearner(SimilarityLearner):
         if curve[-1]["step"] != step:
             record(step, point)
         self.M_ = span.full_matrix(point.matrix)
-        self.components_ = self._full_factor(span, point.factor)
+        self.components_ = self._components(span, point)
         self.converged_ = point.finished or step < self.max_iter
         self.curve_ = {name: np.array([row[name] for row in curve]) for name in curve[0]}
         return self

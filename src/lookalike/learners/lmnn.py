@@ -151,8 +151,8 @@ class LMNN(BatchLearner):
     def _recorded(self, point: _Descent) -> float:
         return float(point.full_objective())
 
-    def _full_factor(self, span: Span, factor: Array) -> Array:
-        full = span.full_factor(factor)
+    def _components(self, span: Span, point: _Descent) -> Array:
+        full = span.full_factor(psd_factor(point.matrix))
         return np.ascontiguousarray(full[:, full.any(axis=0)])
 
     def _check_parameters(self) -> None:
@@ -223,7 +223,9 @@ class _Descent:
 
     def iterate(self) -> None:
         """Try one step, keep it or take it back, and see whether that was the last."""
-        start = self._start()
+        start = self.point.matrix
+        if self._momentum:
+            start = start + self._momentum * (start - self._before.matrix)
         moved = start - self._step * self._gradient
         nearest, self._n_negative = without_negative_part(moved, self._n_negative < FEW * len(moved))
         trial = self._point(nearest)
@@ -232,22 +234,18 @@ class _Descent:
             self._succeed(trial, start)
         else:
             self._fail()
-        if not self.finished and self._is_stale():
+        stale = self._since_verified >= self._refresh or self.point.objective < 0.9 * self._verified.objective
+        if self.finished:
+            self.finished = not self.verify()
+        elif stale and self._triplets.partial:
             self.verify()
-        elif not self.finished:
+        else:
             self._look()
-        if self.finished and self.verify():
-            self.finished = False
 
     @property
     def matrix(self) -> Array:
         """The matrix at the point."""
         return self.point.matrix
-
-    @property
-    def factor(self) -> Array:
-        """A factor of it."""
-        return psd_factor(self.point.matrix)
 
     @property
     def objective(self) -> float:
@@ -325,16 +323,6 @@ class _Descent:
 
     def _rest(self) -> None:
         self._momentum, self._speed = 0.0, 1.0
-
-    def _is_stale(self) -> bool:
-        return self._triplets.partial and (
-            self._since_verified >= self._refresh or self.point.objective < 0.9 * self._verified.objective
-        )
-
-    def _start(self) -> Array:
-        if not self._momentum:
-            return self.point.matrix
-        return self.point.matrix + self._momentum * (self.point.matrix - self._before.matrix)
 
     def _look(self) -> None:
         """Take the gradient at the start of the next step."""

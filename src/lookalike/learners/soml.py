@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from math import copysign, sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,43 +129,45 @@ class SOMLTG(OnlineDiagonalLearner):
         self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         rate = float(-self.learning_rate if self.literal_sign else self.learning_rate)
-        losses = truncated_gradient_steps(
-            state["weight"], state["current_at"], n_updates, products, triplets, rate, self.alpha_
-        )
+        lazy = Lazy(state["weight"], state["current_at"])
+        losses = truncated_gradient_steps(lazy, n_updates, products, triplets, rate, self.alpha_)
         return losses, losses
 
     def _amount(self) -> float:
         return float(self.learning_rate) * float(self.regularization)
 
 
+class Lazy(NamedTuple):
+    """Weights that make up for truncations when they are read: ``truncate(weights[j], amount * (U - current_at[j]))``.
+
+    U is the number of updates so far.
+    """
+
+    weights: Floats
+    current_at: NDArray[np.int64]
+
+
 @njit(cache=True, nogil=True)
 def truncated_gradient_steps(
-    weights: Floats,
-    current_at: NDArray[np.int64],
-    n_updates: int,
-    products: Products,
-    triplets: Triplets,
-    learning_rate: float,
-    amount: float,
+    lazy: Lazy, n_updates: int, products: Products, triplets: Triplets, learning_rate: float, amount: float
 ) -> int:
-    """Take one step of SOML-TG (Algorithm 1) per triplet, in order; return how many had a loss.
+    """Take one step of SOML-TG (Algorithm 1) per triplet, in order, on `lazy` in place; return how many had a loss.
 
-    The weight of coordinate j after U updates is ``truncate(weights[j], amount * (U - current_at[j]))``; both arrays
-    change in place, and U is `n_updates` before the first step. `triplets` are the numbers of the products x * x+ and
-    x * x-. `learning_rate` is eta, with its sign turned round for the printed step (eq. 12), and `amount` is
+    `n_updates` were made before the first step. `triplets` are the numbers of the products x * x+ and x * x-.
+    `learning_rate` is eta, with its sign turned round for the printed step (eq. 12), and `amount` is
     alpha = eta * lambda, which every update takes off every weight.
     """
     losses = 0
     for t in range(triplets.shape[0]):
         plus_places, plus_values = one_product(products, triplets[t, 0])
         minus_places, minus_values = one_product(products, triplets[t, 1])
-        margin = _truncated_dot(weights, current_at, plus_places, plus_values, n_updates, amount)
-        margin -= _truncated_dot(weights, current_at, minus_places, minus_values, n_updates, amount)
+        margin = _truncated_dot(lazy, plus_places, plus_values, n_updates, amount)
+        margin -= _truncated_dot(lazy, minus_places, minus_values, n_updates, amount)
         if 1.0 - margin <= 0.0:
             continue
         losses += 1
-        _truncate_and_add(weights, current_at, plus_places, plus_values, n_updates, amount, learning_rate)
-        _truncate_and_add(weights, current_at, minus_places, minus_values, n_updates, amount, -learning_rate)
+        _truncate_and_add(lazy, plus_places, plus_values, n_updates, amount, learning_rate)
+        _truncate_and_add(lazy, minus_places, minus_values, n_updates, amount, -learning_rate)
         # the update's own truncation is made up for too: those weights are current at an update before it
         n_updates += 1
     return losses
@@ -173,30 +175,21 @@ def truncated_gradient_steps(
 
 # fastmath: the order of a sum is the compiler's, and the same on every run of a machine
 @njit(cache=True, nogil=True, fastmath=True)
-def _truncated_dot(
-    weights: Floats, current_at: NDArray[np.int64], places: Places, values: Floats, n_updates: int, amount: float
-) -> float:
+def _truncated_dot(lazy: Lazy, places: Places, values: Floats, n_updates: int, amount: float) -> float:
     total = 0.0
     for k in range(places.shape[0]):
         j = places[k]
-        total += truncate(weights[j], amount * float(n_updates - current_at[j])) * values[k]
+        total += truncate(lazy.weights[j], amount * float(n_updates - lazy.current_at[j])) * values[k]
     return total
 
 
 @njit(cache=True, nogil=True)
-def _truncate_and_add(
-    weights: Floats,
-    current_at: NDArray[np.int64],
-    places: Places,
-    values: Floats,
-    n_updates: int,
-    amount: float,
-    factor: float,
-) -> None:
+def _truncate_and_add(lazy: Lazy, places: Places, values: Floats, n_updates: int, amount: float, factor: float) -> None:
     for k in range(places.shape[0]):
         j = places[k]
-        weights[j] = truncate(weights[j], amount * float(n_updates - current_at[j])) + factor * values[k]
-        current_at[j] = n_updates
+        missed = amount * float(n_updates - lazy.current_at[j])
+        lazy.weights[j] = truncate(lazy.weights[j], missed) + factor * values[k]
+        lazy.current_at[j] = n_updates
 
 
 # SOML-DA --------------------------------------------------------------------------------------------------------------
@@ -274,7 +267,7 @@ class SOMLDA(OnlineDiagonalLearner):
     def _start(self, d: int) -> None:
         super()._start(d)
         self.last_update_ = 0
-        self.made_with_ = np.array([self.gamma, self.rho, self.regularization], dtype=np.float64)
+        self.made_with_ = self._strengths()
 
     def _weights(self, state: Compact) -> NDArray[np.float64]:
         step = self.last_update_
@@ -290,39 +283,41 @@ class SOMLDA(OnlineDiagonalLearner):
     def _steps(
         self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
     ) -> tuple[int, int]:
+        averages = Averages(state["sum"], state["used"], state["touched_after"])
         made_with = self.made_with_.copy()  # that of a copy of the model stays as it is
+        sign = 1.0 if self.literal_sign else -1.0
+        every_step = bool(self.average_every_step)
         losses, self.last_update_ = dual_averaging_steps(
-            state["sum"],
-            state["used"],
-            state["touched_after"],
-            n_steps,
-            self.last_update_,
-            products,
-            triplets,
-            made_with,
-            float(self.gamma),
-            float(self.rho),
-            float(self.regularization),
-            1.0 if self.literal_sign else -1.0,
-            bool(self.average_every_step),
+            averages, n_steps, self.last_update_, products, triplets, made_with, self._strengths(), sign, every_step
         )
         self.made_with_ = made_with
         return losses, losses
 
+    def _strengths(self) -> Floats:
+        return np.array([self.gamma, self.rho, self.regularization], dtype=np.float64)
+
+
+class Averages(NamedTuple):
+    """Sums of the subgradients of all steps so far, and what the weights have seen of them.
+
+    Where ``touched_after[j]`` is the last update, steps without a loss have added to ``sums[j]`` since, and the weight
+    has seen ``used[j]``.
+    """
+
+    sums: Floats
+    used: Floats
+    touched_after: NDArray[np.int64]
+
 
 @njit(cache=True, nogil=True)
 def dual_averaging_steps(
-    sums: Floats,
-    used: Floats,
-    touched_after: NDArray[np.int64],
+    averages: Averages,
     n_steps: int,
     last_update: int,
     products: Products,
     triplets: Triplets,
     made_with: Floats,
-    gamma: float,
-    rho: float,
-    regularization: float,
+    strengths: Floats,
     gradient_sign: float,
     every_step: bool,
 ) -> tuple[int, int]:
@@ -331,42 +326,39 @@ def dual_averaging_steps(
     w is what the last step s with a loss made of the gradients' sums up to it (eq. 16, times s throughout):
     ``-truncate(sum, s lambda_s) / (gamma sqrt(s))``, with lambda_s = lambda + gamma rho / sqrt(s).
 
-    `sums` are those of the subgradients of all `n_steps` steps so far. Where ``touched_after[j] == last_update``, which
-    needs `every_step` (steps without a loss add x * (x+ - x-) too), w has seen ``used[j]`` and not ``sums[j]``.
-    `made_with` has the gamma, rho and lambda that w was made with; from the next loss on the others hold. All four
-    arrays change in place. `gradient_sign` is -1 for the subgradient of the hinge, 1 for eq. 15 as it is printed.
+    `averages` are those of the `n_steps` before. `made_with` has the gamma, rho and lambda that w was made with; from
+    the next loss on `strengths` hold. `averages` and `made_with` change in place. `gradient_sign` is -1 for the
+    subgradient of the hinge, 1 for eq. 15 as it is printed; with `every_step`, steps without a loss add it too.
     """
     losses = 0
-    made_gamma, made_rho, made_regularization = made_with
+    gamma, rho, regularization = made_with
     # an earlier pass may have added on every step where this one does not
-    some_unseen = every_step or bool(np.any(touched_after == last_update))
+    some_unseen = every_step or bool(np.any(averages.touched_after == last_update))
     for t in range(triplets.shape[0]):
         plus_places, plus_values = one_product(products, triplets[t, 0])
         minus_places, minus_values = one_product(products, triplets[t, 1])
         n_steps += 1
         margin = 0.0
         if last_update > 0:
-            threshold = last_update * made_regularization + made_gamma * made_rho * sqrt(last_update)
+            threshold = last_update * regularization + gamma * rho * sqrt(last_update)
             if some_unseen:
-                seen = (sums, used, touched_after, last_update)
-                margin = _soft_dot_of_used(*seen, minus_places, minus_values, threshold)
-                margin -= _soft_dot_of_used(*seen, plus_places, plus_values, threshold)
+                margin = _soft_dot_of_used(averages, last_update, minus_places, minus_values, threshold)
+                margin -= _soft_dot_of_used(averages, last_update, plus_places, plus_values, threshold)
             else:
-                margin = _soft_dot(sums, minus_places, minus_values, threshold)
-                margin -= _soft_dot(sums, plus_places, plus_values, threshold)
-            margin /= made_gamma * sqrt(last_update)
+                margin = _soft_dot(averages.sums, minus_places, minus_values, threshold)
+                margin -= _soft_dot(averages.sums, plus_places, plus_values, threshold)
+            margin /= gamma * sqrt(last_update)
         if 1.0 - margin > 0.0:
             losses += 1
             last_update = n_steps
-            made_gamma, made_rho, made_regularization = gamma, rho, regularization
+            gamma, rho, regularization = strengths
             some_unseen = every_step
-            add_product(sums, plus_places, plus_values, gradient_sign)
-            add_product(sums, minus_places, minus_values, -gradient_sign)
+            add_product(averages.sums, plus_places, plus_values, gradient_sign)
+            add_product(averages.sums, minus_places, minus_values, -gradient_sign)
         elif every_step:
-            seen = (sums, used, touched_after, last_update)
-            _add_unused(*seen, plus_places, plus_values, gradient_sign)
-            _add_unused(*seen, minus_places, minus_values, -gradient_sign)
-    made_with[:] = made_gamma, made_rho, made_regularization
+            _add_unused(averages, last_update, plus_places, plus_values, gradient_sign)
+            _add_unused(averages, last_update, minus_places, minus_values, -gradient_sign)
+    made_with[:] = gamma, rho, regularization
     return losses, last_update
 
 
@@ -379,39 +371,24 @@ def _soft_dot(sums: Floats, places: Places, values: Floats, threshold: float) ->
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _soft_dot_of_used(
-    sums: Floats,
-    used: Floats,
-    touched_after: NDArray[np.int64],
-    last_update: int,
-    places: Places,
-    values: Floats,
-    threshold: float,
-) -> float:
+def _soft_dot_of_used(averages: Averages, last_update: int, places: Places, values: Floats, threshold: float) -> float:
     total = 0.0
     for k in range(places.shape[0]):
         j = places[k]
-        total += truncate(used[j] if touched_after[j] == last_update else sums[j], threshold) * values[k]
+        seen = averages.used[j] if averages.touched_after[j] == last_update else averages.sums[j]
+        total += truncate(seen, threshold) * values[k]
     return total
 
 
 @njit(cache=True, nogil=True)
-def _add_unused(
-    sums: Floats,
-    used: Floats,
-    touched_after: NDArray[np.int64],
-    last_update: int,
-    places: Places,
-    values: Floats,
-    factor: float,
-) -> None:
+def _add_unused(averages: Averages, last_update: int, places: Places, values: Floats, factor: float) -> None:
     """Add to sums that w has not seen, keeping those it has seen."""
     for k in range(places.shape[0]):
         j = places[k]
-        if touched_after[j] != last_update:
-            touched_after[j] = last_update
-            used[j] = sums[j]
-        sums[j] += factor * values[k]
+        if averages.touched_after[j] != last_update:
+            averages.touched_after[j] = last_update
+            averages.used[j] = averages.sums[j]
+        averages.sums[j] += factor * values[k]
 
 
 def warm_up() -> None:

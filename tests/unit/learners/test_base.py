@@ -7,9 +7,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.spatial.distance import cdist
 
-from lookalike.learners import LEARNERS, LEGO, TFIDF, Euclidean
+from lookalike.learners import LEGO, TFIDF, Euclidean
 from lookalike.learners.base import psd_factor, top_k
 
 
@@ -49,15 +48,9 @@ def test_many_queries_go_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(model.similarity(A, A), whole, atol=1e-12)
 
 
-@pytest.mark.parametrize("made", [np.asarray, sp.csr_array])
-def test_the_baselines_are_distance_and_inner_product(made: type) -> None:
-    random = np.random.default_rng(2)
-    A, B = random.random((30, 40)), 5 * random.random((20, 40))
-    euclidean, tfidf = Euclidean().fit(made(A)), TFIDF().fit(made(A))
-    np.testing.assert_allclose(euclidean.similarity(made(A), made(B)), -cdist(A, B, "sqeuclidean"), rtol=1e-12)
-    np.testing.assert_allclose(tfidf.similarity(made(A), made(B)), A @ B.T, rtol=1e-12)
-    assert euclidean.similarity(made(A), made(A)).max() <= 0  # rounding or not
-    for model in (euclidean, tfidf):
-        kept = model.transform(made(A))
-        np.testing.assert_array_equal(kept.toarray() if sp.issparse(kept) else kept, A)
-        assert not LEARNERS[type(model).__name__].needs_labels
+def test_the_baselines_learn_nothing() -> None:
+    A = np.random.default_rng(2).random((30, 40))
+    assert Euclidean().fit(A).similarity(A, A).max() <= 0  # whatever rounding says
+    for model in (Euclidean().fit(A), TFIDF().fit(A)):
+        np.testing.assert_array_equal(model.transform(A), A)
+        np.testing.assert_array_equal(model.transform(sp.csr_array(A)).toarray(), A)

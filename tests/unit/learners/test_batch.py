@@ -13,10 +13,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from lookalike.learners import LMNN, MCML, MMC, mcml
-from lookalike.learners.lmnn import _ActiveSet, _AllTriplets, target_neighbours
 from lookalike.learners.mcml import CollapsingObjective
-from lookalike.learners.mmc import SpreadingProblem
-from lookalike.learners.projections import project_psd
 
 
 def noisy_classes(n: int = 24, d: int = 5, n_classes: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -90,15 +87,18 @@ every = pytest.mark.parametrize(("learner", "literal", "sign"), CASES, ids=lambd
 
 
 @every
-@settings(max_examples=5, deadline=None)
-@given(seed=st.integers(0, 10**6), shape=st.sampled_from([(24, 5), (14, 20)]))
+@settings(max_examples=6, deadline=None)
+@given(
+    rows=st.just(odd_classes()) | st.builds(noisy_classes, st.just(24), st.sampled_from([5, 30]), seed=st.integers(0))
+)
 def test_the_objective_is_the_literal_sum_and_only_improves(
-    learner: Any, literal: Callable[..., float], sign: int, seed: int, shape: tuple[int, int]
+    learner: Any, literal: Callable[..., float], sign: int, rows: tuple[np.ndarray, np.ndarray]
 ) -> None:
-    X, y = noisy_classes(*shape, seed=seed)
+    X, y = rows
+    identity = np.eye(X.shape[1])
     model = clone(learner).fit(X, y, trace_steps=range(100))
     curve = model.curve_["objective"]
-    assert curve[0] == pytest.approx(literal(X, y, np.eye(shape[1])), rel=1e-9)
+    assert curve[0] == pytest.approx(literal(X, y, identity), rel=1e-9)
     assert curve[-1] == model.objective_ == pytest.approx(literal(X, y, model.M_), rel=1e-7)
     assert (sign * np.diff(curve) >= -1e-9 * curve[0]).all()
     assert sign * curve[-1] > sign * curve[0] * (1 + sign * 0.02)
@@ -107,7 +107,7 @@ def test_the_objective_is_the_literal_sum_and_only_improves(
     np.testing.assert_array_equal(model.M_, model.M_.T)
     np.testing.assert_allclose(model.components_ @ model.components_.T, model.M_, atol=1e-9 * values[-1])
     if learner.__class__ is MMC:  # the constraint
-        assert spread(X, y, model.M_, same=True) <= spread(X, y, np.eye(shape[1]), same=True) * (1 + 1e-9)
+        assert spread(X, y, model.M_, same=True) <= spread(X, y, identity, same=True) * (1 + 1e-9)
 
 
 @every
@@ -121,41 +121,6 @@ def test_the_span_gives_the_matrix_of_the_full_space(learner: Any, literal: Any,
     none = clone(learner).set_params(max_iter=0).fit(X @ basis.T, y)
     np.testing.assert_allclose(none.M_, np.eye(35), atol=1e-13)
     assert (none.n_steps_, none.converged_) == (0, False)
-
-
-def value_and_gradient(name: str, X: np.ndarray, y: np.ndarray, M: np.ndarray) -> tuple[float, np.ndarray]:
-    if name == "MCML":
-        return CollapsingObjective(X, y).value_and_gradient(np.linalg.cholesky(M))
-    if name == "MMC":
-        problem = SpreadingProblem(X, y)
-        turn = problem.directions
-        return problem.value(turn.T @ M @ turn), turn @ problem.gradient(turn.T @ M @ turn) @ turn.T
-    kind = _ActiveSet if name == "active set" else _AllTriplets
-    triplets = kind(X, y, target_neighbours(X, y, 3), 0.5)
-    triplets.renew(X @ M)
-    distances = triplets.distances(X @ M)
-    return triplets.objective(distances, 0.0), triplets.gradient(distances, 0.0)
-
-
-@pytest.mark.parametrize("made", [noisy_classes, odd_classes])
-@pytest.mark.parametrize(
-    ("name", "literal"),
-    [("MCML", divergence), ("MMC", spread), ("active set", large_margin), ("all triplets", large_margin)],
-)
-def test_the_gradient_is_that_of_finite_differences(name: str, literal: Any, made: Any) -> None:
-    X, y = made()
-    d = X.shape[1]
-    if name == "MMC" and made is odd_classes:
-        X, y = X[2:], y[2:]  # at distance 0 the root has no slope
-    M, h = some_psd(d), 1e-6
-    value, gradient = value_and_gradient(name, X, y, M)
-    assert value == pytest.approx(literal(X, y, M), rel=1e-9)
-    np.testing.assert_allclose(gradient, gradient.T, atol=1e-12)
-    for a, b in itertools.combinations_with_replacement(range(d), 2):
-        E = np.zeros((d, d))
-        E[a, b] = E[b, a] = h
-        slope = (literal(X, y, M + E) - literal(X, y, M - E)) / (2 * h) / (1 if a == b else 2)
-        assert gradient[a, b] == pytest.approx(slope, rel=1e-4, abs=1e-5 * np.abs(gradient).max())
 
 
 @pytest.mark.parametrize(
@@ -220,15 +185,6 @@ def test_mcml_learns_nothing_from_rows_that_differ_by_rounding_at_most() -> None
     rows = np.tile(random.random(5) + 1, (9, 1))
     rows[::2] = np.nextafter(rows[::2], 9)
     assert not CollapsingObjective(rows, np.arange(9) % 3).value_and_gradient(np.eye(5))[1].any()
-
-
-def test_project_psd_sets_negative_eigenvalues_to_zero() -> None:
-    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
-    matrix, factor = project_psd((turn * [3.0, 0.5, -1.0, -2.0]) @ turn.T)
-    np.testing.assert_allclose(matrix, (turn * [3.0, 0.5, 0, 0]) @ turn.T, atol=1e-14)
-    np.testing.assert_array_equal(matrix, matrix.T)
-    np.testing.assert_allclose(factor @ factor.T, matrix, atol=1e-14)
-    assert factor.shape == (4, 2)
 
 
 # MMC ----------------------------------------------------------------------------------------------------------------

@@ -4,26 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_batch import large_margin, literal_targets, noisy_classes, some_psd
+from test_batch import large_margin, literal_targets, noisy_classes
 
 from lookalike.learners import LMNN, lmnn
-from lookalike.learners.lmnn import _ActiveSet, _AllTriplets, rounded_hinge, target_neighbours, warm_up
-
-
-@pytest.mark.parametrize("step", [1e-3, 0.3])
-def test_the_gradient_by_changes_is_the_whole_gradient(step: float) -> None:
-    X, y = noisy_classes(60, 5)
-    targets = target_neighbours(X, y, 3)
-    whole, by_changes = _AllTriplets(X, y, targets, 0.3), _ActiveSet(X, y, targets, 0.3)
-    M, direction = some_psd(5), some_psd(5, seed=7)
-    by_changes.renew(X @ M)
-    for t in range(4):
-        rows = X @ (M + t * step * direction)
-        if step > 0.1:
-            by_changes.renew(rows, keep=True)
-        expected = whole.gradient(whole.distances(rows), 0.1)
-        found = by_changes.gradient(by_changes.distances(rows), 0.1)
-        np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
+from lookalike.learners.lmnn import rounded_hinge, target_neighbours, warm_up
 
 
 @pytest.mark.parametrize("width", [1e-3, 0.4, 1.0])
