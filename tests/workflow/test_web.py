@@ -151,5 +151,5 @@ def kill_after_a_checkpoint(project: Project, target: str, folder: Path) -> None
 
 
 def newest(folder: Path) -> float:
-    state = folder / "state.json"
+    state = folder / "checkpoint.npz"
     return state.stat().st_mtime if state.exists() else 0.0

@@ -5,10 +5,7 @@ The diagonal matrix of w (SOML, eq. 7) is never written out: at a million visual
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -18,11 +15,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.core.kernels import njit
-from lookalike.core.seeds import RandomState
 from lookalike.learners.base import Matrix, SimilarityLearner, _WithReason, is_sparse
-from lookalike.learners.online import Draw, OnlineLearner, feed
+from lookalike.learners.online import OnlineTripletLearner, feed
 from lookalike.learners.triplet_products import Products, TripletProducts
-from lookalike.learners.triplets import TripletSampler
 
 ZERO = 1e-10
 """A weight of at most this size counts as none (SOML, the threshold of Tables 4-6)."""
@@ -154,7 +149,7 @@ class ProductsLearner(DiagonalLearner):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineDiagonalLearner(ProductsLearner, OnlineLearner):
+class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
     """Base of the diagonal learners that take one step a triplet, from labels or from given triplets, and go on.
 
     While it learns, it works on the features that occur in a query, which are few and lie close together in memory;
@@ -164,13 +159,7 @@ class OnlineDiagonalLearner(ProductsLearner, OnlineLearner):
     and defines `_weights` and `_steps`.
     """
 
-    accepts = frozenset({"labels", "triplets", "online"})
-    early_stopping: bool = False
-    validation_fraction: float = 0.2
-    trace_points: int = 60
     projection: str | None = None
-    verbose: int = 0
-    random_state: RandomState = None
 
     dtype = "float64"
     fields: ClassVar[dict[str, float]]
@@ -191,25 +180,6 @@ class OnlineDiagonalLearner(ProductsLearner, OnlineLearner):
     def _settle(self) -> None:
         """Make ``state_`` one that steps with other parameters can go on from, where parameters were changed."""
 
-    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
-        """Go on with more triplets, as if they had followed the earlier ones in one call.
-
-        The parameters are those of `fit_triplets`; X may be other rows than before, with the same features. Where
-        parameters of the model were changed in between, steps taken stay as they were.
-        """
-        if not hasattr(self, "w_"):
-            return self.fit_triplets(X, triplets)
-        self._check_parameters()
-        products = TripletProducts(self._check_rows(X), triplets)
-        self._settle()
-        return self._train(products, feed(products.examples), products.n_triplets)
-
-    def as_stopped(self) -> Self:
-        """Return the model that a fit which stopped at this step would give, within a trace."""
-        stopped = copy.copy(self)
-        stopped._finish()
-        return stopped
-
     def _never_negative(self) -> bool:
         return self.projection == "psd"
 
@@ -220,7 +190,15 @@ class OnlineDiagonalLearner(ProductsLearner, OnlineLearner):
 
     def _learn(self, products: TripletProducts) -> Self:
         self._start(products.n_features)
-        return self._train(products, feed(products.examples), products.n_triplets)
+        return self._train_products(products)
+
+    def _train_on(self, X: Matrix, triplets: NDArray[np.int32]) -> Self:
+        self._settle()
+        return self._train_products(TripletProducts(X, triplets))
+
+    def _train_products(self, products: TripletProducts) -> Self:
+        work = products, self._load(products.columns)
+        return self._train(work, feed(products.examples), products.n_triplets)
 
     def _start(self, d: int) -> None:
         self.metric_ = "inner_product"
@@ -229,34 +207,24 @@ class OnlineDiagonalLearner(ProductsLearner, OnlineLearner):
         self.state_ = {"feature": np.empty(0, dtype=np.int64)}
         self.state_ |= {name: np.full(0, rest) for name, rest in self.fields.items()}
 
-    def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
-        return TripletSampler(y, seed).draw
+    def _prepare(self, X: Matrix) -> tuple[TripletProducts, Compact]:
+        products = TripletProducts(X)
+        return products, self._load(products.columns)
 
-    def _prepare(self, X: Matrix) -> TripletProducts:
-        return TripletProducts(X)
-
-    def _take(self, rows: TripletProducts, examples: NDArray[np.int32]) -> tuple[int, int]:
+    def _take(self, work: tuple[TripletProducts, Compact], examples: NDArray[np.int32]) -> tuple[int, int]:
+        every, present = work
         losses = updates = taken = 0
-        for products, triplets in rows.blocks(examples):
+        for products, triplets in every.blocks(examples):
             before = self.n_steps_ + taken, self.n_updates_ + updates
-            new_losses, new_updates = self._steps(self._present, products, triplets, *before)
+            new_losses, new_updates = self._steps(present, products, triplets, *before)
             losses += new_losses
             updates += new_updates
             taken += len(triplets)
         return losses, updates
 
-    @contextmanager
-    def _internal(self, rows: TripletProducts) -> Iterator[None]:
-        self._present = self._load(rows.columns)
-        try:
-            yield
-        finally:
-            self._store(rows.columns, self.__dict__.pop("_present"))
-
-    @contextmanager
-    def _usable(self, rows: TripletProducts) -> Iterator[None]:
-        self._store(rows.columns, self._present)
-        yield
+    def _show(self, work: tuple[TripletProducts, Compact]) -> None:
+        products, present = work
+        self._store(products.columns, present)
 
     def _load(self, features: NDArray[np.int64]) -> Compact:
         """Return what ``state_`` has of these features, for `_steps`."""

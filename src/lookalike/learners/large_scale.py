@@ -7,28 +7,31 @@ regular intervals and stops when that has saturated (JMLR section 5.2.1).
 
 from __future__ import annotations
 
+import json
 import os
 import time
+import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_json, write_array, write_json
+from lookalike.core.files import replacing
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.look_ahead import BLOCK, look_ahead_steps
 from lookalike.learners.oasis import oasis_steps
-from lookalike.learners.sparse_rows import Rows
+from lookalike.learners.sparse_rows import OrderedRows, Rows
 
 MODES = ("look-ahead", "sequential")
 STOPPING = ("n_steps", "patience", "tolerance")
 """What may change between two starts of one run."""
+
+Matrix = NDArray[np.float32]
 
 SEGMENT = 64
 """Blocks between two looks at the clock."""
@@ -76,45 +79,38 @@ class TrainingPlan:
 
 
 @dataclass
-class TrainingRun:
-    """What a run has learned and what it took, over all starts.
+class Progress:
+    """How far a run has got, over all starts: what a checkpoint holds beside W.
 
     The curve has a row for every score: ``step``, ``seconds`` (wall time of the training so far, scores left out),
     ``map``, ``loss_rate`` (share of the steps since the row before that had a loss; NaN at step 0).
     """
 
-    W: NDArray[np.float32]  # at the step with the best score, in the user's order of features
-    best_step: int
-    curve: list[dict[str, float]]
-    n_steps: int
-    n_losses: int
-    n_updates: int
-    seconds: float  # of the steps alone
-    cpu_seconds: float
-    stopped: str  # "saturated" or "limit"
-    resumed: int  # how often it went on from a checkpoint
+    n_steps: int = 0
+    n_losses: int = 0
+    n_updates: int = 0
+    losses_at_score: int = 0
+    seconds: float = 0.0  # of the steps alone
+    cpu_seconds: float = 0.0
+    resumed: int = 0  # how often it went on from a checkpoint
+    best_step: int = 0
+    curve: list[dict[str, float]] = field(default_factory=list)
 
 
 @dataclass
-class _State:
-    """How far a run has got: what a checkpoint holds beside W."""
+class TrainingRun(Progress):
+    """What a run has learned and what it took, over all starts."""
 
-    step: int = 0
-    losses: int = 0
-    updates: int = 0
-    losses_at_score: int = 0
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    resumed: int = 0
-    best_step: int = 0
-    curve: list[dict[str, float]] = field(default_factory=list)
+    _: KW_ONLY
+    W: Matrix  # at the step with the best score, in the user's order of features
+    stopped: str  # "saturated" or "limit"
 
 
 def train(
     rows: CompactRows,
     source: TripletSource,
     plan: TrainingPlan,
-    score: Callable[[NDArray[np.float32]], float],
+    score: Callable[[Matrix], float],
     *,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 300.0,
@@ -135,8 +131,8 @@ def train(
     checkpoint : path, optional
         A folder that the run keeps itself in: W (4 d^2 bytes), the best W so far, and how far it got. A run that is
         killed, at any moment, goes on from there when it is started again with the same plan; the checkpoint of another
-        plan, of other rows or other triplets is cleared away. It may need room for W five times. The caller removes the
-        folder once it has the result.
+        plan, of other rows or other triplets is replaced. It needs room for W four times. The caller removes the folder
+        once it has the result.
     checkpoint_seconds : float, default=300
         How often; what a kill loses at most.
     n_threads : int, default=1
@@ -146,86 +142,70 @@ def train(
     """
     tell = report or (lambda line: None)
     keeper = _Checkpoint(checkpoint, plan, rows, source) if checkpoint is not None else None
-    state, W = keeper.resume() if keeper is not None else (None, None)
-    if state is None or W is None:
-        state, W = _State(), np.eye(rows.n_features, dtype=np.float32)
+    kept = keeper.load() if keeper is not None else None
+    if kept is None:
+        state, W = Progress(), np.eye(rows.n_features, dtype=np.float32)
+        best = W.copy()
     else:
+        state, W, best = kept
         state.resumed += 1
-        tell(f"goes on from step {state.step:,}, where a checkpoint of an earlier start stands")
-    best = W.copy() if keeper is None else None  # one W less in memory where there is a disk
+        tell(f"goes on from step {state.n_steps:,}, where a checkpoint of an earlier start stands")
     last_checkpoint = last_report = time.monotonic()
     end = -(-plan.n_steps // plan.interval) * plan.interval
     while True:
-        is_due = state.step % plan.interval == 0 and (not state.curve or state.curve[-1]["step"] < state.step)
+        is_due = state.n_steps % plan.interval == 0 and (not state.curve or state.curve[-1]["step"] < state.n_steps)
         if is_due and _score(state, W, score, tell):
-            if keeper is not None:
-                keeper.save_best(W, state.step)
-            else:
-                best = W.copy()
+            best[:] = W
         # also where a finished run is started again, maybe with another limit
-        if _saturated(state, plan) or state.step >= end:
+        if _saturated(state, plan) or state.n_steps >= end:
             break
-        point = min((state.step // plan.interval + 1) * plan.interval, state.step + SEGMENT * plan.block)
+        point = min((state.n_steps // plan.interval + 1) * plan.interval, state.n_steps + SEGMENT * plan.block)
         wall, cpu = time.perf_counter(), time.process_time()
         losses, updates = take_blocks(
-            W, rows, source, plan, range(state.step // plan.block, point // plan.block), n_threads
+            W, rows, source, plan, range(state.n_steps // plan.block, point // plan.block), n_threads
         )
         state.seconds += (seconds := time.perf_counter() - wall)
         state.cpu_seconds += time.process_time() - cpu
         now = time.monotonic()
         if now - last_report >= report_seconds or point == end:
             last_report = now
-            tell(_progress(state.step, point, end, losses, seconds))
-        state.step, state.losses, state.updates = point, state.losses + losses, state.updates + updates
+            tell(_progress(state.n_steps, point, end, losses, seconds))
+        state.n_steps, state.n_losses, state.n_updates = point, state.n_losses + losses, state.n_updates + updates
         if keeper is not None and now - last_checkpoint >= checkpoint_seconds:
-            keeper.save(state, W)
+            keeper.save(state, W, best)
             last_checkpoint = time.monotonic()
     stopped = "saturated" if _saturated(state, plan) else "limit"
     if keeper is not None:
-        keeper.save(state, W)  # a caller that is killed before it has written the result starts from here
-        best = keeper.best(state.best_step)
-    assert best is not None
-    rows.restore_order(best)
-    return TrainingRun(
-        W=best,
-        best_step=state.best_step,
-        curve=state.curve,
-        n_steps=state.step,
-        n_losses=state.losses,
-        n_updates=state.updates,
-        seconds=state.seconds,
-        cpu_seconds=state.cpu_seconds,
-        stopped=stopped,
-        resumed=state.resumed,
-    )
+        keeper.save(state, W, best)  # a caller that is killed before it has written the result starts from here
+    return TrainingRun(**vars(state), W=rows.restored(best), stopped=stopped)
 
 
 def _score(
-    state: _State,
-    W: NDArray[np.float32],
-    score: Callable[[NDArray[np.float32]], float],
+    state: Progress,
+    W: Matrix,
+    score: Callable[[Matrix], float],
     tell: Callable[[str], None],
 ) -> bool:
     """Add a row to the curve; say whether it is the best so far."""
     if not np.isfinite(W).all():
-        raise LookalikeError(f"W has overflowed before step {state.step:,}: make aggressiveness smaller")
+        raise LookalikeError(f"W has overflowed before step {state.n_steps:,}: make aggressiveness smaller")
     value = float(score(W))
     if not np.isfinite(value):
         raise LookalikeError(
-            f"the score of W at step {state.step:,} is {value}: hold out images some of which are relevant to others"
+            f"the score of W at step {state.n_steps:,} is {value}: hold out images some of which are relevant to others"
         )
-    steps = state.step - state.curve[-1]["step"] if state.curve else 0
-    loss_rate = (state.losses - state.losses_at_score) / steps if steps else float("nan")
+    steps = state.n_steps - state.curve[-1]["step"] if state.curve else 0
+    loss_rate = (state.n_losses - state.losses_at_score) / steps if steps else float("nan")
     highest = max((row["map"] for row in state.curve), default=-np.inf)
-    state.curve.append({"step": state.step, "seconds": state.seconds, "map": value, "loss_rate": loss_rate})
-    state.losses_at_score = state.losses
-    tell(f"step {state.step:,}: mAP {value:.4f} on held-out images, loss rate {loss_rate:.3f}")
+    state.curve.append({"step": state.n_steps, "seconds": state.seconds, "map": value, "loss_rate": loss_rate})
+    state.losses_at_score = state.n_losses
+    tell(f"step {state.n_steps:,}: mAP {value:.4f} on held-out images, loss rate {loss_rate:.3f}")
     if value > highest:
-        state.best_step = state.step
+        state.best_step = state.n_steps
     return value > highest
 
 
-def _saturated(state: _State, plan: TrainingPlan) -> bool:
+def _saturated(state: Progress, plan: TrainingPlan) -> bool:
     """Whether none of the last `patience` scores beat what was best before them by more than the tolerance."""
     scores = [row["map"] for row in state.curve]
     if not plan.patience or len(scores) <= plan.patience:
@@ -243,7 +223,7 @@ def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> s
 
 
 def take_blocks(
-    W: NDArray[np.float32],
+    W: Matrix,
     rows: CompactRows,
     source: TripletSource,
     plan: TrainingPlan,
@@ -265,13 +245,12 @@ def take_blocks(
 
 
 class _Checkpoint:
-    """A folder with W, the best W, and the state that names their files; what it names is whole at every moment."""
+    """One file that is replaced as a whole: W, the best W so far, and how far the run has got."""
 
     def __init__(
         self, folder: str | os.PathLike[str], plan: TrainingPlan, rows: CompactRows, source: TripletSource
     ) -> None:
-        self._folder = Path(folder)
-        self._state = self._folder / "state.json"
+        self._path = Path(folder) / "checkpoint.npz"
         # the rows by what their weights are made from, since another set of images has other document frequencies; the
         # triplets by the first of them
         self._made_by = {
@@ -281,81 +260,32 @@ class _Checkpoint:
             "idf": zlib.crc32(np.ascontiguousarray(rows.idf).tobytes()),
             "triplets": zlib.crc32(np.ascontiguousarray(source.chunk(0, plan.block)).tobytes()),
         }
-        self._shape = (rows.n_features,) * 2
-        self._named: tuple[str, ...] = ()
-        """Files that the state on the disk needs."""
 
-    def resume(self) -> tuple[_State | None, NDArray[np.float32] | None]:
-        """Return the state and W of an earlier start, or nothing where there is none of this plan."""
-        if not self._state.is_file():
-            return None, None
-        with self._reading():
-            kept = read_json(self._state)
-            if kept.pop("made_by") != self._made_by:
-                # first of all what names the others
-                self._state.unlink()
-                self._clear(keep=())
-                return None, None
-            state = _State(**kept)
-            W = self._load(f"W-{state.step}.npy")
-            if state.curve:
-                self._load(f"best-{state.best_step}.npy", mmap_mode="r")
-        self._named = self._files(state)
-        return state, W
-
-    def save(self, state: _State, W: NDArray[np.float32]) -> None:
-        """Keep W and the state; the old ones go only when the new ones are whole."""
-        write_array(W, self._folder / f"W-{state.step}.npy")
-        write_json({**vars(state), "made_by": self._made_by}, self._state)
-        self._named = self._files(state)
-        self._clear(keep=self._named)
-
-    def save_best(self, W: NDArray[np.float32], step: int) -> None:
-        """Keep the best W so far; the one before stays as long as the state on the disk names it."""
-        name = f"best-{step}.npy"
-        write_array(W, self._folder / name)
-        self._clear(keep=(*self._named, name))
-
-    def best(self, step: int) -> NDArray[np.float32]:
-        """Return the best W."""
-        with self._reading():
-            return self._load(f"best-{step}.npy")
-
-    def _files(self, state: _State) -> tuple[str, ...]:
-        return f"W-{state.step}.npy", f"best-{state.best_step}.npy"
-
-    def _load(self, name: str, mmap_mode: Literal["r"] | None = None) -> NDArray[np.float32]:
-        W: NDArray[np.float32] = np.load(self._folder / name, mmap_mode=mmap_mode, allow_pickle=False)
-        if W.shape != self._shape or W.dtype != np.float32:
-            raise ValueError(f"{name} holds another matrix")
-        return W
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def load(self) -> tuple[Progress, Matrix, Matrix] | None:
+        """Return the state, W and the best W of an earlier start, or nothing where there is none of this plan."""
+        if not self._path.is_file():
+            return None
         try:
-            yield
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
+            with np.load(self._path, allow_pickle=False) as kept:
+                state = json.loads(str(kept["state"]))
+                if state.pop("made_by") != self._made_by:
+                    return None
+                return Progress(**state), kept["W"], kept["best"]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
             raise LookalikeError(
-                f"the checkpoint in {self._folder} cannot be read ({error}): remove that folder to start anew"
+                f"the checkpoint {self._path} cannot be read ({error}): remove it to start anew"
             ) from error
 
-    def _clear(self, keep: tuple[str, ...]) -> None:
-        """Remove what an earlier state or a killed process has left, and nothing that is somebody else's."""
-        for pattern in ("W-*.npy", "best-*.npy", ".W-*.npy", ".best-*.npy", ".state.*.json"):
-            for file in self._folder.glob(pattern):
-                if file.name not in keep:
-                    with suppress(OSError):
-                        file.unlink()
+    def save(self, state: Progress, W: Matrix, best: Matrix) -> None:
+        """Keep these in place of what was kept before."""
+        text = json.dumps({**vars(state), "made_by": self._made_by})
+        with replacing(self._path) as part, part.open("wb") as stream:
+            np.savez(stream, allow_pickle=False, W=W, best=best, state=np.array(text))
 
 
 def warm_up() -> None:
     """Compile the kernels of both modes, so that timed runs do not."""
-    rows = Rows(
-        np.array([0, 1, 2, 4], dtype=np.int64),
-        np.array([0, 1, 0, 1], dtype=np.uint32),
-        np.ones(4, dtype=np.float32),
-        np.array([1.0, 1.0, 2.0]),
-    )
+    rows = OrderedRows(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.dtype(np.float32)).rows
     triplets = np.array([[0, 2, 1]], dtype=np.int32)
     look_ahead_steps(np.eye(2, dtype=np.float32), 1, lambda number: (rows, triplets), 0.1)
     oasis_steps(np.eye(2, dtype=np.float32), rows, triplets, 0.1, np.empty(0))

@@ -6,8 +6,6 @@ its matrix stays positive definite by itself, and OASIS in the Frobenius norm.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from math import hypot, sqrt
 from typing import Any, ClassVar, Self
@@ -19,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from lookalike.core.kernels import njit
-from lookalike.core.seeds import RandomState, as_seed
+from lookalike.core.seeds import as_seed
 from lookalike.learners.base import Matrix
 from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.pairs import PairSampler, check_pairs
@@ -114,12 +112,7 @@ class LEGO(OnlineLearner):
     _: KW_ONLY
     relative: bool = True
     percentiles: tuple[float, float] = (5, 95)
-    early_stopping: bool = False
-    validation_fraction: float = 0.2
-    trace_points: int = 60
     dtype: str = "float64"
-    verbose: int = 0
-    random_state: RandomState = None
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
         """Learn from exactly these pairs, once each and in this order.
@@ -190,20 +183,11 @@ class LEGO(OnlineLearner):
             return _RowProducts(X)
         return _LazyMatrix(X, self.M_, _squared_lengths(X))
 
-    def _take(self, rows: _LazyMatrix, examples: NDArray[np.int32]) -> tuple[int, int]:
-        return rows.steps(examples, (self.l_, self.u_), bool(self.relative), float(self.regularization))
+    def _take(self, work: _LazyMatrix, examples: NDArray[np.int32]) -> tuple[int, int]:
+        return work.steps(examples, (self.l_, self.u_), bool(self.relative), float(self.regularization))
 
-    @contextmanager
-    def _internal(self, rows: _LazyMatrix) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            self.M_ = rows.matrix().astype(self.dtype, copy=False)
-
-    @contextmanager
-    def _usable(self, rows: _LazyMatrix) -> Iterator[None]:
-        self.M_ = rows.matrix().astype(self.dtype, copy=False)
-        yield
+    def _show(self, work: _LazyMatrix) -> None:
+        self.M_ = work.matrix().astype(self.dtype, copy=False)
 
 
 class _LazyMatrix:

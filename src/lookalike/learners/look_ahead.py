@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from lookalike.core.kernels import njit
-from lookalike.features.visterm_store import word_type
 from lookalike.learners.sparse_rows import Rows, fill_head, row_of, squared_norm, subtract_rows
 
 BLOCK = 2_048
@@ -122,12 +121,9 @@ class _Block:
         self._squared_norms, self._triplets = rows.squared_norms, triplets
         self._n_dense = min(N_DENSE, n_features)
         lengths = np.diff(rows.indptr)[triplets]
+        number = np.uint16 if n_features <= 65_536 else np.uint32
         p, self.differences = (
-            Vectors(
-                np.zeros(self.n + 1, dtype=np.int64),
-                np.empty(size, word_type(n_features)),
-                np.empty(size, rows.data.dtype),
-            )
+            Vectors(np.zeros(self.n + 1, np.int64), np.empty(size, number), np.empty(size, rows.data.dtype))
             for size in (int(lengths[:, 0].sum()), int(lengths[:, 1:].sum()))
         )
         self._dense = np.empty((2, self.n, self._n_dense), dtype=rows.data.dtype)

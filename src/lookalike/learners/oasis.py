@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
 
 from lookalike.core.kernels import njit
-from lookalike.core.seeds import RandomState
 from lookalike.learners.base import Matrix
-from lookalike.learners.online import Draw, OnlineLearner, feed
+from lookalike.learners.online import OnlineTripletLearner
 from lookalike.learners.projections import project_psd
 from lookalike.learners.sparse_rows import (
     OrderedRows,
@@ -28,90 +24,26 @@ from lookalike.learners.sparse_rows import (
     squared_norm,
     subtract_rows,
 )
-from lookalike.learners.triplets import TripletSampler, check_triplets
 
 
-class PassiveAggressive(OnlineLearner):
+@dataclass(eq=False, repr=False)
+class PassiveAggressive(OnlineTripletLearner):
     """Base of OASIS and its variants: passive-aggressive steps on a d x d matrix from W = I, and projections of it.
 
-    A variant names its matrix in `matrix_name`, and defines `_take`.
+    A variant names its matrix in `matrix_name`, and defines `_take`, which gets rows and matrix by document frequency.
     """
 
-    accepts = frozenset({"labels", "triplets", "online"})
+    aggressiveness: float = 0.1
+    n_steps: int = 35_000
+    _: KW_ONLY
+    dtype: str = "float32"
+    projection: str | None = None
+
     matrix_name: ClassVar[str] = "W_"
     """Attribute that holds the matrix."""
     metric_name: ClassVar[str] = "inner_product"
     projections: ClassVar[tuple[str | None, ...]] = (None, "psd")
     """Values that ``projection`` may have."""
-
-    n_projections_: int
-
-    def __init__(
-        self,
-        aggressiveness: float = 0.1,
-        n_steps: int = 35_000,
-        *,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.2,
-        trace_points: int = 60,
-        dtype: str = "float32",
-        projection: str | None = None,
-        verbose: int = 0,
-        random_state: RandomState = None,
-    ) -> None:
-        self.aggressiveness = aggressiveness
-        self.n_steps = n_steps
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.trace_points = trace_points
-        self.dtype = dtype
-        self.projection = projection
-        self.verbose = verbose
-        self.random_state = random_state
-
-    def fit_triplets(self, X: Any, triplets: Any) -> Self:
-        """Learn from exactly these triplets, once each and in this order.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-        triplets : array-like of shape (m, 3)
-            Row numbers (query, positive, negative) of X. ``n_steps``, ``early_stopping`` and ``random_state`` are not
-            used.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        triplets = check_triplets(triplets, X.shape[0])
-        self._start(X.shape[1])
-        return self._train(self._prepare(X), feed(triplets), len(triplets))
-
-    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
-        """Go on from the matrix that is there (from the identity on a new model) with more triplets.
-
-        The parameters are those of `fit_triplets`; X may be other rows than before, with the same features. A
-        projection is made at the end of every call.
-        """
-        if not hasattr(self, self.matrix_name):
-            return self.fit_triplets(X, triplets)
-        self._check_parameters()
-        X = self._check_rows(X)
-        triplets = check_triplets(triplets, X.shape[0])
-        return self._train(self._prepare(X), feed(triplets), len(triplets))
-
-    def as_stopped(self) -> Self:
-        """Return the model that a fit which stopped at this step would give, within a trace.
-
-        A projection is made once at the end; until then, the model of a trace has none.
-        """
-        if self.projection is None:
-            return self
-        stopped = copy.copy(self)
-        stopped._finish()
-        return stopped
 
     def _why_no_transform(self) -> str | None:
         if self.projection == "psd":
@@ -138,25 +70,17 @@ class PassiveAggressive(OnlineLearner):
         self.n_updates_ = 0
         self.n_projections_ = 0
 
-    def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
-        return TripletSampler(y, seed).draw
+    def _prepare(self, X: Matrix) -> tuple[OrderedRows, Any]:
+        rows = OrderedRows(X, self._matrix().dtype)
+        return rows, rows.ordered(self._matrix())
 
-    def _prepare(self, X: Matrix) -> OrderedRows:
-        return OrderedRows(X, self._matrix().dtype)
-
-    @contextmanager
-    def _internal(self, rows: OrderedRows) -> Iterator[None]:
-        with rows.internal_order(self._matrix()):
-            yield
-
-    @contextmanager
-    def _usable(self, rows: OrderedRows) -> Iterator[None]:
-        with rows.user_order(self._matrix()):
-            yield
+    def _show(self, work: tuple[OrderedRows, Any]) -> None:
+        rows, W = work
+        setattr(self, self.matrix_name, rows.restored(W))
 
     def _finish(self) -> None:
-        self._refuse_overflow()
         matrix = self._matrix()
+        self._refuse_overflow(matrix)
         if self.projection == "symmetric":
             matrix = (matrix + matrix.T) / 2
         elif self.projection == "psd":
@@ -164,14 +88,15 @@ class PassiveAggressive(OnlineLearner):
             self.n_projections_ += 1
         setattr(self, self.matrix_name, matrix)
 
-    def _refuse_overflow(self) -> None:
+    def _refuse_overflow(self, matrix: NDArray[Any]) -> None:
         with np.errstate(invalid="ignore", over="ignore"):
-            finite = bool(np.isfinite(self._matrix().sum(dtype=np.float64)))
+            finite = bool(np.isfinite(matrix.sum(dtype=np.float64)))
         if not finite:
             name = self.matrix_name.rstrip("_")
             raise ValueError(f"{name} overflowed during learning: scale the rows of X, for instance to length 1")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OASIS(PassiveAggressive):
     """Online learning of a bilinear similarity S(a, b) = a'Wb from triplets (JMLR section 2.1, Figure 1).
 
@@ -240,35 +165,9 @@ class OASIS(PassiveAggressive):
     [[0]]
     """
 
-    projections = (None, "symmetric", "psd")
-    W_: NDArray[Any]
+    projection_interval: int | None = None
 
-    def __init__(
-        self,
-        aggressiveness: float = 0.1,
-        n_steps: int = 35_000,
-        *,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.2,
-        trace_points: int = 60,
-        dtype: str = "float32",
-        projection: str | None = None,
-        projection_interval: int | None = None,
-        verbose: int = 0,
-        random_state: RandomState = None,
-    ) -> None:
-        super().__init__(
-            aggressiveness,
-            n_steps,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            trace_points=trace_points,
-            dtype=dtype,
-            projection=projection,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.projection_interval = projection_interval
+    projections: ClassVar = (None, "symmetric", "psd")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -291,12 +190,12 @@ class OASIS(PassiveAggressive):
         interval = int(self.projection_interval)
         return min(self.chunk, interval - self.n_steps_ % interval)
 
-    def _take(self, rows: OrderedRows, examples: NDArray[np.int32]) -> tuple[int, int]:
-        losses, updates = oasis_steps(self.W_, rows.rows, examples, float(self.aggressiveness), np.empty(0))
+    def _take(self, work: tuple[OrderedRows, NDArray[Any]], examples: NDArray[np.int32]) -> tuple[int, int]:
+        rows, W = work
+        losses, updates = oasis_steps(W, rows.rows, examples, float(self.aggressiveness), np.empty(0))
         if self.projection_interval is not None and (self.n_steps_ + len(examples)) % self.projection_interval == 0:
-            self._refuse_overflow()
-            # in place and in whatever order the features are: eigenvalues do not depend on it
-            self.W_[:] = project_psd(self.W_)[0]
+            self._refuse_overflow(W)
+            W[:] = project_psd(W)[0]
             self.n_projections_ += 1
         return losses, updates
 

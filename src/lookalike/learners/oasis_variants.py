@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,10 +66,9 @@ class OnlineProjOASIS(PassiveAggressive):
     True
     """
 
-    W_: NDArray[Any]
-
-    def _take(self, rows: OrderedRows, examples: NDArray[np.int32]) -> tuple[int, int]:
-        return symmetric_steps(self.W_, rows.rows, examples, float(self.aggressiveness), False)
+    def _take(self, work: tuple[OrderedRows, NDArray[Any]], examples: NDArray[np.int32]) -> tuple[int, int]:
+        rows, W = work
+        return symmetric_steps(W, rows.rows, examples, float(self.aggressiveness), False)
 
 
 class DissimOASIS(PassiveAggressive):
@@ -110,10 +109,10 @@ class DissimOASIS(PassiveAggressive):
 
     matrix_name = "M_"
     metric_name = "sqeuclidean"
-    M_: NDArray[Any]
 
-    def _take(self, rows: OrderedRows, examples: NDArray[np.int32]) -> tuple[int, int]:
-        return symmetric_steps(self.M_, rows.rows, examples, float(self.aggressiveness), True)
+    def _take(self, work: tuple[OrderedRows, NDArray[Any]], examples: NDArray[np.int32]) -> tuple[int, int]:
+        rows, M = work
+        return symmetric_steps(M, rows.rows, examples, float(self.aggressiveness), True)
 
 
 @njit(cache=True, nogil=True)
@@ -250,6 +249,7 @@ def _add_both_tails(
         row[index[k]] += a * b_tail[k] + b * a_tail[k]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AveragedOASIS(PassiveAggressive):
     """Several `OASIS` rankers, each on triplets of its own, and the mean of their W (JMLR section 5.4, Figure 7).
 
@@ -298,40 +298,13 @@ class AveragedOASIS(PassiveAggressive):
     [[0]]
     """
 
-    accepts = frozenset({"labels"})
-    projections = (None, "symmetric", "psd")
+    n_rankers: int = 5
+    n_jobs: int | None = None
+
+    accepts: ClassVar = frozenset({"labels"})
+    projections: ClassVar = (None, "symmetric", "psd")
     fit_triplets = SimilarityLearner.fit_triplets
     partial_fit_triplets = SimilarityLearner.partial_fit_triplets
-    W_: NDArray[Any]
-
-    def __init__(
-        self,
-        aggressiveness: float = 0.1,
-        n_steps: int = 35_000,
-        *,
-        n_rankers: int = 5,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.2,
-        trace_points: int = 60,
-        dtype: str = "float32",
-        projection: str | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: RandomState = None,
-    ) -> None:
-        super().__init__(
-            aggressiveness,
-            n_steps,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            trace_points=trace_points,
-            dtype=dtype,
-            projection=projection,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.n_rankers = n_rankers
-        self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -347,35 +320,26 @@ class AveragedOASIS(PassiveAggressive):
 
         return draw
 
-    @contextmanager
-    def _internal(self, rows: OrderedRows) -> Iterator[None]:
-        # from the identity, which is the same in every order of features
-        self._rankers = [self.W_.copy() for _ in range(int(self.n_rankers))]
-        try:
-            yield
-        finally:
-            self._average(rows)
-            del self._rankers
+    def _prepare(self, X: Matrix) -> tuple[OrderedRows, list[NDArray[Any]]]:
+        rows, W = super()._prepare(X)
+        return rows, [W.copy() for _ in range(int(self.n_rankers))]
 
-    @contextmanager
-    def _usable(self, rows: OrderedRows) -> Iterator[None]:
-        self._average(rows)
-        yield
+    def _take(self, work: tuple[OrderedRows, list[NDArray[Any]]], examples: NDArray[np.int32]) -> tuple[float, int]:
+        rows, rankers = work
 
-    def _average(self, rows: OrderedRows) -> None:
-        self.W_ = average_matrices(self._rankers)
-        rows.restore_order(self.W_)
-
-    def _take(self, rows: OrderedRows, examples: NDArray[np.int32]) -> tuple[float, int]:
         def take(ranker: int) -> tuple[int, int]:
             triplets = np.ascontiguousarray(examples[:, ranker])
-            return oasis_steps(self._rankers[ranker], rows.rows, triplets, float(self.aggressiveness), np.empty(0))
+            return oasis_steps(rankers[ranker], rows.rows, triplets, float(self.aggressiveness), np.empty(0))
 
         # threads: the compiled steps release Python's lock, and change the matrices in place
         counts = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(take)(ranker) for ranker in range(len(self._rankers))
+            delayed(take)(ranker) for ranker in range(len(rankers))
         )
         return sum(losses for losses, _ in counts) / len(counts), sum(updates for _, updates in counts)
+
+    def _show(self, work: tuple[OrderedRows, list[NDArray[Any]]]) -> None:
+        rows, rankers = work
+        super()._show((rows, average_matrices(rankers)))
 
 
 def ranker_seeds(random_state: RandomState, n: int) -> list[int]:

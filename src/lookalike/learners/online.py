@@ -1,23 +1,25 @@
-"""What the online learners share: chunked steps with a learning curve, progress, early stopping on held-out rows.
+"""What the online learners share: steps in chunks, the learning curve, early stopping, given triplets and going on.
 
-An online learner says how a batch of examples changes its matrix; this module draws the examples, stops where the curve
-wants a point, and chooses the number of steps.
+A learner says how a batch of examples changes its matrix; what is here draws the examples and counts the steps.
 """
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import validate_data
 
-from lookalike.core.seeds import as_seed
+from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import Matrix, SimilarityLearner
 from lookalike.learners.curve import Progress, curve_points
+from lookalike.learners.triplets import TripletSampler, check_triplets
 
 Trace = Callable[[Any, int], "dict[str, float]"]
 """``trace(model, step)``: what it returns becomes columns of ``curve_``."""
@@ -25,22 +27,21 @@ Draw = Callable[[int], NDArray[np.int32]]
 """``draw(n)``: the next n examples, rows of row numbers."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OnlineLearner(SimilarityLearner):
     """Base of learners that take one step an example, drawn from labelled rows.
 
-    A subclass has at least the parameters ``n_steps``, ``early_stopping``, ``validation_fraction``, ``trace_points``,
-    ``dtype``, ``verbose`` and ``random_state``, and defines `_start`, `_sampler`, `_prepare` and `_take`.
+    A subclass has the parameters ``n_steps`` and ``dtype`` besides these, and defines `_start`, `_sampler`, `_prepare`,
+    `_take` and `_show`.
     """
 
     chunk: ClassVar[int] = 16_384
     """Examples drawn at a time, between two of which a fit can be interrupted."""
-    n_steps: int
-    early_stopping: bool
-    validation_fraction: float
-    trace_points: int
-    dtype: str
-    verbose: int
-    random_state: Any
+    early_stopping: bool = False
+    validation_fraction: float = 0.2
+    trace_points: int = 60
+    verbose: int = 0
+    random_state: RandomState = None
 
     # What a subclass says -----------------------------------------------------------------------------------------
 
@@ -65,11 +66,15 @@ class OnlineLearner(SimilarityLearner):
 
     @abstractmethod
     def _prepare(self, X: Matrix) -> Any:
-        """Return the rows in the form that `_take` wants."""
+        """Return what `_take` works on: the rows, and the matrix as it is now, in the form that steps want."""
 
     @abstractmethod
-    def _take(self, rows: Any, examples: NDArray[np.int32]) -> tuple[float, int]:
+    def _take(self, work: Any, examples: NDArray[np.int32]) -> tuple[float, int]:
         """Take one step per example; return how many had a loss, and how many changed the matrix."""
+
+    @abstractmethod
+    def _show(self, work: Any) -> None:
+        """Set the fitted matrix to what was learned so far, in the user's order of features."""
 
     def _room(self) -> int:
         """Return how many examples `_take` may be given at most from step ``n_steps_`` on."""
@@ -78,19 +83,14 @@ class OnlineLearner(SimilarityLearner):
     def _finish(self) -> None:
         """Do what is done once at the end of every pass, such as a projection."""
 
-    @contextmanager
-    def _internal(self, rows: Any) -> Iterator[None]:
-        """Inside the block the matrix is as `_take` wants it."""
-        yield
-
-    @contextmanager
-    def _usable(self, rows: Any) -> Iterator[None]:
-        """Within `_internal`: a block in which the model is as the user wants it, for a trace."""
-        yield
-
     def as_stopped(self) -> Self:
-        """Return the model that a fit which stopped at this step would give, within a trace."""
-        return self
+        """Return the model that a fit which stopped at this step would give, within a trace.
+
+        What is done once at the end of a pass is done to it; until then, the model of a trace goes without.
+        """
+        stopped = copy.copy(self)
+        stopped._finish()
+        return stopped
 
     # What they share ------------------------------------------------------------------------------------------------
 
@@ -138,7 +138,7 @@ class OnlineLearner(SimilarityLearner):
 
     def _train(
         self,
-        rows: Any,
+        work: Any,
         draw: Draw,
         n_steps: int,
         trace: Trace | None = None,
@@ -148,23 +148,26 @@ class OnlineLearner(SimilarityLearner):
         points = curve_points(n_steps, trace_steps, self.trace_points)
         curve: list[dict[str, float]] = []
         taken = 0
-        with self._internal(rows), Progress(n_steps, self.verbose, type(self).__name__, many=True) as progress:
-            for point in [*points, n_steps]:
-                losses, before = 0.0, taken
-                while taken < point:
-                    examples = draw(min(self._room(), point - taken))
-                    new_losses, updates = self._take(rows, examples)
-                    losses += new_losses
-                    taken += len(examples)
-                    self.n_steps_ += len(examples)
-                    self.n_updates_ += updates
-                    progress.advance(len(examples), loss_rate=new_losses / len(examples))
-                if len(curve) < len(points):
-                    record = {"step": point, "loss_rate": losses / (point - before) if point > before else np.nan}
-                    if trace is not None:
-                        with self._usable(rows):
+        with Progress(n_steps, self.verbose, type(self).__name__, many=True) as progress:
+            try:
+                for point in [*points, n_steps]:
+                    losses, before = 0.0, taken
+                    while taken < point:
+                        examples = draw(min(self._room(), point - taken))
+                        new_losses, updates = self._take(work, examples)
+                        losses += new_losses
+                        taken += len(examples)
+                        self.n_steps_ += len(examples)
+                        self.n_updates_ += updates
+                        progress.advance(len(examples), loss_rate=new_losses / len(examples))
+                    if len(curve) < len(points):
+                        record = {"step": point, "loss_rate": losses / (point - before) if point > before else np.nan}
+                        if trace is not None:
+                            self._show(work)
                             record |= trace(self, point)
-                    curve.append(record)
+                        curve.append(record)
+            finally:  # of an interrupted fit the user keeps what was learned
+                self._show(work)
         self.curve_ = {name: np.array([record[name] for record in curve]) for name in curve[0]}
         self._finish()
         return self
@@ -188,6 +191,52 @@ class OnlineLearner(SimilarityLearner):
         model.fit(X[~held_out], y[~held_out], trace=score)
         self.validation_curve_ = model.curve_
         return int(model.curve_["step"][np.argmax(model.curve_["map"])])
+
+
+class OnlineTripletLearner(OnlineLearner):
+    """Base of the online learners that take one step a triplet, drawn from labels or given."""
+
+    accepts = frozenset({"labels", "triplets", "online"})
+
+    def fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Learn from exactly these triplets, once each and in this order.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+        triplets : array-like of shape (m, 3)
+            Row numbers (query, positive, negative) of X. ``n_steps``, ``early_stopping`` and ``random_state`` are not
+            used.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn_from(X, triplets, afresh=True)
+
+    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
+        """Go on from what is there (from the beginning on a new model) with more triplets.
+
+        The parameters are those of `fit_triplets`; X may be other rows than before, with the same features. A
+        projection is made at the end of every call; where parameters of the model were changed in between, steps taken
+        stay as they were.
+        """
+        return self._learn_from(X, triplets, afresh=not hasattr(self, "n_steps_"))
+
+    def _learn_from(self, X: Any, triplets: Any, afresh: bool) -> Self:
+        self._check_parameters()
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=afresh)
+        triplets = check_triplets(triplets, X.shape[0])
+        if afresh:
+            self._start(X.shape[1])
+        return self._train_on(X, triplets)
+
+    def _train_on(self, X: Matrix, triplets: NDArray[np.int32]) -> Self:
+        """Take one step for each of these triplets, in order."""
+        return self._train(self._prepare(X), feed(triplets), len(triplets))
+
+    def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
+        return TripletSampler(y, seed).draw
 
 
 def held_out_rows(y: NDArray[Any], fraction: float, random: np.random.Generator) -> NDArray[np.bool_]:

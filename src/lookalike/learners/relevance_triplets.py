@@ -59,7 +59,7 @@ class RelevanceTripletSampler:
         all other images of the category, relevance 0 included. Order and margin hold all the same.
     capacity : int, optional
         Images a buffer. By default all images are at hand, and the distribution is exact. With a capacity, one image
-        is offered to weighted reservoirs (`TripletReservoirs`) for each example drawn, category by category, over and
+        is offered to weighted reservoirs (`Buffers`) for each example drawn, category by category, over and
         over; all three images come from the buffers: a buffer is chosen in proportion to its category's total
         relevance, the query uniformly from it. That is proportional to r_p only as long as the buffer is much smaller
         than the category; a buffer that holds all of it draws queries uniformly.
@@ -110,27 +110,25 @@ class RelevanceTripletSampler:
         self._choice = Choice(float(out_of_class), bool(weighted), float(positive_threshold), float(margin), int(tries))
         self._rows = _rows(relevance, self._choice)
         self._categories = _categories(relevance)
-        self._image_weights = relevance.total if weighted else np.ones(relevance.n_images)
         self._check_possible(relevance, capacity)
         possible = relevance.total > 0
+        weights = relevance.total if weighted else np.ones(relevance.n_images)
+        by_category = np.bincount(relevance.category, weights * possible, minlength=relevance.n_categories)
+        self._queries = Queries(
+            np.flatnonzero(possible).astype(np.int32),
+            np.cumsum(weights[possible]),
+            np.cumsum(by_category).astype(np.float64),
+        )
         self.n_without_positive_ = int(np.count_nonzero(~possible))
-        self._queries = np.flatnonzero(possible).astype(np.int32)
-        self._query_sums = np.cumsum(self._image_weights[possible])
-        self._category_sums = np.cumsum(
-            np.bincount(relevance.category, self._image_weights * possible, minlength=relevance.n_categories)
-        ).astype(np.float64)
         self._settings = _settings(relevance, self._choice, capacity)
         self._key = stream_key(seed, 0)
         self._drawn = 0
-        self._reservoirs: TripletReservoirs | None = None
+        self._capacity = capacity
+        self._offers = Offers(stream_key(seed, 1), np.empty(0, dtype=np.int32), weights, np.zeros(1, dtype=np.int64))
+        self._buffers = _empty_buffers(self._categories, capacity or 0)
         if capacity is not None:
-            largest = int(np.diff(self._categories.start).max())
-            self._reservoirs = TripletReservoirs(
-                relevance.n_images, relevance.n_categories, min(capacity, largest), random_state=seed
-            )
-            self._order = _order(self._key, self._categories)
-            self._reservoirs.offer(self._order, relevance.category[self._order], self._image_weights[self._order])
-            self._reservoirs.finish()
+            self._offers = self._offers._replace(order=_order(self._key, self._categories))
+            offer_images(self._offers, self._categories, self._buffers, relevance.n_images)
 
     def draw(self, n: int) -> NDArray[np.int32]:
         """Return the next `n` triplets of the stream; ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
@@ -141,26 +139,8 @@ class RelevanceTripletSampler:
         if n < 0:
             raise ValueError(f"cannot draw {n} triplets: give a count that is not negative")
         triplets = np.empty((n, 3), dtype=np.int32)
-        if self._reservoirs is None:
-            queries = self._queries, self._query_sums
-            filled = draw_triplets(
-                self._key, self._drawn, self._rows, self._categories, *queries, self._choice, triplets
-            )
-        else:
-            filled, self._reservoirs.n_offered = draw_from_buffers(
-                self._key,
-                self._drawn,
-                self._reservoirs.key,
-                self._reservoirs.n_offered,
-                self._order,
-                self._image_weights,
-                self._rows,
-                self._categories,
-                self._category_sums,
-                self._reservoirs.buffers,
-                self._choice,
-                triplets,
-            )
+        source = self._rows, self._categories, self._queries, self._offers, self._buffers
+        filled = draw_triplets(self._key, self._drawn, *source, self._choice, DISCARDS, triplets)
         self._drawn += filled
         if filled < n:
             raise ValueError(
@@ -176,7 +156,13 @@ class RelevanceTripletSampler:
             "key": self._key.copy(),
             "drawn": np.array(self._drawn, dtype=np.int64),
         }
-        return state if self._reservoirs is None else state | self._reservoirs.get_state()
+        if self._capacity is None:
+            return state
+        state |= {f"reservoir_{name}": array.copy() for name, array in self._buffers._asdict().items()}
+        return state | {
+            "reservoir_key": self._offers.key.copy(),
+            "n_offered": self._offers.n_offered.reshape(()).copy(),
+        }
 
     def set_state(self, state: Mapping[str, ArrayLike]) -> None:
         """Go on from what `get_state` returned, of the same relevance data and arguments."""
@@ -185,12 +171,16 @@ class RelevanceTripletSampler:
                 "this state is of a sampler of other relevance data or with other settings: make the sampler as it "
                 "was made then"
             )
-        if self._reservoirs is not None:
-            self._reservoirs.set_state(state)
         self._key = np.array(state["key"], dtype=np.uint64)
         self._drawn = int(np.asarray(state["drawn"]))
-        if self._reservoirs is not None:
-            self._order = _order(self._key, self._categories)
+        if self._capacity is None:
+            return
+        for name, array in self._buffers._asdict().items():
+            array[...] = np.asarray(state[f"reservoir_{name}"])
+        self._offers.n_offered[0] = int(np.asarray(state["n_offered"]))
+        self._offers = self._offers._replace(
+            key=np.array(state["reservoir_key"], dtype=np.uint64), order=_order(self._key, self._categories)
+        )
 
     def _check_possible(self, relevance: RelevanceData, capacity: int | None) -> None:
         """Raise where no triplet of a kind that is asked for exists."""
@@ -248,7 +238,7 @@ def _rows(relevance: RelevanceData, choice: Choice) -> Relevance:
         weights = np.minimum(values.astype(np.float64), choice.positive_threshold)
     else:
         weights = np.ones(len(values))
-    return Relevance(start, images, values, running_sums(start, weights), in_order, matrix.data)
+    return Relevance(start, images, values, weights, running_sums(start, weights), in_order, matrix.data)
 
 
 def _categories(relevance: RelevanceData) -> Categories:
@@ -267,70 +257,38 @@ def _settings(relevance: RelevanceData, choice: Choice, capacity: int | None) ->
     return np.array([*choice, -1 if capacity is None else capacity, relevance.n_images, checksum], dtype=np.float64)
 
 
-class TripletReservoirs:
-    """A buffer for each category that keeps a weighted sample, without replacement, of the images offered to it.
+def _empty_buffers(categories: Categories, capacity: int) -> Buffers:
+    """Return buffers in which nothing is; those of no capacity are never used."""
+    sizes = np.diff(categories.start)
+    shape = (len(sizes), min(capacity, int(sizes.max(initial=0))))
+    return Buffers(
+        members=np.full(shape, -1, dtype=np.int32),
+        sizes=np.zeros(len(sizes), dtype=np.int64),
+        place=np.full(len(categories.members), -1, dtype=np.int32),
+        next_members=np.full(shape, -1, dtype=np.int32),
+        next_keys=np.zeros(shape),
+        next_sizes=np.zeros(len(sizes), dtype=np.int64),
+        lowest=np.zeros(len(sizes), dtype=np.int64),
+    )
 
-    Image j gets the key log(u) / r_j with u uniform, and a full buffer keeps the largest keys (Efraimidis and Spirakis
-    2006; Deep Ranking, section 5.1). The paper prints u^(1 / r_j), which has the same order but rounds to 0 or 1 for
-    small or large r_j. Keys hold for one pass over a category's images: with the largest of many passes a full buffer
-    would hardly change any more. What is being filled is kept apart from what is drawn from until `finish`: a sample
-    of the first images of a pass would favour them, whatever they weigh.
-    """
 
-    def __init__(self, n_images: int, n_categories: int, capacity: int, random_state: RandomState = None) -> None:
-        shape = (n_categories, min(capacity, n_images))
-        self.key = stream_key(as_seed(random_state), 1)
-        self.buffers = Buffers(
-            members=np.full(shape, -1, dtype=np.int32),
-            sizes=np.zeros(n_categories, dtype=np.int64),
-            place=np.full(n_images, -1, dtype=np.int32),
-            next_members=np.full(shape, -1, dtype=np.int32),
-            next_keys=np.zeros(shape),
-            next_sizes=np.zeros(n_categories, dtype=np.int64),
-            lowest=np.zeros(n_categories, dtype=np.int64),
-        )
-        self.n_offered = 0
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """Number of `members` of each category."""
-        return self.buffers.sizes.copy()
-
-    def members(self, category: int) -> NDArray[np.int32]:
-        """Return the images that the last finished pass left in a buffer, in no particular order."""
-        return self.buffers.members[category, : self.buffers.sizes[category]].copy()
-
-    def offer(self, images: ArrayLike, categories: ArrayLike, weights: ArrayLike) -> None:
-        """Offer images, each at most once before `finish`; those of weight 0 are only kept where there is room."""
-        numbers = np.asarray(images, dtype=np.int32)
-        codes, values = np.asarray(categories, dtype=np.int32), np.asarray(weights, dtype=np.float64)
-        offer_images(self.key, self.n_offered, numbers, codes, values, self.buffers)
-        self.n_offered += len(numbers)
-
-    def finish(self) -> None:
-        """End the pass over all categories: `members` are from now on what was kept of its offers."""
-        for category in range(len(self.buffers.sizes)):
-            finish(self.buffers, category)
-
-    def get_state(self) -> State:
-        """Return all that `set_state` needs to go on from here."""
-        state: State = {f"reservoir_{name}": array.copy() for name, array in self.buffers._asdict().items()}
-        return state | {"reservoir_key": self.key.copy(), "n_offered": np.array(self.n_offered, dtype=np.int64)}
-
-    def set_state(self, state: Mapping[str, ArrayLike]) -> None:
-        """Go on from what `get_state` of reservoirs of this size returned."""
-        for name, array in self.buffers._asdict().items():
-            array[...] = np.asarray(state[f"reservoir_{name}"])
-        self.key = np.array(state["reservoir_key"], dtype=np.uint64)
-        self.n_offered = int(np.asarray(state["n_offered"]))
+def _order(key: NDArray[np.uint64], categories: Categories) -> NDArray[np.int32]:
+    """Return the images category by category, the categories in a random order."""
+    random = np.random.Generator(np.random.PCG64([int(part) for part in key]))
+    turn = random.permutation(len(categories.start) - 1)
+    return np.argsort(turn[categories.of_image], kind="stable").astype(np.int32)
 
 
 class Relevance(NamedTuple):
-    """Relevance as CSR, twice: each row by rising relevance with the running sums of its weights, and by image."""
+    """Relevance as CSR, twice: each row by rising relevance with the weights of positives (equation 7), and by image.
+
+    `cumulative` are the running sums of the weights within a row.
+    """
 
     start: NDArray[np.int64]
     images: NDArray[np.int32]
     values: NDArray[np.float32]
+    weights: NDArray[np.float64]
     cumulative: NDArray[np.float64]
     images_in_order: NDArray[np.int32]
     values_in_order: NDArray[np.float32]
@@ -344,8 +302,22 @@ class Categories(NamedTuple):
     members: NDArray[np.int32]
 
 
+class Queries(NamedTuple):
+    """Images that may be queries, the running sums of their weights, and those of the categories' weights."""
+
+    images: NDArray[np.int32]
+    sums: NDArray[np.float64]
+    category_sums: NDArray[np.float64]
+
+
 class Buffers(NamedTuple):
-    """One reservoir for each category, twice: what is drawn from, and what is filled for the next time.
+    """A reservoir for each category, a weighted sample without replacement, twice: drawn from, and being filled.
+
+    Image j gets the key log(u) / r_j with u uniform, and a full buffer keeps the largest keys (Efraimidis and Spirakis
+    2006; Deep Ranking, section 5.1). The paper prints u^(1 / r_j), which has the same order but rounds to 0 or 1 for
+    small or large r_j. Keys hold for one pass over a category's images: with the largest of many passes a full buffer
+    would hardly change any more. What is being filled is not drawn from until the pass ends: a sample of the first
+    images of a pass would favour them, whatever they weigh.
 
     `place` is where an image stands in what is drawn from, -1 for one that does not; `lowest` is the place of the
     smallest key in what is filled.
@@ -358,6 +330,18 @@ class Buffers(NamedTuple):
     next_keys: NDArray[np.float64]
     next_sizes: NDArray[np.int64]
     lowest: NDArray[np.int64]
+
+
+class Offers(NamedTuple):
+    """What is offered to the buffers: all images in `order`, category by category, over and over.
+
+    `key` names the random stream; `n_offered`, of one entry, counts. Without buffers there is no order.
+    """
+
+    key: NDArray[np.uint64]
+    order: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    n_offered: NDArray[np.int64]
 
 
 class Choice(NamedTuple):
@@ -443,68 +427,44 @@ def _in_class_negative(
 
 
 @njit(cache=True, nogil=True)
-def draw_triplets(
-    key: NDArray[np.uint64],
-    first: int,
+def _example(
+    states: NDArray[np.uint64],
     rows: Relevance,
     categories: Categories,
-    queries: NDArray[np.int32],
-    query_sums: NDArray[np.float64],
+    queries: Queries,
     choice: Choice,
-    triplets: NDArray[np.int32],
-) -> int:
-    """Fill rows (p, p+, p-) of the stream `key` from number `first` on, all images being at hand.
-
-    `query_sums` are the running sums of the weights of `queries`. Return how many rows were filled: fewer than asked
-    for when `DISCARDS` examples in a row were given up.
-    """
-    states = np.empty(1, dtype=np.uint64)
-    for i in range(triplets.shape[0]):
-        seed_row(states, 0, key, first + i)
-        outside = uniform(states, 0) < choice.out_of_class
-        found = False
-        for _ in range(DISCARDS):
-            query: Any = np.int64(queries[pick(states, 0, query_sums, 0, query_sums.shape[0])])
-            positive = pick(states, 0, rows.cumulative, rows.start[query], rows.start[query + 1])
-            if outside:
-                category = categories.of_image[query]
-                start, end = categories.start[category], categories.start[category + 1]
-                place = below(states, 0, categories.members.shape[0] - (end - start))
-                negative: Any = categories.members[place + (end - start if place >= start else 0)]
-            else:
-                negative = _in_class_negative(states, rows, categories, choice, query, positive)
-            if negative >= 0:
-                triplets[i, 0] = query
-                triplets[i, 1] = rows.images[positive]
-                triplets[i, 2] = negative
-                found = True
-                break
-        if not found:
-            return int(i)
-    return int(triplets.shape[0])
+    outside: bool,
+) -> tuple[Any, Any, Any]:
+    """Draw a query, the entry of a positive in its row, and a negative (-1: given up), all images being at hand."""
+    query: Any = np.int64(queries.images[pick(states, 0, queries.sums, 0, queries.sums.shape[0])])
+    positive = pick(states, 0, rows.cumulative, rows.start[query], rows.start[query + 1])
+    if not outside:
+        return query, positive, np.int64(_in_class_negative(states, rows, categories, choice, query, positive))
+    category = categories.of_image[query]
+    start, end = categories.start[category], categories.start[category + 1]
+    place = below(states, 0, categories.members.shape[0] - (end - start))
+    return query, positive, np.int64(categories.members[place + (end - start if place >= start else 0)])
 
 
 @njit(cache=True, nogil=True)
-def finish(buffers: Buffers, category: Any) -> None:
-    """Draw from now on from what a category's next buffer was filled with, and begin to fill it anew."""
-    for at in range(buffers.sizes[category]):
-        buffers.place[buffers.members[category, at]] = -1
-    size = buffers.next_sizes[category]
-    for at in range(size):
-        image = buffers.next_members[category, at]
-        buffers.members[category, at] = image
-        buffers.place[image] = at
-    buffers.sizes[category] = size
-    buffers.next_sizes[category] = 0
-    buffers.lowest[category] = 0
-
-
-@njit(cache=True, nogil=True)
-def _offer(buffers: Buffers, image: Any, category: Any, weight: float, chance: float) -> None:
-    """Offer one image; `chance` is uniform in [0, 1)."""
+def _offer_next(states: NDArray[np.uint64], offers: Offers, categories: Categories, buffers: Buffers) -> None:
+    """Offer the image whose turn it is; one of weight 0 is only kept where there is room."""
+    at = offers.n_offered[0] % offers.order.shape[0]
+    seed_row(states, 1, offers.key, offers.n_offered[0])
+    offers.n_offered[0] += 1
+    image = offers.order[at]
+    category = categories.of_image[image]
     key = _LOWEST_KEY
-    if weight > 0.0:
-        key = max(math.log1p(-chance) / weight, _LOWEST_KEY)
+    if offers.weights[image] > 0.0:
+        key = max(math.log1p(-uniform(states, 1)) / offers.weights[image], _LOWEST_KEY)
+    _keep_largest(buffers, image, category, key)
+    if at + 1 == offers.order.shape[0] or categories.of_image[offers.order[at + 1]] != category:
+        _end_pass(buffers, category)
+
+
+@njit(cache=True, nogil=True)
+def _keep_largest(buffers: Buffers, image: Any, category: Any, key: float) -> None:
+    """Put an image into what is being filled, where there is room or its key is not the smallest."""
     keys = buffers.next_keys[category]
     at, low = buffers.next_sizes[category], buffers.lowest[category]
     if at < keys.shape[0]:
@@ -525,36 +485,40 @@ def _offer(buffers: Buffers, image: Any, category: Any, weight: float, chance: f
 
 
 @njit(cache=True, nogil=True)
-def offer_images(
-    key: NDArray[np.uint64],
-    first: int,
-    images: NDArray[np.int32],
-    categories: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    buffers: Buffers,
-) -> None:
-    """Offer images one after another, the first of them being number `first` of the stream `key`."""
-    states = np.empty(1, dtype=np.uint64)
-    for i in range(images.shape[0]):
-        seed_row(states, 0, key, first + i)
-        _offer(buffers, images[i], categories[i], weights[i], uniform(states, 0))
+def _end_pass(buffers: Buffers, category: Any) -> None:
+    """Draw from now on from what a category's next buffer was filled with, and begin to fill it anew."""
+    for at in range(buffers.sizes[category]):
+        buffers.place[buffers.members[category, at]] = -1
+    size = buffers.next_sizes[category]
+    for at in range(size):
+        image = buffers.next_members[category, at]
+        buffers.members[category, at] = image
+        buffers.place[image] = at
+    buffers.sizes[category] = size
+    buffers.next_sizes[category] = 0
+    buffers.lowest[category] = 0
 
 
 @njit(cache=True, nogil=True)
-def _weight(value: Any, choice: Choice) -> float:
-    """Return the weight of an image as positive (equation 7), or 1 where all are drawn alike."""
-    return min(choice.positive_threshold, np.float64(value)) if choice.weighted else 1.0
+def offer_images(offers: Offers, categories: Categories, buffers: Buffers, n: int) -> None:
+    """Offer the next n images, one after another."""
+    states = np.empty(2, dtype=np.uint64)
+    for _ in range(n):
+        _offer_next(states, offers, categories, buffers)
+
+
+@njit(cache=True, nogil=True)
+def _total_in_buffer(rows: Relevance, place: NDArray[np.int32], start: Any, end: Any) -> float:
+    total = 0.0
+    for k in range(start, end):
+        if place[rows.images[k]] >= 0:
+            total += rows.weights[k]
+    return total
 
 
 @njit(cache=True, nogil=True)
 def _pick_in_buffer(
-    states: NDArray[np.uint64],
-    rows: Relevance,
-    place: NDArray[np.int32],
-    start: Any,
-    end: Any,
-    total: float,
-    choice: Choice,
+    states: NDArray[np.uint64], rows: Relevance, place: NDArray[np.int32], start: Any, end: Any, total: float
 ) -> Any:
     """Return an entry of [start, end) whose image is in its buffer, by weight; `total` is the sum of the weights."""
     target = uniform(states, 0) * total
@@ -562,20 +526,11 @@ def _pick_in_buffer(
     reached = 0.0
     for k in range(start, end):
         if place[rows.images[k]] >= 0:
-            reached += _weight(rows.values[k], choice)
+            reached += rows.weights[k]
             last = k
             if reached > target:
                 break
     return last
-
-
-@njit(cache=True, nogil=True)
-def _total_in_buffer(rows: Relevance, place: NDArray[np.int32], start: Any, end: Any, choice: Choice) -> float:
-    total = 0.0
-    for k in range(start, end):
-        if place[rows.images[k]] >= 0:
-            total += _weight(rows.values[k], choice)
-    return total
 
 
 @njit(cache=True, nogil=True)
@@ -592,7 +547,7 @@ def _in_buffer_negative(
     """Draw a negative of the query's own buffer for the entry `positive` of the query's row; -1: given up."""
     start = rows.start[query]
     end = _end_of_negatives(rows, start, positive, choice.margin)
-    below = _total_in_buffer(rows, buffers.place, start, end, choice)
+    listed = _total_in_buffer(rows, buffers.place, start, end)
     others = total
     unlisted = 0.0
     size = buffers.sizes[category]
@@ -600,12 +555,12 @@ def _in_buffer_negative(
         others = size - 1.0
         if _keeps_margin(rows.values[positive], np.float32(0.0), choice.margin):
             unlisted = others - total
-    possible = below + unlisted
+    possible = listed + unlisted
     if possible == 0.0 or not _is_found(states, possible / others, choice.tries):
         return -1
-    if unlisted > 0.0 and uniform(states, 0) * possible >= below:
+    if unlisted > 0.0 and uniform(states, 0) * possible >= listed:
         return _draw_unlisted(states, rows, buffers.members[category, :size], query)
-    return rows.images[_pick_in_buffer(states, rows, buffers.place, start, end, below, choice)]
+    return rows.images[_pick_in_buffer(states, rows, buffers.place, start, end, listed)]
 
 
 @njit(cache=True, nogil=True)
@@ -613,9 +568,8 @@ def _out_of_buffer_negative(
     states: NDArray[np.uint64], buffers: Buffers, buffer_start: NDArray[np.int64], category: Any
 ) -> Any:
     """Draw uniformly from the images of all other buffers; `buffer_start` are the running sums of their sizes."""
-    n_categories = buffers.sizes.shape[0]
     size = buffers.sizes[category]
-    number = below(states, 0, buffer_start[n_categories] - size)
+    number = below(states, 0, buffer_start[-1] - size)
     if number >= buffer_start[category]:
         number += size
     other = np.searchsorted(buffer_start, number, side="right") - 1
@@ -623,70 +577,70 @@ def _out_of_buffer_negative(
 
 
 @njit(cache=True, nogil=True)
-def draw_from_buffers(
-    key: NDArray[np.uint64],
-    first: int,
-    offer_key: NDArray[np.uint64],
-    offered: int,
-    order: NDArray[np.int32],
-    image_weights: NDArray[np.float64],
+def _example_in_buffers(
+    states: NDArray[np.uint64],
     rows: Relevance,
-    categories: Categories,
     category_sums: NDArray[np.float64],
     buffers: Buffers,
+    buffer_start: NDArray[np.int64],
     choice: Choice,
-    triplets: NDArray[np.int32],
-) -> tuple[int, int]:
-    """Fill rows (p, p+, p-) from number `first` on, all three from the buffers, which one image is offered before each.
+    outside: bool,
+) -> tuple[Any, Any, Any]:
+    """Do as `_example` with images of the buffers alone."""
+    category = pick(states, 0, category_sums, 0, category_sums.shape[0])
+    query: Any = np.int64(buffers.members[category, below(states, 0, buffers.sizes[category])])
+    start, end = rows.start[query], rows.start[query + 1]
+    total = _total_in_buffer(rows, buffers.place, start, end)
+    if total == 0.0:
+        return query, start, np.int64(-1)
+    positive = _pick_in_buffer(states, rows, buffers.place, start, end, total)
+    if outside:
+        return query, positive, np.int64(_out_of_buffer_negative(states, buffers, buffer_start, category))
+    negative = _in_buffer_negative(states, rows, buffers, category, choice, query, positive, total)
+    return query, positive, np.int64(negative)
 
-    `offered` images were offered before, in `order`, category by category, over and over, from the stream `offer_key`.
-    A buffer is chosen by the running sums `category_sums`. Return how many rows were filled, as `draw_triplets` does,
-    and how many images have been offered now.
+
+@njit(cache=True, nogil=True)
+def draw_triplets(
+    key: NDArray[np.uint64],
+    first: int,
+    rows: Relevance,
+    categories: Categories,
+    queries: Queries,
+    offers: Offers,
+    buffers: Buffers,
+    choice: Choice,
+    discards: int,
+    triplets: NDArray[np.int32],
+) -> int:
+    """Fill rows (p, p+, p-) of the stream `key` from number `first` on.
+
+    Where images are offered, all three come from the buffers, and one image is offered before each example. Return how
+    many rows were filled: fewer than asked for when `discards` examples in a row were given up.
     """
-    states = np.empty(1, dtype=np.uint64)
-    offer_states = np.empty(1, dtype=np.uint64)
+    states = np.empty(2, dtype=np.uint64)
     buffer_start = np.zeros(buffers.sizes.shape[0] + 1, dtype=np.int64)
     buffer_start[1:] = np.cumsum(buffers.sizes)  # every pass fills a buffer to the same size
     for i in range(triplets.shape[0]):
         seed_row(states, 0, key, first + i)
         outside = uniform(states, 0) < choice.out_of_class
-        found = False
-        for _ in range(DISCARDS):
-            at = offered % order.shape[0]
-            seed_row(offer_states, 0, offer_key, offered)
-            image = order[at]
-            category = categories.of_image[image]
-            _offer(buffers, image, category, image_weights[image], uniform(offer_states, 0))
-            offered += 1
-            if at + 1 == order.shape[0] or categories.of_image[order[at + 1]] != category:
-                finish(buffers, category)
-            category = pick(states, 0, category_sums, 0, category_sums.shape[0])
-            query: Any = np.int64(buffers.members[category, below(states, 0, buffers.sizes[category])])
-            start, end = rows.start[query], rows.start[query + 1]
-            total = _total_in_buffer(rows, buffers.place, start, end, choice)
-            if total == 0.0:
-                continue
-            positive = _pick_in_buffer(states, rows, buffers.place, start, end, total, choice)
-            if outside:
-                negative = _out_of_buffer_negative(states, buffers, buffer_start, category)
+        triplets[i, 2] = -1
+        for _ in range(discards):
+            if offers.order.shape[0] == 0:
+                query, positive, negative = _example(states, rows, categories, queries, choice, outside)
             else:
-                negative = _in_buffer_negative(states, rows, buffers, category, choice, query, positive, total)
+                _offer_next(states, offers, categories, buffers)
+                query, positive, negative = _example_in_buffers(
+                    states, rows, queries.category_sums, buffers, buffer_start, choice, outside
+                )
             if negative >= 0:
                 triplets[i, 0] = query
                 triplets[i, 1] = rows.images[positive]
                 triplets[i, 2] = negative
-                found = True
                 break
-        if not found:
-            return i, offered
-    return triplets.shape[0], offered
-
-
-def _order(key: NDArray[np.uint64], categories: Categories) -> NDArray[np.int32]:
-    """Return the images category by category, the categories in a random order."""
-    random = np.random.Generator(np.random.PCG64([int(part) for part in key]))
-    turn = random.permutation(len(categories.start) - 1)
-    return np.argsort(turn[categories.of_image], kind="stable").astype(np.int32)
+        if triplets[i, 2] < 0:
+            return int(i)
+    return int(triplets.shape[0])
 
 
 def warm_up() -> None:

@@ -6,8 +6,6 @@ as a dense vector than entry by entry; the rest, the tail, is gathered and scatt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +28,7 @@ class Rows(NamedTuple):
 
 
 class OrderedRows:
-    """The `rows` of X with their features by falling document frequency; it brings W into that order and back."""
+    """The `rows` of X with their features by falling document frequency; it brings a W into that order and back."""
 
     def __init__(self, X: Any, dtype: np.dtype[Any]) -> None:
         with np.errstate(over="ignore"):
@@ -47,50 +45,13 @@ class OrderedRows:
             squared_norms = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
         self.rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data, squared_norms)
 
-    @contextmanager
-    def internal_order(self, W: NDArray[Any]) -> Iterator[None]:
-        """Inside the block W, in place, has its features by document frequency; after it, in the user's order."""
-        permute_square(W, self._order)
-        try:
-            yield
-        finally:
-            self.restore_order(W)
+    def ordered(self, W: NDArray[Any]) -> NDArray[Any]:
+        """Return W with its features by document frequency, C-contiguous."""
+        return W[np.ix_(self._order, self._order)]
 
-    @contextmanager
-    def user_order(self, W: NDArray[Any]) -> Iterator[None]:
-        """Within `internal_order`: a block in which W has the user's order."""
-        self.restore_order(W)
-        try:
-            yield
-        finally:
-            permute_square(W, self._order)
-
-    def restore_order(self, W: NDArray[Any]) -> None:
-        """Put W, in place, from the order of `internal_order` into the user's."""
-        permute_square(W, self._place)
-
-
-@njit(cache=True, nogil=True)
-def permute_square(W: NDArray[Any], order: NDArray[np.int64]) -> None:
-    """Replace W by ``W[order][:, order]`` in place, with one row of room (W may be most of the memory there is)."""
-    d = W.shape[0]
-    row = np.empty_like(W[0])
-    for i in range(d):
-        row[:] = W[i]
-        for j in range(d):
-            W[i, j] = row[order[j]]
-    done = np.zeros(d, dtype=np.bool_)
-    for first in range(d):
-        if done[first]:
-            continue
-        row[:] = W[first]
-        i = first
-        while order[i] != first:
-            W[i] = W[order[i]]
-            done[i] = True
-            i = order[i]
-        W[i] = row
-        done[i] = True
+    def restored(self, W: NDArray[Any]) -> NDArray[Any]:
+        """Return such a W with its features in the user's order."""
+        return W[np.ix_(self._place, self._place)]
 
 
 @njit(cache=True, nogil=True)

@@ -101,7 +101,8 @@ def test_nothing_is_left_behind_when_a_run_fails(simulation, tmp_path):
 def made_run(scores: list[float]) -> TrainingRun:
     curve = [{"step": 64 * i, "seconds": 2.0 * i, "map": score, "loss_rate": 1.0} for i, score in enumerate(scores)]
     seconds = 2.0 * (len(scores) - 1)
-    return TrainingRun(np.eye(1, dtype=np.float32), 0, curve, 0, 0, 0, seconds, 1.5 * seconds, "saturated", 0)
+    run = {"curve": curve, "seconds": seconds, "cpu_seconds": 1.5 * seconds, "stopped": "saturated"}
+    return TrainingRun(W=np.eye(1, dtype=np.float32), **run)
 
 
 def test_processor_time_is_shared_out_by_the_clock():

@@ -1,0 +1,37 @@
+"""The learners need NumPy, SciPy, scikit-learn and numba, and nothing else that the package uses elsewhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+OTHERS = ("pandas", "matplotlib", "cv2", "pydantic", "pyarrow", "tqdm", "requests", "yaml", "PIL", "torch", "typer")
+
+SCRIPT = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {others!r}:
+            raise ModuleNotFoundError(name + " is not there", name=name)
+
+sys.meta_path.insert(0, Missing())
+import numpy as np
+import scipy.sparse as sp
+import lookalike.learners
+from lookalike.learners import LEARNERS, OASIS, large_scale, query_triplets, relevance_triplets  # all modules
+
+X, y = np.eye(6) + 0.1, np.arange(6) % 2
+for form in (np.asarray, sp.csr_array):
+    model = OASIS(n_steps=50, random_state=0).fit(form(X), y)
+    assert model.rank(form(X), form(X), k=2)[0].shape == (6, 2)
+assert len(LEARNERS) > 10
+print("learned")
+"""
+
+
+def test_learners_work_without_the_other_libraries() -> None:
+    script = SCRIPT.format(others=OTHERS)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout == "learned\n", done.stderr
