@@ -81,7 +81,8 @@ def make_class_triplets(
     training, evaluation = _split(members, chosen, seed)
     thumbnails = _thumbnails(root, manifest, usable["image_id"].to_numpy(), n_threads, _half(progress, 1))
     distances = {label: _distances(thumbnails[images]) for label, images in training.items()}
-    pairs = np.concatenate([distance[np.triu_indices(len(distance), 1)] for distance in distances.values()])
+    of_pairs = [distance[np.triu_indices(len(distance), 1)] for distance in distances.values()]
+    pairs = np.concatenate([np.empty(0), *of_pairs])
     scale = float(np.median(pairs)) if len(pairs) else 0.0
     if not scale > 0:
         raise LookalikeError("the classes have too few different photographs to learn from: add some")

@@ -222,7 +222,7 @@ def _triplets(
     # of copies that differ in kind, the same one whatever the order of rows
     copies = table[~both].groupby(["text_query", *_IMAGES], as_index=False)
     table = copies.agg(kind=("kind", "min"), example=("example", "min"), n=("kind", "size"))
-    again = table["example"].repeat(table["n"] - 1)
+    again = table["example"].repeat((table["n"] - 1).tolist())
     rejections.add("triplet that is there already", again, 2)
     return triplet_table(table)
 

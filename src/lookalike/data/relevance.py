@@ -111,7 +111,7 @@ class RelevanceData:
             np.fill_diagonal(block, 0)
             parts.append(block)
         place = np.argsort(np.argsort(category, kind="stable"))
-        matrix = sp.block_diag(parts, format="csr")[place][:, place] if parts else np.zeros((0, 0))
+        matrix: Any = sp.block_diag(parts, format="csr")[place][:, place] if parts else np.zeros((0, 0))
         return cls(ids, category, names, matrix)
 
     @classmethod

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -218,5 +219,6 @@ def _escaped(name: str) -> str:
 
 def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Order the rows, number them and fix the types of the columns."""
-    table = pd.DataFrame(sorted(rows, key=lambda row: row["path"]))
-    return table.assign(image_id=range(len(table)))[list(_COLUMN_TYPES)].astype(_COLUMN_TYPES)
+    ordered = sorted(rows, key=itemgetter("path"))
+    table = pd.DataFrame(ordered).assign(image_id=range(len(ordered)))
+    return table[list(_COLUMN_TYPES)].astype(_COLUMN_TYPES)

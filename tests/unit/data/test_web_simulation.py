@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,18 +11,15 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.data import web_images, web_simulation
-from lookalike.data.web_simulation import (
-    FULL_QUERIES,
-    QUERIES_PER_IMAGE,
-    RARE_QUERIES,
-    TEST_SHARE,
-    WebLog,
-    WebSimulation,
-)
-from lookalike.features.visterm_store import VistermStore
+from lookalike.core.files import read_table
+from lookalike.data import web_images, web_marginals, web_simulation
+from lookalike.data.query_log import QueryLog
+from lookalike.data.web_marginals import measure_marginals, write_marginals
+from lookalike.data.web_simulation import FULL_QUERIES, QUERIES_PER_IMAGE, RARE_QUERIES, TEST_SHARE, WebSimulation
+from lookalike.features.visterm_store import VistermStore, write_store
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS
+from lookalike.learners.query_triplets import QueryTripletSampler
 
 SMALL = WebSimulation(n_images=500, words=1000, nonzeros=30, seed=3)
 TENTH = WebSimulation(n_images=269_442, topics=100, seed=1)
@@ -33,33 +29,18 @@ TENTH = WebSimulation(n_images=269_442, topics=100, seed=1)
 @pytest.fixture(scope="module")
 def table_1() -> dict[str, int]:
     """Printed numbers of Table 1 of the JMLR paper, as in ``training_queries``."""
-    path = Path(__file__).resolve().parents[3] / "workflow" / "resources" / "reference-values.csv"
-    printed = pd.read_csv(path, header=0)
-    rows = printed[(printed.iloc[:, 0] == "oasis-jmlr-2010") & (printed.iloc[:, 1] == "table1")]
-    return {f"{row.iloc[3]}_{row.iloc[5]}": int(float(row.iloc[6])) for _, row in rows.iterrows()}
-
-
-@pytest.fixture(scope="module")
-def tenth() -> WebLog:
-    return TENTH.log
-
-
-def _digests(folder: Path) -> dict[str, str]:
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
+    printed = pd.read_csv(Path(__file__).resolve().parents[3] / "workflow" / "resources" / "reference-values.csv")
+    rows = printed[(printed["paper"] == "oasis-jmlr-2010") & (printed["exhibit"] == "table1")]
+    return {f"{row.setting}_{row.metric}": int(row.value) for row in rows.itertuples()}
 
 
 # The log --------------------------------------------------------------------------------------------------------------
 
 
-def test_the_full_size_splits_into_the_printed_numbers_of_images(table_1: dict[str, int]) -> None:
-    full = WebSimulation()
-    assert (full.n_images - full.n_test, full.n_test) == (table_1["training_images"], table_1["test_images"])
-    assert full.n_images == full.n_images - full.n_test + full.n_test
-
-
 def test_the_numbers_of_queries_solve_for_the_printed_counts(table_1: dict[str, int]) -> None:
     """Two equations for R rare and F full queries: F + (1 - t) R have a training image, F + t R a test image."""
     full = WebSimulation()
+    assert (full.n_images - full.n_test, full.n_test) == (table_1["training_images"], table_1["test_images"])
     share = table_1["test_images"] / full.n_images
     rare = (table_1["training_queries"] - table_1["test_queries"]) / (1 - 2 * share)
     rest = table_1["training_queries"] - (1 - share) * rare
@@ -70,54 +51,42 @@ def test_the_numbers_of_queries_solve_for_the_printed_counts(table_1: dict[str, 
     assert full.n_full_queries + share * full.n_rare_queries == pytest.approx(table_1["test_queries"], abs=2)
 
 
-def test_the_log_has_the_printed_counts_in_proportion(tenth: WebLog, table_1: dict[str, int]) -> None:
-    """Four standard deviations: a rare query is in the test set by a throw of a coin."""
-    is_test = TENTH.is_test()
+def test_a_tenth_of_the_log_has_the_printed_numbers_in_proportion(table_1: dict[str, int]) -> None:
+    log, is_test = TENTH.log, TENTH.is_test()
     assert is_test.sum() == TENTH.n_test
+    # four standard deviations: a rare query is in the test set by a throw of a coin
     deviation = np.sqrt(TENTH.n_rare_queries * TEST_SHARE * (1 - TEST_SHARE))
     for part, members in (("training", ~is_test), ("test", is_test)):
-        n_queries = len(np.unique(tenth.query[members[tenth.image]]))
+        n_queries = len(np.unique(log.query[members[log.image]]))
         assert abs(n_queries - table_1[f"{part}_queries"] / 10) < 4 * deviation
+    # about a hundred relevant images of each in the training set
+    sizes = np.bincount(log.query[~is_test[log.image]], minlength=TENTH.n_queries).astype(np.float64)
+    assert 95 < (sizes * (sizes - 1)).sum() / (~is_test).sum() < 115
+    # few pairs are lost; further queries are mostly of the image's topic; clicks have a heavy tail
+    assert len(log.query) == round(TENTH.n_images * QUERIES_PER_IMAGE)
+    further = log.query != log.main_query[log.image]
+    assert further.mean() == pytest.approx(1 - 1 / QUERIES_PER_IMAGE, rel=1e-3)
+    assert 0.88 < (log.query_topic[log.query[further]] == log.image_topic[log.image[further]]).mean() < 0.93
+    assert log.relevance.min() == 1
+    np.testing.assert_array_equal(log.relevance, np.floor(log.relevance))
+    for bound in (2, 10, 100):
+        assert (log.relevance >= bound).mean() == pytest.approx(bound**-1.2, rel=0.1)
 
 
-def test_an_image_has_about_a_hundred_relevant_ones_in_the_training_set(tenth: WebLog) -> None:
-    is_train = ~TENTH.is_test()
-    sizes = np.bincount(tenth.query[is_train[tenth.image]], minlength=TENTH.n_queries).astype(np.float64)
-    assert 95 < (sizes * (sizes - 1)).sum() / is_train.sum() < 115
-
-
-@pytest.mark.parametrize("n_images", [60, 137, 1000, 20_000])
+@pytest.mark.parametrize("n_images", [60, 137, 5_000])
 def test_a_log_is_well_formed_at_every_size(n_images: int) -> None:
     sim = WebSimulation(n_images=n_images, seed=2)
     log = sim.log
     pairs = log.query.astype(np.int64) * n_images + log.image
     assert (np.diff(pairs) > 0).all()  # sorted, and each once
     assert (log.query.dtype, log.image.dtype, log.relevance.dtype) == (np.int32, np.int32, np.float32)
-    assert sim.n_images == n_images
-    assert sim.n_queries == sim.n_rare_queries + sim.n_full_queries
     np.testing.assert_array_equal(np.unique(log.image), np.arange(n_images))
-    assert log.query.max() < sim.n_queries
+    assert log.query.max() < sim.n_queries == sim.n_rare_queries + sim.n_full_queries
     assert np.isin(log.main_query * np.int64(n_images) + np.arange(n_images), pairs).all()
     np.testing.assert_array_equal(log.image_topic, log.query_topic[log.main_query])
     assert n_images <= len(pairs) <= round(n_images * QUERIES_PER_IMAGE)
-    assert len(np.unique(sim.log.image_topic)) == sim.n_topics >= 2
-    assert 0 < sim.n_test < (sim.n_images - sim.n_test)
-
-
-def test_few_pairs_are_lost_and_further_queries_are_mostly_of_the_same_topic(tenth: WebLog) -> None:
-    assert len(tenth.query) == round(TENTH.n_images * QUERIES_PER_IMAGE)
-    further = tenth.query != tenth.main_query[tenth.image]
-    assert further.mean() == pytest.approx(1 - 1 / QUERIES_PER_IMAGE, rel=1e-3)
-    same = tenth.query_topic[tenth.query[further]] == tenth.image_topic[tenth.image[further]]
-    assert 0.88 < same.mean() < 0.93
-
-
-def test_relevance_is_whole_clicks_with_a_heavy_tail(tenth: WebLog) -> None:
-    clicks = tenth.relevance
-    assert clicks.min() == 1
-    np.testing.assert_array_equal(clicks, np.floor(clicks))
-    for bound in (2, 10, 100):
-        assert (clicks >= bound).mean() == pytest.approx(bound**-1.2, rel=0.1)
+    assert len(np.unique(log.image_topic)) == sim.n_topics >= 2
+    assert 0 < sim.n_test < n_images
 
 
 # The visterms ---------------------------------------------------------------------------------------------------------
@@ -138,22 +107,15 @@ def test_images_have_seventy_words_of_all_lengths_and_their_frequencies_follow_z
     lengths = np.diff(counts.indptr)
     assert lengths.mean() == pytest.approx(sim.nonzeros, abs=0.3)
     assert 15 < lengths.std() < 30
-    assert counts.dtype == np.uint8
-    assert counts.data.min() >= 1
+    assert (counts.dtype, counts.data.min()) == (np.uint8, 1)
+    steps = np.diff(counts.indices.astype(np.int64))
+    assert (np.delete(steps, counts.indptr[1:-1] - 1) > 0).all()  # sorted, and each once
     frequency = np.bincount(counts.indices, minlength=sim.words) / 5000
-    ranks = np.arange(1, sim.words + 1)
-    shown = (ranks >= 50) & (ranks <= 1500)
-    slope = np.polyfit(np.log(ranks[shown]), np.log(np.sort(frequency)[::-1][shown]), 1)[0]
+    shown = np.arange(50, 1501)
+    slope = np.polyfit(np.log(shown), np.log(np.sort(frequency)[::-1][shown - 1]), 1)[0]
     assert slope == pytest.approx(-web_simulation.ZIPF, abs=0.1)
     # a codebook's numbers do not say how frequent its words are
     assert abs(np.corrcoef(np.arange(sim.words), np.argsort(frequency))[0, 1]) < 0.05
-
-
-def test_words_are_sorted_and_each_once() -> None:
-    counts = SMALL.visterms(100, 300)
-    assert counts.shape == (200, 1000)
-    for row in range(200):
-        assert (np.diff(counts.indices[counts.indptr[row] : counts.indptr[row + 1]]) > 0).all()
 
 
 def test_an_image_does_not_depend_on_its_shard(tmp_path: Path) -> None:
@@ -162,17 +124,12 @@ def test_an_image_does_not_depend_on_its_shard(tmp_path: Path) -> None:
     for shard in (3, 0, 6, 1, 2, 5, 4):
         again = replace(SMALL)  # as another process would make it
         assert again.write_shard(shard, 7, folders[shard]) in (71, 72)
-    store = VistermStore(folders, 1000)
-    assert store.n_images == 500
-    np.testing.assert_array_equal(store.rows(range(500)).toarray(), whole.toarray())
-    SMALL.write_shard(0, 1, tmp_path / "whole")
-    np.testing.assert_array_equal(VistermStore(tmp_path / "whole", 1000).rows([499]).toarray(), whole[[499]].toarray())
+    np.testing.assert_array_equal(VistermStore(folders, 1000).rows(range(500)).toarray(), whole.toarray())
+    np.testing.assert_array_equal(SMALL.visterms(100, 130).toarray(), whole[100:130].toarray())
 
 
 def test_too_little_room_for_the_words_is_made_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = SMALL.visterms(0, 500)
-    rooms: list[int] = []
-    drawn = web_images.draw_images
+    expected, drawn, rooms = SMALL.visterms(0, 500), web_images.draw_images, []
 
     def draw(*args: object) -> bool:
         words, counts = args[-2:]
@@ -186,22 +143,15 @@ def test_too_little_room_for_the_words_is_made_good(monkeypatch: pytest.MonkeyPa
     assert rooms[1] == 2 * rooms[0]
 
 
-def test_other_seeds_give_other_data_and_the_same_seed_the_same() -> None:
-    other = replace(SMALL, seed=4)
-    assert (SMALL.visterms(0, 5) != replace(SMALL).visterms(0, 5)).nnz == 0
-    assert (SMALL.visterms(0, 5) != other.visterms(0, 5)).nnz > 100
-    assert not np.array_equal(SMALL.is_test(), other.is_test())
-    assert not np.array_equal(SMALL.log.image, other.log.image)
-
-
 def test_similarity_is_hidden_from_counting_common_words_but_can_be_learned() -> None:
     """Precision at 5 against the latent topic, on images that were not trained on: chance, Euclidean, OASIS."""
     sim = WebSimulation(n_images=2000, words=1000, nonzeros=60, seed=11)
-    log, topics, is_test = sim.log, sim.log.image_topic, sim.is_test()
-    counts = sim.visterms(0, 2000)
+    topics, is_test, counts = sim.log.image_topic, sim.is_test(), sim.visterms(0, 2000)
     weighting = TfidfVisterms().fit(counts[~is_test])
     train, test = (sp.csr_array(weighting.transform(counts[part])) for part in (~is_test, is_test))
-    model = OASIS(random_state=0).fit_triplets(train, _triplets(log, is_test, 30_000))
+    log = QueryLog.from_pairs(sim.log.query, sim.log.image)
+    triplets = QueryTripletSampler(log.of_images(np.flatnonzero(~is_test)), 0).draw(30_000)
+    model = OASIS(random_state=0).fit_triplets(train, triplets)
 
     def topic_precision(similarity: np.ndarray) -> float:
         np.fill_diagonal(similarity, -np.inf)
@@ -211,58 +161,25 @@ def test_similarity_is_hidden_from_counting_common_words_but_can_be_learned() ->
 
     euclidean = topic_precision((test @ test.T).toarray())
     learned = topic_precision(np.asarray(test @ model.W_.astype(np.float32) @ test.T.toarray()))
-    assert euclidean > 2 * np.mean(np.bincount(topics[is_test]) ** 2) / is_test.sum() ** 2
-    assert learned > euclidean + 0.1
-    assert learned < 0.95
+    assert euclidean > 2 * np.sum(np.bincount(topics[is_test]) ** 2) / is_test.sum() ** 2
+    assert euclidean + 0.1 < learned < 0.95
 
 
-def _triplets(log: WebLog, is_test: np.ndarray, n: int) -> np.ndarray:
-    """Triplets of training images: two that share a query, and any."""
-    random = np.random.default_rng(0)
-    row = np.cumsum(~is_test) - 1
-    kept = ~is_test[log.image]
-    query, image = log.query[kept], row[log.image[kept]]
-    place = random.integers(len(query), size=n)
-    start, stop = (np.searchsorted(query, query[place], side=side) for side in ("left", "right"))
-    other = start + np.floor(random.random(n) * (stop - start)).astype(np.int64)
-    rows = np.stack([image[place], image[other], random.integers((~is_test).sum(), size=n)], axis=1)
-    return rows[rows[:, 0] != rows[:, 1]].astype(np.int32)
+# Settings and files ---------------------------------------------------------------------------------------------------
 
 
-# Files and settings ---------------------------------------------------------------------------------------------------
-
-
-def test_files_hold_what_was_drawn_and_are_the_same_each_time(tmp_path: Path) -> None:
-    for folder in (tmp_path / "a", tmp_path / "b"):
-        sim = replace(SMALL)
-        sim.write_log(folder / "log.npz")
-        sim.write_images(folder / "images.parquet")
-    assert _digests(tmp_path / "a") == _digests(tmp_path / "b")
-    with np.load(tmp_path / "a" / "log.npz") as written:
-        log = SMALL.log
-        assert sorted(written) == ["image", "n_images", "n_queries", "query", "relevance"]
-        for name in ("query", "image", "relevance"):
-            np.testing.assert_array_equal(written[name], getattr(log, name))
-            assert written[name].dtype == getattr(log, name).dtype
-        assert (written["n_images"].shape, written["n_images"].dtype) == ((), np.int64)
-        assert (int(written["n_images"]), int(written["n_queries"])) == (500, SMALL.n_queries)
-    images = pd.read_parquet(tmp_path / "a" / "images.parquet")
-    assert list(images.columns) == ["image_id", "part", "topic"]
-    assert (images["image_id"].dtype, images["topic"].dtype) == (np.int32, np.int32)
-    np.testing.assert_array_equal(images["image_id"], np.arange(500))
-    np.testing.assert_array_equal(images["part"] == "test", SMALL.is_test())
-    assert set(images["part"]) == {"train", "test"}
-
-
-@pytest.mark.parametrize(("name", "value"), [("nonzeros", 101), ("topic_words", 101), ("style_words", 101)])
-def test_numbers_too_large_for_the_codebook_are_refused(name: str, value: float) -> None:
-    with pytest.raises(LookalikeError, match=f"{name} is"):
-        replace(SMALL, **{name: value})
-
-
-def test_shares_must_leave_room_for_the_background() -> None:
-    with pytest.raises(LookalikeError, match="leave some for the background"):
-        replace(SMALL, topic_share=0.4, style_share=0.2)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"nonzeros": 101}, "nonzeros is 101; choose 100 or less"),
+        ({"topic_words": 101}, "topic_words is"),
+        ({"style_words": 101}, "style_words is"),
+        ({"topic_share": 0.4, "style_share": 0.2}, "leave some for the background"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(changes: dict[str, float], message: str) -> None:
+    with pytest.raises(LookalikeError, match=message):
+        replace(SMALL, **changes)
 
 
 def test_a_vocabulary_that_cannot_give_so_many_words_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,3 +193,95 @@ def test_a_vocabulary_that_cannot_give_so_many_words_is_refused(monkeypatch: pyt
 def test_a_shard_that_is_not_there_is_refused(tmp_path: Path, shard: int, n_shards: int) -> None:
     with pytest.raises(LookalikeError, match="no shard"):
         SMALL.write_shard(shard, n_shards, tmp_path / "shard")
+
+
+def write(sim: WebSimulation, folder: Path) -> dict[str, bytes]:
+    """All files of a data set, and its marginals."""
+    sim.write_log(folder / "log.npz")
+    sim.write_images(folder / "images.parquet")
+    shards = [folder / f"shard-{shard}" for shard in range(3)]
+    for shard, place in enumerate(shards):
+        sim.write_shard(shard, 3, place)
+    files = (folder / "log.npz", folder / "images.parquet", shards, sim.words)
+    write_marginals(*files, folder / "marginals.parquet", folder / "counts.csv", seed=9, sample=200)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_files_hold_what_was_drawn_and_its_marginals_and_are_the_same_each_time(tmp_path: Path) -> None:
+    written = write(replace(SMALL), tmp_path / "a")
+    assert written == write(replace(SMALL), tmp_path / "b")
+    other = write(replace(SMALL, seed=4), tmp_path / "c")
+    assert all(other[name] != content for name, content in written.items())
+    log, is_test = SMALL.log, SMALL.is_test()
+    again = QueryLog.load(tmp_path / "a" / "log.npz")
+    for found, drawn in zip(again.pairs(), log, strict=False):
+        np.testing.assert_array_equal(found, drawn)
+        assert found.dtype == drawn.dtype
+    assert (again.n_images, again.n_queries) == (500, SMALL.n_queries)
+    images = read_table(tmp_path / "a" / "images.parquet")
+    assert list(images.columns) == ["image_id", "part", "topic"]
+    assert (images["image_id"].dtype, images["topic"].dtype) == (np.int32, np.int32)
+    np.testing.assert_array_equal(images["image_id"], np.arange(500))
+    np.testing.assert_array_equal(images["part"], np.where(is_test, "test", "train"))
+    np.testing.assert_array_equal(images["topic"], log.image_topic)
+    counts = read_table(tmp_path / "a" / "counts.csv").set_index(["part", "quantity"])["value"]
+    assert (counts["train", "images"], counts["test", "images"]) == (500 - SMALL.n_test, SMALL.n_test)
+    assert counts["train", "pairs"] + counts["test", "pairs"] == len(log.query)
+    curves = read_table(tmp_path / "a" / "marginals.parquet")
+    for (quantity, _), rows in curves.groupby(["quantity", "part"]):
+        assert (np.diff(rows["x"]) > 0).all()
+        assert rows["y"].sum() == pytest.approx(1) or quantity == "word_frequency"
+        assert (np.diff(rows["y"]) <= 0).all() or quantity != "word_frequency"
+        if quantity == "relevant_per_image":  # of the sample that was asked for, or of all where there are fewer
+            whole = rows["y"] * min(200, counts[rows["part"].iloc[0], "images"])
+            np.testing.assert_allclose(whole, np.rint(whole))
+
+
+# query 0: images 0 1 2; query 1: images 2 3; query 2: image 4; query 3: images 0 2
+LOG = QueryLog.from_pairs([0, 0, 0, 1, 1, 2, 3, 3], [0, 1, 2, 2, 3, 4, 0, 2])
+PARTS = np.array(["train", "train", "train", "test", "test"], dtype=object)
+COUNTS = np.array([[1, 0, 2, 0], [0, 0, 3, 0], [1, 1, 1, 0], [0, 0, 0, 1], [0, 1, 9, 1]])
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> VistermStore:
+    folders = [tmp_path / "shard-0", tmp_path / "shard-1"]
+    write_store(folders[0], sp.csr_array(COUNTS[:2]))
+    write_store(folders[1], sp.csr_array(COUNTS[2:]))
+    return VistermStore(folders, 4)
+
+
+@pytest.mark.parametrize("block", [1, 2, 100])
+def test_marginals_are_what_one_counts_by_hand(
+    store: VistermStore, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web_marginals, "BLOCK", block)
+    curves, counts = measure_marginals(LOG, PARTS, store, seed=0)
+    # images 0 and 2 share two queries and count once; image 3 shares a query only with a training image
+    assert {(row.part, row.quantity): row.value for row in counts.itertuples()} == {
+        ("train", "images"): 3, ("train", "queries"): 3, ("train", "pairs"): 6, ("train", "nonzeros_per_image"): 2,
+        ("train", "relevant_per_image"): 2, ("test", "images"): 2, ("test", "queries"): 2, ("test", "pairs"): 2,
+        ("test", "nonzeros_per_image"): 2, ("test", "relevant_per_image"): 0,
+    }  # fmt: skip
+    third = pytest.approx(1 / 3)
+    found = {key: dict(zip(rows["x"], rows["y"], strict=True)) for key, rows in curves.groupby(["quantity", "part"])}
+    assert found == {
+        ("nonzeros_per_image", "train"): {1: third, 2: third, 3: third},
+        ("nonzeros_per_image", "test"): {1: 0.5, 3: 0.5},
+        ("images_per_query", "train"): {1: third, 2: third, 3: third},
+        ("images_per_query", "test"): {1: 1},
+        ("queries_per_image", "train"): {1: third, 2: third, 3: third},
+        ("queries_per_image", "test"): {1: 1},
+        ("relevant_per_image", "train"): {2: 1},
+        ("relevant_per_image", "test"): {0: 1},
+        ("word_frequency", "train"): {1: 1, 2: pytest.approx(2 / 3), 3: third},
+        ("word_frequency", "test"): {1: 1, 2: 0.5, 3: 0.5},
+    }
+    assert (curves["x"].dtype, curves["y"].dtype) == (np.float64, np.float64)
+
+
+def test_files_of_different_data_sets_are_refused(store: VistermStore) -> None:
+    with pytest.raises(LookalikeError, match="same settings"):
+        measure_marginals(LOG, PARTS[:4], store, seed=0)
+    with pytest.raises(LookalikeError, match="no image is in the test part"):
+        measure_marginals(LOG, np.repeat("train", 5), store, seed=0)
