@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -177,61 +177,51 @@ def path_parts(text: str) -> list[str]:
 class PathFinder:
     """Finds the files of a release (relative, with forward slashes) by what its CSV files call them.
 
-    A path is taken below the release's folder first, then by its trailing parts wherever the release has files, with or
-    without the same extension, and last by the layout of the public release: ``<name of the triplet>/{Q,P,N}.jpg``.
+    A path is taken below the release's folder first, then below the CSV file's, then by its trailing parts wherever the
+    release has files, and last by the layout of the public release: ``<name of the triplet>/{Q,P,N}.jpg``. Case and
+    extension decide only between files that are alike without them.
     """
 
     def __init__(self, files: Iterable[str]) -> None:
-        self._by_path: defaultdict[str, list[str]] = defaultdict(list)
-        self._by_tail: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-        self._by_stem: defaultdict[str, list[str]] = defaultdict(list)
+        self._by_tail: defaultdict[str, list[str]] = defaultdict(list)
         for file in files:
-            folder, _, name = file.casefold().rpartition("/")
-            self._by_path[file.casefold()].append(file)
-            self._by_stem[_stem(name)].append(file)
-            if folder:
-                self._by_tail[folder.rpartition("/")[2], _stem(name)].append(file)
+            for tail in _tails(file.split("/")):
+                self._by_tail[tail].append(file)
 
     def find(self, text: str, *, folder: str = "", names: Iterable[str] = (), letter: str = "") -> str | None:
         """Return the file that a path in a CSV file of a `folder` means, or None where none does or several may.
 
         In the layout of the public release the folder of the triplet has one of the `names`, and the file one `letter`.
         """
-        return next(filter(None, self._candidates(path_parts(text), folder, names, letter)), None)
-
-    def _candidates(self, parts: list[str], folder: str, names: Iterable[str], letter: str) -> Iterator[str | None]:
-        """What a path may mean, the surest first."""
-        path = "/".join(parts)
-        for place in (path, f"{folder}/{path}" if folder else path):  # in any case of letters
-            alike = self._by_path.get(place.casefold(), [])
-            yield place if place in alike else _only(alike)
-        if len(parts) > 1:
-            yield self._by_trailing_parts(parts)
+        parts = path_parts(text)
+        keys = []
+        if parts:
+            whole, *tails = _tails(parts)
+            keys = [whole, _tails([*filter(None, folder.split("/")), *parts])[0], *tails[:-1]]
         for last in (last for name in names for last in path_parts(name)[-1:]):
-            yield _only(self._by_tail.get((last.casefold(), letter), []))
-            yield _only(self._by_tail.get((_stem(last), letter), []))
-        if len(parts) == 1 and _stem(path) not in _LETTERS:  # names of too many in the public release
-            yield _only(self._by_stem.get(_stem(path), []))
-
-    def _by_trailing_parts(self, parts: list[str]) -> str | None:
-        """The file that shares the most trailing parts with the path, two at least."""
-        candidates = self._by_tail.get((parts[-2].casefold(), _stem(parts[-1])), [])
-        likeness = [_likeness(parts, file.split("/")) for file in candidates]
-        return _only([file for file, alike in zip(candidates, likeness, strict=True) if alike == max(likeness)])
+            keys += [f"{last.casefold()}/{letter}", f"{_stem(last)}/{letter}"]
+        if len(parts) == 1 and _stem(parts[0]) not in _LETTERS:  # names of too many in the public release
+            keys.append(_stem(parts[0]))
+        return next(filter(None, (_likest(self._by_tail.get(key, []), parts) for key in keys)), None)
 
 
-def _only(files: list[str]) -> str | None:
-    return files[0] if len(files) == 1 else None
+def _tails(parts: Sequence[str]) -> list[str]:
+    """The whole path, marked as such, and its trailing parts from the longest on, without extension and case."""
+    folders, stem = [part.casefold() for part in parts[:-1]], _stem(parts[-1])
+    tails = ["/".join([*folders[first:], stem]) for first in range(len(parts))]
+    return [f"/{tails[0]}", *tails]
+
+
+def _likest(files: list[str], parts: list[str]) -> str | None:
+    """The only one of files that are alike without case and extension, or the one that has those of the path."""
+    name, path = f"/{(parts or [''])[-1]}", "/".join(["", *parts])
+    named = [file for file in files if f"/{file}".casefold().endswith(name.casefold())]
+    exact = [file for file in files if f"/{file}".endswith(name)]
+    whole = [file for file in files if f"/{file}".endswith(path)]
+    return next((alike[0] for alike in (files, named, exact, whole) if len(alike) == 1), None)
 
 
 def _stem(name: str) -> str:
     """Name without its extension, in one case of letters."""
     stem, dot, _ = name.casefold().rpartition(".")
     return stem if dot and stem else name.casefold()
-
-
-def _likeness(wanted: list[str], found: list[str]) -> tuple[int, bool, bool]:
-    """How many trailing folders agree, whether the names agree with their extensions, and letter by letter."""
-    pairs = zip(reversed(wanted[:-1]), reversed(found[:-1]), strict=False)
-    agree = [left.casefold() == right.casefold() for left, right in pairs] + [False]
-    return agree.index(False), wanted[-1].casefold() == found[-1].casefold(), wanted[-1] == found[-1]

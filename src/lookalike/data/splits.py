@@ -26,37 +26,17 @@ def make_splits(
     seed: int,
     subset: str,
 ) -> pd.DataFrame:
-    """Draw independent random partitions.
+    """Draw independent random partitions: their test sets overlap, they are no cross-validation folds.
 
-    Parameters
-    ----------
-    manifest : DataFrame
-        As `lookalike.data.scan.scan_folder` makes it; only images of status ok are drawn.
-    pool : DataFrame
-        The codebook pool (column ``image_id``); none of its images is drawn.
-    classes : sequence of str
-        Labels of the subset; their order does not matter.
-    n_folds : int
-        Number of partitions, drawn independently (their test sets overlap: they are no cross-validation folds).
-    n_train, n_test : int
-        Images per class and fold (40 and 25 in the papers).
-    n_validation : int
-        How many of the training images selection scores on while it learns from the others (8 in the papers).
-    seed : int
-        The root seed.
-    subset : str
-        Name of the subset; part of the name of every stream.
+    Of each of the `classes`, in any order, `n_train` and `n_test` images are drawn for each fold (40 and 25 in the
+    papers) from those of status ok that are not in the codebook `pool`. Selection scores on `n_validation` of the
+    training images while it learns from the others (8 in the papers). `subset` is part of the name of every stream.
 
     Returns
     -------
     DataFrame
         ``fold`` int8, ``image_id`` int32, ``label`` str, ``role`` ("test" | "train"), ``validation`` bool, sorted by
         fold, role, label and image_id.
-
-    Raises
-    ------
-    LookalikeError
-        When a class has fewer than ``n_train + n_test`` usable images.
     """
     keep_large_enough(classes, usable_counts(manifest, pool), n_train + n_test)
     usable = usable_images(manifest, pool)

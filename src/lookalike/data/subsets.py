@@ -30,28 +30,12 @@ def class_labels(manifest: pd.DataFrame) -> list[str]:
 def resolve_subset(
     spec: Sequence[str] | str, manifest: pd.DataFrame, published: Sequence[str] | None = None
 ) -> list[str]:
-    """Turn what a user wrote into labels of the manifest.
+    """Turn what a user wrote into labels of the manifest, in the order of `spec`; sorted for "all".
 
-    Parameters
-    ----------
-    spec : sequence of str, "all", "first N" or "published"
-        Class folders ("003.backpack") or their bare names ("backpack"); case does not matter; underscore, blank and
-        hyphen are equal. Or all classes, the first N in the order of their folders, or the papers' list.
-    manifest : DataFrame
-        As `lookalike.data.scan.scan_folder` makes it.
-    published : sequence of str, optional
-        What "published" stands for; see `read_published_subsets`.
-
-    Returns
-    -------
-    list of str
-        Labels in the order of `spec`; sorted for "all".
-
-    Raises
-    ------
-    LookalikeError
-        When a name is unknown, fits several folders or is that of a class without images, when a class is named twice,
-        or when there are fewer than two.
+    `spec` is class folders ("003.backpack") or their bare names ("backpack"); case does not matter; underscore, blank
+    and hyphen are equal. Or it is "all" classes, the "first N" in the order of their folders, or "published": the
+    papers' list of `read_published_subsets`. Unknown and ambiguous names, classes without images or named twice, and
+    fewer than two are a `LookalikeError`.
     """
     labels = class_labels(manifest)
     if spec == "published":
@@ -90,30 +74,10 @@ def keep_large_enough(
     needed: int = 65,
     too_small: Literal["error", "drop"] = "error",
 ) -> tuple[list[str], pd.DataFrame]:
-    """Keep the classes that have enough usable images.
+    """Keep the classes that have `needed` usable images by `counts` (40 training + 25 test), in the order given.
 
-    Parameters
-    ----------
-    classes : sequence of str
-        Labels of a subset.
-    counts : mapping of str to int
-        From `usable_counts`.
-    needed : int
-        Images that a class must have (40 training + 25 test).
-    too_small : {"error", "drop"}
-        Whether such a class is an error or is left out and listed.
-
-    Returns
-    -------
-    kept : list of str
-        The classes that have enough, in the order given.
-    dropped : DataFrame
-        ``label``, ``usable`` (int), ``reason`` of the others.
-
-    Raises
-    ------
-    LookalikeError
-        With "error" when a class is too small; with "drop" when fewer than two remain.
+    A class that is too small is an error, or is dropped and listed: ``label``, ``usable`` (int), ``reason``. Fewer than
+    two that remain are an error too.
     """
     small = [label for label in classes if counts.get(label, 0) < needed]
     listed = ", ".join(f"{label} ({counts.get(label, 0)})" for label in small)
