@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from measures import mean_average_precision
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lookalike
 from lookalike.learners import LEARNERS, PairSampler, SimilarityLearner, TripletSampler
-from lookalike.ranking.rankings import mean_average_precision
 
 ONLINE: list[dict[str, Any]] = [{"n_steps": 400}, {"n_steps": 400, "early_stopping": True, "trace_points": 5}]
 PSD: list[dict[str, Any]] = [{"n_steps": 400, "projection": "psd"}]

@@ -26,6 +26,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import generator
+from lookalike.features.codebook import check_enough
 from lookalike.features.keypoints import N_FEATURES, as_vectors, load_descriptors
 from lookalike.features.shards import Ints, PathLike, index_images, locate
 from lookalike.features.word_index import BATCH, EXACT_UP_TO, N_PROBES, WordIndex
@@ -47,24 +48,18 @@ class _State(NamedTuple):
 
 
 class _Sample(NamedTuple):
-    """The descriptors to train on: the chosen rows of each file, all of them where there is no choice (None).
-
-    `images` is as of `index_images`; `chosen` are the drawn descriptors, counted in the order of images.
-    """
+    """The descriptors to train on: the file of each and its row there in the order of images, and the rows by file."""
 
     files: Sequence[PathLike]
-    rows: Sequence[Ints | None]
-    sizes: Sequence[int]
-    images: npt.NDArray[np.void]
-    chosen: Ints | None
+    file: Ints
+    row: Ints
+    rows: Sequence[Ints]
 
     def vectors(self, number: int, root: bool) -> Iterator[Floats]:
         """Yield the vectors of one file, a batch at a time."""
-        descriptors = load_descriptors(self.files[number])
-        rows = self.rows[number]
-        for start in range(0, self.sizes[number], BATCH):
-            part = slice(start, start + BATCH)
-            yield as_vectors(descriptors[part] if rows is None else descriptors[rows[part]], root)
+        descriptors, rows = load_descriptors(self.files[number]), self.rows[number]
+        for start in range(0, len(rows), BATCH):
+            yield as_vectors(descriptors[rows[start : start + BATCH]], root)
 
 
 def train_words(
@@ -88,8 +83,8 @@ def train_words(
     way; words of a single descriptor are not split, and an empty word that finds none to split stays where it was.
 
     Memory, for a million words: words 0.5 GB, their copy in the order of the index 0.5 GB, sums 0.5 GB, 0.1 GB for a
-    batch, and the descriptors of a file (128 bytes each): 1.6 GB plus the largest file. A draw of `max_descriptors`
-    takes another 8 bytes for every descriptor there is.
+    batch, and the descriptors of a file (128 bytes each): 1.6 GB plus the largest file, and 24 bytes for every
+    descriptor that is trained on.
 
     What is drawn, here and by `max_descriptors`, depends on the images and not on how they are split into files. Sums
     are in single precision: exact for SIFT up to 65,000 descriptors a word, whatever the order. With more of them, or
@@ -131,11 +126,11 @@ def train_words(
     fingerprint = _fingerprint(sample.files, settings)
     place = Path(checkpoint) / _STATE
     state = _load_state(place, fingerprint) or _start(sample, n_words, root, seed)
-    total, written = sum(sample.sizes), time.monotonic()
+    total, written = len(sample.row), time.monotonic()
     while state.iteration < iterations:
         words = WordIndex(state.centroids)
         for number in range(state.shard, len(sample.files)):
-            done = state.iteration * total + sum(sample.sizes[:number])
+            done = state.iteration * total + sum(map(len, sample.rows[:number]))
             for vectors in sample.vectors(number, root):
                 _add(state, words.nearest(vectors), vectors)
                 done += len(vectors)
@@ -165,25 +160,19 @@ def _draw(files: Sequence[PathLike], n_words: int, n_max: int, seed: int) -> _Sa
         raise LookalikeError(
             f"a codebook of {n_words} words cannot be learned from {n_max} descriptors: raise `max_descriptors`"
         )
-    if total < n_words:
-        raise LookalikeError(
-            f"a codebook of {n_words} words cannot be learned from {total} descriptors: "
-            f"give more images or ask for at most {total} words"
-        )
-    if n_max == 0 or total <= n_max:
-        sizes = [int(images["n"][images["file"] == number].sum()) for number in range(len(files))]
-        return _Sample(files, [None] * len(files), sizes, images, None)
-    chosen = np.sort(generator(seed, "descriptors").choice(total, size=n_max, replace=False, shuffle=False))
+    check_enough(total, n_words)
+    chosen = np.arange(total)
+    if 0 < n_max < total:
+        chosen = np.sort(generator(seed, "descriptors").choice(total, size=n_max, replace=False, shuffle=False))
     file, row = locate(images, chosen)
-    rows = [row[file == number] for number in range(len(files))]
-    return _Sample(files, rows, [len(part) for part in rows], images, chosen)
+    return _Sample(files, file, row, [np.sort(row[file == number]) for number in range(len(files))])
 
 
 def _start(sample: _Sample, n_words: int, root: bool, seed: int) -> _State:
     """Return the state before the first iteration: words are descriptors of the sample."""
-    total = sum(sample.sizes)
-    chosen = np.sort(generator(seed, "first words").choice(total, size=n_words, replace=False, shuffle=False))
-    file, row = locate(sample.images, chosen if sample.chosen is None else sample.chosen[chosen])
+    random = generator(seed, "first words")
+    chosen = np.sort(random.choice(len(sample.row), size=n_words, replace=False, shuffle=False))
+    file, row = sample.file[chosen], sample.row[chosen]
     centroids = np.empty((n_words, N_FEATURES), np.float32)
     for number in np.unique(file):
         here = file == number

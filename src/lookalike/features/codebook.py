@@ -52,6 +52,15 @@ def sample_descriptors(
     return sample
 
 
+def check_enough(n_descriptors: int, n_words: int) -> None:
+    """Refuse to learn more words than there are descriptors."""
+    if n_descriptors < n_words:
+        raise LookalikeError(
+            f"a codebook of {n_words} words cannot be learned from {n_descriptors} descriptors: "
+            f"give more images or ask for at most {n_descriptors} words"
+        )
+
+
 def learn_codebook(
     descriptors: Floats, n_words: int, seed: int, n_iterations: int = 25, n_redo: int = 1
 ) -> npt.NDArray[np.float32]:
@@ -59,12 +68,7 @@ def learn_codebook(
 
     A word that loses its last descriptor is put beside a large one by faiss, so every word has a place of its own.
     """
-    n = len(descriptors)
-    if n < n_words:
-        raise LookalikeError(
-            f"a codebook of {n_words} words cannot be learned from {n} descriptors: "
-            f"give more images or ask for at most {n} words"
-        )
+    check_enough(len(descriptors), n_words)
     return cluster(descriptors, n_words, seed, n_iterations, n_redo)
 
 

@@ -19,7 +19,7 @@ from lookalike.core.kernels import njit
 from lookalike.core.progress import Progress
 from lookalike.features import lbp, pyramid
 from lookalike.features.palette import nearest_colours, palette_keys
-from lookalike.features.shards import PathLike, read_images
+from lookalike.features.shards import PathLike, join_images, read_images
 
 Image = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.uint16]
@@ -128,7 +128,6 @@ def describe_shard(
     progress: Progress | None = None,
 ) -> Blocks:
     """Describe the images of some rows of a manifest whose paths are relative to `root`; `progress` counts images."""
-    counts = [describe(image, palette) for image in read_images(rows, root, progress)]
-    offsets = np.cumsum([0, *map(len, counts)], dtype=np.int64)
+    counts = ((describe(image, palette),) for image in read_images(rows, root, progress))
     none = np.empty((0, lbp.N_BINS + len(palette)), np.uint16)
-    return Blocks(rows["image_id"].to_numpy(np.int32), offsets, np.concatenate([none, *counts]))
+    return join_images(Blocks, rows["image_id"], (none,), counts)

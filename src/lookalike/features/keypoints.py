@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma, shrink
 from lookalike.core.progress import Progress
 from lookalike.features.describers import one_opencv_thread
-from lookalike.features.shards import PathLike, read_images, shard_of
+from lookalike.features.shards import PathLike, join_images, read_images, shard_of
 
 N_FEATURES = 128
 """Numbers in a SIFT descriptor."""
@@ -44,15 +43,6 @@ class SiftSettings:
     n_max: int = 0
     contrast_threshold: float = 0.04
     max_side: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
-        if self.n_max < 0 or self.max_side < 0:
-            raise LookalikeError(
-                "`n_max` and `max_side` of the keypoints must be 0 (no limit) or positive: correct them"
-            )
-        if not self.contrast_threshold >= 0:
-            raise LookalikeError("`contrast_threshold` of the keypoints must not be negative: set it to 0.04")
 
 
 class Keypoints(NamedTuple):
@@ -135,9 +125,7 @@ def extract_shard(
 
 def join_keypoints(image_ids: npt.NDArray[np.int32], images: list[Keypoints]) -> KeypointShard:
     """Join the keypoints of several images."""
-    offsets = np.cumsum([0, *(len(image.sizes) for image in images)], dtype=np.int64)
-    descriptors, positions, sizes = (np.concatenate(parts) for parts in zip(_NONE, *images, strict=True))
-    return KeypointShard(image_ids, offsets, descriptors, positions, sizes)
+    return join_images(KeypointShard, image_ids, _NONE, images)
 
 
 def root_sift(descriptors: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:

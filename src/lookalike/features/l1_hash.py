@@ -37,9 +37,7 @@ TRANSFORM_ROWS = 4_096
 """Rows whose agreements with the landmarks are in memory at a time."""
 
 
-def l1_visual_features(
-    blocks: Mapping[str, NDArray[Any]], weights: Mapping[str, float] | None = None
-) -> NDArray[np.float32]:
+def l1_visual_features(blocks: Mapping[str, NDArray[Any]], weights: Mapping[str, float]) -> NDArray[np.float32]:
     """Join the vectors of several features into the non-negative ones that `L1HashKPCA` takes.
 
     Every block is divided by the L1 norm of its row and multiplied by its weight. A block with negative values anywhere
@@ -51,31 +49,15 @@ def l1_visual_features(
     ----------
     blocks : mapping of str to ndarray of shape (n, d_i)
         Vectors by feature. A row of NaN (an unusable image) in one block is a row of NaN in the result.
-    weights : mapping of str to float, optional
-        At least 0, by feature; features with weight 0, or without one, are left out. Default: 1 each.
+    weights : mapping of str to float
+        Above 0, by feature; features without one are left out.
 
     Returns
     -------
     ndarray of shape (n, d), float32
         In the order of the features' names, so that it does not depend on that of the mappings.
-
-    Raises
-    ------
-    ValueError
-        When no feature has a weight above 0, a weight is negative or names no block, or the blocks differ in rows.
     """
-    weights = dict.fromkeys(blocks, 1.0) if weights is None else weights
-    unknown = sorted(set(weights) - set(blocks))
-    if unknown:
-        raise ValueError(f"weights name features without vectors, {', '.join(unknown)}: give their blocks too")
-    if any(not (np.isfinite(weight) and weight >= 0) for weight in weights.values()):
-        raise ValueError(f"weights of features must be finite and not negative, not {dict(weights)}: correct them")
-    names = sorted(name for name, weight in weights.items() if weight > 0)
-    if not names:
-        raise ValueError("no feature has a weight above 0, so nothing is left to hash: give one a positive weight")
-    if len({len(blocks[name]) for name in names}) > 1:
-        raise ValueError("blocks must have one row per image each: they differ in their numbers of rows")
-    return np.hstack([_unit_block(blocks[name]) * np.float32(weights[name]) for name in names])
+    return np.hstack([_unit_block(blocks[name]) * np.float32(weights[name]) for name in sorted(weights)])
 
 
 def _unit_block(block: NDArray[Any]) -> NDArray[np.float32]:
@@ -262,10 +244,6 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y : None
             Not used.
         """
-        for name in ("n_components", "n_hashes", "n_landmarks"):
-            value = getattr(self, name)
-            if value < 1 or int(value) != value:
-                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         self._seed = as_seed(self.random_state)
         self.landmarks_ = np.arange(X.shape[0])
@@ -289,13 +267,6 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             kernel = agreement(signatures, self.signatures_)
             vectors[start : start + TRANSFORM_ROWS] = self._centred(kernel) @ self.components_
         return vectors
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
     def _centred(self, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return products with the landmarks' mean subtracted on both sides (Schoelkopf et al. 1998, appendix A)."""

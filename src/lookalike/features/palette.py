@@ -87,13 +87,6 @@ def palette_keys(palette: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
     The result has, for each colour, factors of a pixel's red, green and blue, and a constant: int32, (n_colours, 4).
     """
     palette = np.asarray(palette, dtype=np.float64)
-    if palette.ndim != 2 or palette.shape[1] != 3 or not 1 <= len(palette) <= MAX_COLOURS:
-        raise LookalikeError(
-            f"a palette is an array of 1 to {MAX_COLOURS} rows of red, green and blue, not of shape {palette.shape}: "
-            "learn it anew with `learn_palette`"
-        )
-    if not ((palette >= 0) & (palette <= 255)).all():
-        raise LookalikeError("palette colours lie within 0..255; this one's do not: learn it anew with `learn_palette`")
     colours = np.rint(palette * _STEPS).astype(np.int64)
     keys = np.empty((len(colours), 4), np.int64)
     keys[:, :3] = -2 * _STEPS * MAX_COLOURS * colours

@@ -16,12 +16,10 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
-from pyarrow import csv
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.progress import Progress
-from lookalike.features.shards import PathLike, shard_of
+from lookalike.core.progress import Progress, counted
+from lookalike.features.shards import PathLike, join_images, shard_of
 from lookalike.features.words import WordShard
 
 N_WORDS = 1_000_000
@@ -32,9 +30,7 @@ _HEADER_LINES = 2
 _COLUMNS = ("word", "x", "y", "a", "b", "c")
 _MISSING = 0.01  # share of images that may have no file: the archives hold one image more than their description says
 
-_INT64 = np.iinfo(np.int64)
-
-_Table = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
+Doubles = npt.NDArray[np.float64]
 
 
 def read_published_words(
@@ -59,23 +55,17 @@ def read_published_words(
         first_id = find_first_id(files.values(), n_words)
     rows = shard_of(manifest, shard, n_shards)
     rows = rows[rows["path"].isin(files)]
-    tables = []
-    for done, path in enumerate(rows["path"], start=1):
-        ids, places = _read_table(files[path])
-        outside = np.flatnonzero((ids < first_id) | (ids >= first_id + n_words))
-        if len(outside):
-            line, fields = _filled_lines(files[path])[outside[0]]
+    images = []
+    for path in counted(rows["path"], len(rows), progress):
+        lines, table = _read_table(files[path])
+        words, last = table[:, 0], first_id + n_words - 1
+        for outside in np.flatnonzero((words < first_id) | (words > last)):
             raise LookalikeError(
-                f"{files[path]}, line {line}: word {fields[0]} is outside {first_id} to {first_id + n_words - 1}: "
+                f"{files[path]}, line {lines[outside]}: word {words[outside]:.0f} is outside {first_id} to {last}: "
                 "unpack the archive of words anew, or give the size of its vocabulary"
             )
-        tables.append(((ids - first_id).astype(np.int32), places.astype(np.float32)))
-        if progress is not None:
-            progress(done, len(rows))
-    offsets = np.cumsum([0, *(len(words) for words, _ in tables)], dtype=np.int64)
-    words = np.concatenate([np.empty(0, np.int32), *(words for words, _ in tables)])
-    positions = np.concatenate([np.empty((0, 2), np.float32), *(places for _, places in tables)])
-    return WordShard(rows["image_id"].to_numpy(np.int32), offsets, words, positions)
+        images.append(((words - first_id).astype(np.int32), table[:, 1:3].astype(np.float32)))
+    return join_images(WordShard, rows["image_id"], (np.empty(0, np.int32), np.empty((0, 2), np.float32)), images)
 
 
 def find_first_id(files: Iterable[PathLike], n_words: int = N_WORDS) -> int:
@@ -85,7 +75,7 @@ def find_first_id(files: Iterable[PathLike], n_words: int = N_WORDS) -> int:
     of the files. Where neither occurs, 0 is as good as 1: one word is then never used.
     """
     for path in files:
-        ids, _ = _read_table(Path(path))
+        ids = _read_table(Path(path))[1][:, 0]
         if (ids == 0).any():
             return 0
         if (ids == n_words).any():
@@ -121,53 +111,33 @@ def _find_files(folder: PathLike, paths: Iterable[str]) -> dict[str, Path]:
     return files
 
 
-def _read_table(path: Path) -> _Table:
-    """Return words and places of a file: by Arrow where all is as it should be, otherwise line by line."""
-    try:
-        table = csv.read_csv(
-            path,
-            read_options=csv.ReadOptions(use_threads=False, skip_rows=_HEADER_LINES, column_names=_COLUMNS),
-            parse_options=csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
-            convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(_COLUMNS, pa.float64()) | {"word": pa.int64()}, null_values=[]
-            ),
-        )
-    except pa.ArrowInvalid:
-        return _read_lines(path)
-    columns = [table[name].to_numpy() for name in _COLUMNS]
-    if not np.isfinite(np.column_stack(columns[1:])).all():
-        return _read_lines(path)
-    return columns[0], np.column_stack(columns[1:3])
-
-
-def _read_lines(path: Path) -> _Table:
-    """Return words and places of a file with any white space between its numbers, or say which line is malformed."""
-    words, places = [], []
-    for number, fields in _filled_lines(path):
-        try:
-            word, values = int(fields[0]), [float(field) for field in fields[1:]]
-        except ValueError:
-            values = []
-        if len(values) != len(_COLUMNS) - 1 or not np.isfinite(values).all():
-            raise LookalikeError(
-                f'{path}, line {number}: expected "{" ".join(_COLUMNS)}", six numbers, and found '
-                f'"{" ".join(fields)[:80]}": unpack the archive of words anew'
-            )
-        if not _INT64.min <= word <= _INT64.max:
-            raise LookalikeError(
-                f"{path}, line {number}: word {word} is outside any vocabulary: unpack the archive of words anew"
-            )
-        words.append(word)
-        places.append(values[:2])
-    return np.array(words, np.int64), np.array(places, np.float64).reshape(-1, 2)
-
-
-def _filled_lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Return number and fields of every line of a file after its header that is not empty."""
+def _read_table(path: Path) -> tuple[list[int], Doubles]:
+    """Return the numbers of a file, a row a descriptor, and their lines, or say which line is malformed."""
     lines = path.read_text(encoding="latin-1").splitlines()
     if len(lines) < _HEADER_LINES:
         raise LookalikeError(
             f"{path}, line {len(lines) + 1}: the file ends within its header: unpack the archive of words anew"
         )
-    numbered = enumerate(lines[_HEADER_LINES:], start=_HEADER_LINES + 1)
-    return [(number, fields) for number, line in numbered if (fields := line.split())]
+    filled = [(number, line) for number, line in enumerate(lines, start=1) if number > _HEADER_LINES and line.strip()]
+    if not filled:
+        return [], np.empty((0, len(_COLUMNS)))
+    try:
+        table = np.loadtxt([line for _, line in filled], ndmin=2, comments=None)
+    except ValueError:
+        table = np.empty((0, 0))
+    if table.shape[1] == len(_COLUMNS) and np.isfinite(table).all() and (table[:, 0] % 1 == 0).all():
+        return [number for number, _ in filled], table
+    number, line = next((number, line) for number, line in filled if not _is_row(line))
+    raise LookalikeError(
+        f'{path}, line {number}: expected "{" ".join(_COLUMNS)}", six numbers, and found '
+        f'"{" ".join(line.split())[:80]}": unpack the archive of words anew'
+    )
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line has a whole number and five others, all finite."""
+    try:
+        values = np.loadtxt([line], ndmin=1, comments=None)
+    except ValueError:
+        return False
+    return len(values) == len(_COLUMNS) and bool(np.isfinite(values).all()) and values[0] % 1 == 0

@@ -46,6 +46,15 @@ def read_images(
         yield image
 
 
+def join_images(
+    kind: Callable[..., Shard], image_ids: Any, none: tuple[npt.NDArray[Any], ...], images: Iterable[Sequence[Any]]
+) -> Shard:
+    """Join what was found in each of several images into a named tuple of this kind; `none` is that of no image."""
+    columns = list(zip(none, *images, strict=True))
+    offsets = np.cumsum([len(part) for part in columns[0]], dtype=np.int64)
+    return kind(np.asarray(image_ids, np.int32), offsets, *map(np.concatenate, columns))
+
+
 def save_shard(shard: Any, path: PathLike) -> None:
     """Write a named tuple of arrays, the same bytes each time; compressing takes longer than it saves."""
     with replacing(path) as part:

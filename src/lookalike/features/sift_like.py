@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
-from lookalike.features.clustering import cluster
+from lookalike.features.codebook import learn_codebook
 from lookalike.features.dense_sift import DenseSift
 from lookalike.features.describers import Floats, Image
 
@@ -61,13 +61,7 @@ class SiftLike(DenseSift):
         return (self.n_words + 1) * sum(grid**2 for grid in self.grids)
 
     def _fit(self, images: Iterator[Image], seed: int) -> None:
-        vectors = self.sample(images, seed)
-        if len(vectors) < self.n_words:
-            raise LookalikeError(
-                f"{self.n_words} SIFT words cannot be learned from {len(vectors)} descriptors: give more images, or "
-                "set `n_words` of sift-like lower"
-            )
-        self.words_ = cluster(vectors, self.n_words, seed, n_iterations=25, n_redo=1)
+        self.words_ = learn_codebook(self.sample(images, seed), self.n_words, seed)
 
     def _describe(self, image: Image) -> Floats:
         vectors, places = self.descriptors(image)

@@ -155,20 +155,15 @@ class TextonPyramid(Describer):
             pixels = pixels[np.sort(rng.permutation(len(pixels))[: self.n_learning_pixels])]
         start = int(rng.integers(2**31))
         self.textons = learn_codebook(pixels, self.n_textons, start, n_iterations=_ITERATIONS, n_redo=1)
-        self.variance = float(self._nearest(pixels, self.textons, 1)[0].mean())
-
-    @staticmethod
-    def _nearest(pixels: Floats, textons: Floats, n_nearest: int) -> tuple[Floats, npt.NDArray[np.int64]]:
-        """Return squared distances and numbers of the nearest textons of each pixel, nearest first."""
-        squares, textons_found = faiss.knn(pixels, textons, n_nearest)
-        return np.maximum(squares, 0), textons_found
+        self.variance = float(np.maximum(faiss.knn(pixels, self.textons, 1)[0], 0).mean())
 
     def _describe(self, image: Image) -> Floats:
         """Return the cells row by row from the whole image to the smallest, the textons of a cell side by side."""
         height, width = image.shape[:2]
         y, x = (np.arange(self.step // 2, side, self.step) for side in (height, width))
         rows, columns = (grid.ravel() for grid in np.meshgrid(y, x, indexing="ij"))
-        squares, textons = self._nearest(self.responses(image, rows, columns), self.textons, self.n_nearest)
+        squares, textons = faiss.knn(self.responses(image, rows, columns), self.textons, self.n_nearest)
+        squares = np.maximum(squares, 0)
         # relative to the nearest, which leaves the shares as they are and keeps them from 0 / 0
         shares = np.exp((squares[:, :1] - squares) / max(2 * self.variance, 1e-12))
         shares /= shares.sum(axis=1, keepdims=True)

@@ -8,9 +8,7 @@ are read as one.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +20,6 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_array
 
 FILES = ("indptr.npy", "words.npy", "counts.npy")
-MAX_COUNT = 255
 SMALL = 4096
 """Files of fewer bytes are read, not mapped."""
 
@@ -47,45 +44,15 @@ def write_arrays(
     words: npt.NDArray[Any],
     counts: npt.NDArray[np.uint8],
 ) -> None:
-    """Write the three arrays of a store, all of them or none: beside `folder` first, which is then replaced.
+    """Write the three arrays of a store; without the last, ``indptr.npy``, a folder is none.
 
-    `indptr` is int64, `words` uint16 or uint32, `counts` uint8. Where the disk is full, the old folder is untouched.
+    `indptr` is int64, `words` uint16 or uint32, `counts` uint8.
     """
     target = Path(folder)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    old = target.with_name(f".{target.name}.{os.getpid()}.old")
-    try:
-        beside.mkdir(parents=True, exist_ok=True)
-        arrays: tuple[npt.NDArray[Any], ...] = (indptr, words, counts)
-        for name, array in zip(FILES, arrays, strict=True):
-            write_array(array, beside / name)
-        # a folder cannot be renamed onto one that holds files
-        if target.exists():
-            os.replace(target, old)
-        os.replace(beside, target)
-    except OSError as error:
-        if old.exists() and not target.exists():
-            with suppress(OSError):
-                os.replace(old, target)
-        raise LookalikeError(
-            f"cannot write the visterm store {target}: {error.strerror}; free some space or mend the permissions, "
-            "then run the same command again"
-        ) from error
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def write_store(folder: str | os.PathLike[str], counts: sp.csr_array) -> None:
-    """Write raw visterm counts as a store, whole or not at all; those above 255 are cut to 255."""
-    matrix = sp.csr_array(counts, copy=True)
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    matrix.sort_indices()
-    if matrix.nnz and (matrix.data.min() < 0 or (matrix.data != np.floor(matrix.data)).any()):
-        raise LookalikeError("a visterm store holds how often words occur; give whole numbers, none of them negative")
-    words = matrix.indices.astype(word_type(matrix.shape[1]))
-    write_arrays(folder, matrix.indptr.astype(np.int64), words, np.minimum(matrix.data, MAX_COUNT).astype(np.uint8))
+    (target / "indptr.npy").unlink(missing_ok=True)
+    arrays = {"counts.npy": counts, "words.npy": words, "indptr.npy": indptr}
+    for name, array in arrays.items():
+        write_array(array, target / name)
 
 
 class VistermStore:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,14 +36,6 @@ BUCKETS = 1024
 
 NO_ROW = np.iinfo(np.int32).max
 """Stands where a heap has no gallery row yet."""
-
-
-class _Rows(NamedTuple):
-    """CSR arrays as the kernels take them."""
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.uint32]
-    data: NDArray[np.float32]
 
 
 def top_k(
@@ -78,7 +70,7 @@ def top_k(
         When k does not fit, or q'W or the gallery is not finite in float32.
     """
     d = queries.shape[1]
-    W, query_rows, gallery_rows = _as_matrix(W, d), _as_rows(queries, d), _as_rows(gallery, d)
+    W, asked, gallery_arrays = _as_matrix(W, d), _as_rows(queries, d), _arrays(_as_rows(gallery, d))
     n_queries, n_gallery = queries.shape[0], gallery.shape[0]
     own_rows = np.full(n_queries, -1) if own is None else np.asarray(own, dtype=np.int64)
     available = n_gallery - int((own_rows >= 0).any())
@@ -88,8 +80,8 @@ def top_k(
     scores = np.empty((n_queries, k), dtype=np.float32)
 
     def find(part: slice) -> None:
-        block = _project(W, query_rows, np.arange(n_queries)[part], d)
-        top_k_of_block(block, *gallery_rows, own_rows[part], found[part], scores[part])
+        block = _project(W, asked[part])
+        top_k_of_block(block, *gallery_arrays, own_rows[part], found[part], scores[part])
 
     _for_blocks(n_queries, find, n_threads)
     if (found == NO_ROW).any():
@@ -136,11 +128,11 @@ def average_precision(
         When q'W or `rows` is not finite in float32.
     """
     d = rows.shape[1]
-    W, arrays = _as_matrix(W, d), _as_rows(rows, d)
-    values = np.empty(len(queries))
+    W, ranked = _as_matrix(W, d), _as_rows(rows, d)
+    arrays, values = _arrays(ranked), np.empty(len(queries))
 
     def score(part: slice) -> None:
-        block = _project(W, arrays, queries[part], d)
+        block = _project(W, ranked[queries[part]])
         starts = relevant_indptr[part.start : part.stop + 1]
         average_precisions_of_block(block, *arrays, queries[part], starts, relevant_indices, values[part])
 
@@ -163,16 +155,21 @@ def _as_matrix(W: NDArray[Any] | None, d: int) -> NDArray[Any] | None:
     return None if W is None else np.ascontiguousarray(W)
 
 
-def _as_rows(X: Any, d: int) -> _Rows:
-    """CSR arrays of X, shared with X where the types allow it."""
+def _as_rows(X: Any, d: int) -> sp.csr_array:
+    """CSR rows in float32, shared with X where the types allow it."""
     if X.shape[1] != d:
         raise ValueError(f"rows have {X.shape[1]} features in place of {d}: give queries and gallery the same codebook")
     data = np.ascontiguousarray(X.data, dtype=np.float32)
     if not np.isfinite(data).all():
         raise ValueError("the rows have values that are not finite in float32: remove or scale them")
-    # a view: an int32 that is not negative has the bits of its uint32
-    indices = X.indices.view(np.uint32) if X.indices.dtype == np.int32 else X.indices.astype(np.uint32)
-    return _Rows(X.indptr.astype(np.int64), np.ascontiguousarray(indices), data)
+    return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+
+
+def _arrays(rows: sp.csr_array) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]]:
+    """Row pointers, words and values as the kernels take them."""
+    # where these are int32, a view: of what is not negative, both types have the same bits
+    words = rows.indices.view(np.uint32) if rows.indices.dtype == np.int32 else rows.indices.astype(np.uint32)
+    return rows.indptr.astype(np.int64), np.ascontiguousarray(words), rows.data
 
 
 def _for_blocks(n: int, work: Callable[[slice], None], n_threads: int) -> None:
@@ -182,17 +179,18 @@ def _for_blocks(n: int, work: Callable[[slice], None], n_threads: int) -> None:
             pass
 
 
-def _project(W: NDArray[Any] | None, rows: _Rows, members: NDArray[np.int64], d: int) -> NDArray[np.float32]:
-    """Return q'W of the rows `members`, a lane each: (d, LANES), whose rows start at a cache line.
+def _project(W: NDArray[Any] | None, rows: sp.csr_array) -> NDArray[np.float32]:
+    """Return q'W of at most LANES rows, a lane each: (d, LANES), zeros in lanes without a row.
 
-    A row that crosses two lines takes up to a quarter longer.
+    Its rows start at a cache line: one that crosses two lines takes up to a quarter longer.
     """
-    line = LANES * 4
-    memory = np.empty((d + 1) * line, dtype=np.uint8)
+    d, line = rows.shape[1], LANES * 4
+    memory = np.zeros((d + 1) * line, dtype=np.uint8)
     start = -memory.ctypes.data % line
     block = memory[start : start + d * line].view(np.float32).reshape(d, LANES)
-    finite = copy_block(*rows, members, block) if W is None else project_block(W, *rows, members, block)
-    if not finite:
+    with np.errstate(over="ignore"):  # what does not fit into float32 is refused below
+        block[:, : rows.shape[0]] = (rows.toarray() if W is None else rows @ W).T
+    if not np.isfinite(block).all():
         raise ValueError("a query times W is not finite in float32: check W, or scale it or the rows")
     return block
 
@@ -260,59 +258,6 @@ def _score_row(
 
 
 @njit(cache=True, nogil=True)
-def _spread(projected: NDArray[Any], lane: int, block: NDArray[np.float32]) -> bool:
-    """Write a dense query into its lane; return whether all of it is finite."""
-    finite = True
-    for j in range(projected.shape[0]):
-        value = np.float32(projected[j])
-        finite &= bool(np.isfinite(value))
-        block[j, lane] = value
-    return finite
-
-
-@njit(cache=True, nogil=True)
-def project_block(
-    W: NDArray[Any],
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.uint32],
-    data: NDArray[np.float32],
-    rows: NDArray[np.int64],
-    block: NDArray[np.float32],
-) -> bool:
-    """Write q'W of the rows into the lanes, zeros into lanes without a row; return whether all of it is finite."""
-    projected = np.empty(W.shape[1], dtype=W.dtype)
-    finite = True
-    for lane in range(LANES):
-        projected[:] = 0
-        if lane < rows.shape[0]:
-            for place in range(indptr[rows[lane]], indptr[rows[lane] + 1]):
-                factor = W.dtype.type(data[place])
-                row = W[indices[place]]
-                for j in range(projected.shape[0]):
-                    projected[j] += factor * row[j]
-        finite &= _spread(projected, lane, block)
-    return finite
-
-
-@njit(cache=True, nogil=True)
-def copy_block(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.uint32],
-    data: NDArray[np.float32],
-    rows: NDArray[np.int64],
-    block: NDArray[np.float32],
-) -> bool:
-    """Write the rows themselves into the lanes: `project_block` for W = I."""
-    block[:] = 0
-    finite = True
-    for lane in range(rows.shape[0]):
-        for place in range(indptr[rows[lane]], indptr[rows[lane] + 1]):
-            block[indices[place], lane] += data[place]  # added, as a row may have a word twice
-            finite &= bool(np.isfinite(data[place]))
-    return finite
-
-
-@njit(cache=True, nogil=True)
 def _sink(scores: NDArray[np.float32], rows: NDArray[np.int32], size: int, score: float, row: int) -> None:
     """Put (score, row) in the place of a heap's root, which holds the worst: lowest score, highest row of equals."""
     place = 0
@@ -366,13 +311,6 @@ def top_k_of_block(
 
 
 @njit(cache=True, nogil=True)
-def _sort_positives(positives: NDArray[np.int64], scores: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return the positives from best to worst score, lower row first among equals."""
-    ascending = np.sort(positives)
-    return ascending[np.argsort(-scores[ascending], kind="mergesort")]
-
-
-@njit(cache=True, nogil=True)
 def _bucket(score: Any, best: Any, per_score: Any) -> int:
     """Return a number from 0 to BUCKETS - 1 that never falls where the score falls."""
     place = (best - score) * per_score
@@ -389,7 +327,8 @@ def _average_precision(scores: NDArray[np.float32], own: int, positives: NDArray
     for from the first of the row's bucket of scores on: buckets are numbered by falling score, so the positives in
     those before are better than the row. Bisection takes several times as long: no processor can guess its turns.
     """
-    ranked = _sort_positives(positives, scores)
+    ascending = np.sort(positives)
+    ranked = ascending[np.argsort(-scores[ascending], kind="mergesort")]  # from best to worst, lower row first
     values = scores[ranked]
     best, spread = values[0], values[0] - values[-1]
     per_score = np.float32(BUCKETS - 1) / spread if spread > 0 else np.float32(0)

@@ -205,26 +205,6 @@ def rank_leave_one_out(
     )
 
 
-def mean_average_precision(scores: Any, y: Any) -> float:
-    """Mean average precision of one square score matrix, each row querying the others; the diagonal is ignored.
-
-    `scores[i, j]` is the similarity of query i and image j; rows that share their class with no other do not count.
-    """
-    n = len(y)
-    codes = _codes(y, n)
-    scores = _checked(scores, (n, n))
-    rows_by_class = _rows_by_class(codes)
-    precisions = []
-    for query in range(n):
-        positives = _without(rows_by_class[codes[query]], query)
-        if len(positives):
-            ranks = _ranks_of(np.delete(scores[query], query), positives)
-            precisions.append(np.mean(np.arange(1, len(ranks) + 1) / ranks))
-    if not precisions:
-        raise ValueError("no query has a positive: every class has a single image, so there is nothing to average")
-    return float(np.mean(precisions))
-
-
 def _codes(y: Any, n: int) -> IntArray:
     y = np.asarray(y)
     if y.shape != (n,):

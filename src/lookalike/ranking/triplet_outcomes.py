@@ -7,7 +7,7 @@ Comes before `lookalike.ranking.triplet_metrics`, which adds the outcomes up to 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -150,10 +150,11 @@ def outcomes(
 
 
 class _Places(NamedTuple):
-    """Where things stand in the pairs: the pool entries sorted by group, and each triplet's positive and negative.
+    """Where things stand in the pairs: each triplet's positive and negative, and the pools by query image.
 
     ``positive`` and ``negative`` are places in the pairs, ``*_copy`` the place of the pool entry of the same content
-    (-1 for none), ``group`` the query image of each triplet, ``pool`` places of pool entries with ``pool_group``.
+    (-1 for none), ``group`` numbers the query image of each triplet; ``pool`` are places of pool entries in groups
+    ``pool_group``, of which those below group g are ``pool_start[g]``.
     """
 
     group: Ints
@@ -167,46 +168,31 @@ class _Places(NamedTuple):
 
 
 def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
-    names = {name: code for code, name in enumerate(dict.fromkeys(pairs["text_query"].tolist()))}
-    size = (
-        1 + max((int(pairs[column].max()) for column in ("query", "candidate", "content")), default=0) if names else 1
-    )
-    groups = pairs["text_query"].map(names).to_numpy(dtype=np.int64) * size + pairs["query"].to_numpy(dtype=np.int64)
-    group_keys, group_of_pair = np.unique(groups, return_inverse=True)
-    wanted = triplets["text_query"].map(names).fillna(-1).to_numpy(dtype=np.int64) * size
-    group = _find(group_keys, wanted + triplets["query"].to_numpy(dtype=np.int64))
-    candidate = pairs["candidate"].to_numpy(dtype=np.int64)
-    content = pairs["content"].to_numpy(dtype=np.int64)
-    keys = group_of_pair * size + candidate
-    order = np.argsort(keys, kind="stable")
-    found = {}
-    for side in ("positive", "negative"):
-        at = _find(keys[order], group * size + triplets[side].to_numpy(dtype=np.int64))
-        if (group < 0).any() or (at < 0).any():
-            raise LookalikeError("a triplet is not among the pairs: list the pairs of these triplets")
-        found[side] = order[at]
+    groups = pd.MultiIndex.from_frame(pairs[["text_query", "query"]])
+    group_of_pair, queries = groups.factorize()
+    group = queries.get_indexer(pd.MultiIndex.from_frame(triplets[["text_query", "query"]]))
+    measured = _keys(group_of_pair, pairs["candidate"])
     pool = np.flatnonzero(pairs["in_pool"].to_numpy())
-    pool_group = group_of_pair[pool]
-    pool = pool[np.argsort(pool_group, kind="stable")]
-    pool_group = group_of_pair[pool]
-    contents = pool_group * size + content[pool]
-    by_content = np.argsort(contents, kind="stable")
-    copies = {}
-    for side, at in found.items():
-        copy = _find(contents[by_content], group * size + content[at])
-        copies[side] = np.append(pool[by_content], -1)[copy]  # none is -1: the entry appended
-    start = np.searchsorted(pool_group, np.arange(len(group_keys) + 1))
+    in_pool = _keys(group_of_pair[pool], pairs["content"].iloc[pool])
+    first_copies = ~in_pool.duplicated()
+    content = pairs["content"].to_numpy()
+    at, copies = {}, {}
+    for side in ("positive", "negative"):
+        at[side] = measured.get_indexer(_keys(group, triplets[side]))
+        if (group < 0).any() or (at[side] < 0).any():
+            raise LookalikeError("a triplet is not among the pairs: list the pairs of these triplets")
+        copy = in_pool[first_copies].get_indexer(_keys(group, content[at[side]]))
+        copies[side] = np.append(pool[first_copies], -1)[copy]  # none is -1: the entry appended
+    sizes = np.bincount(group_of_pair[pool], minlength=len(queries))
+    start = np.concatenate([[0], np.cumsum(sizes)])
     return _Places(
-        group, found["positive"], found["negative"], copies["positive"], copies["negative"], pool, pool_group, start
+        group, at["positive"], at["negative"], copies["positive"], copies["negative"], pool, group_of_pair[pool], start
     )
 
 
-def _find(sorted_keys: Ints, wanted: Ints) -> Ints:
-    """Return where each wanted key stands first; -1 where it does not."""
-    if not len(sorted_keys):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    at = np.minimum(np.searchsorted(sorted_keys, wanted), len(sorted_keys) - 1)
-    return np.where(sorted_keys[at] == wanted, at, -1)
+def _keys(groups: Ints, images: Any) -> pd.Index:
+    """One whole number for a group and an image of it."""
+    return pd.Index((groups.astype(np.int64) << 32) + np.asarray(images, dtype=np.int64))
 
 
 def _n_nearer(places: _Places, distances: NDArray[np.floating]) -> Ints:

@@ -166,12 +166,6 @@ def test_a_palette_finds_well_separated_colours_from_dark_to_light():
     [
         (lambda: colours.learn_palette(np.tile(np.uint8(range(19))[:, None], (9, 3)), 20), "only 19 different colours"),
         (lambda: colours.learn_palette(np.zeros((9, 3), np.uint8), 0), "1 to 128"),
-        *(
-            (lambda shape=shape: colours.palette_keys(np.zeros(shape)), "1 to 128 rows")
-            for shape in ((0, 3), (129, 3), (20, 4))
-        ),
-        (lambda: colours.palette_keys(np.full((2, 3), 256.0)), r"0\.\.255"),
-        (lambda: colours.palette_keys(np.full((1, 3), np.nan)), r"0\.\.255"),
     ],
 )
 def test_what_is_no_palette_is_refused(make, sentence):

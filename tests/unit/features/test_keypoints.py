@@ -76,12 +76,6 @@ def test_threads_do_not_matter_and_are_given_back():
     assert all(a.tobytes() == b.tobytes() for a, b in zip(*results, strict=True))
 
 
-@pytest.mark.parametrize("wrong", [{"n_max": -1}, {"max_side": -5}, {"contrast_threshold": float("nan")}])
-def test_meaningless_settings_are_refused(wrong):
-    with pytest.raises(LookalikeError, match="keypoints must"):
-        kp.SiftSettings(**wrong)
-
-
 @settings(max_examples=30, deadline=None)
 @given(hnp.arrays(np.uint8, (4, 128)))
 def test_root_sift_is_the_hellinger_kernel(descriptors):

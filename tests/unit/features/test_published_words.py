@@ -94,14 +94,6 @@ def test_a_malformed_line_is_named(tmp_path, wrong):
         pw.read_published_words(tmp_path, manifest(1), 0, 1)
 
 
-@pytest.mark.parametrize("word", [str(2**63), str(-(2**63) - 1), "9" * 30])
-def test_a_word_that_no_integer_holds_is_named(tmp_path, word):
-    path = write(tmp_path, 0, rows_of(3, 0))
-    path.write_text(path.read_text() + f"{word} 1 2 3 4 5\n")
-    with pytest.raises(LookalikeError, match=rf"{re.escape(str(path))}, line 6: word {word} is outside any vocabulary"):
-        pw.read_published_words(tmp_path, manifest(1), 0, 1)
-
-
 @pytest.mark.parametrize("content", ["", "1.0\n", "1.0"])
 def test_a_file_cut_short_in_its_header_is_an_error(tmp_path, content):
     path = write(tmp_path, 0, [])

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from made_stores import write_store
 
-from lookalike.features.visterm_store import VistermStore, write_store
+from lookalike.features.visterm_store import VistermStore
 from lookalike.learners.compact_rows import CompactRows
 
 N_IMAGES = 60

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from made_stores import write_store
 
 from lookalike.core.errors import LookalikeError
-from lookalike.features.visterm_store import VistermStore, write_arrays, write_store
+from lookalike.features.visterm_store import VistermStore, write_arrays
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import compact_rows
 from lookalike.learners.compact_rows import FILES, CompactRows

@@ -11,13 +11,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_triplets import sparse_rows
+from measures import mean_average_precision
 
 from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, Euclidean, OnlineProjOASIS, TripletSampler
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.projections import project_psd
 from lookalike.learners.sparse_rows import HEAD_BYTES
-from lookalike.ranking.rankings import mean_average_precision, rank_leave_one_out
+from lookalike.ranking.rankings import rank_leave_one_out
 
 Rows = tuple[np.ndarray, np.ndarray]
 Recursed = tuple[np.ndarray, int, int]

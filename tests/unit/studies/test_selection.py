@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measures import mean_average_precision
 
 from lookalike.learners import OASIS, Euclidean
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.ranking.rankings import mean_average_precision
 from lookalike.studies.selection import best_candidate, grid, trace_candidates
 
 COLUMNS = ["aggressiveness", "step", "map", "loss_rate"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from made_stores import write_store
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data.query_log import QueryLog
-from lookalike.features.visterm_store import VistermStore, write_store
+from lookalike.features.visterm_store import VistermStore
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.studies.web.validation import Validation, hold_out
 
