@@ -33,10 +33,11 @@ def test_keypoints_lie_on_the_spots_in_x_and_y():
         assert np.abs(strongest - place).max(axis=1).min() < 0.3
 
 
-@pytest.mark.parametrize("max_side", [400, 300])
-def test_positions_and_sizes_are_in_pixels_of_the_full_size_image(max_side):
-    places = [(120.0, 80.0), (480.0, 350.0), (600.0, 120.0)]
-    image = blobs(places, 800, 480, sigma=12)
+@pytest.mark.parametrize(("height", "max_side"), [(480, 400), (480, 300), (150, 300)])
+def test_positions_and_sizes_are_in_pixels_of_the_full_size_image(height, max_side):
+    """At a height of 150, rounding makes the factors of width and height differ."""
+    places = [(120.0, height / 2), (480.0, height * 0.7), (600.0, height * 0.3)]
+    image = blobs(places, 800, height, sigma=12)
     full, small = (kp.extract_keypoints(image, kp.SiftSettings(max_side=side)) for side in (0, max_side))
     for place in places:
         near = [found.sizes[np.abs(found.positions - place).max(axis=1) < 1] for found in (full, small)]

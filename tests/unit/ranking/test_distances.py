@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -95,22 +96,30 @@ def test_chi2_of_signed_rows_is_that_of_both_parts_side_by_side() -> None:
     np.testing.assert_allclose(distances_of_rows(rows, left, right, "chi2"), expected, rtol=1e-5)
 
 
-def test_rows_that_are_not_there_are_refused() -> None:
-    for wrong in (-1, 5):
-        with pytest.raises(ValueError, match="from 0 to 4"):
-            distances_of_rows(np.ones((5, 2), np.float32), [0], [wrong], "l1")
+VECTORS = np.ones((5, 3), np.float32)
+VECTORS[[1, 3, 4]] = np.nan
 
 
-def test_images_without_a_vector_are_counted_and_only_when_they_are_needed() -> None:
-    vectors = np.ones((5, 3), np.float32)
-    vectors[[1, 3, 4]] = np.nan
-    assert pair_distances(vectors, pairs_of([0], [2]), "l2").tolist() == [0]
-    assert pair_distances(vectors, pairs_of([], []), "l2").shape == (0,)
-    with pytest.raises(LookalikeError, match=r"2 images of the triplets or their pools have no vector.* image 1"):
-        pair_distances(vectors, pairs_of([0, 0, 3, 2], [1, 2, 0, 1]), "l2")
-    with pytest.raises(LookalikeError, match="name image 9 but there are vectors of 5"):
-        pair_distances(vectors, pairs_of([0], [9]), "l2")
-    with pytest.raises(ValueError, match="histograms"):
-        pair_distances(np.float32([[1], [-1]]), pairs_of([0], [1]), "chi2")
-    with pytest.raises(LookalikeError, match="overflow"):
-        pair_distances(np.float32([[3e38], [-3e38]]), pairs_of([0], [1]), "l1")
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda: distances_of_rows(VECTORS, [0], [-1], "l1"), ValueError, "from 0 to 4"),
+        (lambda: distances_of_rows(VECTORS, [0], [5], "l1"), ValueError, "from 0 to 4"),
+        (
+            lambda: pair_distances(VECTORS, pairs_of([0, 0, 3, 2], [1, 2, 0, 1]), "l2"),
+            LookalikeError,
+            "2 images of the triplets or their pools have no vector.* image 1",
+        ),
+        (lambda: pair_distances(VECTORS, pairs_of([0], [9]), "l2"), LookalikeError, "name image 9 but .* of 5"),
+        (lambda: pair_distances(np.float32([[1], [-1]]), pairs_of([0], [1]), "chi2"), ValueError, "histograms"),
+        (lambda: pair_distances(np.float32([[3e38], [-3e38]]), pairs_of([0], [1]), "l1"), LookalikeError, "overflow"),
+    ],
+)
+def test_pairs_that_cannot_be_measured_are_refused(call: Any, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        call()
+
+
+def test_a_missing_vector_is_no_matter_where_it_is_not_needed() -> None:
+    assert pair_distances(VECTORS, pairs_of([0], [2]), "l2").tolist() == [0]
+    assert pair_distances(VECTORS, pairs_of([], []), "l2").shape == (0,)
