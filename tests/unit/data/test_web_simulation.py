@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from made_stores import write_store
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
@@ -16,7 +17,7 @@ from lookalike.data import web_images, web_marginals, web_simulation
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_marginals import measure_marginals, write_marginals
 from lookalike.data.web_simulation import FULL_QUERIES, QUERIES_PER_IMAGE, RARE_QUERIES, TEST_SHARE, WebSimulation
-from lookalike.features.visterm_store import VistermStore, write_store
+from lookalike.features.visterm_store import VistermStore
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS
 from lookalike.learners.query_triplets import QueryTripletSampler
