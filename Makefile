@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs readme lock benchmarks unlock clean
+.PHONY: help demo test golden lint docs readme lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -20,6 +20,10 @@ demo: $(VENV)/.runtime $(VENV)/.deep ## run the whole workflow on synthetic imag
 
 test: $(VENV)/.development $(VENV)/.deep ## run the whole test-suite
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --dist loadfile
+
+golden: $(VENV)/.development $(VENV)/.deep ## make the tiny run of the tests and write its numbers into tests/golden.csv
+	@$(BIN)/snakemake --cores $(CORES) demo --directory results/tiny --configfile tests/workflow/tiny.yaml
+	@$(BIN)/python tests/workflow/golden.py results/tiny/results
 
 lint: $(VENV)/.development ## run every check that is not a test
 	$(BIN)/ruff check .

@@ -6,13 +6,24 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ["Snakefile", "config.yaml", "workflow", "src", "envs", "profiles", "tests/workflow/tiny.yaml"]
 TINY_DEMO = "demo"
 TINY_SECONDS = 2400  # five or six minutes on two free cores, and half an hour on two that are shared
+
+needs_torch = pytest.mark.skipif(
+    find_spec("torch") is None, reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt"
+)
 
 # targets of the synthetic data sets, one a study
 CATEGORY = "category_demo"
@@ -72,6 +83,29 @@ def copy_project(folder: Path) -> Project:
         else:
             shutil.copy2(source, target)
     return Project(folder)
+
+
+@contextmanager
+def edited(project: Project, module: str) -> Iterator[None]:
+    """The project while one module of its package has another line."""
+    file = project.folder / "src/lookalike" / module
+    original = file.read_bytes()
+    try:
+        file.write_bytes(original + b"\nEDITED = True\n")
+        yield
+    finally:
+        file.write_bytes(original)
+
+
+def tiny_settings() -> dict[str, Any]:
+    """The tiny run's settings, for a test to change."""
+    return yaml.safe_load((ROOT / "tests/workflow/tiny.yaml").read_text())
+
+
+def write_settings(project: Project, name: str, settings: dict[str, Any]) -> str:
+    """Write changed settings into a project; returns what `config=` takes."""
+    (project.folder / f"{name}.yaml").write_text(yaml.safe_dump(settings))
+    return f"{name}.yaml"
 
 
 def job_counts(said: str) -> dict[str, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,22 +13,6 @@ WIDTHS = (360, 900, 1400)
 """CSS pixels: a phone, a tablet, a wide screen."""
 MOST_PIXELS = 2500
 """Height of a screenshot that nobody asked for; the whole page where somebody did."""
-
-
-class Anchors(HTMLParser):
-    """Ids of one page, and where its links lead."""
-
-    def __init__(self, file: Path) -> None:
-        super().__init__()
-        self.ids: set[str] = set()
-        self.links: list[str] = []
-        self.feed(file.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = dict(attrs)
-        self.ids |= {told["id"]} - {None} if "id" in told else set()  # type: ignore[arg-type]
-        if tag == "a" and told.get("href"):
-            self.links.append(str(told["href"]))
 
 
 def asked_for(folder: Path) -> bool:

@@ -63,14 +63,8 @@ def test_rate_reload_export_and_read_back(tab: Watched, rating_page: RatingPage,
     # by keyboard: each answer moves on
     for key in ("g", "n", "3", "ArrowRight", "1"):
         page.keyboard.press(key)
-    assert [answer_shown(page, number) for number in range(1, 7)] == [
-        "good",
-        "not_good",
-        "cant_say",
-        None,
-        "good",
-        None,
-    ]
+    answered = ["good", "not_good", "cant_say", None, "good", None]
+    assert [answer_shown(page, number) for number in range(1, 7)] == answered
     assert focused(page).startswith("Candidate 6 of 8")
     page.keyboard.press("Enter")
     assert page.locator("#where").inner_text() == "Query 2 of 3"
@@ -110,18 +104,6 @@ def test_rate_reload_export_and_read_back(tab: Watched, rating_page: RatingPage,
     assert set(untouched["answer"]) == {"not_good"}
     assert not ratings["simulated"].any()
     assert len(file.read_text().splitlines()) == 1 + 24
-
-
-def test_progress_is_kept_when_the_browser_is_closed(context: BrowserContext, tab: Watched) -> None:
-    begin(tab.page)
-    tab.page.keyboard.press("g")
-    address = tab.page.url
-    tab.page.close()
-    again = watch(context.new_page())
-    again.page.goto(address)
-    assert answer_shown(again.page, 1) == "good"
-    assert focused(again.page).startswith("Candidate 2 of 8")
-    assert again.complaints == []
 
 
 def test_another_plan_has_progress_of_its_own(context: BrowserContext, tab: Watched, tmp_path: Path) -> None:
@@ -239,31 +221,19 @@ def test_enter_presses_the_button_that_has_the_focus(tab: Watched) -> None:
     page.keyboard.press("Enter")
     assert page.locator("#where").inner_text() == "Query 1 of 3"
     assert answer_shown(page, 1) == "not_good"
-    page.locator("#help").focus()
-    page.keyboard.press("Enter")
+    page.keyboard.press("?")
     assert page.get_by_role("dialog", name="How to rate").is_visible()
+    page.keyboard.press("PageDown")  # while it is open, keys are its own
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")  # the button that closes it
     assert page.get_by_role("dialog").count() == 0
+    assert page.locator("#where").inner_text() == "Query 1 of 3"
     page.locator("#next").focus()
     page.keyboard.press("Enter")
     assert page.locator("#where").inner_text() == "Query 2 of 3", "once, not by the button and by the page"
     # on a candidate itself it goes on, as the help says
     page.keyboard.press("Enter")
     assert page.locator("#where").inner_text() == "Query 3 of 3"
-
-
-def test_help_opens_by_key_and_keeps_keys_to_itself(tab: Watched) -> None:
-    page = tab.page
-    begin(page)
-    page.keyboard.press("?")
-    assert page.get_by_role("dialog", name="How to rate").is_visible()
-    page.keyboard.press("g")
-    page.keyboard.press("PageDown")
-    page.keyboard.press("Escape")
-    assert page.get_by_role("dialog").count() == 0
-    assert answer_shown(page, 1) is None
-    assert page.locator("#where").inner_text() == "Query 1 of 3"
 
 
 def test_candidates_and_answers_have_names_and_states(tab: Watched) -> None:

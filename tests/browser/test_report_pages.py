@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import pytest
 from rating_pages import Watched, watch
-from report_pages import WIDTHS, Anchors, overflow, read_off, take_screenshot
+from report_pages import WIDTHS, overflow, read_off, take_screenshot
 
 from lookalike.report import PAGES
 
@@ -70,29 +70,6 @@ def test_every_page_opens_at_every_width(opened: Callable[[str], Page], name: st
 def test_the_report_is_small(report: Path) -> None:
     assert sorted(file.name for file in report.glob("*.html")) == sorted(NAMES)
     assert sum(file.stat().st_size for file in report.iterdir()) < MOST_BYTES
-
-
-def test_links_lead_to_what_is_there(report: Path) -> None:
-    anchors = {name: Anchors(report / name) for name in NAMES}
-    wrong = []
-    for name, one in anchors.items():
-        assert len(one.links) > 3
-        for link in one.links:
-            parts = urlsplit(link)
-            target = parts.path or name
-            if parts.scheme or parts.netloc:
-                continue
-            if target not in anchors or (parts.fragment and unquote(parts.fragment) not in anchors[target].ids):
-                wrong.append(f"{name}: {link}")
-    assert wrong == []
-
-
-def test_the_first_page_leads_to_all_others(opened: Callable[[str], Page]) -> None:
-    page = opened("index.html")
-    links = page.get_by_role("navigation", name="Pages of the report").get_by_role("link")
-    assert sorted(links.evaluate_all("all => all.map((one) => one.getAttribute('href'))")) == sorted(NAMES)
-    assert page.locator("[aria-current=page]").get_attribute("href") == "index.html"
-    assert page.locator("main .chip").count() > 10
 
 
 def test_the_keyboard_skips_to_the_content(opened: Callable[[str], Page]) -> None:

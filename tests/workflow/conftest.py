@@ -1,4 +1,4 @@
-"""A finished tiny run for the tests of the category study."""
+"""A finished tiny run that tests may edit, as long as they put everything back."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from project import Project
 
 @pytest.fixture(scope="session")
 def finished(changeable: Callable[[str], Project]) -> Project:
-    """The project after the tiny run; tests must leave its results as they are."""
+    """The project after the tiny run; tests leave its results as they found them."""
     return changeable("finished")

@@ -13,6 +13,7 @@ import threading
 import warnings
 import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -60,7 +61,7 @@ def load_rgb(path: str | os.PathLike[str]) -> np.ndarray:
     """
     file = Path(path)
     try:
-        with _open(file) as image:
+        with _opened(file) as stream, _header(stream, file) as image:
             _check_kind(image, file)
             image.load()
             return _to_rgb(_upright(image))
@@ -71,26 +72,31 @@ def load_rgb(path: str | os.PathLike[str]) -> np.ndarray:
         raise UnreadableImage(f"{file.name} is damaged: {reason}") from error
 
 
-def _open(file: Path) -> Image.Image:
+def _opened(file: Path) -> BinaryIO:
+    """Open a file as a stream: given a path, Pillow maps raw pixels into memory, and garbles a rotated 16-bit TIFF."""
+    try:
+        return file.open("rb")
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise UnreadableImage(f"{file.name} cannot be opened: {os.strerror(error.errno or 0)}") from error
+
+
+def _header(stream: BinaryIO, file: Path) -> Image.Image:
     """Parse the header; the pixels stay on disk."""
     try:
         # Pillow warns about, or refuses, images by its own limits: both become our one check with our one reason.
         with _warnings_lock, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            return Image.open(file, formats=FORMATS)
+            return Image.open(stream, formats=FORMATS)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise UnreadableImage(f"{file.name} has more than {MAX_PIXELS:,} pixels, the most that is read") from error
     except UnidentifiedImageError as error:
-        raise _unidentified(file) from error
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise UnreadableImage(f"{file.name} cannot be opened: {os.strerror(error.errno or 0)}") from error
+        stream.seek(0)
+        raise _unidentified(stream.read(12), file) from error
 
 
-def _unidentified(file: Path) -> LookalikeError:
+def _unidentified(start: bytes, file: Path) -> LookalikeError:
     """Tell a damaged header from a file that never was an image."""
-    with file.open("rb") as stream:
-        start = stream.read(12)
     if not start:
         return NotAnImage(f"{file.name} is empty")
     if start.startswith(_SIGNATURES) or (start[:4] == b"RIFF" and start[8:] == b"WEBP"):

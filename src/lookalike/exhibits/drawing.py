@@ -193,9 +193,6 @@ def _draw_series(axis: Axes, panel: Panel, series: Series, frame: pd.DataFrame, 
         bars: dict[str, Any] = {"xerr" if series.sideways else "yerr": reach}
         axis.errorbar(x[kept], y[kept], **bars, linestyle="none", color=look.colour, elinewidth=0.8, capsize=CAP,
                       capthick=0.8, zorder=3)  # fmt: skip
-    if series.end and len(x):
-        axis.annotate(series.end, (x[-1], y[-1]), xytext=(4, 0), textcoords="offset points", va="center",
-                      color=look.colour, fontsize=7, annotation_clip=False)  # fmt: skip
 
 
 def _marked(x: Floats, form: Axis, shift: float) -> npt.NDArray[np.intp]:

@@ -243,8 +243,6 @@ def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, 
     # the points that the pointer reads are drawn with what it reads
     if trace.series.look.marker and not (trace.series.thin or panel.reads_points or trace.is_range):
         _glyph(plot, "Scatter", name, {"x": x[marked], "y": y[marked]}, **_marker(trace))
-    if trace.series.end and len(x):
-        _write(plot, Label(float(x[-1]), float(y[-1]), trace.series.end, trace.series.look.colour))
 
 
 def _write(plot: Any, label: Label) -> None:

@@ -100,8 +100,6 @@ class Series:
     """Whether it stands behind the others, without markers."""
     note: str = ""
     """Column of what the pointer tells besides the numbers."""
-    end: str = ""
-    """Words at its last point."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def figure(study: Study) -> Figure:
     frame["p"] = 1 / frame["k"]
     frame["low"], frame["high"] = frame["p"] * 0.9, frame["p"] * 1.1
     series = (
-        Series("OASIS", {"series": "oasis"}, "k", "p", Look("#D55E00", "o"), "low", "high", end="end"),
+        Series("OASIS", {"series": "oasis"}, "k", "p", Look("#D55E00", "o"), "low", "high"),
         Series("printed", {"series": "printed"}, "k", "p", Look("#000000", "s"), kind="points", hollow=True),
     )
     lines = (Line("chance", 0.1, Look("#000000", "", "--"), label="0.10"), Line("stop", 7, Look("#000", "", ":"), True))

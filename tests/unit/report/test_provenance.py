@@ -11,7 +11,7 @@ from made_report import JMLR, add_record
 from made_results import add_exhibit
 
 from lookalike.core.job_record import JobRecord, write_record
-from lookalike.report.provenance import COLUMNS, Jobs, Work, project_path, read_jobs
+from lookalike.report.provenance import COLUMNS, Work, project_path, read_jobs
 from lookalike.report.results import Results
 
 TABLE4 = f"results/demo/exhibits/{JMLR}/table4"
@@ -30,64 +30,57 @@ def logs(tmp_path: Path) -> Path:
     add_record(logs, "learn/lmnn", learned, ["results/demo/runs/lmnn/model.npz"])
     both = ["./results/demo/runs/oasis/model.npz", "results/demo/runs/lmnn/model.npz"]
     add_record(logs, "gather", both, ["results/demo/metrics.parquet"])
-    drawn = ["results/demo/metrics.parquet", "/home/me/clone/workflow/resources/reference-values.csv"]
+    drawn = ["results/demo/metrics.parquet", "/home/me/clone/workflow/resources/reference-values.csv", "data/images"]
     add_record(logs, "draw_table/table4", drawn, [f"{TABLE4}.csv", f"{TABLE4}_compare.csv", f"{TABLE4}.json"])
     add_record(logs, "unrelated", [], ["results/other/metrics.parquet"], cpu_seconds=1000.0)
     return logs
 
 
-def rules(made: tuple[JobRecord, Work] | None) -> list[str]:
-    """Rules of a job and all before it, one a job."""
+def followed(logs: Path, file: str) -> tuple[JobRecord, Work]:
+    made = read_jobs(logs).of(file)
     assert made is not None
-    return sorted(job.rule for job in made[1].jobs)
+    return made
+
+
+def rules(logs: Path, file: str) -> list[str]:
+    """Rules of a file's job and of all before it, one a job."""
+    return sorted(job.rule for job in followed(logs, file)[1].jobs)
 
 
 def test_a_job_and_all_before_it(logs: Path) -> None:
-    made = read_jobs(logs).of(f"{TABLE4}.csv")
-    assert made is not None
-    job, before = made
+    job, before = followed(logs, f"{TABLE4}.csv")
     assert (job.rule, job.cpu_seconds, job.seconds, job.commit) == ("draw_table", 1.0, 2.0, "aaaa")
     assert job.started == datetime(2026, 1, 1, tzinfo=UTC)
     assert "workflow/resources/reference-values.csv" in job.inputs
-    assert rules(made) == ["describe", "describe", "draw_images", "draw_table", "gather", "learn", "learn", "scan"]
-    assert (before.cpu_seconds, before.seconds) == (17.0, 19.0)
-    assert before.unrecorded == ()
+    every = ["describe", "describe", "draw_images", "draw_table", "gather", "learn", "learn", "scan"]
+    assert rules(logs, f"{TABLE4}.csv") == every
+    assert (before.cpu_seconds, before.seconds, before.unrecorded) == (17.0, 19.0, ())
 
 
-def test_folders_are_followed_both_ways(logs: Path) -> None:
-    jobs = read_jobs(logs)
-    inside = rules(jobs.of("results/demo/features/0.npz"))
-    assert inside == ["describe", "draw_images"], "a file in a folder that a job made"
-    folder = rules(jobs.of("results/demo/features"))
-    assert folder == ["describe", "describe", "draw_images"], "a folder in which jobs made files"
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("results/demo/features/0.npz", ["describe", "draw_images"]),  # a file in a folder that a job made
+        ("results/demo/features", ["describe", "describe", "draw_images"]),  # a folder in which jobs made files
+    ],
+)
+def test_folders_are_followed_both_ways(logs: Path, file: str, expected: list[str]) -> None:
+    assert rules(logs, file) == expected
 
 
-def test_a_name_that_begins_another_is_another_file(tmp_path: Path) -> None:
-    add_record(tmp_path, "a", [], ["results/demo/images"])
-    assert read_jobs(tmp_path).of("results/demo/images2/a.png") is None
-    assert read_jobs(tmp_path).of("results/demo/image") is None
+def test_a_name_that_begins_another_is_another_file(logs: Path) -> None:
+    for file in ("results/demo/images2/a.png", "results/demo/image", "results/demo/metrics"):
+        assert read_jobs(logs).of(file) is None
 
 
 def test_an_exhibit_is_known_wherever_its_results_lie(logs: Path, tmp_path: Path) -> None:
+    add_record(logs, "ten", [], [f"{TABLE4}0.json"])
     moved = tmp_path / "moved" / "numbers"
-    for name in ("table4", "table5"):
+    for name in ("table4", "table40", "table5"):
         add_exhibit(moved, "demo", JMLR, name)
-    jobs, results = read_jobs(logs), Results(moved)
-    made = jobs.of_exhibit(results.exhibit("demo", JMLR, "table4"))
-    assert made is not None
-    assert made[0].rule == "draw_table"
-    assert jobs.of_exhibit(results.exhibit("demo", JMLR, "table5")) is None
-
-
-def test_an_exhibit_whose_name_begins_anothers_has_its_own_job(tmp_path: Path) -> None:
-    folder = f"results/demo/exhibits/{JMLR}"
-    add_record(tmp_path / "logs", "one", [], [f"{folder}/fig1.json"])
-    add_record(tmp_path / "logs", "ten", [], [f"{folder}/fig10.json"])
-    for name in ("fig1", "fig10"):
-        add_exhibit(tmp_path / "results", "demo", JMLR, name)
-    jobs, results = read_jobs(tmp_path / "logs"), Results(tmp_path / "results")
-    made = [jobs.of_exhibit(results.exhibit("demo", JMLR, name)) for name in ("fig1", "fig10")]
-    assert [one[0].rule for one in made if one] == ["one", "ten"]
+    jobs = read_jobs(logs)
+    made = {exhibit.name: jobs.of_exhibit(exhibit) for exhibit in Results(moved).exhibits()}
+    assert {name: one[0].rule for name, one in made.items() if one} == {"table4": "draw_table", "table40": "ten"}
 
 
 def test_commits_versions_and_processors_of_all_jobs(logs: Path) -> None:
@@ -95,95 +88,64 @@ def test_commits_versions_and_processors_of_all_jobs(logs: Path) -> None:
     versions = {"numpy": "2.10.0", "faiss": "1.9"}
     features = ["results/demo/features/0.npz"]
     add_record(logs, "describe/0", ["results/demo/images/a.png"], features, versions=versions, **older)
-    made = read_jobs(logs).of(f"{TABLE4}.csv")
-    assert made is not None
-    job, work = made
+    job, work = followed(logs, f"{TABLE4}.csv")
     assert (job.commit, job.modified) == ("aaaa", False)
     assert work.commits == ["bbbb", "aaaa"], "in the order in which jobs ran"
     assert work.modified
     assert work.processors == ["an older one", "a processor"]
     assert work.started == datetime(2025, 1, 1, tzinfo=UTC)
-    assert work.versions["numpy"] == ["2.9.0", "2.10.0"]
-    assert work.versions["faiss"] == ["1.9"]
-    assert work.versions["python"] == ["3.12.1"]
+    assert [work.versions[name] for name in ("numpy", "faiss", "python")] == [["2.9.0", "2.10.0"], ["1.9"], ["3.12.1"]]
     assert work.version_note == "Versions differ between jobs: numpy (2.9.0 and 2.10.0)."
 
 
 def test_what_no_record_makes_is_told(tmp_path: Path) -> None:
     read = ["results/demo/metrics.parquet", "data/images", "/home/me/clone/workflow/resources/claims.csv"]
     add_record(tmp_path, "draw", read, ["results/demo/exhibits/a/b.csv"])
-    made = read_jobs(tmp_path).of("results/demo/exhibits/a/b.csv")
-    assert made is not None
-    assert made[1].unrecorded == ("results/demo/metrics.parquet",)
+    assert followed(tmp_path, "results/demo/exhibits/a/b.csv")[1].unrecorded == ("results/demo/metrics.parquet",)
 
 
 def test_of_two_records_of_a_file_the_later_made_it(tmp_path: Path) -> None:
     add_record(tmp_path, "b_old", [], ["results/x"], started="2026-01-01T00:00:00+00:00", cpu_seconds=7.0)
     add_record(tmp_path, "a_new", [], ["results/x"], started="2026-01-01T03:00:00+02:00")
+    assert followed(tmp_path, "results/x")[0].rule == "a_new"
     jobs = read_jobs(tmp_path)
-    made = jobs.of("results/x")
-    assert made is not None
-    assert made[0].rule == "a_new"
     assert (len(jobs), jobs.whole.cpu_seconds) == (1, 1.0), "nothing lies there of the older one"
 
 
 def test_jobs_in_a_circle_end(tmp_path: Path) -> None:
     add_record(tmp_path, "one", ["results/b", "results/a"], ["results/a"])
     add_record(tmp_path, "two", ["results/a"], ["results/b"])
-    assert rules(read_jobs(tmp_path).of("results/a")) == ["one", "two"]
+    assert rules(tmp_path, "results/a") == ["one", "two"]
 
 
-def test_a_job_that_makes_no_file_counts_in_the_whole(tmp_path: Path) -> None:
-    add_record(tmp_path, "warm", [], [])
-    assert len(read_jobs(tmp_path).whole.jobs) == 1
-
-
-def test_jobs_by_rule(logs: Path) -> None:
-    table = read_jobs(logs).by_rule()
+def test_jobs_by_rule_and_the_whole(logs: Path) -> None:
+    add_record(logs, "warm", [], [], cpu_seconds=0.5)  # a job that makes no file counts
+    jobs = read_jobs(logs)
+    table = jobs.by_rule()
     assert tuple(table) == COLUMNS
     assert list(table["rule"])[:3] == ["unrelated", "draw_images", "describe"]
-    described = table.set_index("rule").loc["describe"]
-    assert described.to_dict() == {
-        "jobs": 2,
-        "cpu_seconds": 2.0,
-        "seconds": 4.0,
-        "longest_seconds": 2.0,
-        "peak_megabytes": 100.0,
-    }
-
-
-def test_the_whole_is_told_of_all_jobs_at_once(logs: Path) -> None:
-    jobs = read_jobs(logs)
-    assert (len(jobs), len(jobs.whole.jobs), jobs.whole.commits, jobs.whole.modified) == (9, 9, ["aaaa"], False)
+    assert table.set_index("rule").loc["describe"].to_list() == [2, 2.0, 4.0, 2.0, 100.0]
+    assert (len(jobs), len(jobs.whole.jobs), jobs.whole.commits, jobs.whole.modified) == (10, 10, ["aaaa"], False)
     assert jobs.whole.version_note == ""
-    assert (jobs.whole.versions["numpy"], jobs.whole.processors) == (["2.9.0"], ["a processor"])
 
 
 def test_no_records_are_no_jobs(tmp_path: Path) -> None:
-    for jobs in (read_jobs(tmp_path / "nowhere"), Jobs([])):
-        assert len(jobs) == 0
-        assert jobs.of("results/a") is None
-        assert jobs.by_rule().empty
-        assert tuple(jobs.by_rule()) == COLUMNS
-        assert (jobs.whole.jobs, jobs.whole.commits, jobs.whole.started) == ((), [], None)
+    jobs = read_jobs(tmp_path / "nowhere")
+    assert (len(jobs), jobs.of("results/a"), tuple(jobs.by_rule())) == (0, None, COLUMNS)
+    assert (jobs.whole.jobs, jobs.whole.commits, jobs.whole.started) == ((), [], None)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"rule": "a", "inputs": "b", "outputs": []}'])
 def test_broken_records_are_told_and_passed_over(logs: Path, content: str) -> None:
-    broken = logs / "draw_table" / "table4.job.json"
-    broken.write_text(content)
+    (logs / "draw_table" / "table4.job.json").write_text(content)
     jobs = read_jobs(logs)
-    assert jobs.unreadable == 1
-    assert len(jobs) == 8
-    assert jobs.of(f"{TABLE4}.csv") is None
+    assert (jobs.unreadable, len(jobs), jobs.of(f"{TABLE4}.csv")) == (1, 8, None)
 
 
 def test_what_the_workflow_writes_is_read(tmp_path: Path) -> None:
     job = SimpleNamespace(rule="learn", input=["b"], output=["results/c"], threads=2, log=[])
     write_record(job, tmp_path / "job.log", started=0.0)
-    made = read_jobs(tmp_path).of("results/c")
-    assert made is not None
-    record, _ = made
+    record, _ = followed(tmp_path, "results/c")
     assert (record.rule, record.inputs, record.outputs, record.threads) == ("learn", ("b",), ("results/c",), 2)
     assert record.started == datetime(1970, 1, 1, tzinfo=UTC)
     assert record.python

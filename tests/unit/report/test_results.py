@@ -28,8 +28,8 @@ def folder(tmp_path: Path) -> Path:
     add_exhibit(results, "demo_web", JMLR, "table1", order=1, study="web")
     add_exhibit(results, "demo_triplets", "finegrained", "kinds", study="finegrained")
     (results / "demo" / "exhibits" / "headline.txt").write_text("mAP 40 %\n")
+    (results / "demo" / "exhibits" / JMLR / ".table9.123.part.json").write_text("{")  # of a killed job
     (results / "kernels" / "learners").mkdir(parents=True)
-    (results / "report").mkdir()
     return results
 
 
@@ -37,25 +37,20 @@ def names(results: Results, **chosen: str) -> list[str]:
     return [f"{exhibit.dataset}:{exhibit.id}" for exhibit in results.exhibits(**chosen)]
 
 
-# what there is, in which order
-
-
 def test_data_sets_come_by_study_real_ones_first_and_other_folders_are_passed_over(folder: Path) -> None:
     found = Results(folder).datasets
-    assert [(one.id, one.studies) for one in found] == [
-        ("photographs", ["category"]),
-        ("demo", ["category"]),
-        ("demo_web", ["web"]),
-        ("demo_triplets", ["finegrained"]),
+    assert [(one.id, one.studies, one.synthetic, one.not_run) for one in found] == [
+        ("photographs", ["category"], False, NOT_RUN),
+        ("demo", ["category"], True, ""),
+        ("demo_web", ["web"], True, ""),
+        ("demo_triplets", ["finegrained"], True, ""),
     ]
-    assert [one.not_run for one in found] == [NOT_RUN, "", "", ""]
-    assert [one.synthetic for one in found] == [False, True, True, True]
-    assert found[1].title == "DEMO"
-    assert found[1].headline == "mAP 40 %", "the line for the terminal is left out"
+    assert (found[1].title, found[1].headline) == ("DEMO", "mAP 40 %")
 
 
 def test_exhibits_come_by_paper_and_its_numbering_whichever_study_they_are_of(folder: Path) -> None:
-    assert names(Results(folder)) == [
+    results = Results(folder)
+    assert names(results) == [
         f"demo_web:{JMLR}/table1",
         f"photographs:{JMLR}/table4",
         f"demo:{JMLR}/table4",
@@ -64,40 +59,19 @@ def test_exhibits_come_by_paper_and_its_numbering_whichever_study_they_are_of(fo
         f"demo:{DRAFT}/fig3",
         "demo_triplets:finegrained/kinds",
     ]
-    assert Results(folder).groups == ["finegrained"]
-
-
-def test_exhibits_of_one_paper_or_one_data_set(folder: Path) -> None:
-    results = Results(folder)
+    assert results.groups == ["finegrained"]
     assert names(results, paper=DRAFT) == [f"demo:{DRAFT}/fig3"]
     assert names(results, dataset="photographs") == [f"photographs:{JMLR}/table4"]
     assert names(results, paper="soml-aaai-2014") == names(results, dataset="kernels") == []
 
 
-def test_one_exhibit_or_a_sentence_with_those_that_there_are(folder: Path) -> None:
-    results = Results(folder)
-    assert results.exhibit("demo", JMLR, "table4") == results["demo"].exhibits[0]
-    with pytest.raises(
-        LookalikeError, match=rf"photographs has no exhibit {JMLR}/table9: choose one of {JMLR}/table4$"
-    ):
-        results.exhibit("photographs", JMLR, "table9")
-    with pytest.raises(LookalikeError, match=r"'kernels': choose one of photographs, demo, demo_web, demo_triplets$"):
-        results.exhibit("kernels", JMLR, "table4")
-
-
 def test_states_are_those_of_the_sidecars(folder: Path) -> None:
     results = Results(folder)
     assert list(results.states()) == list(STATES)
-    assert {state: n for state, n in results.states().items() if n} == {
-        "agrees": 3,
-        "not run": 1,
-        "no printed number": 3,
-    }
+    found = {state: n for state, n in results.states().items() if n}
+    assert found == {"agrees": 3, "not run": 1, "no printed number": 3}
     assert sum(results.states([DRAFT]).values()) == 1
     assert set(STATES) == set(MEANINGS) <= set(SIGNS)
-
-
-# files of an exhibit
 
 
 def test_files_of_a_table(folder: Path) -> None:
@@ -107,36 +81,23 @@ def test_files_of_a_table(folder: Path) -> None:
     compared = exhibit.compare()
     assert compared is not None
     assert list(compared["method"]) == ["oasis"], "what has no status has no printed number"
-    (sheet,) = exhibit.sheets
-    assert sheet.rows == (("OASIS", "0.50"), ("a | b", ""))
-    assert exhibit.picture() is None
-    assert exhibit.figure() is None
-
-
-def test_files_of_a_figure(folder: Path) -> None:
-    exhibit = Results(folder).exhibit("demo", DRAFT, "fig3")
-    assert exhibit.picture() == folder / "demo" / "exhibits" / DRAFT / "fig3.png"
-    assert exhibit.compare() is None, "no comparison at all"
-    assert exhibit.sheets == ()
-
-
-def test_a_name_that_begins_another_takes_none_of_its_files(tmp_path: Path) -> None:
-    for name in ("fig1", "fig10", "fig1_b"):
-        add_exhibit(tmp_path, "demo", JMLR, name, kind="figure")
-    files = Results(tmp_path).exhibit("demo", JMLR, "fig1").paths
-    assert [path.name for path in files] == ["fig1.csv", "fig1.json", "fig1.png"]
-
-
-def test_a_table_without_columns_is_empty(folder: Path) -> None:
-    exhibit = Results(folder).exhibit("demo", JMLR, "table4")
+    assert exhibit.sheets[0].rows == (("OASIS", "0.50"), ("a | b", ""))
+    assert exhibit.picture() is exhibit.figure() is None
     (exhibit.folder / "table4.csv").write_text("\n")
     assert exhibit.table().empty
 
 
-# claims
+def test_files_of_a_figure_and_none_of_another_whose_name_it_begins(folder: Path) -> None:
+    for name in ("fig30", "fig3_b"):
+        add_exhibit(folder, "demo", DRAFT, name, kind="figure")
+    exhibit = Results(folder).exhibit("demo", DRAFT, "fig3")
+    assert [path.name for path in exhibit.paths] == ["fig3.csv", "fig3.json", "fig3.png"]
+    assert exhibit.picture() == folder / "demo" / "exhibits" / DRAFT / "fig3.png"
+    assert exhibit.compare() is None, "no comparison at all"
 
 
 def test_claims_of_all_data_sets(folder: Path) -> None:
+    assert Results(folder).claims().empty
     own = {"id": ["a"], "place": ["section 1"], "claim": ["OASIS is fast."], "verdict": ["holds"], "evidence": ["3x"]}
     own |= {"rule": ["fast"], "decided_by": [""]}
     add_claims(folder, "demo", "learning", pd.DataFrame({**own, "paper": [DRAFT]}))
@@ -151,31 +112,30 @@ def test_claims_of_all_data_sets(folder: Path) -> None:
     ]
 
 
-def test_no_claims_are_a_table_without_rows(folder: Path) -> None:
-    claims = Results(folder).claims()
-    assert claims.empty
-    assert {"dataset", "verdict"} <= set(claims)
-
-
 # what is missing or broken
 
 
-def test_no_folder_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(LookalikeError, match=r"no folder of results at .*nowhere: run `make demo` first"):
-        Results(tmp_path / "nowhere")
-
-
-def test_an_empty_folder_has_nothing(tmp_path: Path) -> None:
-    results = Results(tmp_path)
-    assert (results.datasets, results.exhibits(), results.claims().shape[0]) == ([], [], 0)
-    with pytest.raises(LookalikeError, match="there is none; run `make demo` first"):
-        results["demo"]
-
-
 @pytest.mark.parametrize(
-    "content",
-    ["", "{", "[]", '"text"', "{}", b"\xff\xfe"],
+    ("ask", "words"),
+    [
+        (lambda folder: Results(folder / "nowhere"), r"no folder of results at .*nowhere: run `make demo` first"),
+        (lambda folder: Results(folder / "kernels")["demo"], "there is none; run `make demo` first"),
+        (
+            lambda folder: Results(folder).exhibit("photographs", JMLR, "table9"),
+            rf"photographs has no exhibit {JMLR}/table9: choose one of {JMLR}/table4$",
+        ),
+        (
+            lambda folder: Results(folder).exhibit("kernels", JMLR, "table4"),
+            r"'kernels': choose one of photographs, demo, demo_web, demo_triplets$",
+        ),
+    ],
 )
+def test_what_is_not_there_is_one_sentence_with_what_is(folder: Path, ask, words: str) -> None:
+    with pytest.raises(LookalikeError, match=words):
+        ask(folder)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '"text"', "{}", b"\xff\xfe"])
 def test_a_broken_sidecar_is_an_exhibit_that_says_so(folder: Path, content: str | bytes) -> None:
     sidecar = folder / "demo" / "exhibits" / JMLR / "table4.json"
     sidecar.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -186,21 +146,21 @@ def test_a_broken_sidecar_is_an_exhibit_that_says_so(folder: Path, content: str 
     assert Results(folder)["demo"].title == "DEMO", "the others tell of the data set"
 
 
+def test_a_data_set_of_broken_exhibits_alone_is_listed(tmp_path: Path) -> None:
+    add_exhibit(tmp_path, "demo", JMLR, "table4").write_text("{")
+    dataset = Results(tmp_path)["demo"]
+    assert (dataset.title, dataset.studies, dataset.not_run) == ("demo", [], "")
+
+
 @pytest.mark.parametrize(
     "strange",
     [
-        {"kind": None},
-        {"statuses": {"agrees": "many"}},
-        {"sources": "one"},
-        {"caption": ["a"]},
-        {"state": "splendid"},
-        {"notes": [1]},
-        {"sheets": [{"title": "no rows"}]},
-        {"panels": [{"series": "none"}]},
+        {"kind": None}, {"statuses": {"agrees": "many"}}, {"sources": "one"}, {"caption": ["a"]},
+        {"state": "splendid"}, {"notes": [1]}, {"sheets": [{"title": "no rows"}]}, {"panels": [{"series": "none"}]},
         {"entries": [{"words": "a"}]},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_a_strange_sidecar_is_said_in_one_sentence(folder: Path, strange: dict[str, object]) -> None:
     edit_sidecar(folder / "demo" / "exhibits" / JMLR / "table4.json", **strange)
     problem = Results(folder).exhibit("demo", JMLR, "table4").problem
@@ -218,26 +178,12 @@ def test_a_broken_table_is_one_sentence(folder: Path, content: str | bytes) -> N
             read()
 
 
-def test_what_a_killed_job_left_is_passed_over(folder: Path) -> None:
-    (folder / "demo" / "exhibits" / JMLR / ".table9.123.part.json").write_text("{")
-    assert "table9" not in " ".join(names(Results(folder)))
-
-
-def test_a_data_set_of_broken_exhibits_alone_is_listed(tmp_path: Path) -> None:
-    add_exhibit(tmp_path, "demo", JMLR, "table4").write_text("{")
-    dataset = Results(tmp_path)["demo"]
-    assert (dataset.title, dataset.studies, dataset.not_run) == ("demo", [], "")
-
-
-# where results are found
-
-
 def test_results_are_found_by_the_variable_then_here_then_beside(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("LOOKALIKE_RESULTS", raising=False)
     notebooks = tmp_path / "notebooks"
-    notebooks.mkdir()
+    (notebooks / "deeper").mkdir(parents=True)
     monkeypatch.chdir(notebooks)
     assert Results.find().folder.resolve() == folder
     (notebooks / "results").mkdir()
@@ -246,13 +192,10 @@ def test_results_are_found_by_the_variable_then_here_then_beside(
     assert Results.find().folder.resolve() == notebooks / "results"
     monkeypatch.setenv("LOOKALIKE_RESULTS", str(folder))
     assert Results.find().folder == folder
-
-
-def test_without_results_one_sentence_says_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("LOOKALIKE_RESULTS", raising=False)
-    with pytest.raises(LookalikeError, match=r"no results at results or \.\./results: run `make demo`"):
-        Results.find()
     monkeypatch.setenv("LOOKALIKE_RESULTS", "elsewhere")
     with pytest.raises(LookalikeError, match="no results at elsewhere, which LOOKALIKE_RESULTS names: run `make demo`"):
+        Results.find()
+    monkeypatch.delenv("LOOKALIKE_RESULTS")
+    monkeypatch.chdir("/")
+    with pytest.raises(LookalikeError, match=r"no results at results or \.\./results: run `make demo`"):
         Results.find()

@@ -1,0 +1,48 @@
+"""The golden numbers: some sixty numbers of the tiny run, by key, with what another processor may change of each.
+
+``make golden`` makes the tiny run and writes ``tests/golden.csv``. Read the difference before you commit it: a number
+that moved by more than its tolerance has a reason, and the commit says which.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden.csv"
+CHOSEN = (
+    ("demo/category", {"metric": "map"}),
+    ("demo/category", {"metric": "p@k", "x": 10, "subset": "demo20"}),
+    ("demo/human", {"metric": ["map", "precision_at_1", "standard_deviation_over_raters", "random_good"]}),
+    ("demo_landmarks/landmark", {"metric": ["map", "sparsity"]}),
+    ("websim_demo/web", {"metric": "p@k", "x": 10, "subset": "test"}),
+    ("websim_demo/web", {"metric": "recall@10"}),
+    ("demo_triplets/finegrained", {"metric": "similarity_precision", "subset": "all"}),
+)
+"""Study and rows of its table of metrics; a number is the mean of a row over folds, and over landmarks."""
+TOLERANCES = {"demo_landmarks/landmark": 0.02, "demo_triplets/finegrained": 4.0}
+"""What another processor may change: rounding moves a step of learning now and then, and with it an image's rank."""
+TOLERANCE = 0.01
+
+
+def golden_numbers(results: Path) -> pd.DataFrame:
+    """Key, value and tolerance of every golden number of a folder of results."""
+    parts = []
+    for study, wanted in CHOSEN:
+        metrics = pd.read_parquet(results / study / "metrics.parquet")
+        for column, value in wanted.items():
+            metrics = metrics[metrics[column].isin(value if isinstance(value, list) else [value])]
+        if study.endswith("landmark"):
+            metrics = metrics.assign(subset="")
+        names = (
+            metrics[["representation", "subset", "method", "metric"]].agg(" ".join, axis=1).str.split().str.join(" ")
+        )
+        means = metrics.groupby(study + " " + names, sort=True)["value"].mean().round(6)
+        parts.append(means.rename_axis("key").reset_index().assign(tolerance=TOLERANCES.get(study, TOLERANCE)))
+    return pd.concat(parts, ignore_index=True)
+
+
+if __name__ == "__main__":
+    golden_numbers(Path(sys.argv[1])).to_csv(GOLDEN, index=False)

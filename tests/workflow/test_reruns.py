@@ -1,0 +1,259 @@
+"""What an edit, a deleted file, a kill or another size of batch makes the workflow do again, and with which bytes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from project import (
+    CATEGORY,
+    FINEGRAINED,
+    LANDMARK,
+    WEB,
+    Project,
+    edited,
+    job_counts,
+    needs_torch,
+    tiny_settings,
+    write_settings,
+)
+
+import lookalike
+from lookalike.core.files import read_json
+
+pytestmark = pytest.mark.workflow
+
+
+def test_a_finished_run_does_nothing_again_and_a_deleted_figure_is_redrawn_with_its_study(finished: Project) -> None:
+    assert finished.planned(CATEGORY, LANDMARK, WEB, FINEGRAINED) == {}
+    figure = finished.folder / "results/demo/exhibits/oasis-jmlr-2010/fig6.png"
+    before = figure.read_bytes()
+    figure.unlink()
+    assert set(finished.planned(CATEGORY)) == {"draw_category_demo", "index_exhibits", CATEGORY}
+    finished.snakemake(CATEGORY)
+    assert figure.read_bytes() == before
+    assert finished.planned(CATEGORY) == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "target", "reruns", "stays"),
+    [
+        (
+            "learners/oasis.py",
+            CATEGORY,
+            # fits of OASIS in batches of a fold, its variants in those of a subset
+            {"run_fold_demo": 4, "trace_fold_demo": 4, "run_subset_words500_demo10_demo": 1,
+             "run_subset_words500_demo20_demo": 1, "train_rankers_demo": 1, "bound_mistakes": 1},
+            "run_method_demo trace_method_demo describe_blocks learn_codebook scan_images draw_splits",
+        ),
+        (
+            "learners/lego.py",
+            CATEGORY,
+            {"run_subset_words500_demo10_demo": 1},
+            "run_fold_demo trace_fold_demo run_method_demo train_rankers_demo",
+        ),
+        (
+            "learners/soml.py",
+            LANDMARK,
+            {"run_subset_demo_landmarks": 2, "run_method_demo_landmarks": 2, "sweep_lambdas": 1, "time_dimensions": 1},
+            "extract_keypoints train_words run_fold_demo_landmarks",
+        ),
+        (
+            "learners/look_ahead.py",
+            WEB,
+            {"train_on_log": 2},
+            "simulate_log simulate_visterms measure_marginals",
+        ),
+        (
+            "features/hog.py",
+            FINEGRAINED,
+            {"describe_images_demo_triplets": 1},
+            "train_networks_demo_triplets read_triplets",
+        ),
+        pytest.param(
+            "deep/ranking.py",
+            FINEGRAINED,
+            {"train_networks_demo_triplets": 1},
+            "describe_images_demo_triplets read_triplets",
+            marks=needs_torch,
+        ),
+        (
+            "studies/category/claims.py",
+            "demo",
+            {"draw_category_demo": 1},
+            "draw_landmark_demo_landmarks draw_web_websim_demo draw_human_demo run_fold_demo",
+        ),
+    ],
+)  # fmt: skip
+def test_an_edit_reruns_what_it_changes(
+    finished: Project, module: str, target: str, reruns: dict[str, int], stays: str
+) -> None:
+    with edited(finished, module):
+        planned = finished.planned(target)
+    assert {rule: planned.get(rule, 0) for rule in reruns} == reruns
+    assert not set(stays.split()) & set(planned)
+
+
+OTHER_BATCHES = {"oasis": "subset", "euclidean": "method", "lego": "method", "mcml": "fold", "lmnn": "fold"}
+
+
+def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(
+    finished: Project, new_project: Callable[[str], Project]
+) -> None:
+    """Every method is in a batch of another size than in the tiny run; together they are in those of all three."""
+    project = new_project("killed")
+    settings = tiny_settings()
+    settings["category"]["demo"]["batch"] = "fold"
+    for method, size in OTHER_BATCHES.items():
+        settings["category"]["demo"]["overrides"].setdefault(method, {})["batch"] = size
+    config = write_settings(project, "batches", settings)
+    runs = [f"runs/words500/demo10/{method}/1" for method in (*OTHER_BATCHES, "oasis-dissim")]
+    names = [f"{run}/metrics.parquet" for run in (*runs, "runs/words500/demo20/oasis/0")]
+    names += ["runs/words500/demo20/oasis/1/curve.parquet", "rankers/words500/demo20/curves.parquet"]
+    names += ["bounds/words500/demo10.parquet"]
+    numbers = [f"results/demo/{name}" for name in names]
+    for n_started in (3, 12):
+        running = start(project, *numbers, cores=1, config=config)
+        wait_until(lambda n=n_started: len(list((project.folder / "logs").rglob("*.log"))) >= n, running)
+        kill_group(running)
+        assert not all((project.folder / number).exists() for number in numbers)
+        project.snakemake("--unlock", config=config)
+    project.snakemake(*numbers, cores=1, config=config)
+    for file in ("manifest.parquet", "features/words500/counts.npz", *names):
+        made, expected = (of.folder / "results/demo" / file for of in (project, finished))
+        assert made.read_bytes() == expected.read_bytes(), file
+
+
+def test_landmark_batches_of_other_sizes_write_the_same_bytes(changeable: Callable[[str], Project]) -> None:
+    project = changeable("landmark-batches")
+    sizes = {"soml-da": "method", "tfidf": "fold", "soml-tg": "subset"}  # in the tiny run: subset, subset and method
+    settings = tiny_settings()
+    study = settings["landmark"]["demo_landmarks"] | {"batch": "method", "methods": list(sizes), "variants": []}
+    study["overrides"] = {method: {"batch": size} for method, size in sizes.items()}
+    settings["landmark"]["demo_landmarks"] = study
+    runs = project.folder / "results/demo_landmarks/runs/sift-demo-1k"
+    before = {file.relative_to(runs): file.read_bytes() for file in runs.rglob("*.*") if file.name != "fit.json"}
+    before = {file: content for file, content in before.items() if file.parts[1] in sizes}
+    assert len(before) == len(sizes) * 2 * 2 * 4
+    shutil.rmtree(runs)
+    wanted = [str((runs / file).relative_to(project.folder)) for file in before]
+    project.snakemake(*wanted, config=write_settings(project, "batches", settings))
+    for file, content in before.items():
+        assert (runs / file).read_bytes() == content, file
+
+
+def test_a_web_ranker_that_was_killed_goes_on_and_the_model_is_the_rankers_mean(finished: Project) -> None:
+    """Killed with everything that it started, once it has a checkpoint; no thread of it is left to tidy up."""
+    results = f"results/{WEB}"
+    finished.snakemake(f"{results}/model.npz")
+    model = lookalike.load(finished.folder / results / "model.npz")
+    rankers = [np.load(finished.folder / f"{results}/rankers/{ranker}/W.npy") for ranker in (0, 1)]
+    np.testing.assert_allclose(model.W_, np.mean(rankers, axis=0), atol=1e-6)
+
+    settings = tiny_settings()
+    training = {"steps": 200_000, "interval": 65_536, "checkpoint_seconds": 0.05, "rankers": 1}
+    settings["web"][WEB]["training"] |= training
+    config = write_settings(finished, "long", settings)
+    target = finished.folder / results / "rankers/0/W.npy"
+    checkpoint = target.with_name("checkpoint")
+    try:
+        running = start(finished, f"{results}/rankers/0/W.npy", config=config)
+        wait_until((checkpoint / "checkpoint.npz").exists, running)
+        kill_group(running)
+        finished.snakemake("--unlock", config=config)
+        finished.snakemake(f"{results}/rankers/0/W.npy", config=config)
+        resumed = target.read_bytes()
+        assert read_json(target.with_name("fit.json"))["resumed"] == 1
+        assert not checkpoint.exists(), "a checkpoint is of no use once the result is there"
+        target.unlink()
+        finished.snakemake(f"{results}/rankers/0/W.npy", config=config)
+        assert target.read_bytes() == resumed
+    finally:
+        np.save(target, rankers[0])
+
+
+def start(project: Project, *arguments: str, **options: object) -> subprocess.Popen[bytes]:
+    """Start Snakemake as the head of a group of processes."""
+    return subprocess.Popen(
+        project.command(*arguments, **options), cwd=project.folder, env=project.environment(),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_until(is_so: Callable[[], bool], running: subprocess.Popen[bytes]) -> None:
+    """Wait until something is so, while the workflow runs."""
+    deadline = time.monotonic() + 240
+    while not is_so():
+        assert running.poll() is None, "the workflow ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def kill_group(running: subprocess.Popen[bytes]) -> None:
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+
+
+def test_a_users_own_landmarks_run_through_the_same_rules(finished: Project) -> None:
+    """Images and ground truth of the synthetic set, as a user would give them: the same numbers come of them."""
+    drawn = finished.folder / "results/demo_landmarks"
+    located = read_json(drawn / "images.json")
+    for name, part in (("photographs", "root"), ("ground_truth", "ground_truth")):
+        shutil.copytree(finished.folder / located[part], finished.folder / "own" / name)
+    settings = tiny_settings()
+    settings["datasets"]["own"] = {
+        "kind": "landmarks", "path": "own/photographs", "ground_truth": "own/ground_truth", "shards": 2,
+    }  # fmt: skip
+    settings["landmark"]["own"] = {
+        "codebooks": ["sift-demo-1k"],
+        "methods": ["tfidf", "soml-da"],
+        "learning": {"positives": 4, "negatives": 12, "draws": 2},
+    }
+    config = write_settings(finished, "own", settings)
+    finished.snakemake("results/own/landmark/metrics.parquet", config=config)
+    ours, theirs = (
+        sp.load_npz(finished.folder / "results" / dataset / "features/sift-demo-1k/counts.npz")
+        for dataset in ("own", "demo_landmarks")
+    )
+    assert np.array_equal(ours.sum(axis=1), theirs.sum(axis=1)), "the same keypoints in every image"
+    metrics = pd.read_parquet(finished.folder / "results/own/landmark/metrics.parquet")
+    assert set(metrics["method"]) == {"tfidf", "soml-da"}
+    (finished.folder / "own/ground_truth" / "broken_1_query.txt").write_text("oxc1_nothing 1 2 three 4\n")
+    done = finished.attempt("results/own/landmark/metrics.parquet", config=config)
+    assert done.returncode != 0
+    assert "broken_1" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def planned_without_torch(project: Project, folder: Path) -> dict[str, int]:
+    """How often each rule would run on a machine where torch is not found."""
+    (folder / "sitecustomize.py").write_text(
+        "import importlib.util as util\n"
+        "found = util.find_spec\n"
+        "util.find_spec = lambda name, *rest: None if name == 'torch' else found(name, *rest)\n"
+    )
+    done = subprocess.run(
+        project.command("--dry-run", FINEGRAINED), cwd=project.folder, text=True, timeout=100,
+        env=project.environment() | {"PYTHONPATH": str(folder)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    return job_counts(done.stdout)
+
+
+@needs_torch
+def test_results_of_networks_stay_where_torch_is_gone(
+    finished: Project, new_project: Callable[[str], Project], tmp_path: Path
+) -> None:
+    assert planned_without_torch(finished, tmp_path) == {}
+    planned = planned_without_torch(new_project("no-torch"), tmp_path)
+    assert planned["learn_golden"] == 1
+    assert not [rule for rule in planned if "network" in rule or rule.startswith(("train_", "read_pixels"))]

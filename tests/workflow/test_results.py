@@ -1,0 +1,236 @@
+"""What the tiny run of all studies leaves: the files that others build upon, and numbers that can be true."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from golden import GOLDEN, golden_numbers
+from project import Project, needs_torch
+
+import lookalike
+from lookalike.core.files import read_json
+from lookalike.exhibits.registry import FILES
+from lookalike.studies.metrics import COLUMNS
+
+pytestmark = pytest.mark.workflow
+
+RUN = "runs/words500/demo10/oasis/0"
+FILES_OF = {
+    "demo": f"""
+        manifest.parquet codebook_pool.parquet timing.parquet comparison.csv category/metrics.parquet
+        descriptors/lbp59-rgb20/palette.npy descriptors/lbp59-rgb20/blocks-000.npz
+        features/words500/codebook.npy features/words500/counts.npz splits/demo10.parquet
+        {RUN}/model.npz {RUN}/fit.json {RUN}/selection.parquet {RUN}/metrics.parquet {RUN}/ranks.npz {RUN}/curve.parquet
+        """,
+    "demo_landmarks": """
+        manifest.parquet queries.parquet relevance.parquet learning_images.parquet dimensions.parquet
+        landmark/metrics.parquet landmark/timing.parquet keypoints/sift/keypoints-000.npz
+        features/sift-demo-1k/codebook.npy features/sift-demo-1k/words-001.npz
+        features/sift-demo-1k/counts.npz features/sift-demo-1k/query_counts.npz
+        """,
+    "websim_demo": """
+        log.npz images.parquet validation.npz marginals.csv marginals.parquet precision.parquet approximate.parquet
+        visterms/shard-000/indptr.npy visterms/shard-000/words.npy visterms/shard-000/counts.npy
+        rankers/1/W.npy rankers/1/fit.json rankers/1/curve.parquet
+        web/metrics.parquet web/timing.parquet web/curve_times.parquet web/runtime.parquet
+        """,
+    "demo_triplets": """
+        manifest.parquet triplets.parquet pool.parquet pairs.parquet rejected.csv relevance.npz outcomes.parquet
+        contrasts.parquet finegrained/metrics.parquet finegrained/timing.parquet
+        systems/hog/vectors.npy systems/hog/distances.npy systems/oasis/distances.npy systems/oasis/fit.json
+        """,
+}
+EXHIBITS_OF = {
+    "demo": {
+        "oasis-jmlr-2010": "fig2 fig3b fig3c fig3d fig5 fig6 fig7 fig8 fig9 table2 table3 table4 table5 text",
+        "oasis-2009-draft": "fig3 fig4 fig5 fig7 table1 table2 table4 table5",
+        "oasis-nips-2009": "fig1a table1",
+        "learning": "claims comparison loss_bound mcml neighbours symmetry",
+        "representation": "ablations block_grid palette visterms",
+        "human": "deviations",
+    },
+    "demo_landmarks": {
+        "soml-aaai-2014": "table1 table2 table4 table5 table7 table8",
+        "landmark": "claims literal montage query_region sparsity time",
+    },
+    "websim_demo": {
+        "oasis-jmlr-2010": "fig3a fig4 table1",
+        "oasis-2009-draft": "fig6 table3",
+        "oasis-nips-2009": "fig1b",
+        "web": "approximate calibration learning recall speed topics",
+    },
+    "demo_triplets": {
+        "deep-ranking-cvpr-2014": "fig1 fig4 fig5 fig6 fig7 table1 table2",
+        "finegrained": "claims contrasts curves features gallery kinds",
+    },
+}
+DATASETS = list(FILES_OF)
+HAND_CRAFTED = {"wavelet", "color", "sift-like", "fisher", "hog", "spmk-texton-1024-max"}
+LEARNED = {"l1hashkpca", "oasis", "golden-features"}
+NETWORKS = {"convnet", "single-scale-ranking", "deep-ranking", "multiscale-weighted-000", "multiscale-uniform-000"}
+ON_NETWORKS = {"oasis-on-single-scale-ranking", "single-scale-and-visual-feature"}
+
+
+@pytest.fixture(scope="module")
+def results(tiny_demo: Project) -> Path:
+    return tiny_demo.folder / "results"
+
+
+def metrics_of(results: Path, dataset: str, room: str) -> pd.DataFrame:
+    metrics = pd.read_parquet(results / dataset / room / "metrics.parquet")
+    assert tuple(metrics) == COLUMNS
+    return metrics
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_every_file_of_the_contract_is_there_and_not_empty(results: Path, dataset: str) -> None:
+    for file in [*FILES_OF[dataset].split(), "exhibits/index.md", "exhibits/headline.txt"]:
+        assert (results / dataset / file).stat().st_size > 0, file
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_every_exhibit_is_whole_and_says_that_its_data_are_made_by_code(results: Path, dataset: str) -> None:
+    found = {file.relative_to(results / dataset / "exhibits") for file in results.glob(f"{dataset}/exhibits/*/*.json")}
+    expected = {Path(paper, f"{name}.json") for paper, of in EXHIBITS_OF[dataset].items() for name in of.split()}
+    assert found == expected
+    for name in expected:
+        file = results / dataset / "exhibits" / name
+        sidecar = read_json(file)
+        assert sidecar["state"] not in ("failed", "agrees", "close", "higher", "lower"), name
+        assert sidecar["state"] != "not run" or name.stem == "fig3a" or find_spec("torch") is None, name
+        assert sidecar["synthetic"], name
+        assert any(word in sidecar["caption"].lower() for word in ("synthetic", "simulated")), name
+        for suffix in FILES[sidecar["kind"].capitalize()]:
+            assert file.with_name(f"{name.stem}{suffix}").stat().st_size > 0, f"{name} {suffix}"
+
+
+def test_visterm_counts_have_a_row_for_every_file_and_none_for_unusable_ones(results: Path) -> None:
+    manifest = pd.read_parquet(results / "demo/manifest.parquet")
+    counts = sp.load_npz(results / "demo/features/words500/counts.npz")
+    assert counts.shape == (len(manifest), 60)
+    assert ((np.diff(counts.indptr) > 0) == manifest["status"].isin(["ok", "clutter"])).all()
+    assert set(manifest["status"]) == {"ok", "too_small", "unreadable", "not_an_image", "clutter"}
+
+
+@pytest.mark.parametrize(("subset", "n_classes"), [("demo10", 3), ("demo20", 4)])
+def test_splits_have_their_sizes_and_no_image_of_the_pool(results: Path, subset: str, n_classes: int) -> None:
+    pool = set(pd.read_parquet(results / "demo/codebook_pool.parquet")["image_id"])
+    split = pd.read_parquet(results / "demo/splits" / f"{subset}.parquet")
+    assert not pool & set(split["image_id"])
+    assert split.groupby(["fold", "role"]).size().to_dict() == {
+        (fold, role): n * n_classes for fold in (0, 1) for role, n in (("train", 12), ("test", 8))
+    }
+    assert split.groupby("fold")["validation"].sum().tolist() == [4 * n_classes] * 2
+
+
+def test_every_category_run_is_measured_and_what_was_stopped_has_the_papers_star(results: Path) -> None:
+    metrics = metrics_of(results, "demo", "category")
+    metrics = metrics[metrics["metric"].isin(["map", "train_map", "p@k"])]
+    assert metrics["value"].between(0, 1).all()
+    runs = metrics.groupby(["subset", "method", "fold"]).size()
+    assert len(runs) == 2 * 8 * 2, "five methods and three variants; what did not end in time has no metrics"
+    fits = pd.read_parquet(results / "demo/timing.parquet")
+    assert fits.loc[fits["method"] == "lmnn-naive", "not_converged"].str.contains("of processor time").all()
+    assert (fits.loc[fits["method"] != "lmnn-naive", "not_converged"] == "").all()
+    stopped(results / "demo/exhibits/oasis-jmlr-2010/table5")
+
+
+def stopped(table: Path) -> None:
+    """Assert that a table marks what did not end in time, and says why."""
+    assert " * |" in table.with_suffix(".md").read_text()
+    assert any("processor time" in note for note in read_json(table.with_suffix(".json"))["notes"])
+
+
+def test_query_counts_are_part_of_their_images(results: Path) -> None:
+    features = results / "demo_landmarks/features/sift-demo-10k"
+    counts, inside = (sp.load_npz(features / name) for name in ("counts.npz", "query_counts.npz"))
+    queries = pd.read_parquet(results / "demo_landmarks/queries.parquet")
+    assert inside.shape == (len(queries), 400) == (10, 400)
+    whole = counts[queries["image_id"].to_numpy()]
+    assert (whole - inside).min() >= 0, "a rectangle holds no more than its image"
+    assert 0 < inside.sum() < whole.sum()
+
+
+def test_every_landmark_run_is_measured(results: Path) -> None:
+    metrics = metrics_of(results, "demo_landmarks", "landmark")
+    assert metrics["value"].between(0, 1).all()
+    methods = ["tfidf", "oasis-diagonal", "soml-tg", "soml-da"]
+    own = metrics[(metrics["metric"] == "map") & metrics["method"].isin(methods)]
+    assert len(own) == len(methods) * 2 * 2 * 2, "methods, codebooks, landmarks, draws"
+    assert own.groupby("method")["value"].mean().min() > 0.2, "no better than chance"
+    sparsity = metrics[metrics["metric"] == "sparsity"].groupby("method")["value"].mean()
+    assert sparsity["oasis-diagonal"] == 0 < sparsity["soml-da"]
+    fits = pd.read_parquet(results / "demo_landmarks/landmark/timing.parquet").set_index("method")
+    assert fits.loc["qpao", "not_converged"].str.contains("processor time").all()
+    stopped(results / "demo_landmarks/exhibits/soml-aaai-2014/table1")
+
+
+def test_the_web_rankers_learn_what_is_relevant(results: Path) -> None:
+    metrics = metrics_of(results, "websim_demo", "web")
+    precision = metrics[metrics["metric"] == "p@k"].set_index(["method", "x"])["value"]
+    assert precision["oasis-averaged", 10] > 1.1 * precision["euclidean", 10]
+    curve = metrics[metrics["metric"] == "validation_map"]
+    assert curve.groupby("fold")["value"].agg(lambda values: values.max() > values.iloc[0]).to_dict() == {
+        0: True,
+        1: True,
+    }
+
+
+def test_rated_triplets_never_teach(results: Path) -> None:
+    """No image of a rated triplet, nor of its pool, is one that anything learned from."""
+    folder = results / "demo_triplets"
+    manifest, triplets, pool = (
+        pd.read_parquet(folder / f"{name}.parquet") for name in ("manifest", "triplets", "pool")
+    )
+    training = np.load(folder / "relevance.npz")["image_id"]
+    rated = np.unique(triplets[["query", "positive", "negative"]].to_numpy())
+    assert len(training)
+    assert not set(training) & set(rated)
+    assert not set(manifest["sha256"][training]) & set(manifest["sha256"][rated])
+    assert not set(training) & set(pool["image_id"])
+
+
+@needs_torch
+def test_every_row_of_deep_rankings_tables_is_measured(results: Path) -> None:
+    metrics = metrics_of(results, "demo_triplets", "finegrained")
+    assert set(metrics["method"]) == HAND_CRAFTED | LEARNED | NETWORKS | ON_NETWORKS
+    precision = metrics[metrics["metric"].eq("similarity_precision") & metrics["subset"].eq("all")]
+    assert (precision["low"].between(0, precision["value"]) & precision["high"].between(precision["value"], 100)).all()
+    for name in ("table1", "table2"):
+        assert "not run" not in (results / f"demo_triplets/exhibits/deep-ranking-cvpr-2014/{name}.md").read_text()
+
+
+@needs_torch
+def test_a_networks_model_embeds_as_the_run_did(results: Path) -> None:
+    from lookalike.deep.embedding import embed
+    from lookalike.deep.model_io import load_network
+
+    folder = results / "demo_triplets/systems/deep-ranking"
+    pixels, vectors = np.load(results / "demo_triplets/pixels.npy"), np.load(folder / "vectors.npy")
+    network = load_network(folder / "model.npz")
+    side = network.configuration.input_size
+    shift = (pixels.shape[1] - side) // 2
+    centre = np.ascontiguousarray(pixels[:4, shift : shift + side, shift : shift + side])
+    np.testing.assert_allclose(embed(network, centre), vectors[:4], atol=1e-5)
+
+
+def test_a_runs_model_loads_and_ranks(results: Path) -> None:
+    model = lookalike.load(results / "demo" / RUN / "model.npz")
+    counts = sp.load_npz(results / "demo/features/words500/counts.npz")
+    assert model.rank(counts[:2], counts, k=3)[0].shape == (2, 3)
+
+
+def test_numbers_are_those_of_the_golden_run(results: Path) -> None:
+    golden = pd.read_csv(GOLDEN, keep_default_na=False).set_index("key")
+    found = golden_numbers(results).set_index("key")["value"]
+    if find_spec("torch") is None:
+        golden = golden[~golden.index.str.contains("|".join(NETWORKS | ON_NETWORKS), regex=True)]
+    assert list(found.index) == list(golden.index)
+    off = (found - golden["value"]).abs()
+    wrong = off > golden["tolerance"]
+    assert not wrong.any(), pd.DataFrame({"found": found, **golden})[wrong].to_string()
