@@ -232,9 +232,9 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         check_classification_targets(y)
         return X, y
 
-    def _check_rows(self, X: Any) -> Matrix:
-        """Return rows for a fitted model, checked."""
-        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+    def _check_rows(self, X: Any, reset: bool = False, **options: Any) -> Matrix:
+        """Return rows, checked: for a fitted model, or with `reset` for one that is to be fitted to them."""
+        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, **options)
 
     def _left(self, rows: Matrix) -> tuple[Matrix, NDArray[Any] | None]:
         """Return rows multiplied by the matrix, and a'Ma of every row where the metric is a distance, else None."""

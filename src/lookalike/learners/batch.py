@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.learners.base import SimilarityLearner, refuse_overflow
-from lookalike.learners.curve import Progress, traced_steps
+from lookalike.learners.curve import Progress, log_spaced_steps, traced_steps
 from lookalike.learners.span import Span
 
 Array = NDArray[np.float64]
@@ -26,6 +26,8 @@ class BatchLearner(SimilarityLearner):
     """
 
     accepts = frozenset({"labels"})
+    curve_points: ClassVar[int | None] = None
+    """Rows of the curve that are asked for by default; None: one for every step."""
     max_iter: int
     tol: float
     verbose: int
@@ -37,10 +39,6 @@ class BatchLearner(SimilarityLearner):
         Of a point, `matrix` is M and `factor` L with LL' = M, of the span's coordinates; `objective` is that at M; and
         `finished` is whether learning ends here by its own rule, be it at the last step that it may take.
         """
-
-    def _curve_steps(self, trace_steps: Iterable[int] | None) -> set[int] | None:
-        """Return the steps that get a row of the curve besides the last, None for all."""
-        return traced_steps(trace_steps)
 
     def _recorded(self, point: Any) -> float:
         """Return the objective that a row of the curve has."""
@@ -80,7 +78,9 @@ class BatchLearner(SimilarityLearner):
         """
         self._check_parameters()
         X, y = self._check_labelled(X, y)
-        wanted = self._curve_steps(trace_steps)
+        if trace_steps is None and self.curve_points is not None:
+            trace_steps = log_spaced_steps(max(int(self.max_iter), 1), self.curve_points, first=1).tolist()
+        wanted = traced_steps(trace_steps)
         refuse_overflow(X)
         span = Span(X)
         self.metric_ = "sqeuclidean"

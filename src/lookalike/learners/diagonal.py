@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.kernels import njit
 from lookalike.learners.base import Matrix, SimilarityLearner, _WithReason, is_sparse
@@ -70,16 +70,20 @@ class DiagonalLearner(SimilarityLearner):
 
     def _why_no_transform(self) -> str | None:
         if hasattr(self, "w_"):  # whatever the parameters have been set to since
-            return None if bool((self.w_ >= 0).all()) else self._lacks("transform")
+            return self._why_no("transform", bool((self.w_ >= 0).all()))
         return self._why_no_fit_transform()
 
     def _why_no_fit_transform(self) -> str | None:
-        return None if self._never_negative() else self._lacks("fit_transform")
+        return self._why_no("fit_transform", self._never_negative())
 
-    def _lacks(self, method: str) -> str:
+    def _why_no(self, method: str, allowed: bool) -> str | None:
         return (
-            f"{type(self).__name__} has no {method} unless its weights are known not to be negative: "
-            f"{self.remedy}, or use similarity and rank, which take any weights"
+            None
+            if allowed
+            else (
+                f"{type(self).__name__} has no {method} unless its weights are known not to be negative: "
+                f"{self.remedy}, or use similarity and rank, which take any weights"
+            )
         )
 
     def _never_negative(self) -> bool:
@@ -112,8 +116,7 @@ class ProductsLearner(DiagonalLearner):
         self
         """
         self._check_parameters()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return self._learn(TripletProducts(X, triplets))
+        return self._learn(TripletProducts(self._check_rows(X, reset=True), triplets))
 
     def fit_products(self, products: TripletProducts) -> Self:
         """Learn as `fit_triplets` does, to the bit, from rows and triplets that several fits can share.

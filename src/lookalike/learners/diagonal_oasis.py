@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product, one_product
+from lookalike.learners.sparse_rows import sparse_dot
 from lookalike.learners.triplet_products import Products
 
 Floats = NDArray[np.float64]
@@ -87,7 +88,7 @@ def passive_aggressive_steps(
     for t in range(triplets.shape[0]):
         plus_places, plus_values = one_product(products, triplets[t, 0])
         minus_places, minus_values = one_product(products, triplets[t, 1])
-        loss = 1.0 - (_dot(weights, plus_places, plus_values) - _dot(weights, minus_places, minus_values))
+        loss = 1.0 - (sparse_dot(weights, plus_places, plus_values) - sparse_dot(weights, minus_places, minus_values))
         if loss <= 0.0:
             continue
         losses += 1
@@ -104,15 +105,6 @@ def passive_aggressive_steps(
         add_product(weights, plus_places, only_plus, step)
         add_product(weights, minus_places, only_minus, step)
     return losses, updates
-
-
-# fastmath: the order of a sum is the compiler's, and the same on every run of a machine
-@njit(cache=True, nogil=True, fastmath=True)
-def _dot(weights: Floats, places: Places, values: Floats) -> float:
-    total = 0.0
-    for k in range(places.shape[0]):
-        total += weights[places[k]] * values[k]
-    return total
 
 
 @njit(cache=True, nogil=True)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from lookalike.learners.base import Matrix, SimilarityLearner
 from lookalike.learners.triplets import check_triplets
@@ -31,7 +31,7 @@ class Baseline(SimilarityLearner):
         -------
         self
         """
-        validate_data(self, X, accept_sparse="csr", dtype="numeric")
+        self._check_rows(X, reset=True)
         self.metric_ = self.metric_name
         return self
 

@@ -14,7 +14,6 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
 
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import as_seed
@@ -22,7 +21,7 @@ from lookalike.learners.base import Matrix
 from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.pairs import PairSampler, check_pairs
 from lookalike.learners.span import Span
-from lookalike.learners.sparse_rows import Rows, longest_row, subtract_rows
+from lookalike.learners.sparse_rows import Rows, longest_row, sparse_dot, subtract_rows
 
 Array = NDArray[np.float64]
 
@@ -146,8 +145,7 @@ class LEGO(OnlineLearner):
 
     def _learn(self, X: Any, pairs: Any, same: Any, afresh: bool) -> Self:
         self._check_parameters()
-        types = [np.float64, np.float32]
-        X = validate_data(self, X, accept_sparse="csr", dtype=types, ensure_min_samples=1 + afresh, reset=afresh)
+        X = self._check_rows(X, reset=afresh, ensure_min_samples=1 + afresh)
         examples = check_pairs(pairs, same, X.shape[0])
         if afresh:
             self._set_targets(X, as_seed(self.random_state))
@@ -329,9 +327,9 @@ def lego_steps(
         index, value = z_index[:n], z_value[:n]
         distance = 0.0
         for k in range(n):
-            distance += value[k] * _sparse_dot(A[index[k]], index, value)
+            distance += value[k] * sparse_dot(A[index[k]], index, value)
         for k in range(n_recent):
-            products[k] = factors[k] * _sparse_dot(recent[k], index, value)
+            products[k] = factors[k] * sparse_dot(recent[k], index, value)
             distance -= products[k] * products[k] / factors[k]
         target = targets[same]
         # the distance of a row to itself may come out a rounding below 0
@@ -374,15 +372,6 @@ def logdet_step(distance: float, target: float, regularization: float) -> tuple[
     if abs(after - target) > abs(distance - after):
         return after, regularization * (after - target)
     return after, (distance - after) / distance / after
-
-
-# fastmath: the order of a sum is the compiler's, and the same on every run of a machine
-@njit(cache=True, nogil=True, fastmath=True)
-def _sparse_dot(row: NDArray[Any], index: NDArray[np.uint32], value: NDArray[Any]) -> Any:
-    total = 0.0
-    for k in range(index.shape[0]):
-        total += row[index[k]] * value[k]
-    return total
 
 
 @njit(cache=True, nogil=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from scipy.spatial.distance import cdist
 from lookalike.core.kernels import njit
 from lookalike.learners.base import class_codes, psd_factor
 from lookalike.learners.batch import BatchLearner
-from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.projections import without_negative_part
 from lookalike.learners.span import Span
 
@@ -38,8 +37,6 @@ STAGE_TOLERANCE = 1e-4
 
 FEW = 1 / 12
 """Fewer negative eigenvalues than this share of all are few."""
-
-TRACE_POINTS = 60
 
 
 @dataclass(eq=False, repr=False)
@@ -118,6 +115,8 @@ class LMNN(BatchLearner):
     [[0]]
     """
 
+    curve_points = 60
+
     omega: float = 0.5
     n_neighbors: int = 3
     _: KW_ONLY
@@ -142,11 +141,6 @@ class LMNN(BatchLearner):
             if step == self.max_iter:
                 descent.verify()
             yield descent
-
-    def _curve_steps(self, trace_steps: Iterable[int] | None) -> set[int] | None:
-        if trace_steps is None:
-            return {0, *log_spaced_steps(max(int(self.max_iter), 1), TRACE_POINTS, first=1).tolist()}
-        return super()._curve_steps(trace_steps)
 
     def _recorded(self, point: _Descent) -> float:
         return float(point.full_objective())

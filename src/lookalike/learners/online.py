@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import validate_data
 
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import Matrix, SimilarityLearner
@@ -225,7 +224,7 @@ class OnlineTripletLearner(OnlineLearner):
 
     def _learn_from(self, X: Any, triplets: Any, afresh: bool) -> Self:
         self._check_parameters()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=afresh)
+        X = self._check_rows(X, reset=afresh)
         triplets = check_triplets(triplets, X.shape[0])
         if afresh:
             self._start(X.shape[1])

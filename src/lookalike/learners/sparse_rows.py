@@ -144,7 +144,8 @@ def _dot_head(row: NDArray[Any], head: NDArray[Any]) -> Any:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _dot_tail(row: NDArray[Any], index: NDArray[np.uint32], value: NDArray[Any]) -> Any:
+def sparse_dot(row: NDArray[Any], index: NDArray[np.uint32], value: NDArray[Any]) -> Any:
+    """Inner product of a dense and a sparse vector."""
     total = value.dtype.type(0)
     for k in range(index.shape[0]):
         total += row[index[k]] * value[k]
@@ -164,7 +165,7 @@ def bilinear(
     total = 0.0
     for k in range(index.shape[0]):
         row = W[index[k]]
-        total += float(value[k]) * (float(_dot_head(row, head)) + float(_dot_tail(row, tail_index, tail_value)))
+        total += float(value[k]) * (float(_dot_head(row, head)) + float(sparse_dot(row, tail_index, tail_value)))
     return total
 
 
