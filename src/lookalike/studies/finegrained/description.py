@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,6 @@ def describe_system(
     seed: int,
     codebook_from: str,
     n_threads: int = 1,
-    report: Callable[[str], None] = print,
 ) -> SystemResult:
     """Describe all images by one hand-crafted feature, and measure the pairs.
 
@@ -55,12 +54,12 @@ def describe_system(
         describer.fit(images, integer_seed(seed, "finegrained", system, "codebook"))
     fit_seconds = time.perf_counter() - start
     n_fit_images = len(usable) if describer.needs_fit else 0
-    report(f"{system}: learned from {n_fit_images} images in {fit_seconds:.1f} s")
+    print(f"{system}: learned from {n_fit_images} images in {fit_seconds:.1f} s")
     progress = progress_lines(f"{system}: images described")
     vectors, seconds = describe_files(describer, paths, n_threads=n_threads, progress=progress)
     n_images = sum(path is not None for path in paths)
     speed = n_images / max(seconds, 1e-9)
-    report(f"{system}: {n_images} images in {seconds:.1f} s, {speed:.1f} a second")
+    print(f"{system}: {n_images} images in {seconds:.1f} s, {speed:.1f} a second")
     start = time.perf_counter()
     distances = pair_distances(vectors, pairs, describer.distance)
     fit = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import cycle, islice, product
+from itertools import cycle, product
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,8 @@ SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
 PHASES = {"classification": ("Images classified rightly (%)", "Cross-entropy", "Images seen"),
           "ranking": ("Precision on triplets (%)", "Hinge loss", "Triplets seen")}  # fmt: skip
 """Phase of training to what its panels show along y and x."""
+LINE_COLOURS = (BLACK, BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
+"""Of the lines of networks; yellow is too pale on white."""
 
 
 @exhibit(f"{PAPER}/table1", title="Hand-crafted features and what is learned", needs=("metrics",), optional=("pool",))
@@ -137,7 +139,9 @@ def training_curves(study: FinegrainedStudy) -> Figure:
     frame = _curve_rows(study)
     phases = [phase for phase in PHASES if (frame["phase"] == phase).any()] or ["ranking"]
     systems = ordered_systems(frame["system"])
-    looks = dict(zip(systems, _many_looks(len(systems)), strict=True))
+    # lines differ in colour, then in dashes
+    many = (Look(colour, "", line) for line in ("-", "--", ":", "-.") for colour in LINE_COLOURS)
+    looks = dict(zip(systems, cycle(many), strict=False))
     panels = [
         _curve_panel(study, frame[(frame["phase"] == phase) & (frame["quantity"] == quantity)], phase, looks)
         for quantity, phase in product(("precision", "loss"), phases)
@@ -247,7 +251,8 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
     for column in FIT_COLUMNS:
         missing = math.nan if column in ("dimensions", "images_per_second", "n_images", "seconds") else ""
         row[column] = fit[column] if _is_there(fit.get(column)) else missing
-    settings = settings_text(fit)
+    named = {str(name).removeprefix("settings_"): fit[name] for name in fit if str(name).startswith("settings_")}
+    settings = ", ".join(f"{name} {_setting(value)}" for name, value in named.items() if _is_there(value))
     shown = settings if len(settings) <= LONGEST_SETTINGS else settings[:LONGEST_SETTINGS].rpartition(",")[0] + ", ..."
     status = "" if fit else study.why_not_run(system) or NO_RESULT
     return row | {
@@ -258,12 +263,6 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
         "time_cell": human_time(row["seconds"]),
         "settings_cell": shown if fit else status,
     }
-
-
-def settings_text(fit: Mapping[Any, Any]) -> str:
-    """Return the settings of a fit as ``n_words 256, step 8``, in the order in which they were written."""
-    told = {str(name).removeprefix("settings_"): fit[name] for name in fit if str(name).startswith("settings_")}
-    return ", ".join(f"{name} {_setting(value)}" for name, value in told.items() if _is_there(value))
 
 
 def _setting(value: Any) -> str:
@@ -420,13 +419,6 @@ def _curve_panel(study: FinegrainedStudy, rows: pd.DataFrame, phase: str, looks:
         tuple(series),
         empty="" if series else "not run",
     )
-
-
-def _many_looks(n: int) -> list[Look]:
-    """Lines that differ in colour, then in dashes; yellow is too pale for lines on white."""
-    colours = (BLACK, BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
-    looks = [Look(colour, "", line) for line in ("-", "--", ":", "-.") for colour in colours]
-    return list(islice(cycle(looks), n))
 
 
 # claims --------------------------------------------------------------------------------------------------------------

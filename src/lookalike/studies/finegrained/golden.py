@@ -8,7 +8,7 @@ come from human ratings; ours come from the relevance of training images, and ne
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +23,9 @@ from lookalike.data.relevance import RelevanceData
 from lookalike.learners import relevance_triplets
 from lookalike.ranking import distances as pair_distances
 from lookalike.studies.finegrained import golden_feature
-from lookalike.studies.finegrained.annotation_embedding import AnnotationEmbedding
+from lookalike.studies.finegrained.annotation_embedding import embed_categories
 from lookalike.studies.finegrained.files import SystemResult
-from lookalike.studies.finegrained.golden_feature import Component, GoldenFeature, component_distances
+from lookalike.studies.finegrained.golden_feature import Component, Learned, component_distances, learn_weights
 from lookalike.studies.finegrained.training import (
     NO_VECTOR,
     Features,
@@ -43,7 +43,7 @@ COMPONENTS: dict[str, Any] = {
 """Distances of every hand-crafted feature, embeddings learned from categories besides, and the principal components of
 every feature that these are learned from."""
 ANNOTATION = (("lda", "l2"), ("lda", "cosine"), ("logistic", "l2"))
-"""Embedding and distance of the components learned from categories, see `AnnotationEmbedding`."""
+"""Embedding and distance of the components learned from categories, see `embed_categories`."""
 PREFIX = "annotation-"
 """Of the names of those embeddings."""
 
@@ -64,15 +64,21 @@ class Measured:
     """By which the components are divided."""
     seed: int
 
-    def learn(self, folds: Sequence[int], columns: Ids, C: float) -> GoldenFeature:
-        """Learn the weights of some components on the triplets of some folds."""
-        model = GoldenFeature(C, random_state=integer_seed(self.seed, "finegrained", "golden", "order"))
+    def learn(self, folds: Sequence[int], columns: Ids, C: float) -> Learned:
+        """Learn the weights of some components on the triplets of some folds; distances are divided by their scales."""
         nearer, farther = (
             np.vstack([side[fold] for fold in folds])[:, columns] for side in (self.nearer, self.farther)
         )
-        return model.fit_distances([self.names[i] for i in columns], nearer, farther, self.scales[columns])
+        stream = integer_seed(self.seed, "finegrained", "golden", "order")
+        return learn_weights((farther - nearer) / self.scales[columns], C, seed=stream)
 
-    def chosen(self, columns: Ids, values: Sequence[float]) -> tuple[GoldenFeature, float, list[dict[str, float]]]:
+    def precision(self, fold: int, columns: Ids, learned: Learned) -> float:
+        """Share of a fold's triplets whose positive is nearer by the weighted sum; a tie counts half."""
+        differences = self.farther[fold][:, columns] - self.nearer[fold][:, columns]
+        margins = differences @ (learned.weights / self.scales[columns])
+        return float(np.mean((margins > 0) + 0.5 * (margins == 0)))
+
+    def chosen(self, columns: Ids, values: Sequence[float]) -> tuple[Learned, float, list[dict[str, float]]]:
         """Weights learned on all folds with the best C, that C, and the precision of each.
 
         The best has the most triplets in order in folds that were left out, and is the smallest among equals.
@@ -80,10 +86,9 @@ class Measured:
         folds = range(len(self.nearer))
         found = []
         for C in sorted(values):
-            shares = []
-            for fold in folds:
-                model = self.learn([i for i in folds if i != fold], columns, C)
-                shares.append(model.accuracy(self.nearer[fold][:, columns], self.farther[fold][:, columns]))
+            shares = [
+                self.precision(fold, columns, self.learn([i for i in folds if i != fold], columns, C)) for fold in folds
+            ]
             found.append({"C": float(C), "precision": float(np.mean(shares))})
         best = max(found, key=lambda one: (one["precision"], -one["C"]))["C"]
         return self.learn(folds, columns, best), best, found
@@ -96,7 +101,6 @@ def golden_system(
     settings: Mapping[str, Any],
     *,
     seed: int,
-    report: Callable[[str], None] = print,
 ) -> SystemResult:
     """Learn the golden feature from training relevance, and measure the pairs.
 
@@ -119,16 +123,17 @@ def golden_system(
     relevance_triplets.warm_up()
     pair_distances.warm_up()
     start = time.perf_counter()
-    measured = _measure_folds(features, relevance, settings, seed, report)
-    model, C, choice = measured.chosen(np.arange(len(measured.names)), settings["C"])
+    measured = _measure_folds(features, relevance, settings, seed)
+    learned, C, choice = measured.chosen(np.arange(len(measured.names)), settings["C"])
     l1_weights = _l1_weights(measured, features, relevance, settings["C"])
     components = hand_crafted(features, settings["distances"])
     components += _annotation(features, relevance, relevance.image_id, np.flatnonzero(usable), settings, seed)
     fit_seconds = time.perf_counter() - start
-    n_used = int((model.weights_ > 0).sum())
-    report(f"golden-features: C = {C:g}, {n_used} of {len(components)} components, {fit_seconds:.1f} s")
+    used = np.flatnonzero(learned.weights)
+    print(f"golden-features: C = {C:g}, {len(used)} of {len(components)} components, {fit_seconds:.1f} s")
     start = time.perf_counter()
-    distances = model.distances(components, pairs["query"], pairs["candidate"])
+    table = component_distances([components[i] for i in used], pairs["query"], pairs["candidate"])
+    distances = table @ (learned.weights[used] / measured.scales[used])
     if not np.isfinite(distances).all():
         raise LookalikeError(NO_VECTOR)
     fit = {
@@ -142,10 +147,10 @@ def golden_system(
         "validation": choice,
         "components": [
             {"feature": feature, "distance": distance, "scale": float(scale), "weight": float(weight)}
-            for (feature, distance), scale, weight in zip(measured.names, measured.scales, model.weights_, strict=True)
+            for (feature, distance), scale, weight in zip(measured.names, measured.scales, learned.weights, strict=True)
         ],
         "l1_weights": l1_weights,
-        "converged": bool(model.converged_),
+        "converged": bool(learned.converged),
         "out_of_class": measured.out_of_class,
         "n_triplets": sum(map(len, measured.nearer)),
         "n_fit_images": relevance.n_images,
@@ -171,8 +176,8 @@ def _annotation(
     """Return the embeddings of the `wanted` images, learned from the categories of others; both are image ids."""
     labels = relevance.category[relevance.rows_of(learned_from)]
     stream = integer_seed(seed, "finegrained", "golden", "annotation")
-    embedding = AnnotationEmbedding(settings["annotation_components"], random_state=stream)
-    vectors = embedding.fit(features, learned_from, labels).embed(features, wanted)
+    n_components = settings["annotation_components"]
+    vectors = embed_categories(features, learned_from, labels, wanted, n_components=n_components, seed=stream)
     return [Component(PREFIX + name, vectors[name], distance) for name, distance in ANNOTATION]
 
 
@@ -181,7 +186,6 @@ def _measure_folds(
     relevance: RelevanceData,
     settings: Mapping[str, Any],
     seed: int,
-    report: Callable[[str], None],
 ) -> Measured:
     """Draw the triplets of every fold and measure them."""
     n_folds = settings["folds"]
@@ -198,7 +202,7 @@ def _measure_folds(
         names = [(component.feature, component.distance) for component in components]
         nearer.append(component_distances(components, triplets[:, 0], triplets[:, 1]))
         farther.append(component_distances(components, triplets[:, 0], triplets[:, 2]))
-        report(f"golden-features: measured {size} triplets of fold {fold + 1} of {n_folds}")
+        print(f"golden-features: measured {size} triplets of fold {fold + 1} of {n_folds}")
     scales = golden_feature.distance_scales(np.vstack([*nearer, *farther]))
     return Measured(names, nearer, farther, out_of_class, scales, seed)
 
@@ -206,11 +210,15 @@ def _measure_folds(
 def _l1_weights(
     measured: Measured, features: Features, relevance: RelevanceData, values: Sequence[float]
 ) -> dict[str, float]:
-    """Choose the L1 visual features and their weights."""
+    """L1 visual features whose L1 distance has a weight, with weights of sum 1; all alike where none has."""
     among = [i for i, (name, distance) in enumerate(measured.names) if distance == "l1" and name in features]
-    model, _, _ = measured.chosen(np.array(among), values)
-    norms = {
-        name: float(np.abs(vectors[relevance.image_id]).sum(axis=1, dtype=np.float64).mean())
-        for name, vectors in features.items()
-    }
-    return golden_feature.select_l1(model, norms) or dict.fromkeys(sorted(features), 1 / len(features))
+    learned, _, _ = measured.chosen(np.array(among), values)
+    found = {}
+    for i, weight in zip(among, learned.weights, strict=True):
+        name = measured.names[i][0]
+        # vectors are divided by their norms before they are hashed, and the weights make up for that
+        norm = float(np.abs(features[name][relevance.image_id]).sum(axis=1, dtype=np.float64).mean())
+        found[name] = float(weight / measured.scales[i]) * norm
+    total = sum(found.values())
+    chosen = {name: weight / total for name, weight in found.items() if weight > 0}
+    return chosen or dict.fromkeys(sorted(features), 1 / len(features))

@@ -2,23 +2,21 @@
 
 The paper mixes twenty-seven "features", each with a setting and a distance of its own, some of them learned from
 annotated images, and learns the weights from rated triplets. Here a `Component` is vectors with a distance; where they
-come from is said in `lookalike.studies.finegrained.golden`. `select_l1` gives the features that `L1HashKPCA` hashes.
+come from is said in `lookalike.studies.finegrained.golden`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.kernels import njit
-from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners.triplets import check_triplets
 from lookalike.ranking.distances import distances_of_rows
+
+Floats = NDArray[np.float64]
 
 
 class Component(NamedTuple):
@@ -33,9 +31,7 @@ class Component(NamedTuple):
     distance: str
 
 
-def component_distances(
-    components: Sequence[Component], left_rows: ArrayLike, right_rows: ArrayLike
-) -> NDArray[np.float64]:
+def component_distances(components: Sequence[Component], left_rows: ArrayLike, right_rows: ArrayLike) -> Floats:
     """Distances of n pairs of rows by every component, float64 of shape (n, number of components)."""
     left, right = np.asarray(left_rows, dtype=np.int64), np.asarray(right_rows, dtype=np.int64)
     table = np.empty((len(left), len(components)))
@@ -44,148 +40,52 @@ def component_distances(
     return table
 
 
-class GoldenFeature(BaseEstimator):  # type: ignore[misc]
-    """Non-negative weights of distances by max margin: w'(d(q, p-) - d(q, p+)) >= 1 for triplets (q, p+, p-).
+class Learned(NamedTuple):
+    """Weights by max margin, and where learning stopped."""
 
-    Distances are divided by their median over the pairs of the triplets, so that weights can be compared. The weights
-    minimise 1/2 |w|^2 + C times the mean over triplets of max(0, 1 - w'(d(q, p-) - d(q, p+))), with w >= 0.
+    weights: Floats
+    """At least 0, shape (number of components,)."""
+    objective: float
+    gap: float
+    """Between the objective and its dual: by so much at most could the objective still fall."""
+    converged: bool
+    """Whether the gap is below the tolerance."""
 
-    Parameters
-    ----------
-    C : float, default=1.0
-        Above 0. The larger, the less the weights are held back.
-    tol : float, default=0.001
-        Learning stops where the gap between the objective and its dual is below this share of the objective.
-    max_iter : int, default=1000
-        Passes over the triplets at most.
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        Of the order of triplets in a pass; the optimum does not depend on it.
 
-    Attributes
-    ----------
-    weights_, scales_ : ndarray of shape (number of components,), float64
-        Weights of the distances once divided by their scales, at least 0; and these.
-    features_, distance_names_ : list of str
-        Of the components.
-    objective_, gap_, n_iter_, converged_
-        Where learning stopped, after how many passes, and whether the gap was below the tolerance.
+def learn_weights(
+    differences: ArrayLike, C: float, *, seed: int, tolerance: float = 0.001, most_passes: int = 1000
+) -> Learned:
+    """Minimise 1/2 |w|^2 + C times the mean over rows x of max(0, 1 - w'x), with w >= 0.
 
-    Notes
-    -----
+    A row of `differences` is d(q, p-) - d(q, p+) of one triplet, a column a component. Learning stops where the gap is
+    below `tolerance` times the objective. The seed is that of the order of triplets in a pass, on which the optimum
+    does not depend.
+
     Dual coordinate descent (Hsieh et al., "A dual coordinate descent method for large-scale linear SVM", ICML 2008)
     with weights that are kept from being negative; without a bias, since a triplet has none. The dual has one bounded
     variable a triplet, so the gap is known at every pass.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> shade = Component("shade", np.array([[0.0], [1.0], [3.0]], np.float32), "l1")
-    >>> noise = Component("noise", np.array([[0.0], [5.0], [1.0]], np.float32), "l1")
-    >>> model = GoldenFeature(C=100.0, random_state=0).fit([shade, noise], [[0, 1, 2]])
-    >>> bool(model.weights_[0] > 0), float(model.weights_[1])
-    (True, 0.0)
     """
-
-    def __init__(
-        self, C: float = 1.0, *, tol: float = 0.001, max_iter: int = 1000, random_state: RandomState = None
-    ) -> None:
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-
-    def fit(self, components: Sequence[Component], triplets: Any) -> Self:
-        """Learn the weights from triplets (query, positive, negative) of row numbers of the components' vectors."""
-        if not components:
-            raise ValueError("there is nothing to weigh: give at least one component")
-        rows = check_triplets(triplets, min(len(component.vectors) for component in components))
-        nearer = component_distances(components, rows[:, 0], rows[:, 1])
-        farther = component_distances(components, rows[:, 0], rows[:, 2])
-        names = [(component.feature, component.distance) for component in components]
-        return self.fit_distances(names, nearer, farther)
-
-    def fit_distances(
-        self,
-        names: Sequence[tuple[str, str]],
-        nearer: NDArray[np.float64],
-        farther: NDArray[np.float64],
-        scales: NDArray[np.float64] | None = None,
-    ) -> Self:
-        """Learn the weights from d(q, p+) and d(q, p-) of every triplet, a column a component.
-
-        `names` are the feature and the distance of each column; `scales` stands for `distance_scales` of these.
-        """
-        self._check_parameters()
-        if nearer.shape != farther.shape or nearer.ndim != 2 or nearer.shape[1] != len(names) or not len(nearer):
-            raise ValueError(
-                f"distances to positives {nearer.shape} and negatives {farther.shape} must be a row per triplet, at "
-                f"least one, and a column for each of the {len(names)} components"
-            )
-        if not (np.isfinite(nearer).all() and np.isfinite(farther).all()):
-            raise ValueError("some distances are NaN or infinite: leave out triplets of images that have no vector")
-        self.features_ = [feature for feature, _ in names]
-        self.distance_names_ = [distance for _, distance in names]
-        self.scales_ = distance_scales(np.vstack([nearer, farther])) if scales is None else np.asarray(scales)
-        self._descend((farther - nearer) / self.scales_)
-        return self
-
-    def distances(
-        self, components: Sequence[Component], left_rows: ArrayLike, right_rows: ArrayLike
-    ) -> NDArray[np.float64]:
-        """Return the weighted sum of distances of pairs of rows, by the components of `fit` with any vectors."""
-        check_is_fitted(self)
-        if [(c.feature, c.distance) for c in components] != list(
-            zip(self.features_, self.distance_names_, strict=True)
-        ):
-            raise ValueError("these are not the components that the weights belong to: give those of fit, in its order")
-        used = np.flatnonzero(self.weights_)
-        table = component_distances([components[int(i)] for i in used], left_rows, right_rows)
-        return np.asarray(table @ (self.weights_[used] / self.scales_[used]))
-
-    def accuracy(self, nearer: NDArray[np.float64], farther: NDArray[np.float64]) -> float:
-        """Return the share of triplets whose positive is nearer by the weighted sum; a tie counts as half."""
-        check_is_fitted(self)
-        margins = (farther - nearer) @ (self.weights_ / self.scales_)
-        return float(np.mean((margins > 0) + 0.5 * (margins == 0)))
-
-    def _check_parameters(self) -> None:
-        if not (np.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C must be above 0 and finite, not {self.C!r}")
-        if not self.tol > 0:
-            raise ValueError(f"tol must be above 0, not {self.tol!r}")
-        if self.max_iter < 1 or int(self.max_iter) != self.max_iter:
-            raise ValueError(f"max_iter must be a whole number of at least 1, not {self.max_iter!r}")
-
-    def _descend(self, differences: NDArray[np.float64]) -> None:
-        rows = np.ascontiguousarray(differences, dtype=np.float64)
-        squares = np.einsum("ij,ij->i", rows, rows)
-        largest = float(self.C) / len(rows)
-        dual, sums = np.zeros(len(rows)), np.zeros(rows.shape[1])
-        random = np.random.Generator(np.random.PCG64(as_seed(self.random_state)))
-        # equal distances to both: their dual variable is at its bound whatever the weights are
-        dual[squares == 0] = largest
-        self.n_iter_ = 0
-        while self.n_iter_ < self.max_iter:
-            self.n_iter_ += 1
-            dual_pass(rows, squares, random.permutation(len(rows)), largest, dual, sums)
-            weights = np.maximum(sums, 0)
-            half = 0.5 * float(weights @ weights)
-            objective = half + largest * float(np.maximum(1 - rows @ weights, 0).sum())
-            gap = objective - (float(dual.sum()) - half)
-            if gap <= self.tol * objective:
-                break
-        self.weights_, self.objective_, self.gap_ = weights, objective, gap
-        self.converged_ = gap <= self.tol * objective
+    rows = np.ascontiguousarray(differences, dtype=np.float64)
+    squares = np.einsum("ij,ij->i", rows, rows)
+    largest = float(C) / len(rows)
+    dual, sums = np.zeros(len(rows)), np.zeros(rows.shape[1])
+    random = np.random.Generator(np.random.PCG64(seed))
+    # equal distances to both: their dual variable is at its bound whatever the weights are
+    dual[squares == 0] = largest
+    for _ in range(most_passes):
+        dual_pass(rows, squares, random.permutation(len(rows)), largest, dual, sums)
+        weights = np.maximum(sums, 0)
+        half = 0.5 * float(weights @ weights)
+        objective = half + largest * float(np.maximum(1 - rows @ weights, 0).sum())
+        gap = objective - (float(dual.sum()) - half)
+        if gap <= tolerance * objective:
+            break
+    return Learned(weights, objective, gap, gap <= tolerance * objective)
 
 
 @njit(cache=True, nogil=True)
 def dual_pass(
-    rows: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    order: NDArray[np.int64],
-    largest: float,
-    dual: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    rows: Floats, squares: Floats, order: NDArray[np.int64], largest: float, dual: Floats, sums: Floats
 ) -> None:
     """Take one step on the dual variable of every row, in the given order.
 
@@ -209,30 +109,12 @@ def dual_pass(
                 sums[k] += change * rows[i, k]
 
 
-def distance_scales(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def distance_scales(distances: Floats) -> Floats:
     """Return the medians of columns, which distances are divided by; where one is 0 the mean, or else 1."""
     medians, means = np.median(distances, axis=0), distances.mean(axis=0)
     return np.where(medians > 0, medians, np.where(means > 0, means, 1.0))
 
 
-def select_l1(model: GoldenFeature, norms: Mapping[str, float] | None = None) -> dict[str, float]:
-    """Features whose L1 distance has a weight, with weights of sum 1 for `features.l1_hash.l1_visual_features`.
-
-    Vectors are divided by their norms before they are hashed; `norms`, the mean L1 norm of each feature, make up for
-    that.
-    """
-    check_is_fitted(model)
-    found = {
-        feature: float(weight / scale) * (1.0 if norms is None else norms[feature])
-        for feature, distance, weight, scale in zip(
-            model.features_, model.distance_names_, model.weights_, model.scales_, strict=True
-        )
-        if distance == "l1" and weight > 0
-    }
-    total = sum(found.values())
-    return {feature: weight / total for feature, weight in found.items() if weight > 0}
-
-
 def warm_up() -> None:
     """Compile the kernel, or load it from numba's cache, so that timed runs do not."""
-    GoldenFeature(max_iter=1, random_state=0).fit_distances([("a", "l1")], np.zeros((1, 1)), np.ones((1, 1)))
+    learn_weights([[1.0]], 1.0, seed=0, most_passes=1)

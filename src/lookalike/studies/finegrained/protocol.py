@@ -6,7 +6,7 @@ They learn from the relevance of training images alone, and never see rated eval
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,6 @@ def l1hashkpca_system(
     *,
     seed: int,
     codebook_from: str,
-    report: Callable[[str], None] = print,
 ) -> SystemResult:
     """Embed the L1 visual features by weighted minhash and kernel PCA; measure the pairs by Euclidean distance.
 
@@ -70,7 +69,7 @@ def l1hashkpca_system(
     joined = l1_hash.l1_visual_features(named, chosen)
     model.fit(joined[learned_from])
     fit_seconds = time.perf_counter() - start
-    report(f"l1hashkpca: {model.n_components_} directions of {len(model.landmarks_)} images, {fit_seconds:.1f} s")
+    print(f"l1hashkpca: {model.n_components_} directions of {len(model.landmarks_)} images, {fit_seconds:.1f} s")
     start = time.perf_counter()
     vectors = np.full((len(joined), model.n_components_), np.nan, dtype=np.float32)
     vectors[usable] = model.transform(joined[usable])
@@ -107,7 +106,6 @@ def oasis_system(
     seed: int,
     system: str = "oasis",
     held_out_images: npt.ArrayLike | None = None,
-    report: Callable[[str], None] = print,
 ) -> SystemResult:
     """Learn OASIS on vectors from training relevance; the distance of a pair is less its similarity.
 
@@ -123,7 +121,7 @@ def oasis_system(
     relevance_triplets.warm_up()
     start = time.perf_counter()
     rows = centred_units(vectors, relevance.image_id)
-    aggressiveness, n_steps, choice = _choose_oasis(rows, relevance, settings, seed, system, held_out_images, report)
+    aggressiveness, n_steps, choice = _choose_oasis(rows, relevance, settings, seed, system, held_out_images)
     stream = integer_seed(seed, "finegrained", system, "training")
     triplets, out_of_class = draw_triplets(relevance, n_steps, settings, stream)
     ids = relevance.image_id
@@ -131,7 +129,7 @@ def oasis_system(
     fit_seconds = time.perf_counter() - start
     start = time.perf_counter()
     distances = -pair_similarities(rows, model, pairs["query"].to_numpy(), pairs["candidate"].to_numpy())
-    report(f"{system}: C = {aggressiveness:g}, {n_steps} steps, {model.n_updates_} updates, {fit_seconds:.1f} s")
+    print(f"{system}: C = {aggressiveness:g}, {n_steps} steps, {model.n_updates_} updates, {fit_seconds:.1f} s")
     fit = {
         "system": system,
         "seconds": fit_seconds,
@@ -160,7 +158,6 @@ def _choose_oasis(
     seed: int,
     system: str,
     held_out_images: npt.ArrayLike | None,
-    report: Callable[[str], None],
 ) -> tuple[float, int, list[dict[str, Any]]]:
     """Return the best aggressiveness and number of steps on held-out training images, and what all of them gave.
 
@@ -185,7 +182,7 @@ def _choose_oasis(
             taken = n_steps
             precision = similarity_precision(rows, model, judged)
             found.append({"aggressiveness": aggressiveness, "n_steps": n_steps, "precision": precision})
-            report(f"{system}: C = {aggressiveness:g}, {n_steps} steps: {100 * precision:.2f}% held out")
+            print(f"{system}: C = {aggressiveness:g}, {n_steps} steps: {100 * precision:.2f}% held out")
     best = min(found, key=lambda one: (-one["precision"], one["n_steps"], one["aggressiveness"]))
     aggressiveness = best["aggressiveness"] or min(settings["aggressiveness"])
     return float(aggressiveness), int(best["n_steps"]), found

@@ -10,8 +10,8 @@ REAL, SYNTHETIC, BY_CLASS = "triplets", "synthetic_triplets", "class_triplets"
 """Kinds of data: rated by people, made by code, and photographs in class folders whose triplets a machine rated."""
 PRECISION, SCORE, PER_TRIPLET = "similarity_precision", "score@30", "score@30_per_triplet"
 """Metrics (section 6.3): percent, triplets, and percent of the triplets. Exhibits keep the 30 for any k."""
-ALL, IN_CLASS, OUT_OF_CLASS = "all", "in-class", "out-of-class"
-"""Subsets of the triplets, by their negative; people's ratings are of one kind."""
+ALL = "all"
+"""Subset of all triplets; others are by their negative: ``in-class``, ``out-of-class``."""
 PAPER_K = 30
 """First images that the paper's score counts (section 6.3)."""
 PAPER_PERCENT = 20

@@ -94,6 +94,11 @@ class Difference:
         """Mean over landmarks."""
         return float(self.of_landmarks.mean())
 
+    @property
+    def span(self) -> Interval:
+        """An interval that spans both."""
+        return min(low for low, _ in self.intervals), max(high for _, high in self.intervals)
+
 
 # Rules --------------------------------------------------------------------------------------------------------------
 
@@ -262,13 +267,17 @@ def _decided(
     tests = [one for one in found if isinstance(one, Difference)]
     others = [one for one in found if isinstance(one, Finding)]
     # one of several that lies beyond its bound by chance does not refute a claim
-    p_values = holm([_p_of_nearer_bound(test, low, high) for test in tests])
+    bounds = [low if abs(test.mean - low) <= abs(test.mean - high) else high for test in tests]
+    nearer = zip(tests, bounds, strict=True)
+    p_values = holm([corrected_t_test(test.of_landmarks - bound, n_train=1, n_test=0).p for test, bound in nearer])
     findings = []
     for test, p in zip(tests, p_values, strict=True):
         inside = within(test.intervals, low, high)
         refuted = inside is False and p < LEVEL
         verdict = HOLDS if inside else FAILS if refuted else OPEN
-        findings.append(Finding(verdict, f"{test.name} {_in_words(test, metric)}", _as_numbers(test)))
+        numbers = dict(zip(("difference", "low", "high"), (test.mean, *test.span), strict=True))
+        named = {f"{name} ({test.name})": number for name, number in numbers.items()}
+        findings.append(Finding(verdict, f"{test.name} {_in_words(test, metric)}", named))
     all_of = together([*findings, *others])
     incomplete = any(other.verdict == OPEN for other in others)
     average = _on_average(tests, low, high, most=most, incomplete=incomplete)
@@ -276,26 +285,10 @@ def _decided(
     return Decision(verdict, all_of.evidence, all_of.numbers, average)
 
 
-def _p_of_nearer_bound(test: Difference, low: float, high: float) -> float:
-    """p-value of the t-test that the mean is the bound that it is closer to; NaN with a single landmark."""
-    bound = low if abs(test.mean - low) <= abs(test.mean - high) else high
-    return corrected_t_test(test.of_landmarks - bound, n_train=1, n_test=0).p
-
-
-def _as_numbers(test: Difference) -> dict[str, float]:
-    low, high = _span(test)
-    return {f"difference ({test.name})": test.mean, f"low ({test.name})": low, f"high ({test.name})": high}
-
-
-def _span(test: Difference) -> Interval:
-    """An interval that spans both."""
-    return min(interval[0] for interval in test.intervals), max(interval[1] for interval in test.intervals)
-
-
 def _in_words(test: Difference, metric: str) -> str:
     """``+3.4 [1.2, 5.6] (6 of 7 above 0)`` of points; ``12x [8.1x, 17x]`` of times."""
     n = len(test.of_landmarks)
-    low, high = _span(test)
+    low, high = test.span
     if metric == TRAIN_TIME:
         interval = f"[{times_over(math.exp(low))}, {times_over(math.exp(high))}]"
         return f"{times_over(math.exp(test.mean))} {interval if n > 1 else '(one landmark)'}"

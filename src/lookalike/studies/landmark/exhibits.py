@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import product
 from typing import Any, Literal
 
@@ -21,7 +20,6 @@ from lookalike.studies.landmark import claims, montage, times
 from lookalike.studies.landmark.rankings import MAP, MAP_FULL, SPARSITY, SWEEP
 from lookalike.studies.landmark.study import (
     MEAN,
-    NO_NUMBER,
     PAPER,
     PRINTED_CODEBOOKS,
     PRINTED_METHOD,
@@ -29,8 +27,8 @@ from lookalike.studies.landmark.study import (
     TRAIN_TIME,
     UPDATE_SHARE,
     Codebook,
+    Form,
     LandmarkStudy,
-    Number,
 )
 from lookalike.studies.metrics import select
 
@@ -52,15 +50,11 @@ def paper_tables(*numbers: int, title: str) -> Callable[..., Callable[..., Drawn
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
         for place, number in enumerate(numbers):
-            has_codebook = partial(_has_codebook, place)
-            exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"), when=has_codebook)(function)
+            exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"),
+                    when=lambda settings, place=place: len(settings["codebooks"]) > place)(function)  # fmt: skip
         return function
 
     return register
-
-
-def _has_codebook(place: int, settings: Mapping[str, Any]) -> bool:
-    return len(settings["codebooks"]) > place
 
 
 @paper_tables(1, 2, 3, title="Mean average precision by landmark")
@@ -104,28 +98,19 @@ def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
 
 def table_cells(study: LandmarkStudy, codebook: Codebook, quantity: str, methods: Sequence[str]) -> pd.DataFrame:
     """Every cell of one of the paper's tables, ours beside the paper's, in percent or seconds."""
-    summary = study.summary(codebook)
     setting = f"codebook={codebook.setting};landmark=" if study.shows_printed else ""
-    records = []
-    for landmark, method in product((*study.landmarks, MEAN), methods):
-        names = {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark,
-                 "setting": setting and setting + landmark, "metric": quantity, "method": method}  # fmt: skip
-        number = summary.get((landmark, method, quantity), NO_NUMBER)
-        records.append(names | our_cell(study, number, codebook, landmark, method, FORMS[quantity]))
+    records = [
+        {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark,
+         "setting": setting and setting + landmark, "metric": quantity, "method": method,
+         **study.cell(codebook.id, landmark, method, quantity, FORMS[quantity])}
+        for landmark, method in product((*study.landmarks, MEAN), methods)
+    ]  # fmt: skip
     printed = study.printed_in()
     printed = printed.assign(method=printed["method"].replace(PRINTED_METHOD))
     cells = beside_print(pd.DataFrame(records), printed, judge=study.judge(codebook))
     form = "{:,g}" if quantity == TRAIN_TIME else "{:.2f}"
     cells["printed_cell"] = ["" if math.isnan(value) else form.format(value) for value in cells["printed"]]
     return cells.assign(unit="seconds" if quantity == TRAIN_TIME else "percent")
-
-
-def our_cell(
-    study: LandmarkStudy, number: Number, codebook: Codebook, landmark: str, method: str, form: Any
-) -> dict[str, Any]:
-    """One number of ours, and the cell that shows it."""
-    ours = dict(zip(("ours", "ours_std", "n_draws"), number, strict=True))
-    return ours | {"ours_cell": study.cell(number, codebook, landmark, method, form)}
 
 
 def time_notes(study: LandmarkStudy) -> tuple[str, ...]:
@@ -145,7 +130,7 @@ def percent(mean: float, std: float) -> str:
     return plus_minus(mean, std, ".2f")
 
 
-FORMS: Mapping[str, Callable[[float, float], str]] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: significant}
+FORMS: Mapping[str, Form] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: significant}
 
 
 @exhibit("landmark/query_region", title="Rectangle or whole image as query", needs=("metrics", "fits"))
@@ -180,15 +165,12 @@ def means_table(
 ) -> Table:
     """Our means over landmarks in percent, a block a codebook; cells are their row and column, method and metric."""
     records = []
-    for codebook in study.codebooks:
-        summary = study.summary(codebook)
+    for codebook, (place, method, metric) in product(study.codebooks, cells):
+        # TF-IDF has no other number than its mean average precision
+        known = metric if method != "tfidf" or metric in (MAP, MAP_FULL) else ""
         names = {"representation": codebook.id, "n_words": codebook.n_words}
-        for place, method, metric in cells:
-            # TF-IDF has no other number than its mean average precision
-            known = method != "tfidf" or metric in (MAP, MAP_FULL)
-            number = summary.get((MEAN, method, metric), NO_NUMBER) if known else NO_NUMBER
-            ours = our_cell(study, number, codebook, MEAN, method, percent)
-            records.append({**place, **names, **ours, "unit": "percent"})
+        ours = study.cell(codebook.id, MEAN, method, known, percent)
+        records.append({**place, **names, **ours, "unit": "percent"})
     row, column = cells[0][0]
     titles = {**titles, "representation": {one.id: f"{one.title} words" for one in study.codebooks}}
     frame = pd.DataFrame(records)
@@ -300,9 +282,9 @@ def _swept(study: LandmarkStudy, codebook: Codebook) -> list[dict[str, Any]]:
 
 def _at_own_settings(study: LandmarkStudy, codebook: Codebook, swept: set[str]) -> list[dict[str, Any]]:
     """Means of the methods that are not swept; TF-IDF has no weights that could be zero."""
-    summary, records = study.summary(codebook), []
+    records = []
     for method in study.methods:
-        sparsity, precision = (summary.get((MEAN, method, metric)) for metric in (SPARSITY, MAP))
+        sparsity, precision = (study.summary.get((codebook.id, MEAN, method, metric)) for metric in (SPARSITY, MAP))
         zero = math.nan if method == "tfidf" or sparsity is None else sparsity[0]
         if method not in swept and precision is not None and (method == "tfidf" or sparsity is not None):
             records.append({"series": method, "sparsity": zero, "map": precision[0], "n_draws": precision[2]})

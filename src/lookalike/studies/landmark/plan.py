@@ -311,7 +311,15 @@ def exhibit_settings(config: Config, dataset: str, not_run: str = "") -> dict[st
         "synthetic": data["kind"] in SYNTHETIC_KINDS,
         "not_run": not_run,
         "titles": {method: config["methods"][method].get("title", method) for method in specs},
-        "codebooks": {codebook: _described(config["codebooks"][codebook]) for codebook in study["codebooks"]},
+        "codebooks": {
+            id: {
+                "words": one["words"],
+                "title": one.get("title", f"{one['words']:,}"),
+                "not_comparable": "RootSIFT" if one["root"] else "",
+            }
+            for id in study["codebooks"]
+            for one in [config["codebooks"][id]]
+        },
         "landmarks": landmarks_of(config, dataset),
         "methods": list(study["methods"]),
         "variants": list(study["variants"]),
@@ -320,15 +328,6 @@ def exhibit_settings(config: Config, dataset: str, not_run: str = "") -> dict[st
         "notes": {method: spec["note"] for method, spec in specs.items() if spec.get("note")},
         "regularization": {method: value for method, value in lambdas.items() if value is not None},
         "seed": config["seed"],
-    }
-
-
-def _described(codebook: Config) -> dict[str, Any]:
-    """What an exhibit has to know about a codebook."""
-    return {
-        "words": codebook["words"],
-        "title": codebook.get("title", f"{codebook['words']:,}"),
-        "not_comparable": "RootSIFT" if codebook["root"] else "",
     }
 
 

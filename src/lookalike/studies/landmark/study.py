@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -49,6 +49,8 @@ OF_OURS = {
 }
 """Method to what notes say of ours, where it is not the method that the paper names."""
 
+Form = Callable[[float, float], str]
+"""How a mean and its standard deviation are written."""
 Number = tuple[float, float, int]
 """Mean, standard deviation over draws (NaN for one draw) and number of draws."""
 NO_NUMBER: Number = (math.nan, math.nan, 0)
@@ -123,8 +125,8 @@ class LandmarkStudy(Study):
 
     def title_of(self, method: str) -> str:
         """Name of a method; QPAO, whose own paper is not at hand, has one that says so."""
-        title = super().title_of(method)
-        return f"{title} (reconstructed)" if method == RECONSTRUCTED and "reconstructed" not in title else title
+        title, is_ours = super().title_of(method), method == RECONSTRUCTED and not self.is_print
+        return f"{title} (reconstructed)" if is_ours and "reconstructed" not in title else title
 
     def own(self, table: pd.DataFrame) -> pd.DataFrame:
         """Rows of a table that belong to the study's codebooks and landmarks."""
@@ -155,35 +157,39 @@ class LandmarkStudy(Study):
                 reasons[key] = f"{failed.iloc[0]}{of_draws}"
         return reasons
 
-    def summary(self, codebook: Codebook) -> dict[tuple[str, str, str], Number]:
-        """(landmark or "mean", method, metric) to our number with a codebook, in percent or seconds.
+    @cached_property
+    def summary(self) -> dict[tuple[str, str, str, str], Number]:
+        """(codebook, landmark or "mean", method, metric) to our number, in percent or seconds.
 
         The mean over landmarks is taken within each draw, so that its spread is one over draws too. A method that has
         no result in some draw of a landmark has none there, nor a mean over landmarks: what did end is the easier part.
         """
-        values = select(self.values, representation=codebook.id)
-        means = values.groupby(["method", "metric", "fold"], sort=False)["value"].agg(["mean", "count"]).reset_index()
+        keys = ["representation", "method", "metric", "fold"]
+        means = self.values.groupby(keys, sort=False)["value"].agg(["mean", "count"]).reset_index()
         # a draw that lacks a landmark has no mean over all of them
         whole = means[means["count"] == len(self.landmarks)].rename(columns={"mean": "value"}).assign(subset=MEAN)
-        found: dict[tuple[str, str, str], Number] = {}
-        for part in (values, whole):
-            rows: Any = summarise(part, by=("subset", "method", "metric")).itertuples()
+        found: dict[tuple[str, str, str, str], Number] = {}
+        for part in (self.values, whole):
+            rows: Any = summarise(part, by=("representation", "subset", "method", "metric")).itertuples()
             for row in rows:
-                if not self.why_without(codebook, row.subset, row.method):
-                    found[row.subset, row.method, row.metric] = (row.mean, row.std, int(row.n_folds))
+                if not self.why_without(row.representation, row.subset, row.method):
+                    key = (row.representation, row.subset, row.method, row.metric)
+                    found[key] = (row.mean, row.std, int(row.n_folds))
         return found
 
-    def why_without(self, codebook: Codebook, landmark: str, method: str) -> str:
+    def why_without(self, codebook: str, landmark: str, method: str) -> str:
         """Why a method has no number of a landmark, or of the mean over them; "" where it has one."""
         landmarks = self.landmarks if landmark == MEAN else (landmark,)
-        keys = ((codebook.id, name, method) for name in landmarks)
+        keys = ((codebook, name, method) for name in landmarks)
         return next((self.not_converged[key] for key in keys if key in self.not_converged), "")
 
-    def cell(self, number: Number, codebook: Codebook, landmark: str, method: str, form: Any) -> str:
-        """A number as tables show it; ``*`` where a fit did not end, ``-`` where it was not run."""
+    def cell(self, codebook: str, landmark: str, method: str, metric: str, form: Form) -> dict[str, Any]:
+        """A number of ours and the cell that shows it: ``*`` where a fit did not end, ``-`` where it was not run."""
+        number = self.summary.get((codebook, landmark, method, metric), NO_NUMBER)
+        cell = form(*number[:2])
         if math.isnan(number[0]):
-            return STAR if self.why_without(codebook, landmark, method) else MISSING
-        return str(form(number[0], number[1]))
+            cell = STAR if self.why_without(codebook, landmark, method) else MISSING
+        return dict(zip(("ours", "ours_std", "n_draws"), number, strict=True)) | {"ours_cell": cell}
 
     def printed_means(self, quantity: str, method: str) -> dict[int, float]:
         """Words to the mean of a printed quantity over the paper's landmarks; its own mean where it prints one."""
@@ -205,11 +211,15 @@ class LandmarkStudy(Study):
         method = rows["method"].replace(PRINTED_METHOD)
         return setting.assign(method=method, fold=0, metric=rows["metric"], value=rows["value"])
 
-    def as_printed(self) -> PrintedStudy:
+    def as_printed(self) -> Self:
         """Return the paper's own numbers as a study: seven landmarks, one draw, three codebooks."""
         codebooks = {id: {"words": words, "title": f"{words:,}"} for words, id in PRINTED_CODEBOOKS.items()}
-        changes = {"codebooks": codebooks, "landmarks": LANDMARKS, "methods": TABLE_METHODS, "titles": {}}
-        return PrintedStudy({**self.settings, **changes, "draws": 1}, {}, self.printed_rows)
+        changes = {"codebooks": codebooks, "landmarks": LANDMARKS, "methods": TABLE_METHODS, "titles": {}, "draws": 1}
+        study = type(self)({**self.settings, **changes}, {}, self.printed_rows)
+        study.is_print = True
+        study.values = self.paper_values[self.paper_values["subset"] != MEAN]
+        study.not_converged = {}
+        return study
 
     def judge(self, codebook: Codebook) -> Judge:
         """Function of the status and reason of a printed number that gets no verdict; None where it gets one."""
@@ -218,7 +228,7 @@ class LandmarkStudy(Study):
             if math.isnan(cell["printed"]):
                 return None
             if math.isnan(cell["ours"]):
-                failed = self.why_without(codebook, cell["landmark"], cell["method"])
+                failed = self.why_without(codebook.id, cell["landmark"], cell["method"])
                 if failed:
                     return NO_RESULT, f"did not converge: {failed}"
                 title = self.title_of(cell["method"])
@@ -233,14 +243,15 @@ class LandmarkStudy(Study):
         """Mean average precision of every method in one line a codebook, in percent, means over landmarks."""
         if self.not_run or not self.has("metrics"):
             return f"{self.title}: {self.not_run}\n"
+
+        def in_headline(mean: float, std: float) -> str:
+            return f"{plus_minus(mean, std, '.1f')} %"
+
         width = max(len(codebook.title) for codebook in self.codebooks)
         lines = []
         for codebook in self.codebooks:
-            summary, cells = self.summary(codebook), []
-            for method in self.methods:
-                number = summary.get((MEAN, method, MAP), NO_NUMBER)
-                value = self.cell(number, codebook, MEAN, method, lambda mean, std: f"{plus_minus(mean, std, '.1f')} %")
-                cells.append(f"{self.title_of(method)} {value}")
+            found = {method: self.cell(codebook.id, MEAN, method, MAP, in_headline) for method in self.methods}
+            cells = [f"{self.title_of(method)} {cell['ours_cell']}" for method, cell in found.items()]
             lines.append(f"{codebook.title.rjust(width)} words  mAP  {'  '.join(cells)}")
         star = f"; {STAR}: did not end within its time limit" if any(STAR in line for line in lines) else ""
         spread = f" ± standard deviation over {self.n_draws} draws" if self.n_draws > 1 else ", one draw"
@@ -277,7 +288,8 @@ class LandmarkStudy(Study):
         """What ours of a method is, limits that ended a fit, and why numbers may not be held against print."""
         if self.not_run or drawn is None:
             return []
-        shown, codebooks = self._methods_in(drawn.frame), self._codebooks_in(drawn.frame)
+        words = set(drawn.frame.get("representation", ()))
+        shown, codebooks = self._methods_in(drawn.frame), [one for one in self.codebooks if one.id in words]
         said = [*OF_OURS.items(), *self.settings["notes"].items()]
         told = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in shown]
         if self.exhibit is not None and "fits" in self.exhibit.needs:
@@ -294,10 +306,6 @@ class LandmarkStudy(Study):
         columns = [column for column in ("method", "series") if column in frame]
         found = {str(value) for column in columns for value in frame[column]} if columns else set(self.methods)
         return [method for method in (*self.methods, *self.settings["variants"]) if method in found]
-
-    def _codebooks_in(self, frame: pd.DataFrame) -> list[Codebook]:
-        shown = set(frame["representation"]) if "representation" in frame else set()
-        return [codebook for codebook in self.codebooks if codebook.id in shown]
 
     def _stopped_notes(self, codebooks: Sequence[Codebook], methods: Sequence[str]) -> list[str]:
         """In how many fits a learner stopped at its limit of iterations, and not by its own rule."""
@@ -322,27 +330,6 @@ class LandmarkStudy(Study):
 
 
 STUDY = LandmarkStudy
-
-
-class PrintedStudy(LandmarkStudy):
-    """The paper's numbers, as rules about claims ask them."""
-
-    is_print = True
-
-    @cached_property
-    def values(self) -> pd.DataFrame:
-        """The paper's numbers of each landmark."""
-        rows: pd.DataFrame = self.paper_values[self.paper_values["subset"] != MEAN]
-        return rows
-
-    @cached_property
-    def not_converged(self) -> dict[tuple[str, str, str], str]:
-        """Nothing: all that the paper ran did end."""
-        return {}
-
-    def title_of(self, method: str) -> str:
-        """Name of a method as printed."""
-        return Study.title_of(self, method)
 
 
 def why_not_comparable(study: Mapping[str, Any], codebook: Mapping[str, Any], place: int) -> str:

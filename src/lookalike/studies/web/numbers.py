@@ -46,34 +46,22 @@ def study_metrics(
     step, map, loss_rate`` of every ranker; `counts` and `marginals` have ``part, quantity, value`` and ``quantity,
     part, x, y`` of the collection; `searched`, where it was measured, ``index, rank, parameter, k, recall``.
     """
-    tables = [precision, curve_metrics(curve), collection_metrics(counts, marginals)]
-    tables += [recall_metrics(searched)] if searched is not None else []
-    return pd.concat(tables, ignore_index=True)
-
-
-def curve_metrics(curve: pd.DataFrame) -> pd.DataFrame:
-    """Return what rankers scored while they learned: fold the ranker, x the step, without the times."""
-    parts = [
+    scores = [
         pd.DataFrame({"fold": curve["ranker"], "metric": metric, "x": curve["step"], "value": curve[column]})
         for metric, column in (("validation_map", "map"), ("loss_rate", "loss_rate"))
     ]
-    table = pd.concat(parts, ignore_index=True).dropna(subset=["value"])
-    return metrics_frame(table.assign(representation=VISTERMS, subset=VALIDATION, method="oasis"))
-
-
-def collection_metrics(counts: pd.DataFrame, marginals: pd.DataFrame) -> pd.DataFrame:
-    """Return what was counted in the collection: a number a part, and the share at each x of a marginal."""
+    scored = pd.concat(scores, ignore_index=True).dropna(subset=["value"]).assign(subset=VALIDATION, method="oasis")
     counted = counts.rename(columns={"part": "subset", "quantity": "metric"})
     shares = marginals.rename(columns={"part": "subset", "y": "value"})
     shares["metric"] = SHARE_BY + shares.pop("quantity")
-    return metrics_frame(pd.concat([counted, shares], ignore_index=True).assign(representation=VISTERMS))
-
-
-def recall_metrics(searched: pd.DataFrame) -> pd.DataFrame:
-    """Return recall of each index: method the index, x its parameter, representation what it holds."""
-    named = searched.rename(columns={"index": "method", "parameter": "x", "recall": "value"})
-    metric, holds = "recall@" + named["k"].astype(str), named["rank"].map(searched_in)
-    return metrics_frame(named[["method", "x", "value"]].assign(metric=metric, representation=holds, subset=TEST))
+    collected = pd.concat([counted, shares], ignore_index=True)
+    tables = [precision, *(metrics_frame(table.assign(representation=VISTERMS)) for table in (scored, collected))]
+    if searched is not None:
+        named = searched.rename(columns={"index": "method", "parameter": "x", "recall": "value"})
+        metric, holds = "recall@" + named["k"].astype(str), named["rank"].map(searched_in)
+        recall = named[["method", "x", "value"]].assign(metric=metric, representation=holds, subset=TEST)
+        tables.append(metrics_frame(recall))
+    return pd.concat(tables, ignore_index=True)
 
 
 def searched_in(rank: int) -> str:

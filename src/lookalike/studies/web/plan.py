@@ -27,7 +27,13 @@ def check(settings: Mapping[str, Any], dataset: str) -> None:
         raise LookalikeError(
             f"config: {place} needs a data set with a query log, of kind {', '.join(WEB_KINDS)}, not {data['kind']}"
         )
-    check_simulation(dataset, data["simulation"], integer_seed(settings["seed"], "datasets", dataset))
+    # imported here because it loads the kernels that draw the log
+    from lookalike.data.web_simulation import WebSimulation
+
+    try:
+        WebSimulation(**data["simulation"], seed=integer_seed(settings["seed"], "datasets", dataset))
+    except LookalikeError as error:
+        raise LookalikeError(f"config: datasets.{dataset}.simulation: {error}") from error
     if training["interval"] % training["block"]:
         raise LookalikeError(
             f"config: {place}.training.interval, {training['interval']}, must be a multiple of training.block, "
@@ -41,17 +47,6 @@ def check(settings: Mapping[str, Any], dataset: str) -> None:
         raise LookalikeError(
             f"config: {place}.training.share goes with co_clicks only: cut the joint relevance by theta"
         )
-
-
-def check_simulation(dataset: str, simulation: Mapping[str, Any], seed: int) -> None:
-    """Refuse a query log that the simulation cannot draw."""
-    # imported here because it loads the kernels that draw the log
-    from lookalike.data.web_simulation import WebSimulation
-
-    try:
-        WebSimulation(**simulation, seed=seed)
-    except LookalikeError as error:
-        raise LookalikeError(f"config: datasets.{dataset}.simulation: {error}") from error
 
 
 def simulation(config: Config, dataset: str) -> dict[str, Any]:

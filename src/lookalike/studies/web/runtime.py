@@ -30,6 +30,8 @@ from lookalike.studies.web.validation import Validation, hold_out
 INTERVALS = 64, 1_048_576
 """Least and most steps between two scores, powers of two."""
 
+Floats = npt.NDArray[np.float64]
+N_CLASSES, N_FEATURES = 10, 784
 SHARED, OWN = 24, 8
 """Dimensions in which the rows of all classes vary alike, and those of each class besides."""
 VARIANCE = {"classes": 5.0, "shared": 34.0, "own": 8.0, "noise": 6.0}
@@ -68,12 +70,11 @@ def time_oasis(
     After the latter the time is a ``lower_bound`` if the last score was the best, so that it was still growing.
     """
     warm_up()
-    n_images = simulation.n_images
     with TemporaryDirectory(dir=folder) as scratch:
-        run = _learn(simulation, settings, seed, ("web", "runtime", n_images, 0), Path(scratch), report)
+        run = _learn(simulation, settings, seed, Path(scratch), report)
     steps, *times = time_to_best(run)
     is_bound = run.stopped == "limit" and steps == run.n_steps
-    return timed_run("OASIS", n_images, steps, times, run.stopped, is_bound)
+    return timed_run("OASIS", simulation.n_images, steps, times, run.stopped, is_bound)
 
 
 def timed_run(
@@ -98,11 +99,11 @@ def _learn(
     simulation: WebSimulation,
     settings: Mapping[str, Any],
     seed: int,
-    names: tuple[str | int, ...],
     scratch: Path,
     report: Callable[[str], None] | None,
 ) -> large_scale.TrainingRun:
     """Make the images, hold some out, and train on the others."""
+    names = ("web", "runtime", simulation.n_images, 0)
     log = simulation.query_log()
     simulation.write_shard(0, 1, scratch / "visterms")
     store = VistermStore(scratch / "visterms", simulation.words)
@@ -125,9 +126,7 @@ def _learn(
     return large_scale.train(rows, sampler, plan, validation.score, n_threads=1, report=report)
 
 
-def mnist_like(
-    n: int, seed: int, n_classes: int = 10, n_features: int = 784
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+def mnist_like(n: int, seed: int) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Simulate labelled rows of MNIST's shape, on which LMNN has something to do; classes in turn, from 0.
 
     A row is the mean of its class, a Gaussian of `OWN` dimensions of the class's own, one of `SHARED` dimensions that
@@ -136,24 +135,22 @@ def mnist_like(
     other classes until a metric leaves it out. The first rows of a larger set are those of a smaller one.
     """
     shape = generator(seed, "web", "labelled rows", "shape")
-    means = _gaussian_map(shape, n_classes, n_features, VARIANCE["classes"], falling=False)
-    shared = _gaussian_map(shape, SHARED, n_features, VARIANCE["shared"])
-    own = np.stack([_gaussian_map(shape, OWN, n_features, VARIANCE["own"]) for _ in range(n_classes)])
+    means = _gaussian_map(shape, N_CLASSES, VARIANCE["classes"], falling=False)
+    shared = _gaussian_map(shape, SHARED, VARIANCE["shared"])
+    own = np.stack([_gaussian_map(shape, OWN, VARIANCE["own"]) for _ in range(N_CLASSES)])
     # rows one after another, so that sets are nested
-    drawn = generator(seed, "web", "labelled rows", "rows").standard_normal((n, SHARED + OWN + n_features))
-    y = np.arange(n, dtype=np.int64) % n_classes
-    X = means[y] * np.sqrt(n_classes) + drawn[:, :SHARED] @ shared
-    X += drawn[:, SHARED + OWN :] * np.sqrt(VARIANCE["noise"] / n_features)
-    for label in range(n_classes):
+    drawn = generator(seed, "web", "labelled rows", "rows").standard_normal((n, SHARED + OWN + N_FEATURES))
+    y = np.arange(n, dtype=np.int64) % N_CLASSES
+    X = means[y] * np.sqrt(N_CLASSES) + drawn[:, :SHARED] @ shared
+    X += drawn[:, SHARED + OWN :] * np.sqrt(VARIANCE["noise"] / N_FEATURES)
+    for label in range(N_CLASSES):
         X[y == label] += drawn[y == label, SHARED : SHARED + OWN] @ own[label]
     return X, y
 
 
-def _gaussian_map(
-    random: np.random.Generator, rank: int, n_features: int, variance: float, *, falling: bool = True
-) -> npt.NDArray[np.float64]:
-    """Directions, shape (rank, n_features), whose squared lengths add up to `variance`."""
-    directions = random.standard_normal((rank, n_features))
+def _gaussian_map(random: np.random.Generator, rank: int, variance: float, *, falling: bool = True) -> Floats:
+    """Directions, shape (rank, N_FEATURES), whose squared lengths add up to `variance`."""
+    directions = random.standard_normal((rank, N_FEATURES))
     shares = 1.0 / np.arange(1, rank + 1) if falling else np.ones(rank)
     lengths = np.sqrt(variance * shares / shares.sum())
     return np.asarray(directions * (lengths / np.linalg.norm(directions, axis=1))[:, None])
@@ -189,4 +186,4 @@ def warm_up() -> None:
     settings = {"aggressiveness": 1.0, "steps_per_image": 1, "patience": 0, "tolerance": 0.0}
     settings |= {"validation_images": 20, "validation_queries": 1}
     with TemporaryDirectory() as folder:
-        _learn(tiny, settings, 0, ("warm up",), Path(folder), None)
+        _learn(tiny, settings, 0, Path(folder), None)

@@ -6,8 +6,7 @@ LMNN's times are continued by a polynomial of second degree. Both axes are logar
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -102,8 +101,7 @@ def paper_images(study: WebStudy) -> int:
     return int(found.iloc[0]) if len(found) else 0
 
 
-@dataclass(frozen=True)
-class PowerLaw:
+class PowerLaw(NamedTuple):
     """``seconds = factor * n ** exponent``, by least squares in logarithms of both."""
 
     exponent: float
@@ -234,8 +232,8 @@ def panel_of(frame: pd.DataFrame) -> Panel:
     size = "Training images (OASIS) or rows (LMNN)"
     x = Axis(size, "log", left, right, tick_form="short", told="{:,.0f} images or rows")
     y = Axis("Training time (ours: processor time)", "log", low, high, ticks=ticks, told="time")
-    labels = (*arrows(frame), *names_of_times(frame, low, high))
-    return Panel("", x, y, tuple(series), labels=labels, by_point=True)
+    bounds = [label_of(row, "above", "↑") for row in rows_in(frame[frame["lower_bound"].astype(bool)])]
+    return Panel("", x, y, tuple(series), labels=(*bounds, *names_of_times(frame, low, high)), by_point=True)
 
 
 def series_of(name: Any, rows: pd.DataFrame, law: PowerLaw | None) -> Series:
@@ -262,11 +260,6 @@ def label_of(row: Any, side: Any, text: str = "", y: float | None = None) -> Lab
     """A time in words, or other words, beside its point or at another height."""
     height = row.seconds if y is None else y
     return Label(row.n_images, height, text or human_time(row.seconds), look_of(row.series).colour, side)
-
-
-def arrows(frame: pd.DataFrame) -> list[Label]:
-    """Upwards from times that are lower bounds."""
-    return [label_of(row, "above", "↑") for row in rows_in(frame[frame["lower_bound"].astype(bool)])]
 
 
 def names_of_times(frame: pd.DataFrame, low: float, high: float) -> list[Label]:
@@ -304,7 +297,17 @@ def note_of(row: Any) -> str:
 def notes_of(study: WebStudy, frame: pd.DataFrame) -> list[str]:
     """What was timed and how it ended, how time grows, and what is extrapolated or printed."""
     measured, runtime = frame[frame["source"].isin([MEASURED, OWN_RUN])], study.table("runtime")
-    notes = _timed_notes(study, measured) + _ended_notes(measured) + _growth_notes(frame)
+    notes = _timed_notes(study, measured)
+    ends = [
+        f"{series} at {', '.join(f'{n:,}' for n in rows['n_images'])} {UNITS[rows['learner'].iloc[0]]} ({stopped})"
+        for (series, stopped), rows in measured.groupby(["series", "stopped"], sort=False)
+    ]
+    notes.append(f"How training ended: {'; '.join(ends)}.")
+    if was_cut_off(measured).any():
+        notes.append("No line is fitted through times of runs that ended at a limit.")
+    if measured["lower_bound"].any():
+        notes.append("Arrows: lower bounds, since mAP was still growing (OASIS) or the fit had not converged (LMNN).")
+    notes += _growth_notes(frame)
     nothing = runtime[is_unlearned(runtime)].drop_duplicates(["learner", "n_images"])
     told = [f"{row.learner} at {row.n_images:,} {UNITS[row.learner]}" for row in rows_in(nothing)]
     if told:
@@ -333,19 +336,6 @@ def _timed_notes(study: WebStudy, measured: pd.DataFrame) -> list[str]:
         notes.append("Star: the study's own training, whose collection, C and stopping rule are its own.")
     if repeats:
         notes.append(f"Medians and bars (least and largest) of repeats: {', '.join(dict.fromkeys(repeats))}.")
-    return notes
-
-
-def _ended_notes(measured: pd.DataFrame) -> list[str]:
-    told = []
-    for (series, stopped), rows in measured.groupby(["series", "stopped"], sort=False):
-        sizes = ", ".join(f"{n_images:,}" for n_images in rows["n_images"])
-        told.append(f"{series} at {sizes} {UNITS[rows['learner'].iloc[0]]} ({stopped})")
-    notes = [f"How training ended: {'; '.join(told)}."]
-    if was_cut_off(measured).any():
-        notes.append("No line is fitted through times of runs that ended at a limit.")
-    if measured["lower_bound"].any():
-        notes.append("Arrows: lower bounds, since mAP was still growing (OASIS) or the fit had not converged (LMNN).")
     return notes
 
 

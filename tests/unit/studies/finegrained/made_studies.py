@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 
-from lookalike.core.files import write_table
+from lookalike.core.files import write_array, write_table
+from lookalike.data.relevance import RelevanceData
 from lookalike.studies.finegrained.numbers import metrics_of
-from lookalike.studies.finegrained.systems import DEEP, PAPER, TABLE1, TABLE2, contrast_pairs
-from lookalike.studies.rooms import claim_rows, room_exhibits, study_of
+from lookalike.studies.finegrained.systems import BY_CLASS, DEEP, TABLE1, TABLE2, contrast_pairs
+from lookalike.studies.rooms import claim_rows, printed_rows, room_exhibits, study_of
 
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
+PRINTED = printed_rows(RESOURCES / "reference-values.csv", "finegrained")
 NONE, UNIFORM = "multiscale-weighted-000", "multiscale-uniform-000"
 SHARES = {NONE: (84.0, 7.3), "multiscale-weighted-050": (85.9, 6.6)}
 SHARES |= {"multiscale-weighted-100": (85.5, 6.0), UNIFORM: (84.2, 6.7)}
@@ -67,23 +69,13 @@ def made_contrasts(levels=None, *, n_triplets=14_000, reach=0.8, kinds=KINDS):
 
 def made_fits(systems=tuple(LEVELS)):
     """Settings flat, as in timing.parquet: a column for each, empty for systems without it."""
-    rows = []
-    for place, system in enumerate(systems):
-        rows.append(
-            {
-                "system": system,
-                "seconds": 10.0 + place,
-                "images_per_second": 100.0 / (1 + place),
-                "dimensions": 64 * (1 + place),
-                "distance": "l1" if place % 2 else "l2",
-                "codebook_from": "training images" if place > 3 else "",
-                "n_images": 4000,
-                "processor": "a processor",
-                "settings_step": 8.0 if place < 4 else np.nan,
-                "settings_sizes": [16, 24] if place < 2 else None,
-            }
-        )
-    return pd.DataFrame(rows)
+    return pd.DataFrame([
+        {"system": system, "seconds": 10.0 + place, "images_per_second": 100.0 / (1 + place), "n_images": 4000,
+         "dimensions": 64 * (1 + place), "distance": "l1" if place % 2 else "l2", "processor": "a processor",
+         "codebook_from": "training images" if place > 3 else "", "settings_step": 8.0 if place < 4 else np.nan,
+         "settings_sizes": [16, 24] if place < 2 else None}
+        for place, system in enumerate(systems)
+    ])  # fmt: skip
 
 
 def made_curves():
@@ -106,12 +98,6 @@ def made_pool(source="pool"):
     return pd.DataFrame({"text_query": ["a", "a", "b"], "image_id": [0, 1, 2], "source": source})
 
 
-def printed_rows():
-    """What the paper prints."""
-    with (RESOURCES / "reference-values.csv").open(newline="") as file:
-        return [row for row in csv.DictReader(file) if row["paper"] == PAPER]
-
-
 def claims():
     """Rows of claims.csv that the study decides."""
     return claim_rows(RESOURCES / "claims.csv", "finegrained")
@@ -125,7 +111,7 @@ def made_study(folder, /, tables=None, *, files=None, claims=(), **settings):
     paths = {name: str(folder / f"{name}.parquet") for name in tables}
     for name, table in tables.items():
         write_table(table, paths[name])
-    return study_of("finegrained", {**SETTINGS, **settings}, paths | (files or {}), printed_rows(), claims)
+    return study_of("finegrained", {**SETTINGS, **settings}, paths | (files or {}), PRINTED, claims)
 
 
 def of_numbers(folder, /, intervals, contrasts=None, *, curves=None, pool=True, **settings):
@@ -140,3 +126,93 @@ def drawn(study, name):
     """What one exhibit of a study is, by the name of its files."""
     exhibit = next(one for one in room_exhibits("finegrained").values() if one.name == name)
     return exhibit.draw(study.drawing(exhibit))
+
+
+# Images --------------------------------------------------------------------------------------------------------------
+
+CATEGORIES = ("001.mug", "002.dog", "003.fern", "004.bus")
+PER_CATEGORY = 10
+N_MADE = len(CATEGORIES) * PER_CATEGORY
+
+
+def made_triplets():
+    """Two triplets of the first image of each category, one of each kind."""
+    rows = []
+    for code, label in enumerate(CATEGORIES):
+        query = code * PER_CATEGORY
+        other = (query + PER_CATEGORY) % N_MADE
+        rows.append((2 * code, query, query + 1, query + 2, label, "in-class"))
+        rows.append((2 * code + 1, query, query + 1, other, label, "out-of-class"))
+    return pd.DataFrame(rows, columns=["triplet", "query", "positive", "negative", "text_query", "kind"])
+
+
+def made_pairs():
+    """The pool of a text query: the first five images of its category and one of the next; one pair beside it."""
+    rows = []
+    for code, label in enumerate(CATEGORIES):
+        query = code * PER_CATEGORY
+        rows += [(label, query, query + step, True) for step in range(1, 6)]
+        rows += [(label, query, (query + PER_CATEGORY) % N_MADE, True), (label, query, query + 9, False)]
+    return pd.DataFrame(rows, columns=["text_query", "query", "candidate", "in_pool"])
+
+
+def made_outcomes():
+    """Which triplets two systems have right: shares of 0, 1/2 and 1 of the queries 0, 10, 20, 30."""
+    shares_of = {"convnet": (0.0, 0.5, 1.0, 0.5), "deep-ranking": (1.0, 1.0, 0.0, 0.5)}
+    rows = [
+        (system, 2 * query + one, share if share != 0.5 else float(one))
+        for system, shares in shares_of.items()
+        for query, share in enumerate(shares)
+        for one in range(2)
+    ]
+    return pd.DataFrame(rows, columns=["system", "triplet", "outcome"])
+
+
+def made_images(folder):
+    """Draw ten plain images of each of four categories; their manifest."""
+    rows = []
+    for code, label in enumerate(CATEGORIES):
+        (folder / label).mkdir(parents=True, exist_ok=True)
+        for number in range(PER_CATEGORY):
+            path = f"{label}/{number:04d}.png"
+            Image.fromarray(np.full((12, 16 - number, 3), 60 * code + number, dtype=np.uint8)).save(folder / path)
+            rows.append((len(rows), path, label))
+    return pd.DataFrame(rows, columns=["image_id", "path", "label"])
+
+
+def study_of_images(folder, /, *, systems=("convnet", "oasis", "deep-ranking"), outcomes=None, files=None, tables=None,
+                    **settings):  # fmt: skip
+    """The study of these images; distances rise along the pairs for OASIS, and fall for the networks."""
+    pairs, given = made_pairs(), []
+    for system in systems:
+        path = folder / "systems" / system / "distances.npy"
+        write_array(np.arange(len(pairs), dtype=np.float32)[:: 1 if system == "oasis" else -1], path)
+        given.append(str(path))
+    made = {"manifest": made_images(folder / "images"), "triplets": made_triplets(), "pairs": pairs}
+    made |= {"outcomes": made_outcomes() if outcomes is None else outcomes}
+    made |= tables or {"metrics": metrics_of(made_intervals({"oasis": (80.0, 7.0)}), {})}
+    own = {"kind": BY_CLASS, "synthetic": False, "folder": str(folder / "images")}
+    return made_study(folder, made, files={"distances": given, **(files or {})}, **own | settings)
+
+
+def made_relevance(folder, *, graded=True):
+    """Graded relevance within each category, image ids as in the manifest; or none. Returns it, and its file."""
+    random = np.random.default_rng(3)
+    blocks = {}
+    for label in CATEGORIES:
+        block = random.uniform(0.1, 1, (PER_CATEGORY, PER_CATEGORY))
+        blocks[label] = block + block.T
+        np.fill_diagonal(blocks[label], 0)
+    data = RelevanceData.from_blocks(np.arange(N_MADE), np.repeat(CATEGORIES, PER_CATEGORY), blocks)
+    if not graded:
+        data = RelevanceData.from_pairs([0, 1], ["a", "b"], [], [], [])
+    data.save(folder / "relevance.npz")
+    return data, {"relevance": str(folder / "relevance.npz")}
+
+
+def made_filters(folder):
+    """File of the filters of two paths, of which the ConvNet's are those before training."""
+    random = np.random.default_rng(0)
+    filters = {path: random.normal(size=(5, 3, 3, 3)).astype(np.float32) for path in ("every-4th-pixel", "convnet")}
+    np.savez(folder / "filters.npz", **filters, **{"start/convnet": filters["convnet"]})
+    return {"filters": str(folder / "filters.npz")}

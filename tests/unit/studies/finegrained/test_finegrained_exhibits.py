@@ -5,24 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from contract import check_exhibits, check_not_run
 from made_studies import (
     LEVELS,
     REAL,
+    claims,
     drawn,
     made_contrasts,
     made_curves,
+    made_filters,
     made_fits,
     made_intervals,
     made_pool,
+    made_relevance,
     made_study,
     of_numbers,
+    study_of_images,
 )
 
 from lookalike.exhibits.printed import AGREES, HIGHER, LOWER, NO_RESULT, NOT_COMPARABLE
 from lookalike.exhibits.sheets import sheets_of
-from lookalike.studies.finegrained.exhibits import settings_text
+from lookalike.studies.finegrained.numbers import metrics_of
 from lookalike.studies.finegrained.systems import TABLE1, TABLE2, contrast_pairs
-from lookalike.studies.rooms import room_exhibits
 
 PRECISION, SCORE = "similarity_precision", "score@30"
 
@@ -38,11 +42,26 @@ def statuses(table):
     return cells.set_index(["system", "metric"])[["status", "reason"]]
 
 
+def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
+    tables = {"metrics": metrics_of(made_intervals(), made_curves()), "contrasts": made_contrasts(),
+              "fits": made_fits(), "pool": made_pool()}  # fmt: skip
+    files = made_filters(tmp_path) | made_relevance(tmp_path)[1]
+    study = study_of_images(tmp_path, tables=tables, files=files, **REAL | {"title": "our triplets"})
+    study.claim_rows = claims()
+    printed = [f"deep-ranking-cvpr-2014/table{number}" for number in (1, 2)]
+    for told in check_exhibits("finegrained", study, tmp_path / "all", printed=printed).values():
+        assert "Data: our triplets (rated by people), 14,000 triplets of 3,500 query images" in told["caption"]
+    study.files.clear()
+    study.settings = {**study.settings, "not_run": "not run: put triplets there"}
+    check_not_run("finegrained", study, tmp_path / "not run")
+
+
 @pytest.mark.parametrize(("name", "systems"), [("table1", TABLE1), ("table2", TABLE2)])
 def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_path):
     study = of_numbers(tmp_path, made_intervals(reach=0.5), **REAL)
     table = drawn(study, name)
     assert tuple(dict.fromkeys(table.frame["system"])) == systems
+    assert "brackets are 95% intervals" in study.data_sentence(table)
     printed = study.printed_in(name, "deep-ranking-cvpr-2014")
     scores = table.frame[table.frame["metric"] == SCORE]
     assert scores["printed"].tolist() == printed.loc[printed["metric"] == SCORE, "value"].tolist()
@@ -81,16 +100,14 @@ def test_what_nobody_rated_is_never_held_against_print(kind, tmp_path):
     assert any("Not comparable with the printed numbers" in note for note in study.notes(drawn(study, "table1")))
 
 
-def test_a_number_without_an_interval_gets_no_verdict(tmp_path):
-    bare = made_intervals().assign(low=np.nan, high=np.nan)
-    found = statuses(drawn(of_numbers(tmp_path, bare, **REAL), "table1"))
-    assert set(found["status"]) == {NOT_COMPARABLE}
-    assert set(found["reason"]) == {"too few query images for an interval"}
-
-
-def test_the_spread_beside_print_is_the_standard_error_of_the_interval(tmp_path):
+def test_the_spread_is_the_standard_error_of_the_interval_without_which_there_is_no_verdict(tmp_path):
     frame = drawn(of_numbers(tmp_path, made_intervals(reach=1.96)), "table1").frame
     np.testing.assert_allclose(frame.loc[frame["metric"] == PRECISION, "ours_std"], 1.0, rtol=1e-4)
+    bare = made_intervals().assign(low=np.nan, high=np.nan)
+    found = statuses(drawn(of_numbers(tmp_path, bare, **REAL), "table1"))
+    assert set(zip(found["status"], found["reason"], strict=True)) == {
+        (NOT_COMPARABLE, "too few query images for an interval")
+    }
 
 
 def test_systems_that_were_not_run_say_what_to_do(tmp_path):
@@ -120,12 +137,9 @@ def test_kinds_stand_beside_each_other(tmp_path):
     assert row(table, "Wavelet") == ("Wavelet", "56.2 [55.4, 57.0]", "68.2 [67.4, 69.0]", "62.2 [61.4, 63.0]")
     assert row(table, "Multiscale, uniform, 0% out-of-class")[-1].startswith("84.2")
     assert "7,000 in-class, 7,000 out-of-class" in table.notes[0]
-
-
-def test_ratings_of_people_are_of_one_kind(tmp_path):
-    table = drawn(of_numbers(tmp_path, made_intervals(kinds=("rated",)), **REAL), "kinds")
-    assert set(table.frame["subset"]) == {"rated", "all"}
-    assert "there is one kind of triplets" in table.notes[0]
+    rated = drawn(of_numbers(tmp_path, made_intervals(kinds=("rated",)), **REAL), "kinds")
+    assert set(rated.frame["subset"]) == {"rated", "all"}
+    assert "there is one kind of triplets" in rated.notes[0]
 
 
 def test_costs_tell_dimensions_speed_and_settings(tmp_path):
@@ -135,17 +149,14 @@ def test_costs_tell_dimensions_speed_and_settings(tmp_path):
     assert row(table, "ConvNet")[-1] == "not run: install torch"
     assert table.frame.set_index("system").loc["oasis", "status"] == NO_RESULT
     assert "Measured on a processor." in table.notes
-
-
-def test_long_settings_are_cut_between_two_of_them(tmp_path):
-    long = {f"settings_number_{place}": place for place in range(40)}
+    long = {f"settings_number_{place}": place for place in range(40)} | {"settings_none": np.nan}
     table = drawn(
         made_study(tmp_path, {"fits": pd.DataFrame([{"system": "hog", "dimensions": 3, **long}])}), "features"
     )
     shown = row(table, "HOG")[-1]
-    assert shown.endswith(", ...")
     assert len(shown) <= 165
-    assert settings_text({**long, "settings_none": np.nan}).endswith("number_39 39")
+    assert shown.endswith(", ..."), "cut between two settings"
+    assert table.frame.set_index("system").loc["hog", "settings"].endswith("number_39 39")
 
 
 def test_figure_6_shows_both_metrics_over_the_share(tmp_path):
@@ -197,11 +208,8 @@ def test_curves_are_in_a_column_of_panels_for_each_phase(tmp_path):
     named = [series.name for series in figure.panels[1].series if not series.thin]
     assert named == ["Single-scale Ranking", "DeepRanking", "Multiscale, weighted, 0% out-of-class"]
     assert len({series.look for series in figure.panels[1].series}) == 3
-
-
-def test_a_network_without_validation_is_named_all_the_same(tmp_path):
-    curve = made_curves()["deep-ranking"].drop(columns=["validation_loss", "validation_precision"])
-    figure = drawn(of_numbers(tmp_path, made_intervals(), curves={"deep-ranking": curve}), "curves")
+    bare = {"deep-ranking": curves["deep-ranking"].drop(columns=["validation_loss", "validation_precision"])}
+    figure = drawn(of_numbers(tmp_path, made_intervals(), curves=bare), "curves")
     assert [[series.name for series in panel.series] for panel in figure.panels] == [["DeepRanking"]] * 2
 
 
@@ -215,15 +223,11 @@ def test_the_forest_has_a_row_for_every_pair_of_the_claims(tmp_path):
     names = [name for _, name in figure.panels[0].y.ticks]
     assert (names[0], names[-1]) == ("L1HashKPCA − Wavelet", "weighted 0% − uniform 0%")
     # scores count triplets, so that print is drawn only where as many were rated
-    scores = figure.frame[figure.frame["metric"] == SCORE]
-    assert scores["printed"].isna().all()
-
-
-def test_an_interval_with_0_is_not_called_without(tmp_path):
+    assert figure.frame.loc[figure.frame["metric"] == SCORE, "printed"].isna().all()
     frame = drawn(of_numbers(tmp_path, made_intervals(), made_contrasts(reach=2.0), **REAL), "contrasts").frame
+    assert frame.loc[frame["metric"] == SCORE, "printed"].notna().any()
     assert frame["excludes_0"].equals((frame["low"] > 0) | (frame["high"] < 0))
     assert set(frame["excludes_0"]) == {True, False}
-    assert frame.loc[frame["metric"] == SCORE, "printed"].notna().any()
 
 
 def test_the_headline_names_the_best_feature_and_the_main_systems(tmp_path):
@@ -251,17 +255,5 @@ def test_a_score_is_a_count_over_as_many_triplets_and_images(sizes, settings, wh
     assert study.why_not_comparable(PRECISION) == ""
     found = study.why_not_comparable(SCORE)
     assert (why in found) if why else found == ""
-
-
-@pytest.mark.parametrize(("sources", "expected"), [(["pool"] * 3, True), (["pool", "pool", "triplets"], False)])
-def test_a_pool_that_is_partly_of_triplets_is_none(sources, expected, tmp_path):
-    assert made_study(tmp_path, {"pool": made_pool().assign(source=sources)}).has_pool == expected
-
-
-def test_captions_name_the_data_and_what_brackets_are(tmp_path):
-    study = of_numbers(tmp_path, made_intervals())
-    sentence = study.data_sentence(drawn(study, "table1"))
-    assert "synthetic images and ratings" in sentence
-    assert "14,000 triplets of 3,500 query images" in sentence
-    assert "brackets are 95% intervals" in sentence
-    assert all(found.caption for found in room_exhibits("finegrained").values())
+    partly = made_pool().assign(source=["pool", "pool", "triplets"])
+    assert not made_study(tmp_path, {"pool": partly}).has_pool

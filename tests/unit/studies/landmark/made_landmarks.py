@@ -11,6 +11,8 @@ import scipy.sparse as sp
 LANDMARKS = ("abbey", "bridge", "castle")
 N_WORDS = 600
 GOOD, OK, JUNK, OTHERS, QUERIES = 14, 6, 4, 130, 3
+KINDS = (("good", GOOD, 10), ("ok", OK, 6), ("junk", JUNK, 2))
+"""What images are, how many of each landmark there are, and how many of its words they show."""
 
 
 class Study(NamedTuple):
@@ -41,26 +43,21 @@ def made_study(seed: int = 0) -> Study:
         return len(counts) - 1
 
     for name in LANDMARKS:
-        members = {kind: [image(name, n_own) for _ in range(n)] for kind, n, n_own in _KINDS}
+        members = {kind: [image(name, n_own) for _ in range(n)] for kind, n, n_own in KINDS}
         for number in range(QUERIES):
             asked = members["good"][number]
-            queries.append((f"{name}_{number + 1}", name, asked, 10.0, 10.0, 90.0, 60.0))
+            queries.append((f"{name}_{number + 1}", name, asked))
             inside = counts[asked].copy()
             inside[: N_WORDS - 100] = rng.binomial(inside[: N_WORDS - 100], 0.5)
             query_counts.append(inside)
             relevance += [(f"{name}_{number + 1}", i, kind) for kind, ids in members.items() for i in ids]
     for _ in range(OTHERS):
         image(None, 0)
+    ids = {"image_id": np.int32}
+    judged = pd.DataFrame(relevance, columns=["query", "image_id", "relevance"]).astype(ids)
     return Study(
         counts=sp.csr_array(np.array(counts, dtype=np.int32)),
         query_counts=sp.csr_array(np.array(query_counts, dtype=np.int32)),
-        queries=pd.DataFrame(
-            queries, columns=["query", "landmark", "image_id", "x_min", "y_min", "x_max", "y_max"]
-        ).astype({"image_id": np.int32}),
-        relevance=pd.DataFrame(relevance, columns=["query", "image_id", "relevance"])
-        .astype({"image_id": np.int32})
-        .sort_values(["query", "image_id"], ignore_index=True),
+        queries=pd.DataFrame(queries, columns=["query", "landmark", "image_id"]).astype(ids),
+        relevance=judged.sort_values(["query", "image_id"], ignore_index=True),
     )
-
-
-_KINDS = (("good", GOOD, 10), ("ok", OK, 6), ("junk", JUNK, 2))

@@ -1,8 +1,9 @@
-"""Runs of the landmark study: who is drawn, which triplets, what leaves the gallery, and how ties are broken."""
+"""Runs of the landmark study: who is drawn, which triplets, what leaves the gallery, how ties are broken, and files."""
 
 from __future__ import annotations
 
 import json
+import time
 from itertools import product
 
 import numpy as np
@@ -14,8 +15,11 @@ from made_landmarks import GOOD, JUNK, LANDMARKS, N_WORDS, OK, QUERIES, made_stu
 from lookalike.core.errors import LookalikeError
 from lookalike.data.ground_truth import landmarks_with, read_ground_truth, read_lists
 from lookalike.features.visterms import TfidfVisterms
-from lookalike.learners import SOMLTG, TFIDF, DiagonalOASIS
+from lookalike.learners import SOMLTG, TFIDF, DiagonalOASIS, load
 from lookalike.ranking.oxford import average_precision
+from lookalike.studies.landmark.dimensions import COLUMNS as TIMED
+from lookalike.studies.landmark.dimensions import simulated_rows, time_learners
+from lookalike.studies.landmark.lambda_sweep import sweep_lambdas
 from lookalike.studies.landmark.protocol import (
     draw_learning_images,
     draws_of,
@@ -25,105 +29,132 @@ from lookalike.studies.landmark.protocol import (
     rank_task,
     run_landmark,
     triplets_for,
+    write_landmark,
 )
-from lookalike.studies.landmark.rankings import RELEVANCE
+from lookalike.studies.landmark.rankings import RELEVANCE, SWEEP, LandmarkRankings, read_top_images
+from lookalike.studies.metrics import COLUMNS
+from lookalike.studies.time_limit import TimeLimitReachedError
 
-TFIDF_SPEC = {"title": "TF-IDF", "learner": "TFIDF"}
-TG_SPEC = {"title": "S-TG", "learner": "SOMLTG", "parameters": {"learning_rate": 1.0, "regularization": 1e-5}}
-DA_SPEC = {"title": "S-DA", "learner": "SOMLDA", "parameters": {"gamma": 1e-4, "rho": 1.0, "regularization": 1e-6}}
-OASIS_SPEC = {"title": "OASIS", "learner": "DiagonalOASIS", "parameters": {"aggressiveness": 0.1, "n_steps": 4000}}
+SPECS = {
+    "tfidf": {"learner": "TFIDF"},
+    "soml-tg": {"learner": "SOMLTG", "parameters": {"learning_rate": 1.0, "regularization": 1e-5}},
+    "soml-da": {"learner": "SOMLDA", "parameters": {"gamma": 1e-4, "rho": 1.0, "regularization": 1e-6}},
+    "oasis-diagonal": {"learner": "DiagonalOASIS", "parameters": {"aggressiveness": 0.1, "n_steps": 4000}},
+}
 POSITIVES_LEFT = GOOD + OK - QUERIES
+STUDY = made_study()
+N_IMAGES = STUDY.counts.shape[0]
 
 
-def average_precision_of_order(order, positives, junk=()):
-    """Oxford average precision of a list of images; positives and junk are read as sets."""
-    ranks, junk_ranks = (np.flatnonzero(np.isin(order, list(images))) + 1 for images in (positives, junk))
-    return average_precision(ranks, junk_ranks, n_missing=len(set(positives)) - len(ranks))
-
-
-@pytest.fixture(scope="module")
-def study():
-    return made_study()
-
-
-@pytest.fixture(scope="module")
-def learning_images(study):
-    return drawn(study)
-
-
-@pytest.fixture(scope="module")
-def data(study):
-    return landmark_data(*study)
-
-
-def every_run(study, learning_images, landmarks, spec, **changes):
-    """Run a method on every draw of some landmarks, as a job does."""
-    made = landmark_data(*study)
-    for landmark, draw in draws_of(learning_images, landmarks):
-        yield run_landmark(made, learning_images, landmark, draw, spec, **changes)
-
-
-def drawn(study, landmarks=LANDMARKS, **changes):
+def drawn(study=STUDY, landmarks=LANDMARKS, images=N_IMAGES, **changes):
     settings = {"n_positives": 5, "n_negatives": 40, "n_draws": 2, "seed": 3, **changes}
-    return draw_learning_images(study.queries, study.relevance, np.arange(study.counts.shape[0]), landmarks, **settings)
+    return draw_learning_images(study.queries, study.relevance, np.arange(images), landmarks, **settings)
 
 
-def judged(study, landmark, *kinds):
+@pytest.fixture(scope="module")
+def learning_images():
+    return drawn()
+
+
+@pytest.fixture(scope="module")
+def data():
+    return landmark_data(*STUDY)
+
+
+def run(data, learning_images, landmark="castle", draw=0, method="soml-da", **changes):
+    """One run of a method."""
+    known = {name: changes.pop(name) for name in ("n_top",) if name in changes}
+    spec = {**SPECS.get(method, {}), **changes}
+    return run_landmark(data, learning_images, landmark, draw, spec, seed=3, method=method, **known)
+
+
+def values_of(result):
+    return result.metrics.set_index("metric")["value"]
+
+
+def judged(landmark, *kinds, study=STUDY):
     names = study.queries.loc[study.queries.landmark == landmark, "query"]
     chosen = study.relevance[study.relevance["query"].isin(names) & study.relevance.relevance.isin(kinds)]
     return set(chosen.image_id)
 
 
+class Endless(TFIDF):
+    """Learns for ever where there are more than 500 words."""
+
+    def fit_triplets(self, X, triplets):
+        while X.shape[1] > 500:
+            pass
+        return super().fit_triplets(X, triplets)
+
+
+class Deaf(TFIDF):
+    """Ends late, and cannot be broken off before, like a compiled call."""
+
+    def fit_triplets(self, X, triplets):
+        end = time.process_time() + 0.15
+        while time.process_time() < end:
+            try:
+                while time.process_time() < end:
+                    pass
+            except TimeLimitReachedError:
+                continue
+        return super().fit_triplets(X, triplets)
+
+
+class OnlyLabels(TFIDF):
+    """A learner that takes rows and their labels."""
+
+    accepts = frozenset({"labels"})
+
+    def fit(self, X, y=None):
+        self.seen_ = dict(zip(*np.unique(y, return_counts=True), strict=True))
+        return super().fit(X)
+
+
+@pytest.fixture
+def made_up_learners(monkeypatch):
+    known = {"Endless": Endless, "Deaf": Deaf, "TFIDF": TFIDF, "OnlyLabels": OnlyLabels}
+    monkeypatch.setattr("lookalike.studies.fits.learner_class", known.__getitem__)
+    for room in ("protocol", "dimensions"):
+        monkeypatch.setattr(f"lookalike.studies.landmark.{room}.warm_up", lambda name: None)
+
+
 # Which images are learned from --------------------------------------------------------------------------------------
 
 
-def test_positives_are_good_or_ok_and_no_query_negatives_are_nothing_of_the_landmark(study):
-    table = drawn(study, n_draws=20, n_negatives=100)
+def test_positives_are_good_or_ok_and_no_query_negatives_are_nothing_of_the_landmark():
+    table = drawn(n_draws=20, n_negatives=100)
     assert list(table.columns) == ["landmark", "draw", "image_id", "role"]
-    assert table["draw"].dtype == table["image_id"].dtype == np.int32
-    asked = {name: set(group.image_id) for name, group in study.queries.groupby("landmark")}
+    asked = {name: set(group.image_id) for name, group in STUDY.queries.groupby("landmark")}
     of_other_landmarks = set()
     for (landmark, _), group in table.groupby(["landmark", "draw"]):
-        positives = group.loc[group.role == "positive", "image_id"].tolist()
-        negatives = group.loc[group.role == "negative", "image_id"].tolist()
-        assert len(set(positives)) == len(positives) == 5
-        assert len(set(negatives)) == len(negatives) == 100
-        assert set(positives) <= judged(study, landmark, "good", "ok") - asked[landmark]
-        assert not set(negatives) & (judged(study, landmark, *RELEVANCE) | asked[landmark])
+        positives, negatives = (group.loc[group.role == role, "image_id"].tolist() for role in ("positive", "negative"))
+        assert (len(set(positives)), len(set(negatives)), len(group)) == (5, 100, 105)
+        assert set(positives) <= judged(landmark, "good", "ok") - asked[landmark]
+        assert not set(negatives) & (judged(landmark, *RELEVANCE) | asked[landmark])
         of_other_landmarks |= set(negatives) & set().union(*(asked[name] for name in LANDMARKS if name != landmark))
     assert of_other_landmarks, "queries of other landmarks are negatives like any other image"
     ever = set(table.loc[(table.landmark == "abbey") & (table.role == "positive"), "image_id"])
-    assert ever == judged(study, "abbey", "good", "ok") - asked["abbey"], "every one can be drawn"
-    ordered = table.assign(landmark=table.landmark.map(LANDMARKS.index), role=table.role != "positive")
-    assert ordered.equals(ordered.sort_values(["landmark", "draw", "role", "image_id"], ignore_index=True))
+    assert ever == judged("abbey", "good", "ok") - asked["abbey"], "every one can be drawn"
 
 
-def test_an_image_that_is_junk_for_one_query_and_good_for_another_is_neither(study):
-    image = min(judged(study, "abbey", "ok"))
-    changed = study.relevance.copy()
+def test_what_is_junk_for_one_query_or_cannot_be_read_is_not_drawn():
+    image = min(judged("abbey", "ok"))
+    changed = STUDY.relevance.copy()
     changed.loc[(changed["query"] == "abbey_2") & (changed.image_id == image), "relevance"] = "junk"
-    table = drawn(study._replace(relevance=changed), ["abbey"], n_draws=40)
-    assert image not in set(table.image_id)
+    assert image not in set(drawn(STUDY._replace(relevance=changed), ["abbey"], n_draws=40).image_id)
+    assert drawn(images=N_IMAGES - 30, n_draws=20).image_id.max() < N_IMAGES - 30
 
 
-def test_a_draw_depends_on_its_landmark_and_number_alone(study):
-    table = drawn(study)
-    alone = drawn(study, ["castle"], n_draws=3)
-    both = alone[alone.draw < 2].reset_index(drop=True)
-    pd.testing.assert_frame_equal(table[table.landmark == "castle"].reset_index(drop=True), both)
-    shuffled = study._replace(relevance=study.relevance.sample(frac=1, random_state=0))
-    pd.testing.assert_frame_equal(table, drawn(shuffled))
-    first, second = (set(table[(table.landmark == "abbey") & (table.draw == draw)].image_id) for draw in (0, 1))
+def test_a_draw_depends_on_its_landmark_and_number_alone(learning_images):
+    alone = drawn(landmarks=["castle"], n_draws=3)
+    both = learning_images[learning_images.landmark == "castle"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(both, alone[alone.draw < 2].reset_index(drop=True))
+    shuffled = STUDY._replace(relevance=STUDY.relevance.sample(frac=1, random_state=0))
+    pd.testing.assert_frame_equal(learning_images, drawn(shuffled))
+    first, second = (set(both[both.draw == draw].image_id) for draw in (0, 1))
     assert first != second
-    assert not table.equals(drawn(study, seed=4))
-
-
-def test_unreadable_images_are_not_drawn(study):
-    readable = np.setdiff1d(np.arange(study.counts.shape[0]), [7, 150])
-    table = draw_learning_images(
-        study.queries, study.relevance, readable, LANDMARKS, n_positives=5, n_negatives=40, n_draws=30, seed=0
-    )
-    assert not set(table.image_id) & {7, 150}
+    assert not learning_images.equals(drawn(seed=4))
 
 
 def test_what_is_planned_of_the_real_ground_truth_is_what_can_be_drawn(shared_data):
@@ -144,43 +175,26 @@ def test_what_is_planned_of_the_real_ground_truth_is_what_can_be_drawn(shared_da
             draw_learning_images(queries, relevance, images, [landmark], n_draws=1, seed=0)
 
 
-def test_too_few_images_say_how_many_there_are_and_what_to_set(study):
-    with pytest.raises(LookalikeError, match=rf"abbey has {POSITIVES_LEFT} good or ok .* lower learning.positives, or"):
-        drawn(study, n_positives=POSITIVES_LEFT)
-    n_others = study.counts.shape[0] - GOOD - OK - JUNK
-    with pytest.raises(
-        LookalikeError, match=rf"abbey has {n_others} images .* set learning.negatives to at most {n_others}"
-    ):
-        drawn(study, n_negatives=n_others + 1)
-    assert len(drawn(study, ["abbey"], n_positives=POSITIVES_LEFT - 1, n_negatives=n_others, n_draws=1)) > n_others
-    with pytest.raises(LookalikeError, match=r"no query of landmark 'tower'; there are landmarks: abbey, bridge"):
-        drawn(study, ["tower"])
-
-
 # Triplets -----------------------------------------------------------------------------------------------------------
 
 
-def test_seven_positives_and_500_negatives_make_the_papers_21000_triplets():
+def test_seven_positives_and_500_negatives_make_the_papers_21000_triplets_in_random_order():
     triplets = landmark_triplets(7, 500, seed=0)
-    assert triplets.shape == (7 * 6 * 500, 3) == (21_000, 3)
-    assert triplets.dtype == np.int32
     expected = {(a, b, c) for a, b, c in product(range(7), range(7), range(7, 507)) if a != b}
+    assert len(triplets) == len(expected) == 21_000
     assert set(map(tuple, triplets.tolist())) == expected
-    again = landmark_triplets(7, 500, seed=0)
-    np.testing.assert_array_equal(triplets, again)
-    other = landmark_triplets(7, 500, seed=1)
-    assert not np.array_equal(triplets, other)
-    # in a random order: queries change from step to step as often as 6 of 7 say
-    changes = np.mean(np.diff(triplets[:, 0]) != 0)
-    assert changes == pytest.approx(6 / 7, abs=0.02)
+    np.testing.assert_array_equal(triplets, landmark_triplets(7, 500, seed=0))
+    assert not np.array_equal(triplets, landmark_triplets(7, 500, seed=1))
+    # queries change from step to step as often as 6 of 7 say
+    assert np.mean(np.diff(triplets[:, 0]) != 0) == pytest.approx(6 / 7, abs=0.02)
 
 
-def test_only_oasis_draws_its_steps(study, data, learning_images):
+def test_only_oasis_draws_its_steps(data, learning_images):
     task = landmark_task(data, learning_images, "abbey", 0, seed=3)
     assert len(task.triplets) == 5 * 4 * 40
     np.testing.assert_array_equal(triplets_for(SOMLTG(n_steps=7), task), task.triplets)
     steps = triplets_for(DiagonalOASIS(n_steps=3000), task)
-    assert steps.shape == (3000, 3)
+    assert len(steps) == 3000
     assert set(map(tuple, steps)) < set(map(tuple, task.triplets)), "with replacement, not every one is met"
     np.testing.assert_array_equal(steps[:100], triplets_for(DiagonalOASIS(n_steps=100), task))
 
@@ -188,88 +202,68 @@ def test_only_oasis_draws_its_steps(study, data, learning_images):
 # Vectors ------------------------------------------------------------------------------------------------------------
 
 
-def test_weights_come_from_the_whole_gallery_and_no_other_image(study):
-    readable = np.union1d(np.arange(0, study.counts.shape[0], 2), study.queries.image_id)
-    data = landmark_data(*study, image_ids=readable)
+def test_weights_come_from_the_whole_gallery_and_no_other_image():
+    readable = np.union1d(np.arange(0, N_IMAGES, 2), STUDY.queries.image_id)
+    data = landmark_data(*STUDY, image_ids=readable)
     np.testing.assert_array_equal(data.image_ids, readable)
-    np.testing.assert_allclose(sp.linalg.norm(data.rows, axis=1), 1)
-    assert data.rows.dtype == np.float64
-    idf = TfidfVisterms(dtype="float64").fit(study.counts[readable])
-    np.testing.assert_array_equal(data.rows.toarray(), idf.transform(study.counts[readable]).toarray())
-    np.testing.assert_array_equal(data.query_rows.toarray(), idf.transform(study.query_counts).toarray())
+    idf = TfidfVisterms(dtype="float64").fit(STUDY.counts[readable])
+    np.testing.assert_array_equal(data.rows.toarray(), idf.transform(STUDY.counts[readable]).toarray())
+    np.testing.assert_array_equal(data.query_rows.toarray(), idf.transform(STUDY.query_counts).toarray())
 
 
-def test_a_query_whose_image_cannot_be_read_is_refused(study):
-    without = np.setdiff1d(np.arange(study.counts.shape[0]), study.queries.image_id[4])
-    with pytest.raises(LookalikeError, match=r"the image of query bridge_2 is not among"):
-        landmark_data(*study, image_ids=without)
-
-
-def test_a_query_without_a_word_in_its_rectangle_is_ranked_and_reported(study, learning_images):
-    query_counts = study.query_counts.toarray()
+def test_a_query_without_a_word_in_its_rectangle_is_ranked_and_reported_once(learning_images, recwarn):
+    assert not landmark_data(*STUDY).empty_queries().any()
+    assert not recwarn.list
+    query_counts, everywhere = STUDY.query_counts.toarray(), STUDY.counts.toarray()
     query_counts[[0, 4]] = 0
-    everywhere = study.counts.toarray()
     everywhere[:, 0] = 1  # a word of all images weighs nothing
     query_counts[4, 0] = 3
-    changed = study._replace(counts=sp.csr_array(everywhere), query_counts=sp.csr_array(query_counts))
     with pytest.warns(UserWarning, match=r"query (abbey_1|bridge_2) has no weighted word in its rectangle") as caught:
-        results = list(every_run(changed, learning_images, LANDMARKS, TFIDF_SPEC, seed=3, method="tfidf"))
-    assert len(caught) == 2, "once for each query, whatever the number of draws"
+        made = landmark_data(sp.csr_array(everywhere), sp.csr_array(query_counts), *STUDY[2:])
+    assert len(caught) == 2
+    results = [run(made, learning_images, *one, "tfidf") for one in draws_of(learning_images, LANDMARKS)]
     assert [result.fit["n_empty_queries"] for result in results] == [1, 1, 1, 1, 0, 0]
-    assert results[0].metrics.set_index("metric").value["ap:abbey_1"] < 0.5
+    assert values_of(results[0])["ap:abbey_1"] < 0.5
     np.testing.assert_array_equal(results[0].rankings.top_scores[0], 0)
-
-
-def test_queries_with_words_are_no_reason_to_warn(study, recwarn):
-    assert not landmark_data(*study).empty_queries().any()
-    assert not recwarn.list
 
 
 # One run ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_follows_from_the_protocol_step_by_step(study, data, learning_images):
-    result = run_landmark(data, learning_images, "bridge", 1, TG_SPEC, seed=3, method="soml-tg")
-    own = learning_images[(learning_images.landmark == "bridge") & (learning_images.draw == 1)]
+def test_a_run_follows_from_the_protocol_step_by_step(data, learning_images):
+    result = run(data, learning_images, "bridge", 1, "soml-tg")
+    own = learning_images[(learning_images.landmark == "bridge") & (learning_images.draw == 1)].image_id.to_numpy()
     task = landmark_task(data, learning_images, "bridge", 1, seed=3)
-    X = TfidfVisterms(dtype="float64").fit(study.counts).transform(study.counts)
-    np.testing.assert_array_equal(task.X.toarray(), X[own.image_id.to_numpy()].toarray())
-    model = SOMLTG(regularization=1e-5).fit_triplets(X[own.image_id.to_numpy()], task.triplets)
+    X = TfidfVisterms(dtype="float64").fit(STUDY.counts).transform(STUDY.counts)
+    model = SOMLTG(regularization=1e-5).fit_triplets(X[own], task.triplets)
     np.testing.assert_array_equal(result.model.w_, model.w_)
+    assert sorted(task.gallery) == np.setdiff1d(np.arange(N_IMAGES), own).tolist()
 
-    left = np.setdiff1d(np.arange(len(X.toarray())), own.image_id)
-    assert sorted(task.gallery) == left.tolist()
-    values = result.metrics.set_index("metric")["value"]
-    by_region = {"map": [], "map_full": []}
-    for query in study.queries[study.queries.landmark == "bridge"].itertuples():
-        vectors = {"map": data.query_rows[[query.Index]], "map_full": X[[query.image_id]]}
-        truth = study.relevance[study.relevance["query"] == query.query].set_index("image_id").relevance
-        truth = truth[~truth.index.isin(own.image_id)]
-        for metric, vector in vectors.items():
+    values, by_region = values_of(result), {"map": [], "map_full": []}
+    for query in STUDY.queries[STUDY.queries.landmark == "bridge"].itertuples():
+        truth = STUDY.relevance[STUDY.relevance["query"] == query.query].set_index("image_id").relevance
+        truth = truth[~truth.index.isin(own)]
+        wanted, junk = truth.index[truth != "junk"], truth.index[truth == "junk"]
+        for metric, vector in {"map": data.query_rows[[query.Index]], "map_full": X[[query.image_id]]}.items():
             scores = (vector.toarray()[0] * model.w_) @ X.toarray()[task.gallery].T
             order = task.gallery[np.argsort(-scores, kind="stable")]
             assert query.image_id in order, "the query's own image stays"
-            by_region[metric].append(
-                average_precision_of_order(order, truth.index[truth != "junk"], truth.index[truth == "junk"])
-            )
+            ranks = [np.flatnonzero(np.isin(order, images)) + 1 for images in (wanted, junk)]
+            by_region[metric].append(average_precision(*ranks, n_missing=0))
         assert values[f"ap:{query.query}"] == pytest.approx(by_region["map"][-1], abs=1e-12)
-    assert values["map"] == pytest.approx(np.mean(by_region["map"]), abs=1e-12)
-    assert values["map_full"] == pytest.approx(np.mean(by_region["map_full"]), abs=1e-12)
+    for metric, found in by_region.items():
+        assert values[metric] == pytest.approx(np.mean(found), abs=1e-12)
     assert values["map"] != values["map_full"]
     assert values["sparsity"] == result.fit["sparsity"] == np.mean(np.abs(model.w_) <= 1e-10)
     assert list(values.index) == ["map", "map_full", "sparsity", *(f"ap:bridge_{i}" for i in (1, 2, 3))]
 
 
-def test_what_was_learned_from_is_neither_ranked_nor_judged(study, data, learning_images):
-    result = run_landmark(data, learning_images, "abbey", 0, TFIDF_SPEC, seed=3, method="tfidf", n_top=1000)
-    own = learning_images[(learning_images.landmark == "abbey") & (learning_images.draw == 0)]
+def test_what_was_learned_from_is_neither_ranked_nor_judged(data, learning_images):
+    result = run(data, learning_images, "abbey", 0, "tfidf", n_top=1000)
+    own = set(learning_images[(learning_images.landmark == "abbey") & (learning_images.draw == 0)].image_id)
     rankings = result.rankings
-    assert rankings.n_gallery == study.counts.shape[0] - 45
-    assert rankings.top.shape == (QUERIES, rankings.n_gallery)
-    for order in rankings.top:
-        assert len(set(order)) == rankings.n_gallery
-        assert not set(order) & set(own.image_id)
-    assert not set(rankings.image_ids) & set(own.image_id)
+    assert rankings.top.shape == (QUERIES, rankings.n_gallery) == (QUERIES, N_IMAGES - 45)
+    assert not own & ({*rankings.top.ravel()} | {*rankings.image_ids})
     assert rankings.offsets.tolist() == [n * (GOOD + OK - 5 + JUNK) for n in range(QUERIES + 1)]
     for query in range(QUERIES):
         part = slice(*rankings.offsets[query : query + 2])
@@ -278,150 +272,104 @@ def test_what_was_learned_from_is_neither_ranked_nor_judged(study, data, learnin
         assert rankings.query_ids[query] in rankings.image_ids[part]
     assert "sparsity" not in set(result.metrics.metric), "nothing is learned, so no weight can be left out"
     assert result.fit["sparsity"] is None
-    assert rankings.average_precision("box").mean() == pytest.approx(result.metrics.value[0])
-    assert rankings.average_precision("full").mean() == pytest.approx(result.metrics.value[1])
 
 
-def test_an_image_that_cannot_be_read_is_a_positive_that_is_never_found(study, learning_images):
-    lost = sorted(judged(study, "abbey", "ok") - set(learning_images.image_id))[0]
-    readable = np.setdiff1d(np.arange(study.counts.shape[0]), lost)
-    data = landmark_data(*study, image_ids=readable)
-    result = run_landmark(data, learning_images, "abbey", 0, TFIDF_SPEC, seed=3, method="tfidf")
-    ranks = result.rankings.ranks[result.rankings.image_ids == lost]
-    assert ranks.tolist() == [0] * QUERIES
-    part = slice(*result.rankings.offsets[:2])
-    wanted = result.rankings.image_ids[part][result.rankings.relevance[part] < 2]
-    junk = result.rankings.image_ids[part][result.rankings.relevance[part] == 2]
-    full = run_landmark(data, learning_images, "abbey", 0, TFIDF_SPEC, seed=3, method="tfidf", n_top=1000).rankings
-    expected = average_precision_of_order(full.top[0], wanted, junk)
-    assert result.rankings.average_precision()[0] == pytest.approx(expected, abs=1e-12)
-
-
-class Constant:
-    """A similarity that knows nothing."""
-
-    def similarity(self, A, B):
-        return np.zeros((A.shape[0], B.shape[0]))
-
-
-def test_equal_similarities_stand_in_a_random_order_that_is_the_same_for_every_method(study, data, learning_images):
-    tasks = [landmark_task(data, learning_images, "abbey", draw, seed=3) for draw in (0, 1)]
-    order = rank_task(Constant(), data, tasks[0], n_top=1000).top
-    assert (order == order[0]).all()
-    assert order[0].tolist() == data.image_ids[tasks[0].gallery].tolist()
-    other = rank_task(Constant(), data, tasks[1], n_top=1000).top[0]
-    both = np.intersect1d(order[0], other)
-    assert [i for i in order[0] if i in both] != [i for i in other if i in both]
-    # abbey has the first images of all: by name, a similarity that knows nothing would be perfect
-    scores = [
-        rank_task(Constant(), data, landmark_task(data, learning_images, "abbey", 0, seed=seed)).average_precision()[0]
-        for seed in range(30)
-    ]
-    share = (GOOD + OK - 5) / (len(tasks[0].gallery) - JUNK)
-    assert np.mean(scores) == pytest.approx(share, abs=0.04)
-    again = landmark_task(data, learning_images.sample(frac=1, random_state=0), "abbey", 0, seed=3)
-    np.testing.assert_array_equal(again.gallery, tasks[0].gallery)
-    np.testing.assert_array_equal(again.triplets, tasks[0].triplets)
-    np.testing.assert_array_equal(again.X.toarray(), tasks[0].X.toarray())
+def test_an_image_that_cannot_be_read_is_a_positive_that_is_never_found(learning_images):
+    lost = sorted(judged("abbey", "ok") - set(learning_images.image_id))[0]
+    fewer = landmark_data(*STUDY, image_ids=np.setdiff1d(np.arange(N_IMAGES), lost))
+    found = run(fewer, learning_images, "abbey", 0, "tfidf", n_top=1000).rankings
+    assert found.ranks[found.image_ids == lost].tolist() == [0] * QUERIES
+    part = slice(*found.offsets[:2])
+    images, kinds = found.image_ids[part], found.relevance[part]
+    ranks = [np.flatnonzero(np.isin(found.top[0], images[kind])) + 1 for kind in (kinds < 2, kinds == 2)]
+    assert found.average_precision()[0] == pytest.approx(average_precision(*ranks, n_missing=1), abs=1e-12)
 
 
 class Coarse:
-    """A similarity of three values, spread over the gallery."""
+    """A similarity of a few values, spread over the gallery; of one it knows nothing."""
+
+    def __init__(self, n_values):
+        self.n_values = n_values
 
     def similarity(self, A, B):
-        return np.tile(np.arange(B.shape[0]) * 7919 % 3, (A.shape[0], 1)).astype(float)
+        return np.tile(np.arange(B.shape[0]) * 7919 % self.n_values, (A.shape[0], 1)).astype(float)
 
 
-def test_ties_keep_that_order_at_every_value(data, learning_images):
-    task = landmark_task(data, learning_images, "abbey", 0, seed=3)
-    order = rank_task(Coarse(), data, task, n_top=1000).top[0]
-    values = data.image_ids[task.gallery] * 7919 % 3
-    expected = np.concatenate([data.image_ids[task.gallery][values == value] for value in (2, 1, 0)])
-    np.testing.assert_array_equal(order, expected)
+def test_equal_similarities_stand_in_a_random_order_that_is_the_same_for_every_method(data, learning_images):
+    tasks = [landmark_task(data, learning_images, "abbey", draw, seed=3) for draw in (0, 1)]
+    images = data.image_ids[tasks[0].gallery]
+    for n_values in (1, 3):
+        orders = rank_task(Coarse(n_values), data, tasks[0], n_top=1000).top
+        values = images * 7919 % n_values
+        expected = np.concatenate([images[values == value] for value in range(n_values)[::-1]])
+        np.testing.assert_array_equal(orders, np.tile(expected, (QUERIES, 1)))
+    other = data.image_ids[tasks[1].gallery]
+    both = np.intersect1d(images, other)
+    assert [i for i in images if i in both] != [i for i in other if i in both]
+    # abbey has the first images of all: by name, a similarity that knows nothing would be perfect
+    precisions = [
+        rank_task(Coarse(1), data, landmark_task(data, learning_images, "abbey", 0, seed=seed)).average_precision()[0]
+        for seed in range(30)
+    ]
+    share = (GOOD + OK - 5) / (len(images) - JUNK)
+    assert np.mean(precisions) == pytest.approx(share, abs=0.04)
+    again = landmark_task(data, learning_images.sample(frac=1, random_state=0), "abbey", 0, seed=3)
+    for name in ("gallery", "triplets", "queries"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(tasks[0], name))
 
 
 def test_a_record_says_how_it_was_made(data, learning_images):
-    result = run_landmark(data, learning_images, "castle", 0, OASIS_SPEC, seed=3, method="oasis-diagonal")
+    result = run(data, learning_images, method="oasis-diagonal")
     fit = json.loads(json.dumps(result.fit))
-    assert (fit["learner"], fit["method"], fit["subset"], fit["fold"]) == (
-        "DiagonalOASIS",
-        "oasis-diagonal",
-        "castle",
-        0,
-    )
-    assert fit["parameters"] == OASIS_SPEC["parameters"]
-    assert fit["n_triplets"] == fit["n_steps"] == 4000
+    names = {"learner": "DiagonalOASIS", "method": "oasis-diagonal", "subset": "castle", "fold": 0, "not_converged": ""}
+    sizes = {"n_train": 45, "n_test": N_IMAGES - 45, "n_words": N_WORDS, "n_triplets": 4000, "n_steps": 4000}
+    assert {name: fit[name] for name in names | sizes} == names | sizes
+    assert fit["parameters"] == SPECS["oasis-diagonal"]["parameters"]
     assert 0 < fit["n_updates"] <= 4000
-    assert (fit["n_train"], fit["n_test"], fit["n_words"]) == (45, data.rows.shape[0] - 45, N_WORDS)
     assert fit["nonzeros_per_image"]["train"] == pytest.approx(50, abs=15)
     assert set(fit["seconds"]) == set(fit["cpu_seconds"]) == {"features", "fit", "rank"}
     assert fit["processor"] != ""
-    assert fit["not_converged"] == ""
-    assert fit["sparsity"] == pytest.approx(result.metrics.set_index("metric").value["sparsity"])
 
 
-class Endless(TFIDF):
-    """Learns for ever."""
-
-    def fit_triplets(self, X, triplets):
-        while True:
-            pass
-
-
-def test_a_fit_past_its_time_leaves_a_reason_and_no_number(data, learning_images, monkeypatch):
-    monkeypatch.setattr("lookalike.studies.fits.learner_class", lambda name: Endless)
-    spec = {**TFIDF_SPEC, "time_limit": 0.1}
-    result = run_landmark(data, learning_images, "castle", 0, spec, seed=3, method="endless")
-    assert result.model is None
-    assert result.rankings.n_queries == 0
-    assert result.metrics.empty
-    assert list(result.metrics.columns) == ["metric", "value"]
-    assert result.fit["not_converged"] == "the fit took more than 0.1 s of processor time"
-    assert result.fit["n_steps"] is None
-    assert result.fit["seconds"]["fit"] > 0
-
-
-class OnlyLabels(TFIDF):
-    """A learner that takes rows and their labels."""
-
-    accepts = frozenset({"labels"})
-
-    def fit(self, X, y=None):
-        self.seen_ = dict(zip(*np.unique(y, return_counts=True), strict=True))
-        return super().fit(X)
-
-
-def test_a_learner_without_triplets_gets_rows_and_roles(data, learning_images, monkeypatch):
-    monkeypatch.setattr("lookalike.studies.fits.learner_class", lambda name: OnlyLabels)
-    result = run_landmark(data, learning_images, "castle", 0, TFIDF_SPEC, seed=3, method="labels")
+def test_a_learner_without_triplets_gets_rows_and_roles(data, learning_images, made_up_learners):
+    result = run(data, learning_images, method="labels", learner="OnlyLabels")
     assert result.model.seen_ == {"negative": 40, "positive": 5}
     assert result.fit["n_triplets"] == 0
 
 
-def test_all_draws_of_all_landmarks_are_those_of_single_runs(study, data, learning_images):
-    results = list(every_run(study, learning_images, ["castle", "abbey"], DA_SPEC, seed=3, method="soml-da"))
-    runs = [(result.fit["subset"], result.fit["fold"]) for result in results]
-    assert runs == [("castle", 0), ("castle", 1), ("abbey", 0), ("abbey", 1)]
-    alone = run_landmark(data, learning_images, "abbey", 1, DA_SPEC, seed=3, method="soml-da")
-    pd.testing.assert_frame_equal(results[3].metrics, alone.metrics)
-    np.testing.assert_array_equal(results[3].model.w_, alone.model.w_)
-    assert results[3].fit["method"] == "soml-da"
+def test_learning_finds_planted_words_and_dual_averaging_is_the_sparser(data, learning_images):
+    found = {}
+    for method in SPECS:
+        results = [run(data, learning_images, *one, method).metrics for one in draws_of(learning_images, LANDMARKS)]
+        found[method] = pd.concat(results).groupby("metric").value.mean()
+    for method in [*SPECS][1:]:
+        assert found[method]["map"] > found["tfidf"]["map"] + 0.05
+    assert found["soml-da"]["sparsity"] > found["soml-tg"]["sparsity"]
 
 
-def test_mistakes_say_what_to_do(study, data, learning_images):
-    spec = {"learner": "SOMLTG", "parameters": {"lambda": 1}}
-    with pytest.raises(LookalikeError, match=r"SOMLTG has no parameter 'lambda'"):
-        run_landmark(data, learning_images, "abbey", 0, spec, seed=3, method="m")
-    image = learning_images.image_id[0]
-    fewer = landmark_data(*study, image_ids=np.setdiff1d(data.image_ids, image))
-    with pytest.raises(LookalikeError, match=rf"image {image}, drawn for landmark abbey, is not in the gallery"):
-        run_landmark(fewer, learning_images, "abbey", 0, TFIDF_SPEC, seed=3, method="m")
-    nothing = landmark_data(*study._replace(relevance=study.relevance[study.relevance.relevance == "junk"]))
-    with pytest.raises(LookalikeError, match=r"no image is good or ok for any of the queries abbey_1, abbey_2"):
-        run_landmark(nothing, learning_images, "abbey", 0, TFIDF_SPEC, seed=3, method="m")
+def test_mistakes_say_what_to_do(data, learning_images):
+    image, n_others = learning_images.image_id[0], N_IMAGES - GOOD - OK - JUNK
+    fewer = landmark_data(*STUDY, image_ids=np.setdiff1d(data.image_ids, image))
+    nothing = landmark_data(*STUDY._replace(relevance=STUDY.relevance[STUDY.relevance.relevance == "junk"]))
+    without = np.setdiff1d(np.arange(N_IMAGES), STUDY.queries.image_id[4])
+    parameters = {"parameters": {"lambda": 1}}
+    for sentence, call in (
+        (rf"abbey has {POSITIVES_LEFT} good or ok .* lower learning.positives, or",
+         lambda: drawn(n_positives=POSITIVES_LEFT)),
+        (rf"abbey has {n_others} images .* set learning.negatives to at most {n_others}",
+         lambda: drawn(n_negatives=n_others + 1)),
+        (r"no query of landmark 'tower'; there are landmarks: abbey, bridge", lambda: drawn(landmarks=["tower"])),
+        (r"the image of query bridge_2 is not among", lambda: landmark_data(*STUDY, image_ids=without)),
+        (r"SOMLTG has no parameter 'lambda'", lambda: run(data, learning_images, learner="SOMLTG", **parameters)),
+        (rf"image {image}, drawn for landmark abbey, is not in the gallery",
+         lambda: run(fewer, learning_images, "abbey")),
+        (r"no image is good or ok for any of the queries abbey_1, abbey_2",
+         lambda: run(nothing, learning_images, "abbey", method="tfidf")),
+    ):  # fmt: skip
+        with pytest.raises(LookalikeError, match=sentence):
+            call()
+    assert len(drawn(landmarks=["abbey"], n_positives=POSITIVES_LEFT - 1, n_negatives=n_others, n_draws=1)) > n_others
 
-
-def test_nan_is_not_ranked(data, learning_images):
     class Broken:
         def similarity(self, A, B):
             return np.full((A.shape[0], B.shape[0]), np.nan)
@@ -430,14 +378,139 @@ def test_nan_is_not_ranked(data, learning_images):
         rank_task(Broken(), data, landmark_task(data, learning_images, "abbey", 0, seed=3))
 
 
-# What the paper claims, where it can be planted -----------------------------------------------------------------------
+# Files ---------------------------------------------------------------------------------------------------------------
 
 
-def test_learning_finds_planted_words_and_dual_averaging_is_the_sparser(study, learning_images):
-    found = {}
-    for method, spec in (("tfidf", TFIDF_SPEC), ("tg", TG_SPEC), ("da", DA_SPEC), ("oasis", OASIS_SPEC)):
-        results = every_run(study, learning_images, LANDMARKS, spec, seed=3, method=method)
-        found[method] = pd.concat([r.metrics for r in results]).groupby("metric").value.mean()
-    for method in ("tg", "da", "oasis"):
-        assert found[method]["map"] > found["tfidf"]["map"] + 0.05
-    assert found["da"]["sparsity"] > found["tg"]["sparsity"]
+FILES = {"model.npz", "model.json", "fit.json", "metrics.parquet", "ranks.npz"}
+
+
+def test_a_run_is_written_as_the_contract_says_and_its_rankings_come_back(data, learning_images, tmp_path):
+    first, second = (tmp_path / name / "bridge" / "soml-da" / "1" for name in ("first", "second"))
+    for folder in (first, second):
+        result = run(data, learning_images, "bridge", 1)
+        write_landmark(result, folder, dataset="toys", representation="words600")
+    assert {path.name for path in first.iterdir()} == FILES
+    for name in FILES - {"fit.json"}:
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+    metrics, fit = pd.read_parquet(first / "metrics.parquet"), json.loads((first / "fit.json").read_text())
+    assert tuple(metrics.columns) == COLUMNS
+    names = metrics[["representation", "subset", "method", "fold"]].drop_duplicates().to_numpy().tolist()
+    assert names == [["words600", "bridge", "soml-da", 1]]
+    np.testing.assert_array_equal(metrics["value"], result.metrics["value"])
+    assert (fit["dataset"], fit["sparsity"]) == ("toys", result.fit["sparsity"])
+    np.testing.assert_array_equal(load(first / "model.npz").w_, result.model.w_)
+    assert json.loads((first / "model.json").read_text())["made_by"]["subset"] == "bridge"
+
+    rankings, again = result.rankings, LandmarkRankings.load(first / "ranks.npz")
+    for name, value in vars(rankings).items():
+        np.testing.assert_array_equal(getattr(again, name), value, err_msg=name)
+        assert np.asarray(getattr(again, name)).dtype == np.asarray(value).dtype
+    found = read_top_images([first / "ranks.npz"])
+    assert found[["landmark", "method", "draw"]].drop_duplicates().to_numpy().tolist() == [["bridge", "soml-da", 1]]
+    own = found[found["query"] == "bridge_2"]
+    assert own["rank"].tolist() == list(range(1, 51))
+    np.testing.assert_array_equal(own["image_id"], rankings.top[1])
+    np.testing.assert_array_equal(own["score"], rankings.top_scores[1])
+    assert own["average_precision"].unique().tolist() == [rankings.average_precision()[1]]
+
+
+def test_a_fit_past_its_time_leaves_every_file_a_reason_and_no_number(
+    data, learning_images, tmp_path, made_up_learners
+):
+    result = run(data, learning_images, method="endless", learner="Endless", time_limit=0.1)
+    write_landmark(result, tmp_path, dataset="toys", representation="words600")
+    assert {path.name for path in tmp_path.iterdir()} == FILES
+    metrics = pd.read_parquet(tmp_path / "metrics.parquet")
+    assert metrics.empty
+    assert tuple(metrics.columns) == COLUMNS
+    assert LandmarkRankings.load(tmp_path / "ranks.npz").n_queries == 0
+    assert result.fit["not_converged"] == "the fit took more than 0.1 s of processor time"
+    assert result.fit["n_steps"] is None
+    with pytest.raises(LookalikeError, match=r"holds no model: the fit took more than 0.1 s"):
+        load(tmp_path / "model.npz")
+
+
+# Lambda --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_has_a_row_per_fit_which_is_that_of_the_study_and_sparser_with_lambda(data, learning_images):
+    specs = {name: SPECS[name] for name in ("soml-tg", "soml-da")}
+    lambdas = [0.0, 1e-3, 1e-1]
+    table = sweep_lambdas(data, learning_images, ["castle"], specs, lambdas, seed=3, representation="words600")
+    assert tuple(table.columns) == COLUMNS
+    assert set(table["representation"]) == {"words600"}
+    numbers = table.pivot(index=["subset", "fold", "method", "x"], columns="metric", values="value")
+    assert len(numbers) == 2 * 2 * 3
+    parameters = {"learning_rate": 1.0, "regularization": 1e-3}
+    alone = values_of(run(data, learning_images, "castle", 1, "soml-tg", parameters=parameters))
+    row = numbers.loc["castle", 1, "soml-tg", 1e-3]
+    assert (row[SWEEP["map"]], row[SWEEP["sparsity"]]) == (alone["map"], alone["sparsity"])
+    zeros = numbers[SWEEP["sparsity"]].groupby(["method", "x"]).mean().unstack("x")
+    assert (zeros.diff(axis=1).iloc[:, 1:] >= 0).all(axis=None)
+    assert (zeros[1e-1] > zeros[0.0]).all()
+
+
+# Times over the number of words --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_features", "nonzeros"), [(400, 200), (100_000, 1_000)])
+def test_simulated_rows_have_the_words_asked_for(n_features, nonzeros):
+    rows, again, other = (simulated_rows(n_features, 60, nonzeros, seed=seed) for seed in (1, 1, 2))
+    assert rows.shape == (60, n_features)
+    assert rows.has_sorted_indices
+    assert rows.nnz / 60 == pytest.approx(nonzeros, rel=0.03)
+    assert (rows.data > 0).all()
+    np.testing.assert_allclose(sp.linalg.norm(rows, axis=1), 1)
+    # frequent words are in all images, most of the others in few
+    share = np.bincount(rows.indices, minlength=n_features) / 60
+    assert share.max() == 1.0
+    assert np.median(share[share > 0]) < 0.6
+    assert abs(np.corrcoef(np.arange(n_features), share)[0, 1]) < 0.2, "frequent words have random numbers"
+    assert (rows != again).nnz == 0
+    assert (rows != other).nnz > 0
+
+
+def timed(learners, dimensions, **changes):
+    settings = {"n_positives": 3, "n_negatives": 10, "nonzeros": 40, "repeats": 2, "seed": 3, **changes}
+    return time_learners(dict.fromkeys(dimensions, learners), **settings)
+
+
+def test_every_timed_fit_has_a_row():
+    oasis = {"learner": "DiagonalOASIS", "parameters": {"n_steps": 500}}
+    table = timed({"soml-tg": SPECS["soml-tg"], "oasis-diagonal": oasis}, [500, 60])
+    assert list(table.columns) == list(TIMED)
+    assert table[["n_features", "learner", "repeat"]].to_numpy().tolist() == [
+        [n_features, name, repeat]
+        for n_features in (60, 500) for name in ("soml-tg", "oasis-diagonal") for repeat in (0, 1)
+    ]  # fmt: skip
+    assert table.groupby("learner")["n_triplets"].unique().map(list).to_dict() == {
+        "soml-tg": [3 * 2 * 10], "oasis-diagonal": [500]
+    }  # fmt: skip
+    assert (table["cpu_seconds"] > table["pair_cpu_seconds"]).all(), "the products of pairs are part of a fit"
+    assert (table["pair_cpu_seconds"] > 0).all()
+    means = table.groupby("n_features")["nonzeros"].first()
+    assert means[500] == pytest.approx(40, abs=4)
+    assert means[60] == pytest.approx(30, abs=4), "half of the words of a small codebook at most"
+
+
+@pytest.mark.parametrize(("own", "shared"), [(0.1, 3600.0), (None, 0.1)])
+def test_a_learner_past_its_time_is_not_run_with_more_words(made_up_learners, own, shared):
+    limit = {} if own is None else {"time_limit": own}
+    table = timed({"slow": {"learner": "Endless", **limit}, "tfidf": {"learner": "TFIDF"}}, [200, 1000, 2000],
+                  time_limit=shared)  # fmt: skip
+    assert table["learner"].value_counts().to_dict() == {"tfidf": 6, "slow": 4}
+    slow = table[table.learner == "slow"]
+    assert slow["n_features"].tolist() == [200, 200, 1000, 2000]
+    assert slow["seconds"].isna().tolist() == [False, False, True, True]
+    assert slow["reason"].tolist()[2:] == [
+        "the fit took more than 0.1 s of processor time", "took more than 0.1 s of processor time at 1000 words"
+    ]  # fmt: skip
+    assert table.loc[table.learner == "tfidf", "seconds"].notna().all()
+
+
+def test_a_fit_that_ends_after_its_time_keeps_its_number_and_is_the_last(made_up_learners):
+    table = timed({"deaf": {"learner": "Deaf", "time_limit": 0.05}}, [200, 400])
+    assert table["n_features"].tolist() == [200, 400]
+    assert table["seconds"].iloc[0] > 0.1
+    assert np.isnan(table["seconds"].iloc[1])
+    assert table["reason"].tolist() == ["", "took more than 0.05 s of processor time at 200 words"]

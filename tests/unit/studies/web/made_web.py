@@ -19,32 +19,16 @@ FACTOR, EXPONENT = 2e-4, 0.95
 """Seconds of OASIS by number of images: a power law without noise."""
 COUNTS = {"train": (139_944, 2_292_259), "test": (41_877, 402_164)}
 CONFIG: dict[str, Any] = {
-    "datasets": {
-        "made": {
-            "kind": "websim",
-            "title": "made web images",
-            "shards": 2,
-            "simulation": {"words": 10_000, "topics": 3},
-        }
-    },
-    "web": {
-        "made": {
-            "training": {"rankers": 2, "threads": 1, "checkpoint_seconds": 60, "aggressiveness": 0.1, "steps": 100},
-            "validation": {"images": 50, "queries": 10},
-            "runtime": {
-                "images": [60, 600],
-                "lmnn": [100],
-                "aggressiveness": 1.0,
-                "patience": 3,
-                "tolerance": 0.0,
-                "steps_per_image": 9,
-                "max_iter": 5,
-                "time_limit": 7,
-            },
-            "approximate": {"queries": 5, "indices": []},
-        }
-    },
-}
+    "datasets": {"made": {"kind": "websim", "title": "made web images", "shards": 2,
+                          "simulation": {"words": 10_000, "topics": 3}}},
+    "web": {"made": {
+        "training": {"rankers": 2, "threads": 1, "checkpoint_seconds": 60, "aggressiveness": 0.1, "steps": 100},
+        "validation": {"images": 50, "queries": 10},
+        "runtime": {"images": [60, 600], "lmnn": [100], "aggressiveness": 1.0, "patience": 3, "tolerance": 0.0,
+                    "steps_per_image": 9, "max_iter": 5, "time_limit": 7},
+        "approximate": {"queries": 5, "indices": []},
+    }},
+}  # fmt: skip
 
 
 def made_precision() -> pd.DataFrame:
@@ -121,15 +105,8 @@ def made_search() -> pd.DataFrame:
 
 def made_study(folder: Path, exhibit: str, *, config: dict[str, Any] = CONFIG, **changed: pd.DataFrame) -> Any:
     """The study as one of its exhibits is given it; tables may be `changed`."""
-    made = {
-        "precision": made_precision(),
-        "curve": made_curve(),
-        "counts": made_counts(),
-        "fits": made_fits(),
-        "marginals": made_marginals(),
-        "searched": made_search(),
-        "runtime": made_runtime(),
-    }
+    made = {"precision": made_precision(), "curve": made_curve(), "counts": made_counts(), "fits": made_fits(),
+            "marginals": made_marginals(), "searched": made_search(), "runtime": made_runtime()}  # fmt: skip
     made |= changed
     tables = {name: made[name] for name in ("fits", "runtime", "searched")}
     tables["curve_times"] = made["curve"][["ranker", "step", "seconds"]]

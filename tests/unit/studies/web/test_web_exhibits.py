@@ -7,12 +7,14 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from contract import check_exhibits, check_not_run
 from made_web import COUNTS, EXPONENT, FACTOR, made_curve, made_fits, made_runtime, made_search, made_study
 
 from lookalike.exhibits.drawing import rows_of
-from lookalike.exhibits.writing import write_exhibits
-from lookalike.studies.rooms import room_exhibits
 from lookalike.studies.web import runtime_figure
+
+PRINTED = ["oasis-jmlr-2010/table1", "oasis-2009-draft/table3", "oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6",
+           "oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b"]  # fmt: skip
 
 
 def drawn(folder, exhibit, **changed):
@@ -20,20 +22,15 @@ def drawn(folder, exhibit, **changed):
     return study.exhibit.draw(study)
 
 
-def times(folder, runtime, exhibit="oasis-jmlr-2010/fig4"):
-    return drawn(folder, exhibit, runtime=runtime)
-
-
-def test_every_exhibit_is_written_and_says_that_it_is_simulated(tmp_path):
+def test_every_exhibit_is_drawn_and_says_that_it_is_simulated(tmp_path):
     study = made_study(tmp_path, "web/speed")
-    exhibits = room_exhibits("web")
-    assert len(exhibits) == 12
-    assert write_exhibits(exhibits.values(), study, tmp_path / "exhibits") == []
-    for exhibit in exhibits.values():
-        files = [tmp_path / "exhibits" / f"{exhibit.id}{suffix}" for suffix in exhibit.suffixes]
-        assert all(file.stat().st_size > 0 for file in files)
-        assert '"caption": ' in files[-1].read_text()
-        assert "Simulated query log and visterms of made web images: 2,292,259 training" in files[-1].read_text()
+    for told in check_exhibits("web", study, tmp_path / "all", printed=PRINTED).values():
+        assert "Simulated query log and visterms of made web images: 2,292,259 training" in told["caption"]
+        assert ("Not comparable with the printed numbers: simulated." in told["notes"]) == (told["id"] in PRINTED)
+    study.files.clear()
+    study.settings = {**study.settings, "not_run": "not run: why"}
+    check_not_run("web", study, tmp_path / "not run")
+    assert study.headline() == "made web images: not run: why\n"
 
 
 def test_counts_stand_beside_those_of_jmlr_without_a_verdict(tmp_path):
@@ -61,12 +58,8 @@ def test_precision_is_in_percent_with_its_standard_error_chance_and_print(tmp_pa
     assert [series.name for series in figure.panels[0].series][-1] == "OASIS, printed: 1.5%"
     cell = figure.cells.iloc[0]
     assert (cell["ours"], cell["printed"], cell["status"]) == (pytest.approx(1.6), 1.5, "not comparable")
-
-
-def test_topics_have_nothing_printed_and_no_chance(tmp_path):
     figure = drawn(tmp_path, "web/topics")
     assert figure.frame["precision"].iloc[0] == pytest.approx(19.2)
-    assert figure.cells is None
     assert set(figure.frame["series"]) == {"oasis", "oasis-averaged", "euclidean"}
 
 
@@ -83,12 +76,9 @@ def test_training_shows_the_mean_of_the_steps_that_all_rankers_have(tmp_path):
     assert "20,000 training images held out" in notes
     assert "Training of ranker 0 ended at its limit of steps" in notes
     assert "Ranker 0 took 1.3 h for 80 steps" in notes
-
-
-def test_one_ranker_has_no_mean(tmp_path):
-    figure = drawn(tmp_path, "web/learning", curve=made_curve((0,)), fits=made_fits().iloc[:1])
-    assert set(figure.frame["series"]) == {"ranker", "stop"}
-    assert [series.name for series in figure.panels[0].series] == ["OASIS"]
+    alone = drawn(tmp_path, "web/learning", curve=made_curve((0,)), fits=made_fits().iloc[:1])
+    assert set(alone.frame["series"]) == {"ranker", "stop"}
+    assert [series.name for series in alone.panels[0].series] == ["OASIS"]
 
 
 def test_speed_is_the_mean_over_rankers_beside_the_papers(tmp_path):
@@ -100,9 +90,6 @@ def test_speed_is_the_mean_over_rankers_beside_the_papers(tmp_path):
     assert ours.loc["over_printed", "ours_cell"] == "3.0x"
     assert printed.loc["steps_per_second", "value"] == pytest.approx(160e6 / 4000 / 60)
     assert printed.loc["loss_rate", "ours_cell"] == "-"
-
-
-def test_the_headline_has_precision_with_errors_and_speed(tmp_path):
     headline = made_study(tmp_path, "web/speed").headline()
     assert "P@1   OASIS 1.60 ± 0.10 %  OASIS, average of 2 1.75 ± 0.10 %  Euclidean 0.60 ± 0.10 %" in headline
     assert "look-ahead, 1 thread: 2,000" in headline
@@ -136,17 +123,11 @@ def test_marginals_have_means_slopes_and_tails(tmp_path):
 
 
 def test_runtime_shows_medians_print_and_the_two_lines_that_continue_ours(tmp_path):
-    figure = times(tmp_path, made_runtime())
+    figure = drawn(tmp_path, "oasis-jmlr-2010/fig4", runtime=made_runtime())
     frame = figure.frame
-    assert frame.groupby("series").size().to_dict() == {
-        "OASIS": 5,
-        "LMNN": 5,
-        "OASIS: power law": 2,
-        "LMNN, extrapolated": 20,
-        "OASIS, printed": 5,
-        "LMNN, printed": 2,
-        "OASIS, printed (JMLR)": 1,
-    }
+    sizes = {"OASIS": 5, "LMNN": 5, "OASIS: power law": 2, "LMNN, extrapolated": 20, "OASIS, printed": 5,
+             "LMNN, printed": 2, "OASIS, printed (JMLR)": 1}  # fmt: skip
+    assert frame.groupby("series").size().to_dict() == sizes
     ours = frame[(frame["series"] == "LMNN") & (frame["n_images"] == 2000)].iloc[0]
     base = 0.02 + 0.2 + 0.08
     assert (ours["low"], ours["seconds"], ours["high"]) == pytest.approx((base, 1.04 * base, 1.1 * base))
@@ -181,7 +162,7 @@ def test_the_studys_own_run_is_a_series_that_no_line_goes_through(tmp_path):
     own = table.iloc[[0, 0]].assign(
         n_images=2_292_259, cpu_seconds=[7.0, 8.0], own_run=True, stopped="limit", lower_bound=True, n_threads=8
     )
-    figure = times(tmp_path, pd.concat([table, own], ignore_index=True))
+    figure = drawn(tmp_path, "oasis-jmlr-2010/fig4", runtime=pd.concat([table, own], ignore_index=True))
     shown = figure.frame[figure.frame["source"] == "own run"].iloc[0]
     assert (shown["series"], shown["seconds"], shown["n_repeats"]) == ("OASIS, the study's own run", 7.5, 2)
     assert "↑" in [label.text for label in figure.panels[0].labels]
@@ -196,13 +177,11 @@ def test_the_studys_own_run_is_a_series_that_no_line_goes_through(tmp_path):
 def test_runs_that_learned_nothing_or_were_cut_off_decide_no_line(tmp_path):
     table = made_runtime()
     table.loc[table["n_images"] == 600, ["steps", "cpu_seconds"]] = 0
-    table.loc[(table["learner"] == "OASIS") & (table["n_images"] == 2_292_259), ["stopped", "cpu_seconds"]] = (
-        "limit",
-        1.0,
-    )
+    largest = table["n_images"] == 2_292_259
+    table.loc[largest, ["stopped", "cpu_seconds"]] = "limit", 1.0
     late = (table["learner"] == "LMNN") & (table["n_images"] == 20_000) & (table["repeat"] == 1)
     table.loc[late, ["stopped", "lower_bound"]] = "time limit", True
-    figure = times(tmp_path, table)
+    figure = drawn(tmp_path, "oasis-jmlr-2010/fig4", runtime=table)
     measured = figure.frame[figure.frame["source"] == "measured"]
     assert 600 not in set(measured["n_images"])
     notes = " ".join(figure.notes)
@@ -215,13 +194,13 @@ def test_runs_that_learned_nothing_or_were_cut_off_decide_no_line(tmp_path):
 
 
 def test_every_printed_time_stands_beside_ours_of_about_that_size(tmp_path):
-    cells = times(tmp_path, made_runtime(), "oasis-nips-2009/fig1b").cells.set_index(["method", "n_images"])
+    cells = drawn(tmp_path, "oasis-nips-2009/fig1b", runtime=made_runtime()).cells.set_index(["method", "n_images"])
     assert len(cells) == 7
     assert set(cells["status"]) == {"not comparable"}
     assert cells.loc[("oasis", 2_300_000), "printed"] == 2880
     assert cells.loc[("oasis", 2_300_000), "ours"] == pytest.approx(FACTOR * 2_292_259**EXPONENT / 60)
     assert cells.loc[("fast-lmnn", 60_000), "reason"].startswith("extrapolated; synthetic vectors")
-    small = times(tmp_path, made_runtime(largest=50_000), "oasis-nips-2009/fig1b").cells
+    small = drawn(tmp_path, "oasis-nips-2009/fig1b", runtime=made_runtime(largest=50_000)).cells
     assert small.set_index(["method", "n_images"]).loc[("oasis", 2_300_000), "status"] == "no result"
 
 

@@ -1,0 +1,53 @@
+"""What holds for every exhibit of a study: all its files, its sidecar, its printed numbers, and how it is not run."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import pandas as pd
+
+from lookalike.core.files import read_json
+from lookalike.exhibits.printed import NOT_RUN
+from lookalike.exhibits.writing import write_exhibits
+from lookalike.studies.rooms import room_exhibits
+
+
+def laid_out(canvas, stem):
+    """Lay a picture out without rendering it: what every renderer shares is tested with the exhibits."""
+    canvas.draw_without_rendering()
+    for suffix in (".png", ".svg", ".pdf"):
+        stem.with_name(f"{stem.name}{suffix}").write_bytes(b"laid out")
+
+
+def written(room, study, folder):
+    """Sidecars by id of all exhibits of a study, every file of which has been checked."""
+    exhibits, sidecars = room_exhibits(room), {}
+    with mock.patch("lookalike.exhibits.drawing.save_figure", laid_out):
+        assert write_exhibits(exhibits.values(), study, folder) == []
+    for id, exhibit in exhibits.items():
+        files = [folder / f"{id}{suffix}" for suffix in exhibit.suffixes]
+        assert [file.name for file in files if not file.stat().st_size] == []
+        told = sidecars[id] = read_json(files[-1])
+        assert told["caption"].startswith(exhibit.caption)
+    return sidecars
+
+
+def check_exhibits(room, study, folder, *, printed):
+    """Every exhibit is drawn from numbers, and those that are `printed`, and no others, have a printed column."""
+    sidecars = written(room, study, folder)
+    given = {path for of in study.files.values() for path in ([of] if isinstance(of, str) else of)}
+    for id, told in sidecars.items():
+        assert told["problem"] == ""
+        assert bool(told["sheets"]) == (told["kind"] == "table")
+        assert len(pd.read_csv(folder / f"{id}.csv")) > 0, id
+        assert len(told["caption"]) > len(room_exhibits(room)[id].caption) + 20, "the second sentence says which data"
+        assert set(told["sources"]) <= given
+    assert {id for id, told in sidecars.items() if told["statuses"]} == set(printed)
+    return sidecars
+
+
+def check_not_run(room, study, folder):
+    """Without its tables, an exhibit that needs one says what to do, and has all its files."""
+    for id, told in written(room, study, folder).items():
+        if room_exhibits(room)[id].needs:
+            assert (told["state"], told["problem"]) == (NOT_RUN, study.not_run)

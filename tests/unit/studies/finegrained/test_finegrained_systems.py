@@ -1,0 +1,369 @@
+"""Systems without a network: what they learn, from which images alone, and what they hand to the workflow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from scipy.optimize import minimize
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_json
+from lookalike.data.rated_triplets import codebook_images
+from lookalike.data.relevance import RelevanceData
+from lookalike.data.scan import image_paths
+from lookalike.learners.oasis import OASIS as Learner
+from lookalike.studies.finegrained import annotation_embedding, protocol
+from lookalike.studies.finegrained.annotation_embedding import embed_categories
+from lookalike.studies.finegrained.description import describe_system
+from lookalike.studies.finegrained.files import SystemResult, vectors_by_system, write_system
+from lookalike.studies.finegrained.golden import golden_system
+from lookalike.studies.finegrained.golden_feature import (
+    Component,
+    component_distances,
+    distance_scales,
+    learn_weights,
+)
+from lookalike.studies.finegrained.training import draw_triplets, local_rows, stratified_folds, with_sampling
+
+N_CATEGORIES, PER = 5, 28
+N = N_CATEGORIES * PER
+LABELS = np.repeat(np.arange(N_CATEGORIES), PER)
+TRAINING = np.flatnonzero(np.arange(N) % 4 != 0)
+HELD_OUT = np.flatnonzero(np.arange(N) % 4 == 0)
+SAMPLING = {"out_of_class": 0.2, "margin": 0.05}
+GOLDEN = with_sampling({"C": [0.1, 10.0], "n_triplets": 600, "folds": 2, "annotation_components": 8}, SAMPLING)
+OASIS = with_sampling({"aggressiveness": [0.1], "steps": [200, 1000], "n_validation_triplets": 300}, SAMPLING)
+HASHES = {"n_components": 20, "n_hashes": 256, "n_landmarks": 4000}
+
+
+def relevance_of(ids, truth):
+    blocks = {}
+    for category in range(N_CATEGORIES):
+        rows = truth[ids[LABELS[ids] == category]]
+        block = np.exp(-0.3 * ((rows[:, None] - rows[None]) ** 2).sum(axis=2))
+        np.fill_diagonal(block, 0)
+        blocks[str(category)] = block
+    return RelevanceData.from_blocks(ids, LABELS[ids].astype(str), blocks)
+
+
+@pytest.fixture(scope="module")
+def world():
+    """A good feature, noisy in some directions, and a useless one; pairs of held-out triplets, nearer ones first."""
+    random = np.random.default_rng(0)
+    truth = random.normal(size=(N, 2))
+    noise = random.normal(size=(N, 6)) * 0.4
+    good = np.exp((np.hstack([truth, noise]) @ random.normal(size=(8, 24)) + LABELS[:, None] % 2) / 6)
+    features = {
+        "good": (good / good.sum(axis=1, keepdims=True)).astype(np.float32),
+        "useless": random.normal(size=(N, 10)).astype(np.float32),
+    }
+    features["good"][0] = np.nan  # an unusable image, in no pair
+    held_out = HELD_OUT[HELD_OUT > 0]
+    triplets, _ = draw_triplets(relevance_of(held_out, truth), 600, with_sampling({}, SAMPLING), 0)
+    pairs = pd.DataFrame({"query": np.tile(triplets[:, 0], 2), "candidate": triplets[:, 1:].T.ravel()})
+    return {"features": features, "relevance": relevance_of(TRAINING, truth), "pairs": pairs, "truth": truth}
+
+
+def precision(distances):
+    nearer, farther = np.split(distances, 2)
+    return float(np.mean(nearer < farther))
+
+
+def golden_of(world, features=None, seed=3, **changes):
+    return golden_system(features or world["features"], world["relevance"], world["pairs"], GOLDEN | changes, seed=seed)
+
+
+def hashed_of(world, weights, rows=TRAINING):
+    chosen = {"seed": 3, "codebook_from": "training images"}
+    return protocol.l1hashkpca_system(world["features"], weights, rows, world["pairs"], HASHES, **chosen)
+
+
+@pytest.fixture(scope="module")
+def golden(world):
+    return golden_of(world)
+
+
+# The golden feature's weights ----------------------------------------------------------------------------------------
+
+
+def solved_by_scipy(rows, C):
+    """The primal problem with slack variables, by sequential quadratic programming."""
+    m, k = rows.shape
+    found = minimize(
+        lambda z: 0.5 * z[:k] @ z[:k] + C / m * z[k:].sum(), np.r_[np.zeros(k), np.ones(m)],
+        jac=lambda z: np.r_[z[:k], np.full(m, C / m)], bounds=[(0, None)] * (k + m), method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda z: rows @ z[:k] + z[k:] - 1,
+                     "jac": lambda z: np.hstack([rows, np.eye(m)])},
+        options={"maxiter": 500, "ftol": 1e-12},
+    )  # fmt: skip
+    assert found.success
+    return found.x[:k], found.fun
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
+def test_the_weights_are_those_of_another_solver_and_the_gap_is_a_bound(C):
+    # some components help, some hurt, so that both kinds of bounds are active
+    rows = np.random.default_rng(0).normal(np.linspace(-0.5, 0.8, 4), 1.0, (40, 4))
+    learned = learn_weights(rows, C, seed=0, tolerance=1e-9, most_passes=200_000)
+    weights, objective = solved_by_scipy(rows, C)
+    np.testing.assert_allclose(learned.objective, objective, rtol=1e-6)
+    np.testing.assert_allclose(learned.weights, weights, atol=1e-3)
+    assert learned.converged
+    assert learned.weights[0] == 0.0
+    early = [learn_weights(rows, 30.0, seed=1, tolerance=1e-12, most_passes=passes) for passes in (1, 5)]
+    assert [one.converged for one in early] == [False, False]
+    assert early[0].gap > early[1].gap > 0
+    if C == 30.0:
+        assert all(one.objective - objective <= one.gap * (1 + 1e-9) for one in early)
+    # a row without a difference costs as much whatever the weights are
+    padded = learn_weights(np.vstack([rows, np.zeros((40, 4))]), 2 * C, seed=0, tolerance=1e-9, most_passes=200_000)
+    np.testing.assert_allclose(padded.weights, learned.weights, atol=1e-3)
+
+
+def test_component_distances_are_those_of_the_vectors_and_split_signs_for_chi2():
+    signed = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
+    left, right = np.array([0, 1, 5]), np.array([2, 2, 4])
+    components = [Component("s", signed, "l1"), Component("s", signed, "chi2"), Component("c", abs(signed), "chi2")]
+    found = component_distances(components, left, right)
+    a, b = signed[left], signed[right]
+    np.testing.assert_allclose(found[:, 0], np.abs(a - b).sum(axis=1), rtol=1e-5)
+    ratio = found[:, 2] / ((np.abs(a) - np.abs(b)) ** 2 / (np.abs(a) + np.abs(b))).sum(axis=1)
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-4)  # whatever the constant in front
+    parts = [np.hstack([np.maximum(x, 0), np.maximum(-x, 0)]) for x in (a, b)]
+    total = parts[0] + parts[1]
+    split = ((parts[0] - parts[1]) ** 2 / np.where(total > 0, total, 1)).sum(axis=1)
+    np.testing.assert_allclose(found[:, 1], ratio[0] * split, rtol=1e-4)
+    table = np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [7.0, 6.0, 0.0]])
+    np.testing.assert_array_equal(distance_scales(table), [3.0, 2.0, 1.0])
+
+
+# The golden feature --------------------------------------------------------------------------------------------------
+
+
+def test_the_golden_feature_weighs_what_is_good(world, golden):
+    weights = {(one["feature"], one["distance"]): one["weight"] for one in golden.fit["components"]}
+    assert len(weights) == 2 * 4 + 3
+    good, useless = (sum(one for (of, _), one in weights.items() if of == name) for name in ("good", "useless"))
+    assert good > 3 * useless
+    assert min(weights.values()) >= 0
+    assert precision(golden.distances) > 0.6
+    chosen = max(golden.fit["validation"], key=lambda one: (one["precision"], -one["C"]))
+    assert golden.fit["C"] == chosen["C"]
+    # distances are the weighted sum of those of the components, divided by their scales
+    scale = {(one["feature"], one["distance"]): one["scale"] for one in golden.fit["components"]}
+    own = [key for key in weights if not key[0].startswith("annotation")]
+    table = component_distances(
+        [Component(name, world["features"][name], distance) for name, distance in own],
+        world["pairs"]["query"], world["pairs"]["candidate"],
+    )  # fmt: skip
+    sums = table @ [weights[key] / scale[key] for key in own]
+    assert (golden.distances >= sums - 1e-4).all()
+    assert golden.vectors is None
+    assert golden.distances.dtype == np.float32
+    json.dumps(golden.fit, allow_nan=False)
+    # the L1 visual features share out their weights, which make up for the norms that hashing leaves out
+    l1 = golden.fit["l1_weights"]
+    assert l1["good"] > 0.5
+    assert sum(l1.values()) == pytest.approx(1)
+    scaled = golden_of(world, world["features"] | {"good": 1000 * world["features"]["good"]})
+    assert scaled.fit["l1_weights"] == pytest.approx(l1, rel=0.05)
+
+
+def test_six_features_make_twenty_seven_components(world):
+    features = {f"f{i}": world["features"]["useless"] for i in range(6)}
+    result = golden_of(world, features, seed=0, C=[1.0], n_triplets=60, annotation_components=4)
+    assert len(result.fit["components"]) == 27
+
+
+def test_evaluation_images_teach_the_golden_feature_nothing(world, golden):
+    changed = {name: vectors.copy() for name, vectors in world["features"].items()}
+    for vectors in changed.values():
+        vectors[HELD_OUT] += 1.0
+    other = golden_of(world, changed)
+    assert other.fit["components"] == golden.fit["components"]
+    assert not np.array_equal(other.distances, golden.distances)
+
+
+def test_an_embedding_that_learns_labels_by_heart_gets_no_weight_for_it(world):
+    """Of useless features the embedding separates its own training images well, and others not at all."""
+    random = np.random.default_rng(1)
+    features = {"useless": random.normal(size=(N, 60)).astype(np.float32), "good": world["features"]["good"]}
+    changes = {"C": [10.0], "n_triplets": 1500, "folds": 3, "out_of_class": 0.9, "annotation_components": 60}
+    components = golden_of(world, features, seed=0, **changes).fit["components"]
+    learned = sum(one["weight"] for one in components if one["feature"].startswith("annotation"))
+    assert learned < 0.8 * sum(one["weight"] for one in components)
+
+
+def test_embeddings_tell_unseen_rows_apart_whatever_the_units_and_blocks(monkeypatch):
+    random = np.random.default_rng(0)
+    y, seen, unseen = np.arange(200) % 4, np.arange(100), np.arange(100, 200)
+    # the differences between categories are small beside what all images vary in
+    nuisance = random.normal(size=(200, 3)) @ random.normal(size=(3, 20)) * 4
+    first = random.normal(size=(4, 20))[y] + nuisance + random.normal(size=(200, 20)) * 0.3
+    second = random.normal(size=(4, 50))[y] * 1e-3 + random.normal(size=(200, 50)) * 1e-3
+    features = {"first": first.astype(np.float32), "second": second.astype(np.float32)}
+
+    def purity(vectors):
+        distances = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)
+        np.fill_diagonal(distances, np.inf)
+        return float((y[unseen][distances.argmin(axis=1)] == y[unseen]).mean())
+
+    vectors = embed_categories(features, seen, y[seen], unseen, n_components=10, seed=0)
+    assert purity(features["first"][unseen]) < 0.9
+    assert {name: found.shape for name, found in vectors.items()} == {"lda": (200, 3), "logistic": (200, 4)}
+    for found in vectors.values():
+        assert purity(found[unseen]) > 0.97
+        assert np.isnan(found[seen]).all()
+    np.testing.assert_allclose((vectors["logistic"][unseen] ** 2).sum(axis=1), 1, rtol=1e-5)
+    monkeypatch.setattr(annotation_embedding, "EMBEDDED_ROWS", 7)
+    other = {"second": features["second"] * 1000, "first": features["first"]}
+    again = embed_categories(other, seen, y[seen], unseen, n_components=10, seed=0)["lda"][unseen][:9]
+    distances = [np.linalg.norm(one[:, None] - one, axis=2) for one in (vectors["lda"][unseen][:9], again)]
+    np.testing.assert_allclose(*distances, rtol=1e-3, atol=1e-3)
+    with pytest.raises(ValueError, match="two of them"):
+        embed_categories(features, seen, np.zeros(100), unseen, seed=0)
+
+
+# L1HashKPCA and OASIS ------------------------------------------------------------------------------------------------
+
+
+def test_hashed_vectors_are_of_the_usable_images(world, golden):
+    hashed, pairs = hashed_of(world, golden.fit["l1_weights"]), world["pairs"]
+    assert hashed.vectors.shape == (N, 20)
+    assert np.isfinite(hashed.vectors).all(axis=1).tolist() == [False] + [True] * (N - 1)
+    expected = np.linalg.norm(hashed.vectors[pairs["query"]] - hashed.vectors[pairs["candidate"]], axis=1)
+    np.testing.assert_allclose(hashed.distances, expected, rtol=1e-4)
+    assert precision(hashed.distances) > 0.55
+    assert hashed.fit["n_fit_images"] == len(TRAINING)
+    json.dumps(hashed.fit, allow_nan=False)
+
+
+def test_oasis_learns_on_training_images_and_is_better_than_its_start(world, capsys):
+    # two directions matter, and the others are louder
+    random = np.random.default_rng(0)
+    vectors = np.hstack([world["truth"], 0.9 * random.normal(size=(N, 6))]).astype(np.float32)
+
+    def learned(vectors, **changes):
+        return protocol.oasis_system(vectors, world["relevance"], world["pairs"], OASIS, seed=1, **changes)
+
+    result = learned(vectors)
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    units = protocol.centred_units(vectors, TRAINING)
+    np.testing.assert_allclose(np.linalg.norm(units, axis=1), 1, rtol=1e-5)
+    start = -protocol.pair_similarities(units, None, *world["pairs"][["query", "candidate"]].to_numpy().T)
+    assert precision(result.distances) > precision(start) + 0.05
+    assert [one["n_steps"] for one in result.fit["validation"]] == [0, 200, 1000]
+    chosen = max(result.fit["validation"], key=lambda one: one["precision"])
+    assert result.fit["n_steps"] == chosen["n_steps"]
+    json.dumps(result.fit, allow_nan=False)
+    changed = vectors.copy()
+    changed[HELD_OUT] = 7.0
+    assert learned(changed).fit["validation"] == result.fit["validation"], "evaluation images teach it nothing"
+    # held out are the images that a network was not trained on either, where these are named
+    other = learned(vectors, held_out_images=TRAINING[::3]).fit["validation"]
+    assert other != result.fit["validation"]
+
+
+def test_a_similarity_is_of_the_query_to_the_candidate():
+    model = Learner()
+    model.W_ = np.array([[1.0, 2.0], [0.0, 1.0]], np.float32)
+    rows = np.eye(2, dtype=np.float32)
+    found = protocol.pair_similarities(rows, model, np.array([0, 1]), np.array([1, 0]))
+    np.testing.assert_array_equal(found, [2.0, 0.0])
+    ties = protocol.similarity_precision(np.ones((3, 2), np.float32), None, np.array([[0, 1, 2]], np.int32))
+    assert ties == 0.5
+    with pytest.raises(LookalikeError, match="without a vector"):
+        protocol.pair_similarities(np.full((2, 2), np.nan, np.float32), model, np.array([0]), np.array([1]))
+
+
+def test_nothing_to_learn_from_is_said(world):
+    nothing = world | {"relevance": RelevanceData.empty()}
+    useless = world["features"]["useless"]
+    for sentence, call in (
+        ("no training image with a relevance and a vector", lambda: golden_of(nothing)),
+        ("no training image with a relevance and a vector",
+         lambda: protocol.oasis_system(useless, nothing["relevance"], world["pairs"], OASIS, seed=0)),
+        ("no L1 visual feature has a weight", lambda: hashed_of(world, {})),
+        ("needs two images at least", lambda: hashed_of(world, {"good": 1.0}, [0])),
+    ):  # fmt: skip
+        with pytest.raises(LookalikeError, match=sentence):
+            call()
+
+
+# What they share -----------------------------------------------------------------------------------------------------
+
+
+def test_relevance_without_grades_gives_out_of_class_triplets_only():
+    data = RelevanceData.from_labels(np.arange(N), LABELS.astype(str))
+    triplets, share = draw_triplets(data, 200, with_sampling({}, SAMPLING), 0)
+    assert share == 1.0
+    assert (LABELS[triplets[:, 0]] == LABELS[triplets[:, 1]]).all()
+    assert (LABELS[triplets[:, 0]] != LABELS[triplets[:, 2]]).all()
+    one = RelevanceData.from_labels(np.arange(3), np.array(["a"] * 3))
+    with pytest.raises(LookalikeError, match="no training triplet can be drawn"):
+        draw_triplets(one, 5, with_sampling({}, SAMPLING), 0)
+
+
+def test_folds_deal_categories_evenly_and_image_ids_become_rows():
+    folds = stratified_folds(LABELS, 3, np.random.default_rng(0))
+    counts = np.array([np.bincount(folds[category == LABELS], minlength=3) for category in range(N_CATEGORIES)])
+    assert (np.ptp(counts, axis=1) <= 1).all()
+    ids = np.array([7, 3, 9], np.int32)
+    np.testing.assert_array_equal(local_rows(np.array([[3, 9, 7]], np.int32), ids), [[1, 2, 0]])
+
+
+def test_codebooks_see_usable_training_images_and_others_only_without_any():
+    rows = [("a", "evaluation", "ok"), ("b", "training", "ok"), ("c", "training", "unreadable")]
+    mixed = pd.DataFrame(rows, columns=["path", "part", "status"])
+    assert [part if isinstance(part, str) else part.tolist() for part in codebook_images(mixed)] == [
+        [1], "training images"
+    ]  # fmt: skip
+    chosen, told = codebook_images(mixed[mixed["part"] == "evaluation"])
+    assert chosen.tolist() == [0]
+    assert "without their ratings" in told
+    with pytest.raises(LookalikeError, match="no image of the manifest can be used"):
+        codebook_images(mixed.iloc[2:])
+    assert image_paths(mixed, "folder") == [Path("folder/a"), Path("folder/b"), None]
+
+
+def test_a_hand_crafted_feature_is_described_and_measured(tmp_path, capsys):
+    random = np.random.default_rng(0)
+    paths = [tmp_path / f"{i}.png" for i in range(6)]
+    for path in paths:
+        rough = random.integers(0, 256, (12, 12, 3), dtype=np.uint8)
+        Image.fromarray(np.kron(rough, np.ones((5, 5, 1), np.uint8))).save(path)
+    paths[2] = None
+    pairs = pd.DataFrame({"query": [0, 1, 0], "candidate": [1, 3, 0]})
+
+    def described(rows):
+        settings = {"n_words": 5, "sizes": (16,)}
+        return describe_system("sift-like", settings, paths, rows, pairs, seed=0, codebook_from="some")
+
+    result = described([3, 4, 5, 2])
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert np.isnan(result.vectors[2]).all()
+    expected = np.abs(result.vectors[[0, 1, 0]] - result.vectors[[1, 3, 0]]).sum(axis=1)
+    np.testing.assert_allclose(result.distances, expected, atol=1e-6)
+    told = {"n_fit_images": 3, "n_images": 5, "codebook_from": "some", "n_pairs": 3}
+    assert {name: result.fit[name] for name in told} == told
+    assert result.fit["settings"]["n_words"] == 5
+    json.dumps(result.fit, allow_nan=False)
+    with pytest.raises(LookalikeError, match="codebook"):
+        described([2])
+
+
+def test_a_system_is_written_by_the_names_of_its_files(tmp_path):
+    result = SystemResult(np.eye(2, dtype=np.float32), np.float32([0.5]), {"seconds": 1.0})
+    files = [tmp_path / "hog" / name for name in ("vectors.npy", "distances.npy", "fit.json", "model.npz")]
+    write_system(result, files, model=lambda path: path.write_text("network") and None)
+    np.testing.assert_array_equal(vectors_by_system(files[:1])["hog"], result.vectors)
+    assert np.load(files[1]).tolist() == [0.5]
+    assert read_json(files[2]) == {"seconds": 1.0}
+    assert files[3].read_text() == "network"
+    with pytest.raises(ValueError, match=r"nothing to write to vectors\.npy"):
+        write_system(result._replace(vectors=None), files[:1])

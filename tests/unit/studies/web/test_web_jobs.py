@@ -1,0 +1,247 @@
+"""The jobs of the web study: what is held out, what is trained on, averaged and scored, and files that come of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from lookalike.core.errors import LookalikeError
+from lookalike.data.query_log import QueryLog
+from lookalike.data.web_simulation import WebSimulation
+from lookalike.features.visterm_store import VistermStore, write_store
+from lookalike.learners.compact_rows import CompactRows
+from lookalike.learners.model_io import load, save
+from lookalike.studies.metrics import COLUMNS, select
+from lookalike.studies.web import protocol
+from lookalike.studies.web.numbers import runtime_of_ranker
+from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
+from lookalike.studies.web.validation import Validation, hold_out
+
+TRAINING = {"aggressiveness": 1.0, "steps": 1024, "interval": 512, "patience": 0, "tolerance": 0.0,
+            "mode": "look-ahead", "block": 256, "relevance": "joint", "theta": 0.0}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Folder of a small simulated set, prepared; the first two rankers are trained."""
+    folder = tmp_path_factory.mktemp("web")
+    simulation = WebSimulation(n_images=600, seed=3, words=800, nonzeros=30, topics=6, topic_words=20, topic_share=0.2,
+                               styles=10, style_words=20)  # fmt: skip
+    simulation.write_log(folder / "log.npz")
+    simulation.write_images(folder / "images.parquet")
+    simulation.write_shard(0, 1, folder / "shard-000")
+    files = {"rows_folder": folder / "training", "validation_path": folder / "validation.npz"}
+    protocol.prepare_training(*opened(folder), {"images": 100, "queries": 50}, theta=0.0, seed=1, **files)
+    return folder
+
+
+def opened(folder):
+    images = pd.read_parquet(folder / "images.parquet")
+    return QueryLog.load(folder / "log.npz"), images, VistermStore([folder / "shard-000"], n_words=800)
+
+
+def trained(folder, ranker, **changes):
+    return protocol.train_ranker(
+        opened(folder)[0], CompactRows(folder / "training"), Validation.load(folder / "validation.npz"),
+        TRAINING | changes, ranker, seed=1, n_threads=1, checkpoint=folder / f"checkpoint-{ranker}",
+        checkpoint_seconds=1000.0, report=lambda line: None,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def rankers(data):
+    return [trained(data, ranker) for ranker in (0, 1)]
+
+
+def test_no_test_image_and_no_held_out_image_is_learned_from(data):
+    learned = set(CompactRows(data / "training").image_ids)
+    training = set(protocol.images_of_part(opened(data)[1], "train"))
+    held_out = training - learned
+    assert learned < training
+    assert 50 <= len(held_out) <= len(training) / 3
+    assert Validation.load(data / "validation.npz").rows.shape[0] == len(held_out)
+
+
+def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data, rankers):
+    (first, fit), (second, _) = rankers
+    assert np.array_equal(first.W, trained(data, 0)[0].W)
+    assert min(first.best_step, second.best_step) > 0, "nothing was learned: make the set easier"
+    assert not np.array_equal(first.W, second.W)
+    assert fit["n_train"] + fit["n_validation"] == len(protocol.images_of_part(opened(data)[1], "train"))
+    assert fit["steps_per_second"] > 0
+    assert fit["peak_memory_bytes"] > 1e7
+    one_by_one, sequential = trained(data, 1, mode="sequential")
+    np.testing.assert_allclose(second.W, one_by_one.W, atol=1e-5)
+    assert (fit["mode"], sequential["mode"]) == ("look-ahead", "sequential")
+
+
+def test_files_of_a_ranker_and_the_mean_of_several(rankers, tmp_path):
+    for ranker, (run, fit) in enumerate(rankers):
+        protocol.write_ranker(run, fit, tmp_path / str(ranker), {"dataset": "made"})
+    files = [tmp_path / str(ranker) / "W.npy" for ranker in (0, 1)]
+    mean = protocol.averaged(files)
+    np.testing.assert_allclose(mean, (np.load(files[0]) + np.load(files[1])) / 2, atol=1e-7)
+    assert np.array_equal(protocol.averaged(files[:1]), np.load(files[0]))
+    save(protocol.as_model(mean, [fit for _, fit in rankers], TRAINING), tmp_path / "model.npz")
+    rows = np.eye(800)
+    np.testing.assert_allclose(load(tmp_path / "model.npz").similarity(rows[:5], rows), mean[:5], atol=1e-6)
+    curve, fit = pd.read_parquet(tmp_path / "0" / "curve.parquet"), rankers[0][1]
+    assert curve["step"].tolist() == [0, 512, 1024]
+    row = runtime_of_ranker(fit, curve)
+    assert row["steps"] == fit["chosen_step"]
+    assert row["n_images"] == fit["n_train"] + fit["n_validation"]
+    assert 0 <= row["seconds"] <= fit["seconds_fit"] + 1e-9
+
+
+def test_test_images_query_the_others_and_never_find_themselves(data):
+    log, images, store = opened(data)
+    ids, gallery = protocol.test_rows(CompactRows(data / "training"), store, images)
+    assert set(ids) == set(images.loc[images["part"] == "test", "image_id"])
+    lengths = np.sqrt(np.asarray(gallery.power(2).sum(axis=1)).ravel())
+    np.testing.assert_allclose(lengths[lengths > 0], 1, atol=1e-6)
+    precision = protocol.score_retrieval(
+        {"euclidean": lambda: None}, ids, gallery, log, images["topic"].to_numpy(),
+        {"queries": 10_000, "neighbours": 10_000}, seed=1, n_threads=1, report=lambda line: None,
+    )  # fmt: skip
+    shares = select(precision, metric="p@k")
+    assert shares["x"].max() == len(ids) - 1
+    assert set(select(precision, metric="n_queries")["value"]) == {len(ids)}
+    # at the last k a query has found all others: what is relevant among them, whatever the ranking
+    relevant = np.mean([log.are_relevant(ids[[i]], np.delete(ids, i)[None]).mean() for i in range(len(ids))])
+    assert shares["value"].iloc[-1] == pytest.approx(relevant)
+
+
+# Precision -----------------------------------------------------------------------------------------------------------
+
+
+def test_precision_by_hand():
+    # images 0, 1, 2 share query 0; 2, 3 share query 1; 4 and 5 have a query each
+    log, gallery = QueryLog.from_pairs([0, 0, 0, 1, 1, 2, 3], [0, 1, 2, 2, 3, 4, 5]), [5, 3, 2, 1, 0]
+
+    def score(*found):
+        return precision_of_retrieval(np.array(found), [0, 2], gallery, log, [0, 0, 1, 1, 1, 0], method="oasis")
+
+    # query image 0 finds 1, 5, 2: relevant yes, no, yes; same topic yes, yes, no
+    # query image 2 finds 5, 3, 0: relevant no, yes, yes; same topic no, yes, no
+    table = score([3, 0, 2], [0, 1, 4])
+    assert tuple(table.columns) == COLUMNS
+    by_log, by_topic = select(table, metric="p@k"), select(table, metric="topic_p@k")
+    assert by_log.x.tolist() == [1, 2, 3]
+    np.testing.assert_allclose(by_log.value, [1 / 2, 1 / 2, 2 / 3])
+    # the standard error of a mean: a standard deviation with n - 1 over the root of n
+    np.testing.assert_allclose(by_log.high - by_log.value, [1 / 2, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(by_topic.value, [1 / 2, 3 / 4, 1 / 2])
+    np.testing.assert_allclose(by_topic.value - by_topic.low, [1 / 2, 1 / 4, 1 / 6])
+    assert select(table, metric=["n_queries", "n_gallery"]).value.tolist() == [2, 5]
+    with pytest.raises(ValueError, match="found itself"):
+        score([4, 0, 2], [0, 1, 4])
+
+
+def test_query_images_are_drawn_evenly_without_replacement_by_their_seed():
+    part = np.arange(100, 190, 3)
+    draws = [draw_query_images(part, 10, seed) for seed in range(400)]
+    assert all(len(set(drawn)) == 10 and set(drawn) <= set(part) and (np.diff(drawn) > 0).all() for drawn in draws)
+    np.testing.assert_array_equal(draws[1], draw_query_images(part[::-1], 10, 1))
+    # 4 standard errors of 0.024
+    assert abs(np.bincount(np.concatenate(draws))[part] / 400 - 1 / 3).max() < 0.1
+    np.testing.assert_array_equal(draw_query_images([4, 2, 9], 10, 0), [2, 4, 9])
+
+
+# Held-out images -----------------------------------------------------------------------------------------------------
+
+N_IMAGES, N_WORDS, PER_QUERY = 120, 40, 5
+
+
+@pytest.fixture(scope="module")
+def log():
+    """24 queries of five images each, and a 25th over five images of five of them."""
+    queries = [*np.repeat(np.arange(N_IMAGES // PER_QUERY), PER_QUERY), *[N_IMAGES // PER_QUERY] * 5]
+    return QueryLog.from_pairs(queries, [*np.arange(N_IMAGES), *np.arange(5) * 2 * PER_QUERY])
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("visterms") / "visterms"
+    write_store(folder, sp.csr_array(np.random.default_rng(0).poisson(0.4, (N_IMAGES, N_WORDS))))
+    return VistermStore(folder, N_WORDS)
+
+
+@pytest.fixture
+def made(log, store, tmp_path):
+    held_out = hold_out(log, np.arange(N_IMAGES), 20, 3)
+    rows = CompactRows.build(store, np.setdiff1d(np.arange(N_IMAGES), held_out), tmp_path / "rows")
+    return Validation.make(rows, store, log, held_out, 10, 4), rows, held_out
+
+
+def test_whole_queries_are_held_out_and_all_have_their_turn(log):
+    draws = [hold_out(log, np.arange(N_IMAGES), 20, seed) for seed in range(60)]
+    for held_out in draws:
+        assert (np.diff(held_out) > 0).all()
+        # a query's images come together, but for one that went with the query across
+        assert 20 <= len(held_out) < 20 + PER_QUERY
+        sizes = np.bincount(held_out // PER_QUERY)
+        assert np.isin(sizes, [0, 1, PER_QUERY - 1, PER_QUERY]).all()
+        assert (sizes >= PER_QUERY - 1).sum() >= 3
+    share = np.bincount(np.concatenate(draws), minlength=N_IMAGES) / len(draws)
+    assert (share > 0.02).all()
+    assert (share < 0.5).all()
+    np.testing.assert_array_equal(draws[7], hold_out(log, np.arange(N_IMAGES), 20, 7))
+    train_ids = np.arange(0, N_IMAGES, 2)
+    assert np.isin(hold_out(log, train_ids, 15, 0), train_ids).all()
+
+
+def test_never_more_than_a_third_is_held_out(log):
+    for seed in range(10):
+        assert N_IMAGES // 3 - PER_QUERY < len(hold_out(log, np.arange(N_IMAGES), 10_000, seed)) <= N_IMAGES // 3
+        uneven = QueryLog.from_pairs([*[0] * 6, 1, 1, 2], [0, 1, 2, 3, 4, 5, 6, 7, 8])
+        assert set(hold_out(uneven, np.arange(9), 3, seed)) == {6, 7, 8}
+    with pytest.raises(LookalikeError, match="no query of the log has a third of the 9 training images or fewer"):
+        hold_out(QueryLog.from_pairs([0] * 9, range(9)), np.arange(9), 3, 0)
+
+
+def dense_mean_average_precision(validation, held_out, store, rows, log, W):
+    """Rank by dense products in the user's order of words, with relevance pair by pair."""
+    X = rows.weighted(store.rows(held_out)).toarray().astype(np.float64)
+    values = []
+    for query in validation.queries:
+        others = np.delete(np.arange(len(held_out)), query)
+        scores = X[query] @ W @ X[others].T
+        relevant = (log.joint(held_out[query], held_out[others]) > 0)[np.argsort(-scores, kind="stable")]
+        values.append((np.cumsum(relevant) / np.arange(1, len(others) + 1))[relevant].mean())
+    return float(np.mean(values))
+
+
+def test_score_is_that_of_a_dense_ranking_and_a_file_keeps_it(made, store, log, tmp_path):
+    validation, rows, held_out = made
+    assert (validation.rows.shape[0], len(validation.queries)) == (len(held_out), 10)
+    W = np.random.default_rng(1).standard_normal((N_WORDS, N_WORDS)).astype(np.float32)
+    expected = dense_mean_average_precision(validation, held_out, store, rows, log, W)
+    order = np.argsort(rows._place)
+    internal = np.ascontiguousarray(W[np.ix_(order, order)])
+    assert validation.score(internal) == pytest.approx(expected, abs=1e-6)
+    assert validation.score(W) != pytest.approx(expected, abs=1e-3)
+
+    for name in ("a/validation.npz", "b.npz"):
+        validation.save(tmp_path / name)
+    assert (tmp_path / "a" / "validation.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    again = Validation.load(tmp_path / "b.npz", n_threads=2)
+    assert (again.n_threads, again.score(internal)) == (2, validation.score(internal))
+    assert again.fingerprint() == validation.fingerprint()
+    with pytest.raises(ValueError, match="among the rows that are learned from"):
+        Validation.make(rows, store, log, [*held_out, int(rows.image_ids[0])], 5, 0)
+
+
+def test_relevant_images_share_a_query_with_more_than_theta_of_all_training_images(log, store, tmp_path):
+    # images 0 to 4 are a query, of which two are held out beside one that has nobody there
+    rows = CompactRows.build(store, np.arange(60, 100), tmp_path / "rows")
+    validation = Validation.make(rows, store, log, [0, 1, 50], 100, 0)
+    found = (validation.queries, validation.relevant_indices, validation.relevant_indptr)
+    assert [array.tolist() for array in found] == [[0, 1], [1, 0], [0, 1, 2]]
+    # 50 images in ten queries of five; the query across has images 0 and 10, 20, 30, 40 are not there
+    held_out = np.arange(10)
+    pair = log.of_images(np.concatenate([held_out, np.arange(60, 100)])).joint(1, 2)
+    assert len(Validation.make(rows, store, log, held_out, 99, 0, theta=0.99 * pair).queries) == 10
+    with pytest.raises(LookalikeError, match="no held-out image has a relevant one among the others"):
+        Validation.make(rows, store, log, held_out, 99, 0, theta=1.01 * pair)
