@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from unittest import mock
 
 import pandas as pd
@@ -51,3 +52,15 @@ def check_not_run(room, study, folder):
     for id, told in written(room, study, folder).items():
         if room_exhibits(room)[id].needs:
             assert (told["state"], told["problem"]) == (NOT_RUN, study.not_run)
+
+
+def check_plan(plan, config, dataset):
+    """Ids of a data set's exhibits: their settings are plain, and every file that one needs is planned."""
+    settings = plan.exhibit_settings(config, dataset, "not run: why")
+    assert json.loads(json.dumps(settings)) == settings
+    assert settings["not_run"] == "not run: why"
+    exhibits = plan.exhibits(config, dataset)
+    assert {name for one in exhibits for name in (*one.needs, *one.optional)} <= set(
+        plan.exhibit_files(config, dataset)
+    )
+    return {one.id for one in exhibits}

@@ -84,14 +84,6 @@ def test_a_printed_number_agrees_within_our_interval_and_half_its_digit(value, r
     assert statuses(drawn(study, "table1")).loc[("wavelet", PRECISION), "status"] == expected
 
 
-def test_scores_without_a_pool_are_not_held_against_print(tmp_path):
-    found = statuses(drawn(of_numbers(tmp_path, made_intervals(), pool=False, **REAL), "table1")).reset_index()
-    of_score = found[found["metric"] == SCORE]
-    assert set(of_score["status"]) == {NOT_COMPARABLE}
-    assert of_score["reason"].str.contains("no pool/").all()
-    assert set(found.loc[found["metric"] == PRECISION, "status"]) == {AGREES}
-
-
 @pytest.mark.parametrize("kind", ["synthetic_triplets", "class_triplets"])
 def test_what_nobody_rated_is_never_held_against_print(kind, tmp_path):
     study = of_numbers(tmp_path, made_intervals(), kind=kind)
@@ -247,13 +239,14 @@ def test_the_headline_names_the_best_feature_and_the_main_systems(tmp_path):
         ({}, {"k": 5}, "top 5, the paper's of the top 30"),
         ({"pool": 48}, {}, "pools of 48 images"),
         ({"n_triplets": 5_033}, {}, "a count over 5,033 triplets"),
+        ({}, {"pool": False}, "no pool/"),
         ({}, {}, ""),
     ],
 )
 def test_a_score_is_a_count_over_as_many_triplets_and_images(sizes, settings, why, tmp_path):
     study = of_numbers(tmp_path, made_intervals(**sizes), **REAL, **settings)
     assert study.why_not_comparable(PRECISION) == ""
-    found = study.why_not_comparable(SCORE)
-    assert (why in found) if why else found == ""
-    partly = made_pool().assign(source=["pool", "pool", "triplets"])
-    assert not made_study(tmp_path, {"pool": partly}).has_pool
+    found = statuses(drawn(study, "table1")).xs(SCORE, level="metric")
+    assert set(found["status"]) == {NOT_COMPARABLE if why else AGREES}
+    assert found["reason"].str.contains(why).all()
+    assert not made_study(tmp_path, {"pool": made_pool().assign(source=["pool", "pool", "triplets"])}).has_pool

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from contract import check_plan
 
 from lookalike.studies import settings
 from lookalike.studies.finegrained import plan
@@ -72,14 +73,10 @@ def test_without_torch_there_are_no_networks(config, monkeypatch):
     assert plan.no_torch(config, DEMO) == ""
 
 
-def test_without_training_images_there_are_features_alone(config):
+def test_rated_triplets_without_training_images_have_features_alone_and_no_grades(config):
     assert "training, in folders by category" in plan.no_training(config, RATED)
     assert plan.systems_of(config, RATED) == list(FEATURES)
     assert plan.no_training(config, DEMO) == ""
-
-
-def test_relevance_without_grades_has_out_of_class_negatives_alone(config):
-    assert not plan.is_graded(config, RATED)
     assert plan.sampled_networks(config, RATED) == {}
     assert plan.sampling(config, RATED)["out_of_class"] == 1.0
 
@@ -99,31 +96,22 @@ def test_a_network_depends_on_its_own_training_alone(config):
     assert found["validation"]["sampling"] == plan.sampling(config, DEMO)
 
 
-def test_oasis_waits_for_the_network_below_it(config):
-    assert plan.network_below(config, DEMO, "oasis") == []
-    below = plan.network_below(config, DEMO, "oasis-on-single-scale-ranking")
-    assert below == f"results/{DEMO}/systems/single-scale-ranking/fit.json"
-
-
 def test_images_are_drawn_where_their_settings_say_or_lie_where_they_were_put(config):
     assert plan.images_folder(config, RATED) == "data/triplets"
     assert plan.images_folder(config, DEMO).startswith(f"results/{DEMO}/images/")
     assert plan.drawn_shards(config, RATED) == []
     assert plan.drawn_shards(config, DEMO)[0] == f"results/{DEMO}/drawn/000.json"
     assert plan.triplet_settings(config, RATED)["kind"] == "triplets"
+    below = plan.network_below(config, DEMO, "oasis-on-single-scale-ranking")
+    assert below == f"results/{DEMO}/systems/single-scale-ranking/fit.json"
+    assert plan.network_below(config, DEMO, "oasis") == []
 
 
-def test_exhibits_find_their_files_and_plain_settings(config):
+def test_exhibits_find_their_files(config):
+    assert len(check_plan(plan, config, DEMO)) == 13
     files = plan.exhibit_files(config, DEMO)
-    needed = {name for exhibit in plan.exhibits(config, DEMO) for name in (*exhibit.needs, *exhibit.optional)}
-    assert needed == set(files)
     assert files["metrics"] == f"results/{DEMO}/finegrained/metrics.parquet"
     assert "results/demo_triplets/systems/convnet/distances.npy" in files["distances"]
-    found = plan.exhibit_settings(config, DEMO, "")
-    assert yaml.safe_load(yaml.safe_dump(found)) == found
-
-
-def test_every_describer_has_a_module():
     for feature in FEATURES:
         assert (ROOT / "src" / "lookalike" / plan.describer_module(feature)).is_file()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from lookalike.core.files import write_json
 from lookalike.studies.landmark.rankings import LandmarkRankings
 from lookalike.studies.landmark.study import LANDMARKS, LandmarkStudy
 from lookalike.studies.metrics import metrics_frame
+from lookalike.studies.rooms import claim_rows, printed_rows
 
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 WORDS = {"sift-10k": 10_000, "sift-100k": 100_000, "sift-1m": 1_000_000}
@@ -45,24 +46,13 @@ SETTINGS = {
 """The paper's settings on Oxford5K."""
 
 
-def rows_of(name):
-    """Rows of printed numbers, or of claims, that are the study's."""
-    files = {
-        "printed": ("reference-values.csv", "paper", "soml-aaai-2014"),
-        "claims": ("claims.csv", "study", "landmark"),
-    }
-    file, column, value = files[name]
-    found = []
-    for path in (RESOURCES / file, RESOURCES / f"landmark-{file}"):
-        if path.is_file():
-            with path.open(newline="", encoding="utf-8") as stream:
-                found += [row for row in csv.DictReader(stream) if row.get(column) == value]
-    return found
+PRINTED = printed_rows(RESOURCES / "reference-values.csv", "landmark")
+CLAIMS = claim_rows(RESOURCES / "claims.csv", "landmark")
 
 
 def study(tables, files=None, **changes):
     """A study whose tables are given, by name, as frames."""
-    made = LandmarkStudy({**SETTINGS, **changes}, dict(files or {}), rows_of("printed"), rows_of("claims"))
+    made = LandmarkStudy({**SETTINGS, **changes}, dict(files or {}), PRINTED, CLAIMS)
     for name, table in tables.items():
         made.files[name] = name
         made._tables[name] = table
@@ -98,42 +88,33 @@ def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codeb
 
 def fits(*, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):
     """What the fits recorded: those of QPAO and OASIS take longer with more words."""
-    random = np.random.default_rng(1)
-    rows = []
-    for place, codebook in enumerate(codebooks):
-        for landmark in landmarks:
-            for method, seconds in SECONDS.items():
-                growth = 4.0**place if method in ("qpao", "oasis-diagonal") else 1.0
-                for draw in range(draws):
-                    names = {"representation": codebook, "subset": landmark, "method": method, "fold": draw}
-                    updates = 21_000.0 if method == "soml-tg-literal" else 420.0
-                    took = seconds * growth * random.uniform(0.9, 1.2)
-                    rows.append({**names, "cpu_seconds_fit": took, "n_updates": updates})
+    random, rows = np.random.default_rng(1), []
+    for (place, codebook), landmark, (method, seconds), draw in product(
+        enumerate(codebooks), landmarks, SECONDS.items(), range(draws)
+    ):
+        growth = 4.0**place if method in ("qpao", "oasis-diagonal") else 1.0
+        updates = 21_000.0 if method == "soml-tg-literal" else 420.0
+        took = seconds * growth * random.uniform(0.9, 1.2)
+        rows.append((codebook, landmark, method, draw, took, updates))
+    columns = ["representation", "subset", "method", "fold", "cpu_seconds_fit", "n_updates"]
     recorded = {"not_converged": "", "converged": None, "processor": "a processor", "n_steps": 21_000.0}
-    return pd.DataFrame(rows).assign(**recorded, nonzeros_per_image_train=2000.0)
+    return pd.DataFrame(rows, columns=columns).assign(**recorded, nonzeros_per_image_train=2000.0)
 
 
 def dimensions():
     """Three repeats, of which the clock counts three times the processor's; QPAO did not end at a million features."""
+    learners = {"qpao": (40, 0.7), "oasis-diagonal": (0.6, 0.35), "soml-tg": (0.13, 0), "soml-da": (0.1, 0)}
     rows = []
-    for learner, seconds, power in (
-        ("qpao", 40, 0.7),
-        ("oasis-diagonal", 0.6, 0.35),
-        ("soml-tg", 0.13, 0),
-        ("soml-da", 0.1, 0),
-    ):
-        for d in WORDS.values():
-            for repeat in range(3):
-                time = seconds * (d / 10_000) ** power * (1, 1.02, 1.05)[repeat]
-                failed = learner == "qpao" and d == 1_000_000
-                steps = 100_000 if learner == "oasis-diagonal" else 0 if failed else 21_000
-                rows.append({
-                    "learner": learner, "n_features": d, "n_triplets": steps, "nonzeros": 2000.0, "repeat": repeat,
-                    "seconds": 3 * time, "cpu_seconds": np.nan if failed else time,
-                    "pair_cpu_seconds": 0.04 if learner.startswith("soml") else np.nan,
-                    "reason": "the fit took more than 600 s" if failed else "", "processor": "a processor",
-                })  # fmt: skip
-    return pd.DataFrame(rows).assign(data="simulated")
+    for (learner, (seconds, power)), d, repeat in product(learners.items(), WORDS.values(), range(3)):
+        time = seconds * (d / 10_000) ** power * (1, 1.02, 1.05)[repeat]
+        failed = learner == "qpao" and d == 1_000_000
+        rows.append({
+            "learner": learner, "n_features": d, "repeat": repeat, "seconds": 3 * time,
+            "cpu_seconds": np.nan if failed else time, "reason": "the fit took more than 600 s" if failed else "",
+            "n_triplets": 100_000 if learner == "oasis-diagonal" else 0 if failed else 21_000,
+            "pair_cpu_seconds": 0.04 if learner.startswith("soml") else np.nan,
+        })  # fmt: skip
+    return pd.DataFrame(rows).assign(data="simulated", nonzeros=2000.0, processor="a processor")
 
 
 def tables(**changes):
