@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from made_stores import write_store
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_simulation import WebSimulation
-from lookalike.features.visterm_store import VistermStore, write_store
+from lookalike.features.visterm_store import VistermStore
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.model_io import load, save
 from lookalike.studies.metrics import COLUMNS, select
