@@ -12,9 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
-from documented_edits import ROOT, apply_edits, documented_edits, sides
+from documented_edits import ROOT, apply_edits, documented_edits
 
 from lookalike.core.settings.schema import Settings
 from lookalike.learners.registry import MODULES
@@ -22,6 +23,7 @@ from lookalike.studies.settings import checked
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
 SPHINX = Path(sys.executable).with_name("sphinx-build")
 
 
@@ -134,12 +136,29 @@ def test_a_file_of_rules_without_a_docstring_is_found(tmp_path: Path) -> None:
         extension("smk").read_rules(tmp_path)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
-def test_every_file_that_a_page_names_exists(page: Path) -> None:
+@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_file_and_make_target_that_is_named_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
     made = {name for how_to in PAGES for language, name, _ in documented_edits(how_to) if language != "diff"}
     folders = "src|workflow|tests|docs|examples|envs|benchmarks|profiles"
-    named = set(re.findall(rf"`((?:{folders})/[A-Za-z0-9_./*-]+)`", page.read_text(encoding="utf-8")))
+    named = set(re.findall(rf"`((?:{folders})/[A-Za-z0-9_./*-]+)`", text))
     assert all(any(ROOT.glob(name)) for name in named - made), named
+    if page.parent in (ROOT, DOCS):
+        links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+        assert all((page.parent / link).exists() for link in links), links
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    assert set(re.findall(r"`make ([a-z-]+)`", text)) <= targets
+
+
+def test_the_readmes_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert code is not None
+    X, y = np.random.default_rng(0).random((40, 6)), np.repeat(np.arange(4), 10)
+    names: dict[str, Any] = {"X": X, "y": y, "queries": X[:3], "gallery": X}
+    exec(compile(code[1], "README.md", "exec"), names)
+    assert np.shape(names["neighbours"]) == (3, 10)
+    assert (tmp_path / "model.npz").is_file()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
@@ -231,7 +250,3 @@ def test_adding_a_data_set_is_a_valid_configuration() -> None:
     config = checked(settings)
     assert name == "examples/shapes.yaml"
     assert config["category"]["shapes"]["splits"]["train"] == 25
-
-
-def test_sides_of_a_diff() -> None:
-    assert sides(" a\n-b\n+c\n\n d\n") == ("a\nb\n\nd\n", "a\nc\n\nd\n")

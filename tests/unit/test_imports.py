@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
 from project import ROOT
 
 PACKAGE = ROOT / "src" / "lookalike"
@@ -83,3 +86,24 @@ def test_no_module_imports_itself_through_others():
         for source in free:
             del remaining[source]
     assert sorted(remaining) == []
+
+
+def test_torch_is_imported_by_the_networks_alone_and_these_only_when_they_are_asked_for():
+    for name, path in modules().items():
+        if room_of(name) == "deep":
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        every = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        assert not [node for node in every if "torch" in ast.unparse(node)], path
+        assert not [node for node in every if node in tree.body and "lookalike.deep" in ast.unparse(node)], path
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["evaluate-triplets", "--help"]], ids=" ".join)
+def test_the_command_answers_where_torch_cannot_be_imported(arguments):
+    script = (
+        "import sys; sys.modules['torch'] = None; sys.argv[0] = 'lookalike'\n"
+        f"from lookalike.cli import main; sys.exit(main({arguments!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "usage: lookalike" in done.stdout.lower()

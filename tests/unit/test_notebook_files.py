@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import nbformat
@@ -50,24 +51,19 @@ def test_there_is_one_for_each_paper_and_one_for_own_images() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_nothing_of_a_run_is_in_it(path: Path) -> None:
+def test_nothing_of_a_run_is_in_it_and_it_reads_results_through_the_package_alone(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    assert notebook.metadata == METADATA
-    for cell in notebook.cells:
-        assert cell.metadata == {}
-        if cell.cell_type == "code":
-            assert cell.outputs == []
-            assert cell.execution_count is None
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_it_is_written_as_nbformat_writes_it_under_names_that_stay(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
     assert path.read_text(encoding="utf-8") == nbformat.writes(notebook, indent=1) + "\n"
+    assert notebook.metadata == METADATA
+    assert all(cell.metadata == {} for cell in notebook.cells)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [(cell.outputs, cell.execution_count) for cell in code] == [([], None)] * len(code)
     names = [cell.id for cell in notebook.cells]
     assert len(set(names)) == len(names)
-    assert not [name for name in names if len(name) == 8 and all(letter in "0123456789abcdef" for letter in name)]
+    assert not [name for name in names if re.fullmatch("[0-9a-f]{8}", name)], "names that stay, none drawn at random"
+    tree = code_of(path.stem)
+    assert not [calls(tree, function) for function in ("open", "read_parquet", "read_csv") if calls(tree, function)]
 
 
 @pytest.mark.parametrize(("name", "paper"), NOTEBOOKS.items())
@@ -77,11 +73,3 @@ def test_it_shows_every_exhibit_of_its_paper(name: str, paper: str) -> None:
     assert sorted(map(str, calls(tree, "show"))) == sorted(
         one.name for one in all_exhibits().values() if one.paper == paper
     )
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_it_reads_no_file_but_through_the_package(path: Path) -> None:
-    tree = code_of(path.stem)
-    assert not calls(tree, "open")
-    assert not calls(tree, "read_parquet")
-    assert not calls(tree, "read_csv")

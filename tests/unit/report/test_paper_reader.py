@@ -49,16 +49,12 @@ def test_an_exhibit_is_shown_with_its_caption_and_notes_and_as_text(results: Res
     assert repr(shown) == "Table 1: By building, buildings (synthetic): Precision by building. Two sentences."
 
 
-def test_a_figure_shows_itself_without_its_file(results: Results) -> None:
-    shown = results.exhibit("buildings", PAPER, "fig1")._repr_html_()
+def test_a_figure_shows_itself_without_its_file_and_what_is_not_run_or_broken_a_sentence(results: Results) -> None:
+    figure = results.exhibit("buildings", PAPER, "fig1")
     alternative = 'alt="&quot;Curves&quot;, figure of buildings"'
-    assert f'{alternative} src="data:image/png;base64,iVBOR' in shown
-
-
-def test_what_is_not_run_or_broken_shows_a_sentence(results: Results) -> None:
-    exhibit = results.exhibit("buildings", PAPER, "table2")
-    assert "Not run: put X at Y." in exhibit._repr_html_()
-    picture = results.exhibit("buildings", PAPER, "fig1").picture()
+    assert f'{alternative} src="data:image/png;base64,iVBOR' in figure._repr_html_()
+    assert "Not run: put X at Y." in results.exhibit("buildings", PAPER, "table2")._repr_html_()
+    picture = figure.picture()
     assert picture
     picture.unlink()
     picture.mkdir()
