@@ -134,8 +134,8 @@ def write_ground_truth(
     `LookalikeError`, and nothing is written.
     """
     texts, folder = {}, Path(folder)
-    for query in queries:
-        listed = lists.get(query.name, {})
+    truth = {query: dict(lists.get(query.name, {})) for query in queries}
+    for query, listed in truth.items():
         box = (repr(float(value)).removesuffix(".0") for value in query[4:])
         texts[f"{query.name}_query.txt"] = [" ".join((_PREFIX + query.image, *box))]
         for kind in LISTS:
@@ -144,9 +144,13 @@ def write_ground_truth(
         for name, lines in texts.items():
             Path(scratch, name).write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8"))
         try:
-            read_lists(scratch)
+            found = read_lists(scratch)
         except LookalikeError as error:
             raise LookalikeError(f"cannot write ground truth: {str(error).replace(scratch, str(folder))}") from error
+        if {query: found.relevance[query.name] for query in found.queries} != truth:
+            raise LookalikeError(
+                f"cannot write ground truth to {folder}: a name begins or ends with a blank, or repeats"
+            )
         for name in texts:
             with replacing(folder / name) as part:
                 shutil.copyfile(Path(scratch, name), part)

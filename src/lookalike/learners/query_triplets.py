@@ -180,7 +180,7 @@ def _positives(log: Incidence, proposal: Proposal, theta: float) -> tuple[NDArra
     At theta 0 they are known from the queries alone; else they are collected where one may be.
     """
     sizes = np.diff(log.query_start)
-    images = np.unique(log.query_images[np.repeat(sizes > 1, sizes)]).astype(np.int64)  # those with another one
+    images = np.flatnonzero(np.bincount(log.query_images, weights=np.repeat(sizes > 1, sizes)))  # with another one
     if theta > 0:
         counts, accepted = stream(log, images, theta)
         return images[counts > 0], accepted[counts > 0]
