@@ -7,14 +7,13 @@ from typing import Any
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
+from lookalike.data.synthetic import SyntheticCategories
+from lookalike.data.synthetic_landmarks import SyntheticLandmarks
+from lookalike.data.synthetic_triplets import SyntheticTriplets
 
 
 def synthetic_names(settings: Mapping[str, Any], dataset: str) -> list[str]:
     """Return the names of a synthetic data set's classes or landmarks, after checking that its images can be drawn."""
-    from lookalike.data.synthetic import SyntheticCategories
-    from lookalike.data.synthetic_landmarks import SyntheticLandmarks
-    from lookalike.data.synthetic_triplets import SyntheticTriplets
-
     data, seed = settings["datasets"][dataset], integer_seed(settings["seed"], "datasets", dataset)
     try:
         if data["kind"] == "synthetic":

@@ -35,22 +35,15 @@ TEXT_ROWS = {
 WORDS_IN_TEXT = 10_000
 """Size of the codebook for which the paper prints the non-zeros per image (JMLR section 3)."""
 
-Fact = tuple[float, float, int]
-"""Mean, standard deviation over folds, and the size of the codebook, 0 where it does not matter."""
-
 
 @exhibit("oasis-jmlr-2010/text", title="Numbers in the running text", needs=("fits", "manifest"))
 def numbers_in_text(study: CategoryStudy) -> Table:
     """Images kept, how many different visterms an image has, and the share of W that is symmetric after training."""
-    facts, subset = facts_of(study), subset_of_text(study)
-    rows = [
-        {"method": "oasis" if metric == "symmetry_index" else "", "metric": metric,
-         "subset": "" if metric.endswith("_kept") or subset is None else subset.id,
-         "ours": ours, "ours_std": ours_std, "words": words}
-        for metric, (ours, ours_std, words) in facts.items()
-    ]  # fmt: skip
+    # the first subset that the paper of the text prints, else the first
+    subset = next(iter([*(one for one in study.subsets if study.setting_of(one)), *study.subsets]), None)
+    ours = pd.DataFrame(facts_of(study, subset), columns=["method", "metric", "subset", "ours", "ours_std", "words"])
     on = ("method", "metric")
-    cells = beside_print(pd.DataFrame(rows), study.printed_in(), on=on, judge=lambda cell: _judged(study, cell))
+    cells = beside_print(ours, study.printed_in(), on=on, judge=lambda cell: _judged(study, subset, cell))
     cells = cells[cells["status"] != ""].assign(unit="")
     records = cells.to_dict("records")
     words = [f" ({row['words']:,} words)" if row["words"] else "" for row in records]
@@ -62,63 +55,47 @@ def numbers_in_text(study: CategoryStudy) -> Table:
     return Table(cells, shown=shown, numbers=frozenset(("ours_cell", "printed_cell")))
 
 
-def facts_of(study: CategoryStudy) -> dict[str, Fact]:
-    """Numbers that the paper gives in running text, as this run has them.
+def facts_of(study: CategoryStudy, subset: Subset | None) -> list[tuple[str, str, str, float, float, int]]:
+    """Numbers that the paper gives in running text, as this run has them, and the words of the codebook or 0.
 
     Images and categories are those of status ok (clutter has a status of its own); non-zeros are in a representation of
     10,000 words if one was run, else in the study's own.
     """
     manifest = study.table("manifest")
     kept = manifest[manifest["status"] == "ok"]
-    subset = subset_of_text(study)
-    index = (
-        pd.Series(dtype=float) if subset is None else study.recorded(subset, "oasis", "symmetry_index").astype(float)
-    )
-    return {
-        "images_kept": (float(len(kept)), math.nan, 0),
-        "categories_kept": (float(kept["label"].nunique()), math.nan, 0),
-        "nonzeros_per_image": (math.nan, math.nan, 0) if subset is None else _nonzeros(study, subset),
-        "symmetry_index": (float(index.mean()), float(index.std()), 0),
-    }
-
-
-def subset_of_text(study: CategoryStudy) -> Subset | None:
-    """Return the first subset that the paper of the text prints, else the first; None where there is none."""
-    printed = (subset for subset in study.subsets if study.setting_of(subset))
-    return next(printed, next(iter(study.subsets), None))
-
-
-def _nonzeros(study: CategoryStudy, subset: Subset) -> Fact:
+    of = "" if subset is None else subset.id
     fits = study.table("fits")
-    of_subset = fits[fits["subset"] == subset.id]
-    large = sorted(set(of_subset.loc[of_subset["n_words"] == WORDS_IN_TEXT, "representation"]))
+    fits = fits[fits["subset"] == of]
+    large = sorted(set(fits.loc[fits["n_words"] == WORDS_IN_TEXT, "representation"]))
     own = study.settings["representation"]
-    chosen = of_subset[of_subset["representation"] == (own if own in large or not large else large[0])]
+    fits = fits[fits["representation"] == (own if own in large or not large else large[0])]
     # every method of a fold is given the same images
-    numbers = chosen.drop_duplicates("fold")["nonzeros_per_image_train"].dropna()
-    words = 0 if numbers.empty else int(chosen["n_words"].iloc[0])
-    return float(numbers.mean()), float(numbers.std()), words
+    nonzeros = fits.drop_duplicates("fold")["nonzeros_per_image_train"].dropna()
+    words = 0 if nonzeros.empty else int(fits["n_words"].iloc[0])
+    index = pd.Series(dtype=float) if subset is None else study.recorded(subset, "oasis", "symmetry_index")
+    index = index.astype(float)
+    return [
+        ("", "images_kept", "", float(len(kept)), math.nan, 0),
+        ("", "categories_kept", "", float(kept["label"].nunique()), math.nan, 0),
+        ("", "nonzeros_per_image", of, float(nonzeros.mean()), float(nonzeros.std()), words),
+        ("oasis", "symmetry_index", of, float(index.mean()), float(index.std()), 0),
+    ]
 
 
-def _judged(study: CategoryStudy, cell: Mapping[str, Any]) -> tuple[str, str] | None:
+def _judged(study: CategoryStudy, subset: Subset | None, cell: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Why a number in running text may not be held against print; None where it may."""
+    why = ""
     if math.isnan(cell["printed"]) or math.isnan(cell["ours"]):
         return None
-    why = _why_not_comparable(study, cell["metric"], cell["words"])
-    return (NOT_COMPARABLE, why) if why else None
-
-
-def _why_not_comparable(study: CategoryStudy, metric: str, words: int) -> str:
-    """Why a number in running text may not be held against print; "" where it may."""
     if study.synthetic:
-        return "synthetic images"
-    subset = subset_of_text(study)
-    if metric == "symmetry_index" and subset is not None:
-        return subset.why_not_comparable or ("" if study.setting_of(subset) else "other classes than the paper's")
-    if study.settings["kind"] != "caltech256":
-        return "other images than the paper's"
-    if metric == "nonzeros_per_image" and words != WORDS_IN_TEXT:
-        return f"{words:,} words here, {WORDS_IN_TEXT:,} in the paper"
-    return ""
+        why = "synthetic images"
+    elif cell["metric"] == "symmetry_index" and subset is not None:
+        why = subset.why_not_comparable or ("" if study.setting_of(subset) else "other classes than the paper's")
+    elif study.settings["kind"] != "caltech256":
+        why = "other images than the paper's"
+    elif cell["metric"] == "nonzeros_per_image" and cell["words"] != WORDS_IN_TEXT:
+        why = f"{cell['words']:,} words here, {WORDS_IN_TEXT:,} in the paper"
+    return (NOT_COMPARABLE, why) if why else None
 
 
 @exhibit("learning/claims", title="Claims of the papers", needs=("metrics", "fits"),

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
+from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name
 from lookalike.exhibits.model import Entry, Found, Gallery, Ranking
 from lookalike.exhibits.neighbours import Candidate, change_text, choice_note, choose, gallery_of, score_text
 from lookalike.exhibits.registry import exhibit
-
-if TYPE_CHECKING:
-    from lookalike.ranking.rankings import Rankings
-    from lookalike.studies.category.study import CategoryStudy
+from lookalike.ranking.rankings import Rankings
+from lookalike.studies.category.study import CategoryStudy
 
 BEFORE, AFTER = "euclidean", "oasis"
 N_QUERIES, N_FOUND = 24, 10
@@ -27,8 +26,6 @@ OWN = "images of its class"
          when=lambda settings: {BEFORE, AFTER} <= set(settings["methods"]))  # fmt: skip
 def neighbours(study: CategoryStudy) -> Gallery:
     """Nearest images of some test images, by Euclidean distance of their visterms and by OASIS."""
-    from lookalike.ranking.rankings import Rankings
-
     before, after = (Rankings.load(path) for path in study.files["ranks"])
     ids = after.query_ids.tolist()
     if before.query_ids.tolist() != ids or not ids:
@@ -57,8 +54,6 @@ def _entry(
     study: CategoryStudy, rankings: Sequence[Rankings], precisions: Sequence[Any], row: int, chosen: str
 ) -> Entry:
     """The query in a row of both rankings, with what each found."""
-    from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name
-
     manifest, root = study.table("manifest").set_index("image_id"), Path(read_json(study.path("images"))["root"])
     marks = {True: replace(RIGHT, meaning="same class"), False: replace(WRONG, meaning="other class")}
     query = rankings[0].query_ids[row]

@@ -16,9 +16,11 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
+from lookalike.core.images import load_rgb
 from lookalike.exhibits.model import Gallery, Picture, Tile
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, GREY, VERMILLION
+from lookalike.features import pyramid
 from lookalike.studies.category.study import CategoryStudy
 
 if TYPE_CHECKING:
@@ -97,15 +99,11 @@ def common_visterms(study: CategoryStudy) -> Gallery:
 
 def load_image(study: CategoryStudy, path: str) -> Image:
     """Return the pixels of one image of the manifest."""
-    from lookalike.core.images import load_rgb
-
     return load_rgb(Path(read_json(study.path("images"))["root"]) / path)
 
 
 def example_image(study: CategoryStudy) -> Image:
     """Return the image of the codebook pool that is nearest to 400x300 in its number of blocks."""
-    from lookalike.features import pyramid
-
     manifest = study.table("manifest")
     rows = manifest[manifest["image_id"].isin(study.table("pool")["image_id"])]
     n_blocks = [pyramid.count_blocks(w, h) for w, h in zip(rows["width"], rows["height"], strict=True)]
@@ -115,8 +113,6 @@ def example_image(study: CategoryStudy) -> Image:
 
 def picture_of_blocks(image: Image) -> Picture:
     """Blocks of an image at each pyramid level, all levels to one scale."""
-    from lookalike.features import pyramid
-
     height, width = image.shape[:2]
     levels = list(pyramid.levels(image))
     if not levels:
@@ -144,8 +140,6 @@ def picture_of_blocks(image: Image) -> Picture:
 
 def _draw_level(axis: Axes, level: Image, number: int, full_height: int) -> None:
     from matplotlib.patches import Rectangle
-
-    from lookalike.features import pyramid
 
     height, width = level.shape[:2]
     rows, columns = pyramid.grid_shape(width, height)

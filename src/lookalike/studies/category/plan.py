@@ -177,7 +177,8 @@ def runs(config: Config, dataset: str, file: str, *, ablations: bool = True, tim
     shown = methods_by_representation(config, dataset)
     if not ablations:
         shown = {study["representation"]: shown[study["representation"]]}
-    keys = {"dataset": [dataset], "subset": study["subsets"], "fold": folds(config, dataset), "file": [file]}
+    keys: dict[str, Iterable[Any]] = {"dataset": [dataset], "subset": study["subsets"], "file": [file]}
+    keys["fold"] = folds(config, dataset)
     return [
         path
         for representation, methods in shown.items()
@@ -211,7 +212,7 @@ def shown_traces(config: Config, dataset: str) -> list[tuple[str, str, str]]:
 def number_files(config: Config, dataset: str) -> list[str]:
     """Every table of numbers that is put into the study's one: of runs, traces, rankers and bounds on mistakes."""
     results, own = f"results/{dataset}", config[ROOM][dataset]["representation"]
-    keys = {"dataset": [dataset], "fold": folds(config, dataset), "file": MAKERS["traces"]}
+    keys: dict[str, Iterable[Any]] = {"dataset": [dataset], "fold": folds(config, dataset), "file": MAKERS["traces"]}
     curves = [file for representation, subset, method in shown_traces(config, dataset)
               for file in run_files(**keys, representation=[representation], subset=[subset], method=[method])
               ]  # fmt: skip

@@ -34,7 +34,7 @@ K_MAX = 60
          needs=("metrics", "fits"), optional=("comparison",))  # fmt: skip
 def main_table(study: CategoryStudy) -> Table:
     """Mean average precision (mAP) and precision at top 1, 10 and 50 of all compared methods."""
-    cells = main_cells(study, study.subsets)
+    cells = main_cells(study)
     named = {method: study.title_of(method) for method in dict.fromkeys(cells["method"])}
     titles = {"metric": TABLE_METRICS, "method": named, "subset": study.titles}
     others = [method for method in named if method != "oasis"]
@@ -78,13 +78,13 @@ def ablations(study: CategoryStudy) -> Table:
     return Table(cells[columns], rows=("representation",), columns="method", blocks="subset", titles=titles)
 
 
-def main_cells(study: CategoryStudy, subsets: Sequence[Subset]) -> pd.DataFrame:
+def main_cells(study: CategoryStudy) -> pd.DataFrame:
     """Every cell of JMLR Table 4 or draft Table 1, ours beside the paper's, in percent."""
     further = [method for method in study.methods if method not in TABLE_METHODS]
     rows = [
         {"subset": subset.id, "n_classes": subset.n_classes, "setting": study.setting_of(subset), "metric": metric,
          "method": method}
-        for subset, metric, method in product(subsets, TABLE_METRICS, (*TABLE_METHODS, *further))
+        for subset, metric, method in product(study.subsets, TABLE_METRICS, (*TABLE_METHODS, *further))
     ]  # fmt: skip
     ours = pd.DataFrame(rows).merge(summary_of(study), on=["subset", "metric", "method"], how="left")
     cells = beside_print(ours, study.printed_in(PRINTED_TABLE[study.paper]), judge=study.judge)
@@ -134,7 +134,7 @@ def summary_of(study: CategoryStudy) -> pd.DataFrame:
 def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: bool) -> Figure:
     """Precision at top k against k with standard errors, and chance: (n_test - 1) / (n_classes n_test - 1)."""
     parts = [_precision_rows(study, subset, methods) for subset in study.subsets]
-    cells = main_cells(study, study.subsets) if printed else None
+    cells = main_cells(study) if printed else None
     if cells is not None:
         cells = cells[(cells["status"] != "") & cells["method"].isin(TABLE_METHODS) & (cells["metric"] != "map")]
         parts.append(_printed_precision(study, cells))

@@ -108,8 +108,8 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
 
 def select(fold: Fold, spec: Spec) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Try every candidate on the fold's own cut; return what they scored and the parameters chosen."""
-    trace, candidates = spec.get("trace"), grid(spec["select"])
-    stops = bool(trace and trace["stop"])
+    trace, candidates = spec.get("trace") or {}, grid(spec["select"])
+    stops = bool(trace) and trace["stop"]
     if not stops and len(candidates) <= 1:
         return NOTHING, dict(candidates[0])
     steps = log_spaced_steps(trace["steps"], trace["points"], trace["first"]) if stops else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -195,19 +195,17 @@ class CategoryStudy(Study):
         width = max(len(subset.id) for subset in self.all_subsets)
         lines = []
         for subset in self.all_subsets:
-            cells = [f"{self.title_of(method)} {self._percent(summary, subset, method)}" for method in self.methods]
+            cells = []
+            for method in self.methods:
+                key, number = (subset.id, method), self.without_number(subset.id, method)
+                if key in summary.index and key not in self.not_converged:
+                    number = f"{plus_minus(100 * summary['mean'][key], 100 * summary['std'][key], '.1f')} %"
+                cells.append(f"{self.title_of(method)} {number}")
             lines.append(f"{subset.id.ljust(width)}  mAP  " + "  ".join(cells))
         images = ", synthetic images" if self.synthetic else ""
         star = f"; {STAR}: did not end within its time limit" if any(STAR in line for line in lines) else ""
         lines.append(f"(mean ± standard deviation over {self.n_folds} folds{images}{star})")
         return "\n".join([*lines, *self._left_out()]) + "\n"
-
-    def _percent(self, summary: pd.DataFrame, subset: Subset, method: str) -> str:
-        """``40.9 ± 1.6 %``, or what stands in its place."""
-        key = (subset.id, method)
-        if key in self.not_converged or key not in summary.index:
-            return self.without_number(*key)
-        return f"{plus_minus(100 * summary['mean'][key], 100 * summary['std'][key], '.1f')} %"
 
     def _left_out(self) -> list[str]:
         """A line for each subset of which classes were left out: ``classes left out of var10: ...``."""
@@ -230,53 +228,43 @@ class CategoryStudy(Study):
         methods = [method for method in self.run if method in shown]
         told = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in self.settings["notes"].items()
                 if method in methods]  # fmt: skip
-        parts = {f"{STAR}: a fit did not end within its time limit": self._not_converged_parts(methods),
-                 "Stopped at the limit of iterations": self._stopped_parts(methods)}  # fmt: skip
-        # curves along training are of one aggressiveness, which no selection chose
-        if "step" not in drawn.frame:
-            parts["Selection ended at an end of what was tried"] = self._selection_parts(methods)
+        parts: dict[str, list[str]] = {}
+        for head, part in self._of_fits(methods, selected="step" not in drawn.frame):
+            parts.setdefault(head, []).append(part)
         if "status" in drawn.frame or getattr(drawn, "cells", None) is not None:
-            parts["Not comparable with the printed numbers"] = self._comparable_parts()
+            parts["Not comparable with the printed numbers"] = self._not_comparable()
         return told + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
 
-    def _comparable_parts(self) -> list[str]:
+    def _of_fits(self, methods: Sequence[str], *, selected: bool) -> Iterator[tuple[str, str]]:
+        """What the fits of methods ran into: the head of a note, and what it says of a method and a subset.
+
+        Curves along training are of one aggressiveness, which no selection chose: then `selected` is False.
+        """
+        pairs = [(method, subset) for method in methods for subset in self.subsets]
+        for method, subset in pairs:
+            if why := self.not_converged.get((subset.id, method)):
+                head = f"{STAR}: a fit did not end within its time limit"
+                yield head, f"{self.title_of(method)} on {subset.title}: {why}"
+        for method, subset in pairs:
+            converged = self.recorded(subset, method, "converged").astype(bool)
+            if not converged.all():
+                counts = f"{(~converged).sum()} of {len(converged)} folds ({subset.title})"
+                yield "Stopped at the limit of iterations", f"{self.title_of(method)} in {counts}"
+        ends = {"at_grid_edge": "the end of the grid", "at_last_step": "the last traced step"}
+        for method in methods if selected else ():
+            flags = {end: [bool(flag) for subset in self.subsets for flag in self.recorded(subset, method, column)]
+                     for column, end in ends.items()}  # fmt: skip
+            told = [f"in {sum(of)} of {len(of)} folds {end}" for end, of in flags.items() if any(of)]
+            if told:
+                yield "Selection ended at an end of what was tried", f"{self.title_of(method)}: {', '.join(told)}"
+
+    def _not_comparable(self) -> list[str]:
         """The distinct reasons of the subsets, each with their titles unless it holds for all."""
         reasons: dict[str, list[str]] = {}
         for subset in self.subsets:
             if subset.why_not_comparable:
                 reasons.setdefault(subset.why_not_comparable, []).append(subset.title)
         return [why if len(of) == len(self.subsets) else f"{why} ({', '.join(of)})" for why, of in reasons.items()]
-
-    def _not_converged_parts(self, methods: Sequence[str]) -> list[str]:
-        """Why methods have no result."""
-        return [
-            f"{self.title_of(method)} on {subset.title}: {self.not_converged[subset.id, method]}"
-            for method in methods
-            for subset in self.subsets
-            if (subset.id, method) in self.not_converged
-        ]
-
-    def _selection_parts(self, methods: Sequence[str]) -> list[str]:
-        """In how many folds the selection of each method ended where its grid or its trace ends."""
-        told = []
-        for method in methods:
-            parts = []
-            for column, end in (("at_grid_edge", "the end of the grid"), ("at_last_step", "the last traced step")):
-                flags = [flag for subset in self.subsets for flag in self.recorded(subset, method, column)]
-                if any(flags):
-                    parts.append(f"in {sum(map(bool, flags))} of {len(flags)} folds {end}")
-            told += [f"{self.title_of(method)}: {', '.join(parts)}"] if parts else []
-        return told
-
-    def _stopped_parts(self, methods: Sequence[str]) -> list[str]:
-        """In how many folds learners stopped at their limit of iterations."""
-        flags = {(method, subset): self.recorded(subset, method, "converged").astype(bool)
-                 for method in methods for subset in self.subsets}  # fmt: skip
-        return [
-            f"{self.title_of(method)} in {(~converged).sum()} of {len(converged)} folds ({subset.title})"
-            for (method, subset), converged in flags.items()
-            if not converged.all()
-        ]
 
     def decide(self, claim: Claim, rule: Rule) -> Finding:
         """Ask a rule about the subsets that the claim's paper prints under the claim's settings."""

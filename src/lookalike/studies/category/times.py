@@ -16,7 +16,6 @@ import pandas as pd
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.printed import (
     MISSING,
-    NO_RESULT,
     NOT_COMPARABLE,
     STAR,
     beside_print,
@@ -105,10 +104,8 @@ def minutes_of(study: CategoryStudy) -> dict[tuple[str, str], tuple[float, float
 
 def _judged(study: CategoryStudy, cell: Mapping[str, Any]) -> tuple[str, str] | None:
     """No time gets a verdict."""
-    if math.isnan(cell["printed"]):
-        return None
-    if math.isnan(cell["ours"]):
-        return study.judge(cell) or (NO_RESULT, "this run has no train_time")
+    if math.isnan(cell["printed"]) or math.isnan(cell["ours"]):
+        return study.judge(cell)
     why = next(subset.why_not_comparable for subset in study.all_subsets if subset.id == cell["subset"])
     return NOT_COMPARABLE, "; ".join(filter(None, (why, OTHER_MACHINE)))
 
@@ -126,20 +123,13 @@ def _with_ratios(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFrame:
     """Add the paper's time over ours, and what each time of a subset is over that of OASIS; ratios are of means."""
     # times of problems of another size say nothing about machines
     comparable = cells["subset"].isin([subset.id for subset in study.subsets if not subset.why_not_comparable])
-    others = cells["method"] != "oasis"
-    return cells.assign(
-        printed_over_ours=(cells["printed"] / cells["ours"]).where(comparable),
-        ours_over_oasis=(cells["ours"] / _of_column(cells, "oasis-matlab", "ours")).where(others),
-        printed_over_oasis_matlab=(cells["printed"] / _of_column(cells, "oasis-matlab", "printed")).where(others),
-        printed_over_oasis_matlab_c=(cells["printed"] / _of_column(cells, "oasis-matlab+c", "printed")).where(others),
-    )
-
-
-def _of_column(cells: pd.DataFrame, column: str, value: str) -> pd.Series:
-    """What stands in one column, for every cell of the same subset; NaN where that is not above 0."""
-    of = cells[cells["column"] == column].set_index("subset")[value]
-    found: pd.Series = cells["subset"].map(of[of > 0])
-    return found
+    cells["printed_over_ours"] = (cells["printed"] / cells["ours"]).where(comparable)
+    over = {"ours_over_oasis": ("ours", "oasis-matlab"), "printed_over_oasis_matlab": ("printed", "oasis-matlab"),
+            "printed_over_oasis_matlab_c": ("printed", "oasis-matlab+c")}  # fmt: skip
+    for ratio, (value, column) in over.items():
+        oasis = cells[cells["column"] == column].set_index("subset")[value]
+        cells[ratio] = (cells[value] / cells["subset"].map(oasis[oasis > 0])).where(cells["method"] != "oasis")
+    return cells
 
 
 def _ratios(cells: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]]) -> Table:

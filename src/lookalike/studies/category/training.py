@@ -64,7 +64,7 @@ def training_curves(study: CategoryStudy) -> Figure:
         return panel(study, subset, own, shown, lines, y=replace(MAP, low=0, high=_top(own)))
 
     frame = joined([part for subset in study.subsets for part in _training_rows(study, subset)])
-    cells = main_cells(study, study.subsets)
+    cells = main_cells(study)
     cells = cells[(cells["status"] != "") & cells["method"].isin(("oasis", "euclidean")) & (cells["metric"] == "map")]
     cells = joined([cells, _stop_cells(study)])
     return figure(study, joined([frame, _printed_map(study, cells, frame)]), draw, cells, _stop_notes(study))

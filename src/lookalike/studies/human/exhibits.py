@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,19 +65,19 @@ def worst_queries(study: HumanStudy) -> Gallery:
 @exhibit("oasis-jmlr-2010/fig3b", title="Precision at top k as raters judge it", needs=("metrics",))
 def mean_curve(study: HumanStudy) -> Figure:
     """Precision at top k of OASIS as raters judge it, mean over queries and raters."""
-    return _curves(study, ("mean",))
+    return _curves(study, _of_all_queries)
 
 
 @exhibit("oasis-jmlr-2010/fig3c", title="Precision at top k of single queries as raters judge it", needs=("metrics",))
 def selected_curves(study: HumanStudy) -> Figure:
     """Precision at top k of OASIS as raters judge it, for queries that span the range of mean average precision."""
-    return _curves(study, ("selected",))
+    return _curves(study, _of_selected_queries)
 
 
 @exhibit("oasis-2009-draft/fig7", title="Precision at top k as raters judge it", needs=("metrics",))
 def both_curves(study: HumanStudy) -> Figure:
     """Precision at top k of OASIS as raters judge it: (A) mean over queries and raters, (B) of single queries."""
-    return _curves(study, ("mean", "selected"))
+    return _curves(study, _of_all_queries, _of_selected_queries)
 
 
 @exhibit("oasis-jmlr-2010/fig3d", "oasis-nips-2009/fig1a", title="Precision of OASIS and of raters for each query",
@@ -120,20 +121,17 @@ def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFram
     return cells.assign(simulated=study.simulated)
 
 
-def _curves(study: HumanStudy, shown: Sequence[str]) -> Figure:
-    """Figure of curves by rank: of all queries (``mean``), and of selected ones."""
-    forms = {"mean": (_mean_rows, _mean_panel, "All queries"),
-             "selected": (_selected_rows, _selected_panel, "Single queries, by rank of mAP")}  # fmt: skip
-    rows, panels, heads = zip(*(forms[part] for part in shown), strict=True)
-    frame = pd.concat([make(study) for make in rows], ignore_index=True)
-    frame = frame.astype({"k": "Int64", "query_image": "Int64"})
-    drawn = tuple(make(study, title, frame) for make, title in zip(panels, lettered(heads), strict=True))
-    if "mean" not in shown:
+def _curves(study: HumanStudy, *parts: Callable[[HumanStudy], tuple[str, pd.DataFrame, Panel]]) -> Figure:
+    """Figure of curves by rank: of all queries, and of selected ones."""
+    heads, frames, panels = zip(*(part(study) for part in parts), strict=True)
+    frame = pd.concat(frames, ignore_index=True).astype({"k": "Int64", "query_image": "Int64"})
+    drawn = tuple(replace(panel, title=title) for panel, title in zip(panels, lettered(heads), strict=True))
+    if _of_all_queries not in parts:
         return Figure(frame, drawn)
     return Figure(frame, drawn, _cells(study, [(JMLR, "human_p@10"), (JMLR, "human_precision_peak")]), (OVER_PAIRS,))
 
 
-def _mean_rows(study: HumanStudy) -> pd.DataFrame:
+def _of_all_queries(study: HumanStudy) -> tuple[str, pd.DataFrame, Panel]:
     """Mean curve with its errors, the share of random images called good, and the printed numbers."""
     curve, over_queries = study.curve("p@k"), study.curve("p@k by query")
     errors = {"error": curve["high"] - curve["value"], "error_over_queries": over_queries["high"] - curve["value"]}
@@ -145,25 +143,39 @@ def _mean_rows(study: HumanStudy) -> pd.DataFrame:
     frame = pd.concat([own.rename_axis("k").reset_index(), pd.DataFrame(others)], ignore_index=True)
     is_printed = frame["series"].str.contains("printed")
     counts = {name: int(study.number(name)) * ~is_printed for name in ("n_queries", "n_raters")}
-    return frame.assign(**counts, simulated=study.simulated & ~is_printed).dropna(subset="precision")
+    frame = frame.assign(**counts, simulated=study.simulated & ~is_printed).dropna(subset="precision")
+    look, at = LOOKS["oasis"], ("k", "precision")
+    series = [Series(study.title_of("oasis"), {"series": "oasis"}, *at, look, "low", "high")]
+    if "oasis, printed" in set(frame["series"]):
+        where = {"series": "oasis, printed"}
+        series.append(Series("printed, at k = 10", where, *at, look, kind="points", hollow=True))
+    lines = _levels(frame, {
+        "random": ("random images", Look(GREY, "", "--")),
+        "oasis, printed peak": ("printed peak (its k is not printed)", Look(look.colour, "", ":")),
+    })  # fmt: skip
+    return "All queries", frame, Panel("", *_axes(study), tuple(series), lines)
 
 
-def _selected_rows(study: HumanStudy) -> pd.DataFrame:
+def _of_selected_queries(study: HumanStudy) -> tuple[str, pd.DataFrame, Panel]:
     """Curves of the selected queries, the best first; bars of one k stand beside, not upon, each other."""
-    maps, k_max = _falling(study.curve("query map")["value"]), study.n_retrieved
-    images, raters = study.curve("query image", "")["value"], study.curve("query raters")["value"]
-    points = pd.concat({k: study.curve(f"query p@{k}") for k in range(1, k_max + 1)}, names=["k", "query"])
+    maps, images = _falling(study.curve("query map")["value"]), study.curve("query image", "")["value"]
+    raters = study.curve("query raters")["value"]
+    ranks = range(1, study.n_retrieved + 1)
+    points = pd.concat({k: study.curve(f"query p@{k}") for k in ranks}, names=["k", "query"])
     shown = [rank for rank in SELECTED if rank <= len(maps)]
-    parts = []
-    for place, rank in enumerate(shown):
+    parts, series = [], []
+    for place, (rank, look) in enumerate(zip(shown, SELECTED_LOOKS, strict=False)):
         query, shift = maps.index[rank - 1], 0.09 * (place - (len(shown) - 1) / 2)
         own = points.xs(query, level="query").reset_index().rename(columns={"value": "precision"})
         parts.append(own.assign(series=f"rank {rank}", query_image=images[query], map=maps[query], n_queries=1,
                                 n_raters=int(raters[query]), place=own["k"] + shift,
                                 error=own["high"] - own["precision"]))  # fmt: skip
+        name, where = f"rank {rank}: mAP {maps[query]:.2f}", {"series": f"rank {rank}"}
+        series.append(Series(name, where, "place", "precision", look, "low", "high"))
     columns = ["series", "query_image", "map", "k", "place", "precision", "low", "high", "error", "n_queries",
                "n_raters"]  # fmt: skip
-    return pd.concat(parts)[columns].assign(simulated=study.simulated)
+    frame = pd.concat(parts)[columns].assign(simulated=study.simulated)
+    return "Single queries, by rank of mAP", frame, Panel("", *_axes(study), tuple(series), by_point=True)
 
 
 def _falling(values: pd.Series) -> pd.Series:
@@ -178,33 +190,10 @@ def _axes(study: HumanStudy) -> tuple[Axis, Axis]:
     return x, Axis("Precision at top k", low=-0.03, high=1.03, told="{:.3f}")
 
 
-def _mean_panel(study: HumanStudy, title: str, frame: pd.DataFrame) -> Panel:
-    look = LOOKS["oasis"]
-    series = [Series(study.title_of("oasis"), {"series": "oasis"}, "k", "precision", look, "low", "high")]
-    if "oasis, printed" in set(frame["series"]):
-        where = {"series": "oasis, printed"}
-        series.append(Series("printed, at k = 10", where, "k", "precision", look, kind="points", hollow=True))
-    lines = _levels(frame, {
-        "random": ("random images", Look(GREY, "", "--")),
-        "oasis, printed peak": ("printed peak (its k is not printed)", Look(look.colour, "", ":")),
-    })  # fmt: skip
-    return Panel(title, *_axes(study), tuple(series), lines)
-
-
 def _levels(frame: pd.DataFrame, names: dict[str, tuple[str, Look]]) -> tuple[Line, ...]:
     """Lines at the precision of series without a place."""
     at = frame.set_index("series")["precision"]
     return tuple(Line(name, float(at[series]), look) for series, (name, look) in names.items() if series in at)
-
-
-def _selected_panel(study: HumanStudy, title: str, frame: pd.DataFrame) -> Panel:
-    own = frame[frame["series"].str.startswith("rank ")].drop_duplicates("series")
-    names = [f"{series}: mAP {value:.2f}" for series, value in zip(own["series"], own["map"], strict=True)]
-    series = tuple(
-        Series(name, {"series": key}, "place", "precision", look, "low", "high")
-        for name, key, look in zip(names, own["series"], SELECTED_LOOKS, strict=False)
-    )
-    return Panel(title, *_axes(study), series, by_point=True)
 
 
 def _query_rows(study: HumanStudy) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,15 +26,13 @@ OTHER = replace(WRONG, meaning="of another class")
 def gallery(study: HumanStudy, cases: Cases, n: int) -> Gallery:
     """Queries in rows, each with the first images that OASIS finds; without a query, the reason."""
     queries, n_candidates = choose_queries(study, cases, n)
-    records = [record for place, query in enumerate(queries, start=1) for record in _records(study, place, query)]
-    frame = pd.DataFrame(records, columns=list(COLUMNS))
+    shown = [_row(study, place, query) for place, query in enumerate(queries, start=1)]
+    frame = pd.DataFrame([record for records, _ in shown for record in records], columns=list(COLUMNS))
     if not queries:
         return Gallery(frame, (), notes=(f"Not drawn: {_why_empty(study, cases)}.",))
-    rows = tuple(
-        tuple(_tile(study, record) for record in images.to_dict("records")) for _, images in frame.groupby("row")
-    )
     heads = ("query", *(f"rank {rank}" for rank in range(1, N_RESULTS + 1)))
-    return Gallery(frame, rows, heads=heads, notes=(_rule(cases, n, len(queries), n_candidates),))
+    rows, rule = tuple(tiles for _, tiles in shown), _rule(cases, n, len(queries), n_candidates)
+    return Gallery(frame, rows, heads=heads, notes=(rule,))
 
 
 def choose_queries(study: HumanStudy, cases: Cases, n: int) -> tuple[list[Any], int]:
@@ -55,27 +52,22 @@ def choose_queries(study: HumanStudy, cases: Cases, n: int) -> tuple[list[Any], 
     return list(ordered.drop_duplicates("class").head(n).itertuples()), len(queries)
 
 
-def _records(study: HumanStudy, place: int, query: Any) -> list[tuple[Any, ...]]:
-    """The query and its results, one record an image."""
-    rankings, path, label = study.rankings, study.images["path"], study.images["label"]
+def _row(study: HumanStudy, place: int, query: Any) -> tuple[list[tuple[Any, ...]], tuple[Tile, ...]]:
+    """The query with its average precision and the images that it finds with their marks: records, and tiles."""
+    rankings, images = study.rankings, study.images
     if rankings.neighbours is None or rankings.neighbour_scores is None:
         raise LookalikeError("these rankings have no neighbours: rank again with n_neighbours of 5 or more")
-    own, id, precision = label[query.image_id], query.image_id, query.average_precision
-    records = [(place, "query", id, path[id], own, 0, float("nan"), "", precision)]
+    own, id, precision = images["label"][query.image_id], query.image_id, query.average_precision
+    records = [(place, "query", id, images["path"][id], own, 0, float("nan"), "", precision)]
+    tiles = [tile_of(images["file"][id], f"{class_name(own)}\nAP {100 * precision:.1f}%")]
     found = rankings.query_ids[rankings.neighbours[query.row, :N_RESULTS]].tolist()
     scores = rankings.neighbour_scores[query.row, :N_RESULTS].tolist()
     for rank, (image, score) in enumerate(zip(found, scores, strict=True), start=1):
-        right = "yes" if label[image] == own else "no"
-        records.append((place, "result", image, path[image], label[image], rank, score, right, precision))
-    return records
-
-
-def _tile(study: HumanStudy, record: Mapping[Hashable, Any]) -> Tile:
-    """An image above its class; a query has its average precision too, a result its mark."""
-    words, file = class_name(record["class"]), study.images["file"][record["image_id"]]
-    if record["role"] == "query":
-        return tile_of(file, f"{words}\nAP {100 * record['average_precision']:.1f}%")
-    return tile_of(file, words, OWN if record["relevant"] == "yes" else OTHER)
+        label = images["label"][image]
+        right, mark = ("yes", OWN) if label == own else ("no", OTHER)
+        records.append((place, "result", image, images["path"][image], label, rank, score, right, precision))
+        tiles.append(tile_of(images["file"][image], class_name(label), mark))
+    return records, tuple(tiles)
 
 
 def _why_empty(study: HumanStudy, cases: Cases) -> str:

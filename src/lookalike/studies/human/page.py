@@ -24,22 +24,17 @@ from lookalike.core.images import load_rgb
 from lookalike.studies.human.questionnaire import plan_fingerprint
 
 JPEG_QUALITY = 85
+QUERY_SIDE, CANDIDATE_SIDE = 400, 200
+"""Pixels of the longer side of a query and of a candidate; smaller images stay as they are."""
 
 
 def write_page(
     plan: pd.DataFrame,
     image_root: str | os.PathLike[str],
     output: str | os.PathLike[str],
-    *,
     title: str = "Which images are similar?",
-    thumbnail: int = 200,
-    query_thumbnail: int = 400,
 ) -> None:
-    """Write the rating page of a plan (JMLR 5.2.3 and Appendix A), whose paths are relative to `image_root`.
-
-    The longer side of a candidate has `thumbnail` pixels, that of a query `query_thumbnail`; smaller images stay as
-    they are.
-    """
+    """Write the rating page of a plan (JMLR 5.2.3 and Appendix A), whose paths are relative to `image_root`."""
     root = Path(image_root)
     if not root.is_dir():
         raise LookalikeError(f"there is no folder of images {root}: name the folder that the plan's paths start from")
@@ -53,10 +48,8 @@ def write_page(
             {"query": query, "candidates": rows[["position", "number"]].to_numpy().tolist()}
             for query, rows in shown.groupby("query")
         ],
-        "query_pictures": [
-            _data_uri(root, path, query_thumbnail) for path in shown.groupby("query")["query_path"].first()
-        ],
-        "pictures": [_data_uri(root, path, thumbnail) for path in pictures],
+        "query_pictures": [_data_uri(root, path, QUERY_SIDE) for path in shown.groupby("query")["query_path"].first()],
+        "pictures": [_data_uri(root, path, CANDIDATE_SIDE) for path in pictures],
     }
     template = files("lookalike.studies.human").joinpath("page.html").read_text(encoding="utf-8")
     parts = [part.replace("@@TITLE@@", html.escape(title)) for part in template.split("@@CONTENT@@")]

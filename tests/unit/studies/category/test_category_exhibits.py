@@ -83,29 +83,73 @@ def test_where_nothing_was_run_every_exhibit_says_what_to_do(id, tmp_path):
     assert read_json(tmp_path / f"{id}.json")["problem"] == "not run: put images at data/toys"
 
 
-def test_main_table_has_ours_beside_print_with_a_verdict():
-    table = drawn(f"{JMLR}/table4")
-    oasis = cell(table.frame, method="oasis", metric="map")
-    # the folds differ by 0.1 point, 33 +- 1.6 is printed
-    assert (oasis.ours, oasis.ours_std) == (pytest.approx(33), pytest.approx(100 * 0.001 * math.sqrt(2.5)))
-    assert (oasis.ours_cell, oasis.printed_cell, oasis.status) == ("33 ± 0.2", "33 ± 1.6", "agrees")
-    assert cell(table.frame, method="lego", metric="p@10").ours == pytest.approx(150 * 0.27 * np.exp(-10 / 80))
-    first, *below = sheets_of(table)
+WHY = f"{UNFINISHED} (5 of 5 folds)"
+
+
+@pytest.mark.parametrize(
+    ("id", "keys", "expected"),
+    [
+        # the folds differ by 0.1 point, 33 +- 1.6 is printed
+        (f"{JMLR}/table4", {"method": "oasis", "metric": "map"},
+         {"ours": 33, "ours_std": 0.1 * math.sqrt(2.5), "ours_cell": "33 ± 0.2", "printed_cell": "33 ± 1.6",
+          "status": "agrees"}),
+        (f"{JMLR}/table4", {"method": "lego", "metric": "p@10"}, {"ours": 150 * 0.27 * np.exp(-10 / 80)}),
+        (f"{JMLR}/table4", {"method": "mcml", "metric": "map"},
+         {"ours_cell": "*", "status": "no result", "reason": f"did not converge: {WHY}"}),
+        (f"{JMLR}/table4", {"method": "lmnn", "metric": "map"}, {"ours_cell": "-"}),
+        (f"{DRAFT}/table1", {"method": "oasis", "metric": "map"}, {"ours_cell": "0.33 ± 0.002"}),
+        # 24 of 249 other test images share the class of a query
+        (f"{JMLR}/fig6", {"series": "chance"}, {"precision": 24 / 249}),
+        (f"{JMLR}/fig6", {"series": "oasis", "k": 1},
+         {"precision": 1.5 * 0.33 * np.exp(-1 / 80), "error": 0.001 * math.sqrt(2.5 / 5),
+          "high": 1.5 * 0.33 * np.exp(-1 / 80) + 0.001 * math.sqrt(2.5 / 5)}),
+        ("learning/comparison", {"method": "lego"},
+         {"difference": -2, "verdict": "OASIS worse", "n_adjusted": 2, "difference_cell": "-2.0",
+          "t_cell": "-2.4 to -1.6", "p_cell": "0.020"}),
+        ("learning/comparison", {"method": "mcml"}, {"verdict": "*"}),
+        (f"{JMLR}/table5", {"column": "lego"},
+         {"ours": 1, "printed": 143, "status": "not comparable", "ours_over_oasis": 10, "printed_over_ours": 143,
+          "printed_over_oasis_matlab": 143 / 42}),
+        (f"{JMLR}/table5", {"column": "mcml"}, {"ours_cell": "*"}),
+        (f"{JMLR}/table5", {"column": "oasis-matlab+c"}, {"ours": 0.1}),
+        (f"{JMLR}/fig5", {"series": "test", "step": 1000}, {"map": 0.3}),
+        (f"{JMLR}/fig5", {"series": "euclidean"}, {"map": 0.23}),
+        (f"{JMLR}/fig5", {"series": "validation stop"}, {"step": 1500}),
+        (f"{JMLR}/fig5", {"series": "oasis, printed"}, {"map": 0.33}),
+        (f"{JMLR}/fig7", {"series": "average of 2", "step": 2000},
+         {"map": 0.3, "n_rankers": 2, "ranker": -1, "aggressiveness": 0.1}),
+        ("learning/loss_bound", {"series": "bound, U = W", "step": 1000},
+         {"value": 400, "ratio": 2, "n_folds_below": 0}),
+        ("learning/loss_bound", {"series": "triplets", "step": 1000}, {"value": 1000}),
+        ("learning/symmetry", {"series": "oasis", "step": 2000}, {"symmetry_index": 0.95, "n_folds": 5}),
+        ("learning/mcml", {"series": "train", "step": 2000}, {"map": 0.9}),
+        (f"{JMLR}/fig9", {"series": "psd-100", "step": 1000}, {"map": 0.3}),
+        (f"{JMLR}/text", {"metric": "images_kept"}, {"ours": 2}),
+        (f"{JMLR}/text", {"metric": "nonzeros_per_image"},
+         {"ours": 50, "reason": "1,000 words here, 10,000 in the paper"}),
+        (f"{JMLR}/text", {"metric": "symmetry_index"},
+         {"subset": "var10", "ours_cell": "0.950 ± 0.000", "status": "higher"}),
+    ],
+)  # fmt: skip
+def test_numbers_by_hand(id, keys, expected):
+    row = cell(drawn(id).frame, **keys)
+    assert {name: row[name] for name in expected} == pytest.approx(expected)
+
+
+def test_tables_have_the_papers_form():
+    first, *below = sheets_of(drawn(f"{JMLR}/table4"))
     assert first.heads[:4] == ("10 classes", "", "OASIS", "MCML")
     assert first.rows[0][:3] == ("Mean avg. prec.", "ours", "33 ± 0.2")
-    assert [sheet.heading for sheet in below] == [table.below.heading]
-    draft = drawn(f"{DRAFT}/table1")
-    assert cell(draft.frame, method="oasis", metric="map").ours_cell == "0.33 ± 0.002"
-    assert sheets_of(draft)[0].title == "Var10"
-
-
-def test_what_did_not_converge_is_a_star_in_tables_and_not_drawn():
-    table = drawn(f"{JMLR}/table4")
-    mcml, why = cell(table.frame, method="mcml", metric="map"), f"{UNFINISHED} (5 of 5 folds)"
-    assert (mcml.ours_cell, mcml.status, mcml.reason) == ("*", "no result", f"did not converge: {why}")
-    assert cell(table.frame, method="lmnn", metric="map").ours_cell == "-"
-    assert f"*: a fit did not end within its time limit: MCML on Var10: {why}." in whole(f"{JMLR}/table4").notes(table)
-    assert "mcml" not in set(drawn(f"{JMLR}/fig6").frame["series"])
+    assert [sheet.heading for sheet in below] == [drawn(f"{JMLR}/table4").below.heading]
+    assert sheets_of(drawn(f"{DRAFT}/table1"))[0].title == "Var10"
+    assert set(drawn("learning/comparison").frame["block"]) == {f"Var10, {of}" for of in
+                                                                ("compared methods", "symmetric variants")}  # fmt: skip
+    times = drawn(f"{JMLR}/table5")
+    assert math.isnan(cell(times.frame, column="oasis-matlab").ours_over_oasis)
+    ratios = [row[0] for row in sheets_of(times.below)[0].rows]
+    assert ratios == ["Paper / ours", "Over OASIS, ours", *(f"Over OASIS, paper ({of})" for of in
+                                                            ("Matlab", "Matlab+C"))]  # fmt: skip
+    assert any("a processor" in note for note in times.notes)
 
 
 def test_numbers_of_other_data_get_no_verdict():
@@ -135,60 +179,19 @@ def test_why_a_subset_may_not_be_held_against_print(changed, subset, n_classes, 
     assert why_not_comparable({**study().settings, **changed}, {**VAR10, **subset}, n_classes) == why
 
 
-def test_precision_curves_have_chance_errors_and_printed_points():
+def test_figures_show_what_was_run_and_printed():
     frame = drawn(f"{JMLR}/fig6").frame
-    # 24 of 249 other test images share the class of a query
-    assert cell(frame, series="chance").precision == pytest.approx(24 / 249)
-    at_one = cell(frame, series="oasis", k=1)
-    assert at_one.precision == pytest.approx(1.5 * 0.33 * np.exp(-1 / 80))
-    assert [at_one.error, at_one.high - at_one.precision] == pytest.approx([0.001 * math.sqrt(2.5 / 5)] * 2)
     assert frame["k"].max() == 60
     assert set(frame.loc[frame["series"] == "oasis, printed", "k"]) == {1, 10, 50}
+    assert "mcml" not in set(frame["series"])
     assert set(drawn(f"{JMLR}/fig8").frame["series"]) == {"oasis", "oasis-proj", "chance"}
-
-
-def test_comparison_has_every_method_in_points():
-    frame = drawn("learning/comparison").frame
-    row = cell(frame, method="lego")
-    assert (row.difference, row.verdict, row.n_adjusted) == (pytest.approx(-2), "OASIS worse", 2)
-    assert (row.difference_cell, row.t_cell, row.p_cell) == ("-2.0", "-2.4 to -1.6", "0.020")
-    assert cell(frame, method="mcml").verdict == "*"
-    assert set(frame["block"]) == {"Var10, compared methods", "Var10, symmetric variants"}
-
-
-def test_times_stand_beside_print_without_a_verdict():
-    table = drawn(f"{JMLR}/table5")
-    of = table.frame.set_index("column")
-    lego, matlab = of.loc["lego"], of.loc["oasis-matlab"]
-    assert (lego.ours, lego.printed, lego.status) == (1, 143, "not comparable")
-    assert (lego.ours_over_oasis, lego.printed_over_ours) == (10, 143)
-    assert lego.printed_over_oasis_matlab == pytest.approx(143 / 42)
-    assert of.loc["mcml"].ours_cell == "*"
-    assert matlab.ours == of.loc["oasis-matlab+c"].ours == 0.1
-    assert math.isnan(matlab.ours_over_oasis)
-    ratios = [row[0] for row in sheets_of(table.below)[0].rows]
-    paper = [f"Over OASIS, paper ({of})" for of in ("Matlab", "Matlab+C")]
-    assert ratios == ["Paper / ours", "Over OASIS, ours", *paper]
-    assert any("a processor" in note for note in table.notes)
-
-
-def test_training_curves_start_at_euclidean_and_show_the_stop():
-    figure = drawn(f"{JMLR}/fig5")
-    frame = figure.frame
-    assert cell(frame, series="test", step=1000)["map"] == pytest.approx(0.3)
-    assert cell(frame, series="euclidean")["map"] == pytest.approx(0.23)
-    assert cell(frame, series="validation stop").step == 1500
-    assert cell(frame, series="oasis, printed")["map"] == pytest.approx(0.33)
-    assert sorted(line.at for line in figure.panels[0].lines) == pytest.approx([0.23, 1500])
-    stop = cell(figure.cells, metric="saturation_steps")
+    curves = drawn(f"{JMLR}/fig5")
+    assert sorted(line.at for line in curves.panels[0].lines) == pytest.approx([0.23, 1500])
+    stop = cell(curves.cells, metric="saturation_steps")
     assert (stop.ours, stop.printed, stop.status) == (1500, 35_000, "not comparable")
-
-
-def test_rankers_are_thin_lines_behind_their_average():
-    figure = drawn(f"{JMLR}/fig7")
-    assert [series.thin for series in figure.panels[0].series] == [True, True, False]
-    average = cell(figure.frame, series="average of 2", step=2000)
-    assert (average.n_rankers, average.ranker, average.aggressiveness) == (2, -1, 0.1)
+    assert [series.thin for series in drawn(f"{JMLR}/fig7").panels[0].series] == [True, True, False]
+    notes = drawn("learning/loss_bound").notes
+    assert "Bounds that lie below the mistakes: 0 of 20 points of single folds." in notes
 
 
 def test_a_fold_that_ended_keeps_its_last_value():
@@ -197,34 +200,19 @@ def test_a_fold_that_ended_keeps_its_last_value():
     assert training.kept_after_the_end(curves).T.to_dict("list") == {0: [0.2, 0.2], 2: [0.3, 0.5]}
 
 
-def test_bounds_count_folds_that_lie_below_the_mistakes():
-    figure = drawn("learning/loss_bound")
-    end = cell(figure.frame, series="bound, U = W", step=1000)
-    assert (end.value, end.ratio, end.n_folds_below) == (400, 2, 0)
-    assert cell(figure.frame, series="triplets", step=1000).value == 1000
-    assert "Bounds that lie below the mistakes: 0 of 20 points of single folds." in figure.notes
-
-
-def test_numbers_in_text_are_of_the_printed_subset():
-    facts = drawn(f"{JMLR}/text").frame.set_index("metric")
-    assert facts.loc["images_kept", "ours"] == 2
-    nonzeros = ["ours", "reason"]
-    assert facts.loc["nonzeros_per_image", nonzeros].tolist() == [50, "1,000 words here, 10,000 in the paper"]
-    assert facts.loc["symmetry_index", ["subset", "ours_cell", "status"]].tolist() == [
-        "var10", "0.950 ± 0.000", "higher"]  # fmt: skip
-
-
 def test_ablations_have_every_representation_the_own_first():
     own = scores(oasis=0.3)
     other = [{**one, "representation": "a-words", "value": 0.4} for one in own]
-    table = EVERY["representation/ablations"].draw(study([*other, *own], methods=["oasis"]))
-    assert table.frame["representation"].tolist() == ["words1000", "a-words"]
-    assert table.frame["map"].tolist() == pytest.approx([30, 40])
+    frame = EVERY["representation/ablations"].draw(study([*other, *own], methods=["oasis"])).frame
+    assert dict(zip(frame["representation"], frame["map"], strict=True)) == pytest.approx(
+        {"words1000": 30, "a-words": 40}
+    )
 
 
 def test_notes_tell_ends_of_grids_and_limits_of_iterations():
     made = whole(f"{JMLR}/table4", notes={"lego": "at most 10 steps", "tfidf": "not shown"})
     told = made.notes(EVERY[f"{JMLR}/table4"].draw(made))
+    assert f"*: a fit did not end within its time limit: MCML on Var10: {WHY}." in told
     assert "LEGO: at most 10 steps." in told
     assert "Stopped at the limit of iterations: LEGO in 5 of 5 folds (Var10)." in told
     assert "Selection ended at an end of what was tried: OASIS: in 5 of 5 folds the end of the grid." in told

@@ -65,23 +65,23 @@ def test_pictures_are_written_whole(described, tmp_path, name):
     sidecar = write_exhibit(exhibit, described, tmp_path)
     assert sidecar.problem == ""
     assert all((tmp_path / f"{name}{suffix}").stat().st_size for suffix in exhibit.suffixes)
+    # examples are of the pool, which is never in a split
+    assert np.array_equal(pictures.example_image(described), pictures.load_image(described, "1.png"))
 
 
-def test_circle_values_agree_with_the_bits_and_of_a_ramp_are_its_own():
+def test_the_example_shows_what_the_code_makes_of_its_pixels():
     for patch in np.random.default_rng(0).integers(0, 256, (50, 5, 5), dtype=np.uint8):
         bits = lbp_example.circle_values(patch) >= patch[2, 2]
-        assert lbp.lbp_patterns(patch)[2, 2] == sum(1 << i for i in range(8) if bits[i])
-        assert lbp_example.pattern_of(patch)[1] == bits.astype(int).tolist()
+        pattern, shown = lbp_example.pattern_of(patch)
+        assert (pattern, shown) == (sum(1 << i for i in range(8) if bits[i]), bits.astype(int).tolist())
+        assert pattern == lbp.lbp_patterns(patch)[2, 2]
     ramp = np.tile(np.arange(0, 250, 50, dtype=np.uint8), (5, 1))
     assert np.allclose(lbp_example.circle_values(ramp), 100 + 50 * lbp_example.circle_points()[:, 0])
-
-
-def test_the_example_shows_pixels_points_bits_and_pattern():
     canvas = new_figure(6, 3)
     lbp_example.paint(canvas, PATCH)
-    shown = {text.get_text() for axis in canvas.axes for text in axis.texts}
-    assert {"pattern 11100001", "2 changes around the circle: uniform, bin 26 of 0 to 58", "158.28"} <= shown
-    assert {str(value) for value in PATCH.ravel()} <= shown
+    told = {text.get_text() for axis in canvas.axes for text in axis.texts}
+    assert {"pattern 11100001", "2 changes around the circle: uniform, bin 26 of 0 to 58", "158.28"} <= told
+    assert {str(value) for value in PATCH.ravel()} <= told
 
 
 def test_the_example_patch_is_uniform_with_an_edge():
@@ -125,7 +125,3 @@ def test_visterms_are_rows_of_blocks_from_different_images(described, monkeypatc
     monkeypatch.setitem(described.files, "blocks", [])
     with pytest.raises(LookalikeError, match="no described images"):
         pictures.common_visterms(described)
-
-
-def test_pictures_use_images_of_the_pool(described):
-    assert np.array_equal(pictures.example_image(described), pictures.load_image(described, "1.png"))

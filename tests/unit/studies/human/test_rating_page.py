@@ -56,17 +56,17 @@ def test_pictures_are_small_upright_and_without_metadata(tmp_path, plan, images)
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned by a quarter
     exif[0x010E] = "secret"
-    gradient = np.zeros((300, 600, 3), dtype=np.uint8)
-    gradient[:, :300] = 255
+    gradient = np.zeros((400, 800, 3), dtype=np.uint8)
+    gradient[:, :400] = 255
     for path in {plan["query_path"].iloc[0], plan["path"].iloc[0]}:
         Image.fromarray(gradient).save(images / path, "PNG", exif=exif)
-    write_page(plan, images, tmp_path / "page.html", thumbnail=100, query_thumbnail=200)
+    write_page(plan, images, tmp_path / "page.html")
     content = content_of(tmp_path / "page.html")
     small, large = picture(content["pictures"][0]), picture(content["query_pictures"][0])
-    assert (small.size, large.size) == ((50, 100), (100, 200))
+    assert (small.size, large.size) == ((100, 200), (200, 400))
     assert not small.getexif()
     pixels = np.asarray(small)
-    assert pixels[:40].mean() > 240 > 15 > pixels[60:].mean()
+    assert pixels[:80].mean() > 240 > 15 > pixels[120:].mean()
 
 
 @pytest.mark.parametrize("harm", ["missing", "damaged"])
