@@ -89,7 +89,7 @@ rule compare_methods:
         "../../envs/learning.yaml"
     params:
         splits=lambda wildcards: CATEGORY[wildcards.dataset]["splits"],
-        families=lambda wildcards: category.compared_families(config, wildcards.dataset),
+        families=lambda wildcards: category.families_of(CATEGORY[wildcards.dataset]),
         seed=SEED,
     script:
         "../scripts/compare_methods.py"

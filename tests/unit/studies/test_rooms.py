@@ -25,6 +25,8 @@ def test_every_study_has_its_own_exhibits_printed_numbers_and_claims():
     shown = rooms.printed_rows(RESOURCES / "reference-values.csv", "human")
     assert {(row["paper"], row["exhibit"]) for row in shown} >= {("oasis-jmlr-2010", "text")}
     assert not any(row["exhibit"] == "table4" for row in shown)
+    study = rooms.study_of("human", {"dataset": "toys"}, {"ranks": "ranks.npz"}, shown)
+    assert (study.dataset, study.has("ranks"), len(study.printed)) == ("toys", True, len(shown))
 
 
 def test_a_paper_is_drawn_from_the_studies_that_print_it():

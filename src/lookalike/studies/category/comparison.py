@@ -45,7 +45,8 @@ def can_compare(settings: Mapping[str, Any]) -> bool:
 
 def families_of(settings: Mapping[str, Any]) -> dict[str, list[str]]:
     """The methods that OASIS is compared with, by question: competitors, and its own variants."""
-    return {"compared": [of for of in settings["methods"] if of != "oasis"], "variants": settings["variants"]}
+    families = {"compared": [of for of in settings["methods"] if of != "oasis"], "variants": settings["variants"]}
+    return {name: methods for name, methods in families.items() if methods}
 
 
 @exhibit("learning/comparison", title="Methods compared", needs=("comparison", "fits"), when=can_compare)
@@ -61,8 +62,7 @@ def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:
 
 def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading: str = "") -> Table:
     """A block for each subset and family, which have titles where there are several."""
-    several = len([methods for methods in families.values() if methods]) > 1
-    heads = FAMILIES if several else {}
+    heads = FAMILIES if len(families) > 1 else {}
     records = [
         _record(study, subset, family, method)
         | {"block": ", ".join(filter(None, (study.block_title(subset), heads.get(family))))}

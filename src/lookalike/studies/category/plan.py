@@ -19,7 +19,8 @@ from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
 from lookalike.data.subsets import read_published_subsets
 from lookalike.exhibits.registry import Exhibit, exhibits_of, planned
 from lookalike.studies.batches import SIZES, Batch, methods_in, run_files
-from lookalike.studies.category.comparison import can_compare, families_of
+from lookalike.studies.category.comparison import can_compare
+from lookalike.studies.category.comparison import families_of as families_of
 from lookalike.studies.category.neighbours import AFTER, BEFORE
 from lookalike.studies.category.study import ROLES
 
@@ -187,11 +188,6 @@ def runs(config: Config, dataset: str, file: str, *, ablations: bool = True, tim
     ]  # fmt: skip
 
 
-def traced(config: Config, dataset: str, methods: Iterable[str]) -> list[str]:
-    """Those of some methods whose mAP is traced along training."""
-    return [method for method in methods if "trace" in method_spec(config, dataset, method)]
-
-
 def subsets_needing(config: Config, dataset: str, need: str) -> list[str]:
     """Subsets of which exhibits show something, such as ``rankers``."""
     study = config[ROOM][dataset]
@@ -205,7 +201,7 @@ def shown_traces(config: Config, dataset: str) -> list[tuple[str, str, str]]:
     study = config[ROOM][dataset]
     needs = TRACES | {"projected_traces": study["projected"]}
     shown = {(subset, method) for need, methods in needs.items() for subset in subsets_needing(config, dataset, need)
-             for method in traced(config, dataset, methods)}  # fmt: skip
+             for method in methods if "trace" in method_spec(config, dataset, method)}  # fmt: skip
     return [(study["representation"], *names) for names in sorted(shown)]
 
 
@@ -220,11 +216,6 @@ def number_files(config: Config, dataset: str) -> list[str]:
                for subset in subsets_needing(config, dataset, "rankers")]  # fmt: skip
     bounds = [f"{results}/bounds/{own}/{subset}.parquet" for subset in subsets_needing(config, dataset, "mistakes")]
     return [*runs(config, dataset, "metrics.parquet"), *curves, *rankers, *bounds]
-
-
-def compared_families(config: Config, dataset: str) -> dict[str, list[str]]:
-    """The methods that OASIS is compared with, by question: competitors, and its own variants."""
-    return {name: methods for name, methods in families_of(config[ROOM][dataset]).items() if methods}
 
 
 def exhibits(config: Config, dataset: str) -> list[Exhibit]:

@@ -84,11 +84,15 @@ def both_curves(study: HumanStudy) -> Figure:
          needs=("metrics",))  # fmt: skip
 def query_precision(study: HumanStudy) -> Figure:
     """Precision of OASIS and of raters for each query, other raters being the truth."""
-    rows = _query_rows(study)
+    frame, cells = _query_rows(study), None
     if study.paper == NIPS:
-        rows = pd.concat([rows, _query_means(study, rows)], ignore_index=True)
-    frame = rows.astype({"order": "Int64", "query_image": "Int64"})
-    cells = _cells(study, ((NIPS, "human_p@10"),)) if study.paper == NIPS else None
+        means = [("oasis, mean", frame.loc[frame["series"] == "oasis", "precision"].mean(),
+                  int(study.number("n_raters")), study.simulated),
+                 ("oasis, printed mean", study.printed_share("human_p@10"), 0, False)]  # fmt: skip
+        columns = ["series", "precision", "n_raters", "simulated"]
+        frame = pd.concat([frame, pd.DataFrame(means, columns=columns).dropna(subset="precision")], ignore_index=True)
+        cells = _cells(study, ((NIPS, "human_p@10"),))
+    frame = frame.astype({"order": "Int64", "query_image": "Int64"})
     return Figure(frame, (_query_panel(study, frame),), cells, notes=(LEFT_OUT_RATER,), size=(4.6, 2.9))
 
 
@@ -210,15 +214,6 @@ def _query_rows(study: HumanStudy) -> pd.DataFrame:
         error=human["high"] - human["value"], lowest=bounds["low"], highest=bounds["high"],
     )  # fmt: skip
     return pd.concat([of_oasis, of_raters], ignore_index=True).assign(simulated=study.simulated)
-
-
-def _query_means(study: HumanStudy, rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean precision of OASIS over queries, ours and the printed one."""
-    ours = rows.loc[rows["series"] == "oasis", "precision"].mean()
-    means = [("oasis, mean", ours, int(study.number("n_raters")), study.simulated),
-             ("oasis, printed mean", study.printed_share("human_p@10"), 0, False)]  # fmt: skip
-    table = pd.DataFrame(means, columns=["series", "precision", "n_raters", "simulated"])
-    return table.dropna(subset="precision")
 
 
 def _query_panel(study: HumanStudy, frame: pd.DataFrame) -> Panel:

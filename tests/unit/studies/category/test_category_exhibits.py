@@ -159,6 +159,10 @@ def test_numbers_of_other_data_get_no_verdict():
     # no hollow markers, and a caption that says so
     assert not drawn(f"{JMLR}/fig6", **SYNTHETIC).frame["series"].str.contains("printed").any()
     assert "toys, synthetic images, 1,000 visterms; means over 5 folds" in made.data_sentence(table)
+    assert set(drawn(f"{JMLR}/text", **SYNTHETIC).frame["reason"]) == {"synthetic images"}
+    told = drawn(f"{JMLR}/text", kind="folder").frame.set_index("metric")["reason"]
+    assert told["images_kept"] == "other images than the paper's"
+    assert told["symmetry_index"] == "not known to be the paper's images"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from lookalike.core.settings.model import completed
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS, AveragedOASIS, Euclidean, load
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
-from lookalike.studies.category import protocol
+from lookalike.studies.category import protocol, traces
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.plan import RUN_FILES
 from lookalike.studies.category.protocol import run_fold
@@ -186,9 +186,12 @@ def test_a_fold_is_written_as_the_contract_says_twice_the_same(fold, tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "a" / "model.npz").W_, model.W_)
 
 
-def test_a_curve_starts_at_euclidean_and_follows_the_final_fit(fold):
-    curve = trace_fold(fold, spec(trace=TRACE))
+def test_a_curve_starts_at_euclidean_and_follows_the_final_fit(fold, tmp_path):
+    traces.make(fold, spec(trace=TRACE), tmp_path, NAMES)
+    curve = pd.read_parquet(tmp_path / "curve.parquet")
     assert tuple(curve.columns) == COLUMNS
+    assert curve[["representation", "subset", "method", "fold"]].drop_duplicates().to_numpy().tolist() == [
+        ["words40", "toy", "oasis", 0]]  # fmt: skip
     assert set(curve["metric"]) == {"traced_map", "traced_train_map", "loss_rate", "symmetry_index"}
     test, index = traced(curve), traced(curve, "symmetry_index")
     assert (test.index[0], test.index[-1]) == (0, 2000)
