@@ -126,8 +126,8 @@ def batches(config: Config, dataset: str) -> list[Batch]:
         if sizes[size]
     ]
     shown = methods_by_representation(config, dataset)
-    subsets = product(shown, config[ROOM][dataset]["subsets"]) if sizes["subset"] else ()
-    large = [batch_of_subset(config, dataset, *keys, sizes["subset"]) for keys in subsets]
+    large = [batch_of_subset(config, dataset, representation, subset, sizes["subset"])
+             for representation, subset in product(shown, config[ROOM][dataset]["subsets"])]  # fmt: skip
     return [*small, *(batch for batch in large if batch.files)]
 
 

@@ -84,7 +84,8 @@ def both_curves(study: HumanStudy) -> Figure:
          needs=("metrics",))  # fmt: skip
 def query_precision(study: HumanStudy) -> Figure:
     """Precision of OASIS and of raters for each query, other raters being the truth."""
-    frame, cells = _query_rows(study), None
+    frame = _query_rows(study)
+    cells = None
     if study.paper == NIPS:
         means = [("oasis, mean", frame.loc[frame["series"] == "oasis", "precision"].mean(),
                   int(study.number("n_raters")), study.simulated),
