@@ -163,7 +163,7 @@ def _centres(shape: tuple[int, ...], size: int, step: int) -> Doubles:
 
 def patch_contrast(grey: Floats, corners: npt.NDArray[np.int64]) -> Doubles:
     """Return the standard deviation of the grey values of patches, from sums over rectangles."""
-    sums, squares = (np.asarray(table) for table in cv2.integral2(grey, sdepth=cv2.CV_64F))
+    sums, squares = (np.asarray(table, np.float64) for table in cv2.integral2(grey, sdepth=cv2.CV_64F))
     left, top, right, bottom = corners.T
 
     def total(table: Doubles) -> Doubles:

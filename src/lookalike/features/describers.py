@@ -138,12 +138,12 @@ class Describer(ABC):
 
     def settings(self) -> dict[str, Any]:
         """Return what the constructor was given or took by default; ``type(self)(**settings)`` is its like."""
-        return {name: getattr(self, name) for name in setting_names(type(self))}
+        return {name: getattr(self, name) for name in self.setting_names()}
 
-
-def setting_names(cls: type[Describer]) -> list[str]:
-    """Names of the settings that a describer's constructor takes."""
-    return [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
+    @classmethod
+    def setting_names(cls) -> list[str]:
+        """Names of the settings that the constructor takes."""
+        return [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -159,26 +159,17 @@ def one_opencv_thread() -> Iterator[None]:
         cv2.setNumThreads(before)
 
 
-def describer_class(system: str) -> type[Describer]:
-    """Return the class of a describer by its system id or short name, importing its module."""
+def make_describer(system: str, **settings: Any) -> Describer:
+    """Make a describer by its system id or short name; settings left out have the defaults of the literature."""
     name = SHORT_NAMES.get(system, system)
     if name not in DESCRIBERS:
         known = ", ".join([*DESCRIBERS, *SHORT_NAMES])
         raise LookalikeError(f"there is no describer {system!r}: take one of {known}")
     module, _, class_name = DESCRIBERS[name].partition(":")
-    found: type[Describer] = getattr(importlib.import_module(module), class_name)
-    return found
-
-
-def make_describer(system: str, **settings: Any) -> Describer:
-    """Make a describer by its system id or short name; settings left out have the defaults of the literature."""
-    cls = describer_class(system)
-    names = setting_names(cls)
-    unknown = sorted(set(settings) - set(names))
+    cls: type[Describer] = getattr(importlib.import_module(module), class_name)
+    unknown = sorted(set(settings) - set(names := cls.setting_names()))
     if unknown:
-        raise LookalikeError(
-            f"{cls.system} has no setting {', '.join(map(repr, unknown))}: it takes {', '.join(names)}"
-        )
+        raise LookalikeError(f"{name} has no setting {', '.join(map(repr, unknown))}: it takes {', '.join(names)}")
     return cls(**settings)
 
 

@@ -42,16 +42,10 @@ def pattern_bins() -> Bytes:
         elif n_ones == N_POINTS:
             bins[pattern] = N_BINS - 2
         elif len(starts) == 1:
-            bins[pattern] = 1 + (n_ones - 1) * N_POINTS + _rotation(bits)
+            # scikit-image's own order of rotations, kept to be comparable
+            rotation = n_ones - bits.index(0) if bits[0] else N_POINTS - bits.index(1)
+            bins[pattern] = 1 + (n_ones - 1) * N_POINTS + rotation
     return bins
-
-
-def _rotation(bits: list[int]) -> int:
-    """Return scikit-image's rotation index of a pattern with one run of ones: its own order, kept to be comparable."""
-    first_one = bits.index(1)
-    first_zero = bits.index(0)
-    n_ones = sum(bits)
-    return n_ones - first_zero if first_one == 0 else N_POINTS - first_one
 
 
 def padded(grey: Bytes) -> Bytes:

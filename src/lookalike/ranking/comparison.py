@@ -131,7 +131,6 @@ def compare_methods(
     n_test: float,
     random_state: int,
     families: Mapping[str, Sequence[str]] | None = None,
-    n_draws: int = 2000,
 ) -> pd.DataFrame:
     """Compare a reference method with other methods on each subset, query by query.
 
@@ -154,8 +153,6 @@ def compare_methods(
     families : mapping of str to sequence of str, optional
         Name of each family to its methods, of which each gets a row on every subset, whether it has a result there or
         not. One family ``"all"`` of the methods that a subset has, if left out.
-    n_draws : int
-        Draws of the bootstrap.
 
     Returns
     -------
@@ -196,7 +193,7 @@ def compare_methods(
                 stream = generator(random_state, "comparison", str(subset), *pair)
                 row = {"subset": subset, "family": name, "reference": reference_method, "method": method}
                 paired = _paired(part, reference_method, method)
-                rows.append(row | _evidence(paired, n_train, n_test, n_draws, stream))
+                rows.append(row | _evidence(paired, n_train, n_test, stream))
             family = pd.DataFrame(rows, columns=list(COLUMNS))
             family["p_holm"] = holm(family["p"].to_numpy(dtype=np.float64))
             family["verdict"] = [_verdict(row) for row in family.to_dict("records")]
@@ -233,9 +230,7 @@ def _paired(part: pd.DataFrame, reference: str, method: str) -> pd.DataFrame:
     return both[[*keys, "difference"]]
 
 
-def _evidence(
-    paired: pd.DataFrame, n_train: float, n_test: float, n_draws: int, stream: np.random.Generator
-) -> dict[str, Any]:
+def _evidence(paired: pd.DataFrame, n_train: float, n_test: float, stream: np.random.Generator) -> dict[str, Any]:
     """Columns of one comparison, but for those that need the whole family."""
     by_fold = paired.groupby("fold", observed=True)["difference"].mean()
     counts = {"n_folds": len(by_fold), "n_images": paired["image_id"].nunique()}
@@ -243,7 +238,7 @@ def _evidence(
         numbers = ("difference", "std", "t_low", "t_high", "p", "bootstrap_low", "bootstrap_high")
         return counts | dict.fromkeys(numbers, np.nan)
     t = corrected_t_test(by_fold.to_numpy(), n_train, n_test)
-    bootstrap = clustered_bootstrap(paired, n_draws, random_state=stream)
+    bootstrap = clustered_bootstrap(paired, random_state=stream)
     return counts | {
         "difference": t.mean,
         "std": t.std,

@@ -104,14 +104,11 @@ class Rankings:
         result[self.n_positives == 0] = np.nan
         return result
 
-    def mean_precision_curve(self, k_max: int | None = None) -> FloatArray:
-        """Precision at k = 1, 2, ..., `k_max` (default `n_gallery`), averaged over the queries that have a positive."""
+    def mean_precision_curve(self) -> FloatArray:
+        """Precision at k = 1, 2, ..., `n_gallery`, averaged over the queries that have a positive."""
         self._check_some_positive()
-        k_max = self.n_gallery if k_max is None else k_max
-        if not 1 <= k_max <= self.n_gallery:
-            raise ValueError(f"k_max must be from 1 to {self.n_gallery}, the size of the gallery; got {k_max}")
-        hits = np.cumsum(np.bincount(self.ranks, minlength=k_max + 1)[1 : k_max + 1])
-        return np.asarray(hits / (np.arange(1, k_max + 1) * (self.n_queries - self.n_without_positive)))
+        hits = np.cumsum(np.bincount(self.ranks, minlength=self.n_gallery + 1)[1:])
+        return np.asarray(hits / (np.arange(1, self.n_gallery + 1) * (self.n_queries - self.n_without_positive)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write ``.npz``; the same rankings give the same bytes."""
@@ -181,6 +178,9 @@ def rank_leave_one_out(
     X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
     n = X.shape[0]
     codes = _codes(y, n)
+    ids = np.arange(n, dtype=np.int32) if query_ids is None else np.asarray(query_ids, dtype=np.int32)
+    if ids.shape != (n,):
+        raise ValueError(f"{n} images need {n} query ids; got an array of shape {ids.shape}")
     rows_by_class = _rows_by_class(codes)
     kept = min(n_neighbours, n - 1)
     neighbours = np.empty((n, kept), dtype=np.int32)
@@ -199,7 +199,7 @@ def rank_leave_one_out(
         offsets=np.concatenate([[0], np.cumsum([len(r) for r in ranks])]).astype(np.int64),
         ranks=np.concatenate(ranks).astype(np.int32),
         n_gallery=n - 1,
-        query_ids=np.arange(n, dtype=np.int32) if query_ids is None else _ids(query_ids, n),
+        query_ids=ids,
         neighbours=neighbours if kept else None,
         neighbour_scores=neighbour_scores if kept else None,
     )
@@ -227,13 +227,6 @@ def _checked(scores: Any, shape: tuple[int, int]) -> FloatArray:
     if np.isnan(dense).any():
         raise ValueError("similarity is NaN: the model or its input holds NaN, so there is no ranking")
     return dense
-
-
-def _ids(query_ids: IntArray, n: int) -> IntArray:
-    ids = np.asarray(query_ids, dtype=np.int32)
-    if ids.shape != (n,):
-        raise ValueError(f"{n} images need {n} query ids; got an array of shape {ids.shape}")
-    return ids
 
 
 def _without(rows: IntArray, query: int) -> IntArray:

@@ -168,8 +168,8 @@ class _Places(NamedTuple):
 
 
 def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
-    groups = pd.MultiIndex.from_frame(pairs[["text_query", "query"]])
-    group_of_pair, queries = groups.factorize()
+    factorized: Any = pd.MultiIndex.from_frame(pairs[["text_query", "query"]]).factorize()
+    group_of_pair, queries = factorized
     group = queries.get_indexer(pd.MultiIndex.from_frame(triplets[["text_query", "query"]]))
     measured = _keys(group_of_pair, pairs["candidate"])
     pool = np.flatnonzero(pairs["in_pool"].to_numpy())
@@ -190,8 +190,8 @@ def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
     )
 
 
-def _keys(groups: Ints, images: Any) -> pd.Index:
-    """One whole number for a group and an image of it."""
+def _keys(groups: Ints, images: Any) -> Any:
+    """Index of one whole number for a group and an image of it."""
     return pd.Index((groups.astype(np.int64) << 32) + np.asarray(images, dtype=np.int64))
 
 

@@ -38,7 +38,7 @@ def fitted(request):
 def test_the_registry_names_the_six_baselines_of_table_1():
     assert list(describers.DESCRIBERS) == list(SMALL)
     for system in SMALL:
-        assert describers.describer_class(system).system == system
+        assert describers.make_describer(system).system == system
     for short, system in (("colour", "color"), ("sift", "sift-like"), ("texton", "spmk-texton-1024-max")):
         assert describers.make_describer(short).system == system
     with pytest.raises(LookalikeError, match="no describer 'gist'"):

@@ -123,18 +123,6 @@ def test_a_killed_run_goes_on_to_the_same_bits(tmp_path, files, root, monkeypatc
             assert len(told) < 36  # did not begin anew
 
 
-def test_a_run_killed_again_and_again_still_ends_with_the_same_bits(tmp_path, files):
-    kills, words = 0, None
-    while words is None:
-        try:
-            words = train(files, tmp_path / "killed", checkpoint_seconds=0, progress=killed_after(2)[1])
-        except Killed:
-            kills += 1
-            assert kills < 30
-    assert kills > 3
-    assert words.tobytes() == train(files, tmp_path / "whole").tobytes()
-
-
 @pytest.mark.parametrize(
     "change", [{"seed": 4}, {"n_words": 29}, {"root": True}, {"max_descriptors": 500}, {"iterations": 4}, {}]
 )
