@@ -237,11 +237,7 @@ def _best_step(
 
 def learner_defaults(name: str) -> dict[str, Any]:
     """Return the arguments of a learner's constructor and their defaults."""
-    return {
-        key: parameter.default
-        for key, parameter in inspect.signature(learner_class(name)).parameters.items()
-        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-    }
+    return {key: parameter.default for key, parameter in inspect.signature(learner_class(name)).parameters.items()}
 
 
 def _read_value(text: str) -> Any:

@@ -76,12 +76,6 @@ cannot be compared with scores of other pools), training/<category>/ with images
 codebooks are learned from. Features: wavelet, color, sift-like, fisher, hog,
 spmk-texton-1024-max, or all."""
 
-_COLUMNS = [
-    "system", "subset", "similarity_precision", "similarity_precision_low", "similarity_precision_high", "score",
-    "score_low", "score_high", "score_per_triplet", "k", "n_triplets", "n_queries", "n_ties", "n_in_top", "median_pool",
-    "pool_source", "images_per_second", "dimensions", "distance", "codebook_from",
-]  # fmt: skip
-
 _INTERVAL = {"": "value", "_low": "low", "_high": "high"}
 
 Plan = Annotated[Path, Argument(metavar="PLAN.csv", help="which images are shown where")]
@@ -271,8 +265,8 @@ def _measure_describers(
     told: Told,
 ) -> Iterator[_Measured]:
     """Fit hand-crafted features on the files of a codebook and apply them."""
-    from lookalike.app.representations import counting
     from lookalike.core.images import load_rgb
+    from lookalike.core.progress import counted
     from lookalike.core.seeds import integer_seed
     from lookalike.features.describers import describe_files
 
@@ -281,11 +275,9 @@ def _measure_describers(
     paths = [rated.root / path if i in wanted else None for i, path in enumerate(rated.manifest["path"])]
     for describer in describers:
         if describer.needs_fit:
-            pictures = (load_rgb(path) for path in files)
-            describer.fit(
-                counting(pictures, len(files), f"{describer.system}: codebook", told),
-                random_state=integer_seed(seed, "features", describer.system),
-            )
+            advance = partial(told, f"{describer.system}: codebook")
+            pictures = counted((load_rgb(path) for path in files), len(files), advance)
+            describer.fit(pictures, random_state=integer_seed(seed, "features", describer.system))
         advance = partial(told, describer.system)
         vectors, seconds = describe_files(describer, paths, n_threads=n_threads, progress=advance)
         learned_from = origin if describer.needs_fit else ""
@@ -372,15 +364,15 @@ def _table(numbers: pd.DataFrame, measured: Sequence[_Measured], rated: RatedTri
     for (system, subset), group in numbers.groupby(["system", "subset"], sort=False):
         one, metric = of_system[str(system)], group.set_index("metric").to_dict(orient="index")
         precision, score = metric["similarity_precision"], metric[f"score@{k}"]
-        row = {"system": system, "subset": subset, "k": k, "pool_source": source}
+        row = {"system": system, "subset": subset}
         row |= {f"similarity_precision{end}": precision[key] for end, key in _INTERVAL.items()}
         row |= {f"score{end}": score[key] for end, key in _INTERVAL.items()}
-        row["score_per_triplet"] = metric[f"score@{k}_per_triplet"]["value"]
+        row |= {"score_per_triplet": metric[f"score@{k}_per_triplet"]["value"], "k": k}
         row |= {name: int(precision[name]) for name in ("n_triplets", "n_queries", "n_ties")}
         row |= {name: int(score[name]) for name in ("n_in_top", "median_pool")}
-        row |= {"images_per_second": one.images_per_second, "dimensions": one.vectors.shape[1]}
+        row |= {"pool_source": source, "images_per_second": one.images_per_second, "dimensions": one.vectors.shape[1]}
         rows.append(row | {"distance": one.distance, "codebook_from": one.codebook_from})
-    return pd.DataFrame(rows, columns=_COLUMNS)
+    return pd.DataFrame(rows)
 
 
 def _lines(table: pd.DataFrame, rated: RatedTriplets, k: int) -> list[str]:

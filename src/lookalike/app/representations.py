@@ -11,12 +11,13 @@ import os
 import warnings
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import faiss
 import numpy as np
@@ -26,6 +27,7 @@ import scipy.sparse as sp
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 from lookalike.core.images import fit_within, load_rgb, resize
+from lookalike.core.progress import counted
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.clustering import one_thread
 from lookalike.features.codebook import assign, learn_codebook, warm_up
@@ -42,7 +44,6 @@ from lookalike.features.palette import N_COLOURS, learn_palette, sample_pixels
 from lookalike.features.pyramid import is_large_enough
 from lookalike.features.visterms import TfidfVisterms
 
-Item = TypeVar("Item")
 Arrays = dict[str, npt.NDArray[Any]]
 Image = npt.NDArray[np.uint8]
 Progress = Callable[[str, int, int], None]
@@ -255,9 +256,11 @@ class Visterms(Representation):
 
         warm_up()
         with thread_pool(work.jobs) as pool:
-            drawn = counting(pool.map(pixels, range(len(paths))), len(paths), "learning colours", work.progress)
+            told = partial(work.progress, "learning colours")
+            drawn = counted(pool.map(pixels, range(len(paths))), len(paths), told)
             palette = learn_palette(np.concatenate(list(drawn)), N_COLOURS, integer_seed(seed, "own images", "palette"))
-            counts = counting(pool.map(blocks, range(len(paths))), len(paths), "collecting blocks", work.progress)
+            told = partial(work.progress, "collecting blocks")
+            counts = counted(pool.map(blocks, range(len(paths))), len(paths), told)
             descriptors = normalise(np.concatenate(list(counts)))
         work.progress(f"learning {n_words:,} words", 0, 1)
         n_words = min(n_words, len(descriptors)) if self.words is None else n_words
@@ -331,11 +334,9 @@ class Described(Representation):
 
     def _learn(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, work: Work) -> None:
         if self.describer.needs_fit:
-            images = (load_rgb(path) for path in paths)
-            self.describer.fit(
-                counting(images, len(paths), f"learning what {self.name} needs", work.progress),
-                random_state=integer_seed(seed, "own images", self.name),
-            )
+            told = partial(work.progress, f"learning what {self.name} needs")
+            images = counted((load_rgb(path) for path in paths), len(paths), told)
+            self.describer.fit(images, random_state=integer_seed(seed, "own images", self.name))
 
     def _describe(self, paths: Sequence[Path]) -> Vectors:
         return np.stack([self.describer.describe(load_rgb(path)) for path in paths])
@@ -431,13 +432,6 @@ def _read_part(path: Path, n_dimensions: int) -> tuple[list[str], Vectors] | Non
     except (KeyError, ValueError):
         return None
     return (names, vectors) if vectors.shape == shape else None
-
-
-def counting(items: Iterable[Item], total: int, what: str, progress: Progress) -> Iterator[Item]:
-    """Pass items on, and tell after each how many of them are done."""
-    for done, item in enumerate(items, start=1):
-        yield item
-        progress(what, done, total)
 
 
 @contextmanager

@@ -93,11 +93,6 @@ def checksum(arrays: Iterable[np.ndarray]) -> int:
     return value
 
 
-def weights_checksum(module: torch.nn.Module) -> int:
-    """Return a checksum of all weights of a network."""
-    return checksum(tensor.detach().cpu().numpy() for tensor in module.state_dict().values())
-
-
 def code_checksum() -> str:
     """Return a checksum of the package's modules of networks, so that no run mixes two versions of them."""
     found = hashlib.sha256()

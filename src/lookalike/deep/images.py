@@ -91,10 +91,6 @@ class ImageSource(Dataset[torch.Tensor], ABC):
     def fingerprint(self) -> int:
         """Return a number that tells these images from others, without reading them all."""
 
-    def __getitem__(self, index: int) -> torch.Tensor:
-        """Return the central window of one image, uint8 of shape (input_size, input_size, 3)."""
-        return torch.from_numpy(self.windows(self.central([index]))[0])
-
     def __getitems__(self, requests: NDArray[np.int64]) -> torch.Tensor | str:
         """Return a batch (called by torch), or the sentence that says which image cannot be read.
 

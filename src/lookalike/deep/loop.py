@@ -24,7 +24,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from lookalike.core.errors import LookalikeError
 from lookalike.deep import devices
-from lookalike.deep.checkpoints import Checkpoint, code_checksum, weights_checksum
+from lookalike.deep.checkpoints import Checkpoint, checksum, code_checksum
 from lookalike.deep.images import ImageSource, batches, fetch
 from lookalike.deep.loss import parameter_groups
 from lookalike.deep.settings import TrainingSettings
@@ -178,7 +178,7 @@ class _Run:
             "processes": devices.n_processes(),
             "images": task.source.fingerprint(),
             "stream": task.stream.fingerprint(),
-            "initial weights": weights_checksum(task.network),
+            "initial weights": checksum(tensor.cpu().numpy() for tensor in task.network.state_dict().values()),
             "code": code_checksum(),
         }
         self._checkpoint = Checkpoint(machine.checkpoint, machine.checkpoint_seconds, made_by)

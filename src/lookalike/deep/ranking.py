@@ -6,6 +6,7 @@ there; the triplets then pick its embedding. Gradients are those of three towers
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def train_ranking(
         network,
         source,
         TripletStream(source, sampler, known, settings.batch, own),
-        Objective(settings.gap),
+        partial(batch_loss, gap=settings.gap),
         validate if len(held_out) else None,
         Curve("triplet_accuracy", "validation_precision"),
         {"training": "ranking", "network": repr(network.configuration), "held out": checksum([held_out])},
@@ -125,14 +126,8 @@ def hold_out(
     return relevance.subset(left), scored.image_id[drawn]
 
 
-class Objective:
-    """The mean hinge of the triplets of a batch (eq. 3), and the share of them that is ranked right."""
-
-    def __init__(self, gap: float) -> None:
-        self._gap = gap
-
-    def __call__(self, embeddings: torch.Tensor, triplets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return both for embeddings of shape (b, d) and triplets of shape (m, 3) of their row numbers."""
-        query, positive, negative = embeddings[triplets.T.reshape(-1)].chunk(3)
-        hinges = triplet_hinges(query, positive, negative, self._gap)
-        return hinges.mean(), (hinges.detach() < self._gap).float().mean()
+def batch_loss(embeddings: torch.Tensor, triplets: torch.Tensor, gap: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the mean hinge (eq. 3) of triplets (m, 3) of rows of embeddings (b, d), and the share ranked right."""
+    query, positive, negative = embeddings[triplets.T.reshape(-1)].chunk(3)
+    hinges = triplet_hinges(query, positive, negative, gap)
+    return hinges.mean(), (hinges.detach() < gap).float().mean()

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 import scipy.sparse as sp
 
 from lookalike import ImageSimilarity
@@ -107,10 +106,3 @@ def test_names_of_files_cannot_steer_the_terminal(here: Path, call: Call, result
     assert "\x1b" not in said.out + said.err
     assert result(*rank)["results"][0]["neighbours"][0]["path"] == odd.name
     assert "no\\x1b.png" in refused("rank", "m.lookalike", "no\x1b.png", "--gallery", "gallery")
-
-
-def test_dense_vectors_are_refused_before_anything_is_described(
-    here: Path, refused: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ImageSimilarity, "vectors", None)
-    assert "are dense" in refused("features photos --output v.npz --representation m.lookalike")

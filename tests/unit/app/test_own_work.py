@@ -101,12 +101,6 @@ def test_a_cache_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
     assert store.rows(["b", "a"]).tolist() == [[0, 0], [1, 1]]
 
 
-def test_words_are_as_many_as_a_codebook_can_have() -> None:
-    for words in (1, 10_001):
-        with pytest.raises(LookalikeError, match="2 to 10,000 words"):
-            make_representation("visterms", words)
-
-
 def quick(name: str) -> dict[str, Any]:
     return {key: 300 for key in ("n_steps", "n_triplets") if key in learner_class(name)().get_params()}
 
@@ -158,16 +152,14 @@ def test_settings_of_a_command_line_become_arguments() -> None:
         ("OASIS", {"early_stopping": "1"}, "early_stopping of OASIS cannot be '1'"),
         ("OASIS", {"random_state": "1"}, "use --seed"),
         ("Euclidean", {"n_steps": "1"}, "it has none"),
+        ("OASIS", {"aggressiveness": "-1"}, r"OASIS cannot learn from these images: .*aggressiveness"),
     ],
 )
 def test_a_wrong_setting_is_one_sentence(name: str, settings: dict[str, str], sentence: str) -> None:
     with pytest.raises(LookalikeError, match=sentence):
-        checked_settings(name, settings)
-
-
-def test_what_the_learner_refuses_is_one_sentence() -> None:
-    with pytest.raises(LookalikeError, match=r"OASIS cannot learn from these images: .*aggressiveness"):
-        train("OASIS", {"aggressiveness": -1.0}, X, y=Y)
+        train(name, checked_settings(name, settings), X, y=Y)
+    with pytest.raises(LookalikeError, match="2 to 10,000 words"):
+        make_representation("visterms", 1)
 
 
 def test_from_a_folder_to_rankings(photos: Path, fitted: ImageSimilarity) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from PIL import Image
 
 from lookalike.studies.human.questionnaire import read_plan
 
@@ -112,12 +111,3 @@ def test_a_network(here: Path, call: Call, result: Call, refused: Call, monkeypa
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
     assert refused(*alone).startswith("lookalike: net.npz needs PyTorch, which is not installed")
-
-
-def test_the_pool_of_a_release_is_ranked(here: Path, result: Call) -> None:
-    for number in range(3):
-        path = here / "release" / "pool" / "paint" / f"{number}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.new("RGB", (48, 48), (90 * number, 20, 40)).save(path)
-    row = result(f"{TRIPLETS} color")["rows"][0]
-    assert (row["pool_source"], row["score"]) != ("triplets", 5)

@@ -23,37 +23,15 @@ STEPS = RankingSettings(n_steps=40, batch=4, learning_rate=0.05, validation_inte
 HELD_OUT = np.array([[0, 3, 1], [1, 4, 2], [2, 5, 0], [6, 9, 12]])
 
 
-def one_step(**options: Any) -> Trained:
-    """Take one step on triplets of this process's own."""
-    return train_ranking(
-        DeepRankingNetwork(tiny(), random_state=2),
-        source(),
-        sampler(10 + devices.rank()),
-        ONE_STEP,
-        random_state=4,
-        device="cpu",
-        **options,
-    )
-
-
-def steps(**options: Any) -> Trained:
-    """Take some steps and look at held-out triplets between them."""
+def train(settings: RankingSettings, **options: Any) -> Trained:
+    """Train on triplets of this process's own."""
+    draws = sampler(10 + devices.rank())
     network = DeepRankingNetwork(tiny(), random_state=2)
-    return train_ranking(
-        network, source(), sampler(10 + devices.rank()), STEPS, validation=HELD_OUT, device="cpu", **options
-    )
-
-
-def save(trained: Trained, path: Path) -> None:
-    np.savez(path, **{name: tensor.numpy() for name, tensor in trained.network.state_dict().items()})
-    trained.curve.to_csv(path.with_suffix(".csv"), index=False)
+    return train_ranking(network, source(), draws, settings, random_state=4, device="cpu", **options)
 
 
 def main(folder: Path) -> None:
     with devices.process_group(devices.choose_device("cpu")):
-        number = devices.rank()
-        save(one_step(), folder / f"one-{number}.npz")
-        save(steps(), folder / f"whole-{number}.npz")
         running, halfway = folder / "run.pt", folder / "halfway.pt"
 
         def keep(done: int, total: int) -> None:
@@ -61,10 +39,13 @@ def main(folder: Path) -> None:
             if done == 33:
                 shutil.copy(running, halfway)
 
-        steps(checkpoint=running, checkpoint_seconds=0.0, progress=keep)
-        resumed = steps(checkpoint=halfway, checkpoint_seconds=1000.0)
-        assert (resumed.fit["resumed"], resumed.fit["n_processes"]) == (1, 2)
-        save(resumed, folder / f"resumed-{number}.npz")
+        runs = {"one": train(ONE_STEP), "whole": train(STEPS, validation=HELD_OUT)}
+        train(STEPS, validation=HELD_OUT, checkpoint=running, checkpoint_seconds=0.0, progress=keep)
+        runs["resumed"] = train(STEPS, validation=HELD_OUT, checkpoint=halfway, checkpoint_seconds=1000.0)
+        assert (runs["resumed"].fit["resumed"], runs["resumed"].fit["n_processes"]) == (1, 2)
+        for name, trained in runs.items():
+            weights = {key: tensor.numpy() for key, tensor in trained.network.state_dict().items()}
+            np.savez(folder / f"{name}-{devices.rank()}.npz", **weights, n_rows=len(trained.curve))
 
 
 if __name__ == "__main__":

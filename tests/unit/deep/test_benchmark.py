@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from argparse import Namespace
 from pathlib import Path
 from types import ModuleType
 
@@ -12,13 +13,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
-SCRIPT = Path(__file__).resolve().parents[3] / "benchmarks" / "deep_ranking.py"
-
 
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("deep_ranking_benchmark", SCRIPT)
-    assert specification is not None
+    script = Path(__file__).resolve().parents[3] / "benchmarks" / "deep_ranking.py"
+    specification = importlib.util.spec_from_file_location("deep_ranking_benchmark", script)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
@@ -28,10 +27,9 @@ def test_the_benchmark_writes_its_figures(
     benchmark: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # processes of their own take seconds to start, and a large product takes some too
-    peak = benchmark.peak
+    peak, output = benchmark.peak, tmp_path / "speed.json"
     monkeypatch.setattr(benchmark, "peak", lambda device, mixed, size: peak(device, mixed, 128))
     monkeypatch.setattr(benchmark, "peak_bytes", lambda name, arguments: 10**9)
-    output = tmp_path / "speed.json"
     arguments = ["deep_ranking.py", "--network", "small", "--repeat", "1", "--output", str(output)]
     monkeypatch.setattr(sys, "argv", arguments)
     threads = torch.get_num_threads()
@@ -46,19 +44,10 @@ def test_the_benchmark_writes_its_figures(
         assert 0 < row["seconds_forward_and_backward"] <= row["seconds_per_step"]
         assert row["share_of_peak"] > 0
         assert row["operations_per_step"] > 3 * 6 * 10**6
-    plain = results["plain AlexNet"]
-    assert plain["n_parameters"] < results["lookalike"]["n_parameters"]
+    assert results["plain AlexNet"]["n_parameters"] < results["lookalike"]["n_parameters"]
     assert results["lookalike, three passes"]["operations_per_step"] == results["lookalike"]["operations_per_step"]
-
-
-def test_a_peer_that_computes_something_else_stops_it(benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    benchmark.print_memory("lookalike", Namespace(network="small", triplets=1))
+    assert 10**8 < int(capsys.readouterr().out) < 10**11
     monkeypatch.setattr(benchmark, "torch_normalisation", torch.sqrt)
     with pytest.raises(SystemExit, match="torch's normalisation computes another loss"):
         benchmark.check_agreement()
-
-
-def test_memory_is_printed_in_bytes(benchmark: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    from argparse import Namespace
-
-    benchmark.print_memory("lookalike", Namespace(network="small", triplets=1))
-    assert 10**8 < int(capsys.readouterr().out) < 10**11

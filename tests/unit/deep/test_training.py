@@ -1,0 +1,280 @@
+"""Both trainings: they learn, they repeat to the bit, and a run that was killed goes on to the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
+
+from made_networks import PER_CLASS, N, labels, pixels, relevance, sampler, source, tiny  # noqa: E402
+from PIL import Image  # noqa: E402
+
+from lookalike.core.errors import LookalikeError  # noqa: E402
+from lookalike.deep.embedding import embed  # noqa: E402
+from lookalike.deep.images import FileImages, batches  # noqa: E402
+from lookalike.deep.loop import Trained  # noqa: E402
+from lookalike.deep.network import DeepRankingNetwork  # noqa: E402
+from lookalike.deep.pretraining import pretrain  # noqa: E402
+from lookalike.deep.ranking import batch_loss, hold_out, train_ranking  # noqa: E402
+from lookalike.deep.settings import PretrainingSettings, RankingSettings  # noqa: E402
+from lookalike.deep.streams import BLOCK, LabelStream, TripletStream  # noqa: E402
+from lookalike.learners.relevance_triplets import RelevanceTripletSampler  # noqa: E402
+
+PRETRAINING = PretrainingSettings(n_steps=60, batch=12, learning_rate=0.02, validation_interval=20)
+RANKING = RankingSettings(n_steps=40, batch=8, learning_rate=0.05, validation_interval=10, gap=0.3)
+LABELS = labels()
+
+
+def pretrained(settings: PretrainingSettings = PRETRAINING, **options: Any) -> Trained:
+    return pretrain(tiny(), source(), LABELS, settings, validation_rows=np.arange(6), **({"device": "cpu"} | options))
+
+
+def ranked(settings: RankingSettings = RANKING, seed: int = 0, **options: Any) -> Trained:
+    learned, validation = hold_out(relevance(), 0.34, 40, random_state=1)
+    network = DeepRankingNetwork(options.pop("configuration", tiny()), random_state=2)
+    draws = RelevanceTripletSampler(learned, random_state=seed)
+    arguments = {"rows": learned.image_id, "validation": validation, "device": "cpu"} | options
+    return train_ranking(network, source(), draws, settings, **arguments)
+
+
+def weights(trained: Trained) -> dict[str, np.ndarray]:
+    return {name: tensor.numpy() for name, tensor in trained.network.state_dict().items()}
+
+
+def same(one: Trained, other: Trained) -> bool:
+    """Whether weights and curve are equal to the bit, but for the seconds."""
+    equal = all(np.array_equal(array, weights(other)[name]) for name, array in weights(one).items())
+    curves = [trained.curve.drop(columns="seconds") for trained in (one, other)]
+    return equal and curves[0].equals(curves[1]) and one.fit["chosen_step"] == other.fit["chosen_step"]
+
+
+class Killed(Exception):
+    """Stands for a kill in this process."""
+
+
+def kill_at(step: int) -> Callable[[int, int], None]:
+    def progress(done: int, total: int) -> None:
+        if done == step:
+            raise Killed
+
+    return progress
+
+
+def test_pretraining_learns_the_classes() -> None:
+    trained = pretrained()
+    assert list(trained.curve["step"]) == [0, 20, 40, 60]
+    assert np.isnan(trained.curve["loss"][0])
+    assert trained.curve["loss"].iloc[-1] < 0.6 * trained.curve["loss"][1]
+    assert trained.curve["validation_accuracy"].max() > 0.9
+    assert (trained.fit["classes"], trained.fit["n_images"]) == ([0, 1, 2], N - 6)
+    assert not trained.network.training
+    mean = trained.network.input.mean.numpy()
+    np.testing.assert_allclose(mean, pixels()[6:, 2:-2, 2:-2].mean((0, 1, 2)), rtol=1e-4)
+
+
+def test_ranking_learns_the_shades() -> None:
+    trained = ranked(RankingSettings(n_steps=200, batch=16, learning_rate=0.1, validation_interval=50, gap=0.2))
+    first, last = trained.curve.iloc[1], trained.curve.iloc[-1]
+    assert last["loss"] < 0.6 * first["loss"]
+    assert last["triplet_accuracy"] > first["triplet_accuracy"] + 0.1
+    assert last["validation_loss"] < 0.75 * trained.curve["validation_loss"][0]
+    assert (trained.fit["n_triplets"], trained.fit["n_validation_triplets"]) == (3200, 40)
+
+
+@pytest.mark.parametrize("run", [pretrained, ranked])
+def test_the_same_seed_gives_the_same_bits_and_leaves_torch_as_it_was(run: Callable[..., Trained]) -> None:
+    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    one = run(random_state=5)
+    assert torch.equal(state, torch.get_rng_state())
+    assert (threads, False) == (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled())
+    torch.rand(3)
+    assert same(one, run(random_state=5))
+    assert not same(one, run(random_state=6))
+
+
+@pytest.mark.parametrize("run", [pretrained, ranked])
+@pytest.mark.parametrize("step", [1, 13, 20, 37])
+def test_a_killed_run_goes_on_to_the_same_bits(run: Callable[..., Trained], step: int, tmp_path: Path) -> None:
+    keeping = {"checkpoint": tmp_path / "run.pt", "checkpoint_seconds": 0.0}
+    with pytest.raises(Killed):
+        run(**keeping, progress=kill_at(step))
+    torch.rand(17)
+    told: list[str] = []
+    resumed = run(**keeping, report=told.append)
+    assert same(run(), resumed)
+    assert resumed.fit["resumed"] == (step > 1)
+    assert any("goes on from step" in line for line in told) == (step > 1)  # at step 1 nothing was written yet
+    assert same(resumed, run(**keeping, progress=kill_at(1)))  # a finished run is there at once
+
+
+def test_workers_and_files_change_no_bit_also_across_a_kill(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{row}.png" for row in range(N)]
+    for path, image in zip(paths, pixels(), strict=True):
+        Image.fromarray(image).save(path)
+
+    def run(images: Any, **options: Any) -> Trained:
+        network = DeepRankingNetwork(tiny(), random_state=2)
+        return train_ranking(network, images, sampler(3, capacity=5), RANKING, device="cpu", **options)
+
+    whole = run(source())
+    keeping = {"checkpoint": tmp_path / "run.pt", "checkpoint_seconds": 0.0, "n_workers": 2}
+    with pytest.raises(Killed):
+        run(FileImages(paths, 16, 2), progress=kill_at(18), **keeping)
+    assert same(whole, run(FileImages(paths, 16, 2), **keeping))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"settings": replace(RANKING, gap=0.4)}, {"seed": 1}, {"random_state": 1}, {"validation": np.array([[0, 3, 1]])},
+     {"configuration": tiny(keep_probability=0.7)}],
+)  # fmt: skip
+def test_the_checkpoint_of_another_run_is_ignored(tmp_path: Path, change: dict[str, Any]) -> None:
+    keeping = {"checkpoint": tmp_path / "run.pt", "checkpoint_seconds": 1000}
+    ranked(**keeping)
+    told: list[str] = []
+    assert ranked(**keeping, **change, report=told.append).fit["resumed"] == 0
+    assert "starts anew" in told[0]
+
+
+def test_the_best_weights_are_kept_or_the_last() -> None:
+    settings = {"n_steps": 30, "batch": 8, "learning_rate": 0.5, "validation_interval": 3, "gap": 0.3}
+    best = ranked(RankingSettings(**settings, keep="best"))
+    last = ranked(RankingSettings(**settings, keep="last"))
+    assert best.curve.drop(columns="seconds").equals(last.curve.drop(columns="seconds"))
+    assert best.fit["chosen_step"] == best.curve["step"][best.curve["validation_precision"].idxmax()]
+    assert last.fit["chosen_step"] == 30 != best.fit["chosen_step"]  # else this run shows nothing
+    assert any((array != weights(last)[name]).any() for name, array in weights(best).items())
+    alone = ranked(validation=None)  # without held-out images the last are the best
+    assert alone.fit["chosen_step"] == 40
+    assert alone.curve["validation_precision"].isna().all()
+    # held-out images are scored without dropout
+    _, triplets = hold_out(relevance(), 0.34, 40, random_state=1)
+    vectors = embed(last.network, batches(source())).astype(np.float64)
+    query, positive, negative = (vectors[triplets[:, column]] for column in range(3))
+    margins = ((query - negative) ** 2).sum(1) - ((query - positive) ** 2).sum(1)
+    assert last.curve["validation_precision"].iloc[-1] == pytest.approx((margins > 0).mean())
+    assert last.curve["validation_loss"].iloc[-1] == pytest.approx(np.maximum(0.3 - margins, 0).mean(), rel=1e-5)
+
+
+def test_the_objective_is_the_mean_hinge_of_the_batchs_triplets() -> None:
+    embeddings = torch.randn(9, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    triplets = torch.tensor([[0, 1, 2], [3, 4, 5], [6, 7, 8], [1, 0, 8], [2, 5, 5]])
+    query, positive, negative = (embeddings[triplets[:, column]] for column in range(3))
+    margins = (query - negative).square().sum(1) - (query - positive).square().sum(1)
+    loss, right = batch_loss(embeddings, triplets, 0.4)
+    assert loss.item() == pytest.approx((0.4 - margins).clamp(min=0).mean().item())
+    assert right.item() == pytest.approx((margins > 0).double().mean().item())
+
+
+def test_dropout_and_weight_decay_are_on_and_the_learning_rate_warms_up() -> None:
+    start = DeepRankingNetwork(tiny(), random_state=2).linear.weight.detach().numpy()
+    one = {"n_steps": 1, "batch": 8, "learning_rate": 0.1, "momentum": 0, "keep": "last"}
+    none, strong = (ranked(RankingSettings(**one, regularisation=value)) for value in (0.0, 2.0))
+    difference = weights(none)["linear.weight"] - weights(strong)["linear.weight"]
+    np.testing.assert_allclose(difference, 0.1 * 2 * 2.0 * start, rtol=1e-3, atol=1e-6)
+    without = ranked(RankingSettings(**one, regularisation=0.0), configuration=tiny(keep_probability=1.0))
+    assert (weights(without)["linear.weight"] != weights(none)["linear.weight"]).any()
+    settings = PretrainingSettings(n_steps=110, warm_up=10, learning_rate=0.5)
+    rates = [settings.learning_rate_at(step) for step in range(110)]
+    assert (rates[0], rates[10], rates[60]) == pytest.approx((0.5 / 11, 0.5, 0.25))
+    assert (np.diff(rates[:11]) > 0).all()
+    assert (np.diff(rates[10:]) < 0).all()
+    assert 0 < rates[-1] < 0.001
+    assert PretrainingSettings(schedule="constant").learning_rate_at(1999) == 0.01
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"n_steps": 0}, {"batch": 0}, {"learning_rate": 0}, {"momentum": 1.0}, {"regularisation": -1}, {"warm_up": -1},
+     {"schedule": "step"}, {"keep": "first"}, {"precision": "half"}, {"gap": 0}],
+)  # fmt: skip
+def test_impossible_settings_are_refused(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(change))):
+        RankingSettings(**change)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"labels": np.zeros(N, int)}, "at least two"),
+        ({"labels": np.zeros(3, int)}, "one whole number for each"),
+        ({"rows": np.arange(10), "validation_rows": np.arange(5)}, "both learned from and held out"),
+        ({"rows": [N]}, "rows must be rows of the image source"),
+        ({"labels": np.where(np.arange(N) == 3, -1, LABELS), "rows": [3, 4]}, "no label"),
+        ({"settings": PretrainingSettings(n_steps=40, learning_rate=1e9)}, "make learning_rate smaller"),
+        ({"device": "gpu"}, "cannot be used"),
+        ({"device": "cuda:77"}, "cannot be used"),
+    ],
+)
+def test_impossible_pretraining_is_refused(arguments: dict[str, Any], match: str) -> None:
+    with pytest.raises((ValueError, LookalikeError), match=match):
+        pretrain(tiny(), source(), **({"labels": LABELS, "device": "cpu"} | arguments))
+
+
+def test_images_are_held_out_whole_and_by_category() -> None:
+    data = relevance(first=100)
+    learned, triplets = hold_out(data, 0.25, 500, random_state=3)
+    assert triplets.shape == (500, 3)
+    assert not np.isin(triplets, learned.image_id).any()
+    assert np.isin(triplets, data.image_id).all()
+    assert (np.bincount(learned.category) == PER_CLASS - 3).all()
+    np.testing.assert_array_equal(triplets, hold_out(data, 0.25, 500, random_state=3)[1])
+    with pytest.raises(ValueError, match="share"):
+        hold_out(data, 1.0, 5)
+
+
+def test_every_pass_has_every_image_once_in_another_order() -> None:
+    rows = np.array([3, 4, 7, 8, 20, 21, 30])
+    batches_of = list(LabelStream(source(), LABELS, rows, 3, 5).batches(0, 14))  # 42 images, 6 passes
+    drawn = np.concatenate([requests[:, 0] for requests, _ in batches_of]).reshape(6, 7)
+    assert (np.sort(drawn, axis=1) == rows).all()
+    assert len(np.unique(drawn, axis=0)) > 1
+    for requests, target in batches_of:
+        np.testing.assert_array_equal(target, LABELS[requests[:, 0]])
+    tail = list(LabelStream(source(), LABELS, rows, 3, 5).batches(9, 14))  # a batch is a function of the step
+    np.testing.assert_array_equal(np.concatenate([requests for requests, _ in batches_of[9:]]),
+                                  np.concatenate([requests for requests, _ in tail]))  # fmt: skip
+    (large, _), *_ = LabelStream(source(), LABELS, np.array([0, 1]), 7, 0).batches(0, 1)  # larger than a pass
+    assert (np.bincount(large[:, 0]) >= 3).all()
+
+
+def test_triplets_are_those_of_the_sampler_and_images_are_distinct() -> None:
+    rows = np.arange(N)[::-1]  # the source has the images in another order
+    drawn = rows[sampler(4).draw(BLOCK * 6)].reshape(BLOCK, 6, 3)
+    stream = TripletStream(source(), sampler(4), rows, 6, 0)
+    for (requests, places), triplets in zip(stream.batches(0, 3), drawn[:3], strict=True):
+        assert len(np.unique(requests[:, 0])) == len(requests)
+        np.testing.assert_array_equal(requests[places, 0], triplets)
+
+
+@pytest.mark.parametrize("step", [0, 1, BLOCK - 1, BLOCK, BLOCK + 3, 3 * BLOCK])
+@pytest.mark.parametrize("ahead", [0, 1, 2 * BLOCK])
+def test_a_stream_goes_on_at_its_step_however_far_was_drawn_ahead(step: int, ahead: int) -> None:
+    def stream(seed: int) -> TripletStream:
+        return TripletStream(source(), sampler(seed, capacity=4), np.arange(N), 2, 9)
+
+    end = 5 * BLOCK + 1
+    whole = list(stream(0).batches(0, end))
+    first, second = stream(0), stream(1)  # the second's own state is replaced
+    for _ in zip(range(step + ahead), first.batches(0, end), strict=False):
+        pass
+    second.resume(first.state(step))
+    for expected, got in zip(whole[step:], second.batches(step, end), strict=True):
+        np.testing.assert_array_equal(expected[0], got[0])
+        np.testing.assert_array_equal(expected[1], got[1])
+
+
+def test_fingerprints_tell_streams_apart_and_draw_nothing() -> None:
+    def mark(seed: int = 0, rows: Any = slice(None), shift: int = 9, **settings: Any) -> int:
+        return TripletStream(source(), sampler(seed, **settings), np.arange(N)[rows], 2, shift).fingerprint()
+
+    stream = TripletStream(source(), sampler(0), np.arange(N), 2, 9)
+    assert stream.fingerprint() == stream.fingerprint() == mark()
+    others = {mark(seed=1), mark(shift=8), mark(rows=slice(None, None, -1)), mark(margin=0.3)}
+    assert len(others | {mark()}) == 5
