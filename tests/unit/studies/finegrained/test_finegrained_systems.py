@@ -19,7 +19,7 @@ from lookalike.studies.finegrained import annotation_embedding, protocol
 from lookalike.studies.finegrained.annotation_embedding import embed_categories
 from lookalike.studies.finegrained.description import describe_system
 from lookalike.studies.finegrained.files import SystemResult, vectors_by_system, write_system
-from lookalike.studies.finegrained.golden import golden_system
+from lookalike.studies.finegrained.golden import Measured, golden_system
 from lookalike.studies.finegrained.golden_feature import (
     Component,
     component_distances,
@@ -131,6 +131,17 @@ def test_components_are_columns_and_their_scales_medians():
     np.testing.assert_allclose(found[:, 1], np.linalg.norm(difference, axis=1), rtol=1e-5)
     table = np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [7.0, 6.0, 0.0]])
     np.testing.assert_array_equal(distance_scales(table), [3.0, 2.0, 1.0])
+
+
+def test_C_is_chosen_by_folds_that_are_left_out_and_is_the_smallest_of_equals():
+    nothing, first = np.zeros((6, 2)), np.tile([1.0, 0.0], (6, 1))
+    names = [("a", "l1"), ("b", "l1")]
+    measured = Measured(names, [nothing, nothing], [first, first[:, ::-1]], 0.2, np.ones(2), seed=0)
+    learned, C, found = measured.chosen(np.arange(2), [10.0, 0.1])
+    # what one fold teaches leaves the other's triplets as ties
+    assert found == [{"C": 0.1, "precision": 0.5}, {"C": 10.0, "precision": 0.5}]
+    assert C == 0.1
+    assert (learned.weights > 0).all()
 
 
 # The golden feature --------------------------------------------------------------------------------------------------
