@@ -327,9 +327,7 @@ class _Run:
         return bool(devices.same_everywhere(self._checkpoint.is_due))
 
     def _save(self) -> None:
-        """Write a checkpoint, if one is kept; every process gives what is its own, the first one writes."""
-        if self._machine.checkpoint is None:
-            return
+        """Write a checkpoint, where one is kept; every process gives what is its own, the first one writes."""
         own = {
             "stream": self._task.stream.state(self._step),
             "random": devices.random_states(self._device),
