@@ -215,6 +215,13 @@ def constrained():
     return psd(oasis=(0.3, 0.3), psd_100=(0.35, 0.35)) | {"tables": {"comparison": table}}
 
 
+def unsure_at_one_k():
+    """OASIS is lower than MCML at k = 5, in folds that do not agree about it."""
+    rows = [one for one in top_k()["metrics"] if (one["method"], one["x"]) != ("mcml", 5)]
+    rows += [row("mcml", "p@k", fold, 0.27 - 10 * noise, 5) for fold, noise in enumerate(NOISE)]
+    return top_k() | {"metrics": rows}
+
+
 UNSURE = against(**FOUR)["comparison"].assign(p_holm=0.051, verdict="not decidable")
 NOISY = scores(turned=("mcml",), oasis=0.33, mcml=0.275, lego=0.27, lmnn=0.24, euclidean=0.23)
 FAST, SLOW = took(oasis=1, mcml=100), took(oasis=1, mcml=10)
@@ -252,6 +259,7 @@ RISING = "still rising at the last traced step, 4,000"
         ("jmlr-constraints", constrained(), FAILS, "OASIS minus psd-100 -5.0"),
         # at the size of the gallery all rankings have the same images
         ("jmlr-every-k", top_k(last=30), HOLDS, "at 29 of 29 k"),
+        ("jmlr-every-k", unsure_at_one_k(), OPEN, "OASIS above MCML at 28 of 29 k"),
     ],
 )  # fmt: skip
 def test_a_verdict_and_what_it_is_told_by(claim, numbers, verdict, words):
