@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.core.errors import LookalikeError
 from lookalike.core.kernels import njit
 from lookalike.features.visterm_store import VistermStore, word_type
-from lookalike.learners.sparse_rows import Rows
+from lookalike.learners.sparse_rows import Rows, permuted
 
 SLICE = 65_536
 """Images that are read at a time."""
@@ -129,7 +129,7 @@ class CompactRows:
 
     def restored(self, W: NDArray[Any]) -> NDArray[Any]:
         """Return a W whose features are in the order that `take` has with its features in the user's order."""
-        return W[np.ix_(self._place, self._place)]
+        return permuted(W, self._place)
 
 
 def _unscaled(counts: sp.csr_array, idf: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -150,12 +150,7 @@ def _selected(store: VistermStore, ids: NDArray[np.int64]) -> Any:
 
 
 def _write(
-    folder: Path,
-    store: VistermStore,
-    ids: NDArray[np.int64],
-    idf: NDArray[np.float64],
-    order: NDArray[np.int64],
-    n_entries: int,
+    folder: Path, store: VistermStore, ids: NDArray[np.int64], idf: NDArray[np.float64], order: Any, n_entries: int
 ) -> None:
     place = np.argsort(order)
     types = {"indptr": np.int64, "words": word_type(len(idf)), "counts": np.uint8, "lengths": np.float64}

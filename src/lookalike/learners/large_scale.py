@@ -42,7 +42,6 @@ class TripletSource(Protocol):
 
     def chunk(self, number: int, n: int) -> NDArray[np.int32]:
         """Return the first `n` triplets of chunk `number`, of shape (n, 3)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class TrainingPlan:
 
 
 @dataclass
-class Progress:
+class TrainingState:
     """How far a run has got, over all starts: what a checkpoint holds beside W.
 
     The curve has a row for every score: ``step``, ``seconds`` (wall time of the training so far, scores left out),
@@ -98,7 +97,7 @@ class Progress:
 
 
 @dataclass
-class TrainingRun(Progress):
+class TrainingRun(TrainingState):
     """What a run has learned and what it took, over all starts."""
 
     _: KW_ONLY
@@ -144,7 +143,7 @@ def train(
     keeper = _Checkpoint(checkpoint, plan, rows, source) if checkpoint is not None else None
     kept = keeper.load() if keeper is not None else None
     if kept is None:
-        state, W = Progress(), np.eye(rows.n_features, dtype=np.float32)
+        state, W = TrainingState(), np.eye(rows.n_features, dtype=np.float32)
         best = W.copy()
     else:
         state, W, best = kept
@@ -180,12 +179,7 @@ def train(
     return TrainingRun(**vars(state), W=rows.restored(best), stopped=stopped)
 
 
-def _score(
-    state: Progress,
-    W: Matrix,
-    score: Callable[[Matrix], float],
-    tell: Callable[[str], None],
-) -> bool:
+def _score(state: TrainingState, W: Matrix, score: Callable[[Matrix], float], tell: Callable[[str], None]) -> bool:
     """Add a row to the curve; say whether it is the best so far."""
     if not np.isfinite(W).all():
         raise LookalikeError(f"W has overflowed before step {state.n_steps:,}: make aggressiveness smaller")
@@ -205,7 +199,7 @@ def _score(
     return value > highest
 
 
-def _saturated(state: Progress, plan: TrainingPlan) -> bool:
+def _saturated(state: TrainingState, plan: TrainingPlan) -> bool:
     """Whether none of the last `patience` scores beat what was best before them by more than the tolerance."""
     scores = [row["map"] for row in state.curve]
     if not plan.patience or len(scores) <= plan.patience:
@@ -223,12 +217,7 @@ def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> s
 
 
 def take_blocks(
-    W: Matrix,
-    rows: CompactRows,
-    source: TripletSource,
-    plan: TrainingPlan,
-    blocks: range,
-    n_threads: int,
+    W: Matrix, rows: CompactRows, source: TripletSource, plan: TrainingPlan, blocks: range, n_threads: int
 ) -> tuple[int, int]:
     """Take the steps of some blocks in the plan's mode; return (losses, updates)."""
 
@@ -261,7 +250,7 @@ class _Checkpoint:
             "triplets": zlib.crc32(np.ascontiguousarray(source.chunk(0, plan.block)).tobytes()),
         }
 
-    def load(self) -> tuple[Progress, Matrix, Matrix] | None:
+    def load(self) -> tuple[TrainingState, Matrix, Matrix] | None:
         """Return the state, W and the best W of an earlier start, or nothing where there is none of this plan."""
         if not self._path.is_file():
             return None
@@ -270,13 +259,13 @@ class _Checkpoint:
                 state = json.loads(str(kept["state"]))
                 if state.pop("made_by") != self._made_by:
                     return None
-                return Progress(**state), kept["W"], kept["best"]
+                return TrainingState(**state), kept["W"], kept["best"]
         except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
             raise LookalikeError(
                 f"the checkpoint {self._path} cannot be read ({error}): remove it to start anew"
             ) from error
 
-    def save(self, state: Progress, W: Matrix, best: Matrix) -> None:
+    def save(self, state: TrainingState, W: Matrix, best: Matrix) -> None:
         """Keep these in place of what was kept before."""
         text = json.dumps({**vars(state), "made_by": self._made_by})
         with replacing(self._path) as part, part.open("wb") as stream:

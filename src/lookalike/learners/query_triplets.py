@@ -149,18 +149,8 @@ class QueryTripletSampler:
         if n < 0:
             raise ValueError(f"cannot draw {n} triplets: give a count that is not negative")
         triplets = np.empty((n, 3), dtype=np.int32)
-        draw_triplets(
-            key,
-            first,
-            self._log,
-            self._proposal,
-            self._lists,
-            self.queries_,
-            self._theta,
-            TRIES,
-            self._exclude_relevant,
-            triplets,
-        )
+        source = self._log, self._proposal, self._lists, self.queries_, self._theta
+        draw_triplets(key, first, *source, TRIES, self._exclude_relevant, triplets)
         return triplets
 
 

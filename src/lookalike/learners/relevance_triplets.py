@@ -252,7 +252,9 @@ def _settings(relevance: RelevanceData, choice: Choice, capacity: int | None) ->
     """Return the numbers that tell this sampler from another: its arguments, and a checksum of the relevance."""
     matrix = relevance.relevance
     checksum = 0
-    for array in (relevance.category, matrix.indptr, matrix.indices, matrix.data):
+    # of numbers of one width: SciPy chooses that of a matrix by its size
+    places = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    for array in (relevance.category, *places, matrix.data):
         checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
     return np.array([*choice, -1 if capacity is None else capacity, relevance.n_images, checksum], dtype=np.float64)
 
@@ -402,8 +404,8 @@ def _in_class_negative(
 ) -> Any:
     """Draw a negative of the query's category for the entry `positive` of the query's row; -1 where it is given up."""
     start = rows.start[query]
+    end = _end_of_negatives(rows, start, positive, choice.margin)
     if choice.weighted:
-        end = _end_of_negatives(rows, start, positive, choice.margin)
         if end == start:
             return -1
         share = rows.cumulative[end - 1] / rows.cumulative[rows.start[query + 1] - 1]
@@ -413,7 +415,6 @@ def _in_class_negative(
     category = categories.of_image[query]
     first = categories.start[category]
     size = categories.start[category + 1] - first
-    end = _end_of_negatives(rows, start, positive, choice.margin)
     unlisted = size - 1 - (rows.start[query + 1] - start)
     if not _keeps_margin(rows.values[positive], np.float32(0.0), choice.margin):
         unlisted = 0
@@ -426,14 +427,9 @@ def _in_class_negative(
     return _draw_unlisted(states, rows, categories.members[first : first + size], query)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _example(
-    states: NDArray[np.uint64],
-    rows: Relevance,
-    categories: Categories,
-    queries: Queries,
-    choice: Choice,
-    outside: bool,
+    states: NDArray[np.uint64], rows: Relevance, categories: Categories, queries: Queries, choice: Choice, outside: bool
 ) -> tuple[Any, Any, Any]:
     """Draw a query, the entry of a positive in its row, and a negative (-1: given up), all images being at hand."""
     query: Any = np.int64(queries.images[pick(states, 0, queries.sums, 0, queries.sums.shape[0])])
@@ -446,7 +442,7 @@ def _example(
     return query, positive, np.int64(categories.members[place + (end - start if place >= start else 0)])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _offer_next(states: NDArray[np.uint64], offers: Offers, categories: Categories, buffers: Buffers) -> None:
     """Offer the image whose turn it is; one of weight 0 is only kept where there is room."""
     at = offers.n_offered[0] % offers.order.shape[0]
@@ -576,7 +572,7 @@ def _out_of_buffer_negative(
     return buffers.members[other, number - buffer_start[other]]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _example_in_buffers(
     states: NDArray[np.uint64],
     rows: Relevance,

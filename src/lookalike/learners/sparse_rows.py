@@ -47,11 +47,22 @@ class OrderedRows:
 
     def ordered(self, W: NDArray[Any]) -> NDArray[Any]:
         """Return W with its features by document frequency, C-contiguous."""
-        return W[np.ix_(self._order, self._order)]
+        return permuted(W, self._order)
 
     def restored(self, W: NDArray[Any]) -> NDArray[Any]:
         """Return such a W with its features in the user's order."""
-        return W[np.ix_(self._place, self._place)]
+        return permuted(W, self._place)
+
+
+@njit(cache=True, nogil=True)
+def permuted(W: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
+    """Return ``W[order][:, order]``."""
+    result = np.empty_like(W)
+    for i in range(order.shape[0]):
+        row = W[order[i]]
+        for j in range(order.shape[0]):
+            result[i, j] = row[order[j]]
+    return result
 
 
 @njit(cache=True, nogil=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import resource
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,14 +12,45 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_training import BLOCK, INTERVAL, Source, made_counts, made_rows, wavy
+import scipy.sparse as sp
+from made_stores import write_store
 
 from lookalike.core.errors import LookalikeError
+from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import OASIS, large_scale
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.large_scale import TrainingPlan, TrainingRun, train
 
+N_IMAGES = 60
+BLOCK = 8
+INTERVAL = 4 * BLOCK
 PLAN = TrainingPlan(n_steps=6 * INTERVAL, interval=INTERVAL, patience=0, block=BLOCK)
+
+
+class Source:
+    """Triplets of any rows, by seed and number."""
+
+    def __init__(self, seed: int = 0, n_rows: int = N_IMAGES) -> None:
+        self.seed, self.n_rows = seed, n_rows
+
+    def chunk(self, number: int, n: int) -> np.ndarray:
+        return np.random.default_rng([self.seed, number]).integers(0, self.n_rows, (n, 3), dtype=np.int32)
+
+
+def made_counts(n_words: int, seed: int = 0) -> sp.csr_array:
+    random = np.random.default_rng(seed)
+    present = random.random((N_IMAGES, n_words)) < 0.3 * random.random(n_words)
+    return sp.csr_array((random.integers(1, 5, present.shape) * present).astype(np.uint8))
+
+
+def made_rows(folder: Path, n_words: int = 30, seed: int = 0) -> CompactRows:
+    write_store(folder / "store", made_counts(n_words, seed))
+    return CompactRows.build(VistermStore(folder / "store", n_words), np.arange(N_IMAGES), folder / "rows")
+
+
+def wavy(W: np.ndarray) -> float:
+    """Return a score that goes up and down while W learns, by W alone."""
+    return float(np.sin(40 * np.abs(W).sum(dtype=np.float64)))
 
 
 @pytest.fixture
@@ -94,44 +126,26 @@ def test_w_and_the_curve_are_those_of_the_plain_learner(rows: CompactRows, mode:
     assert (seconds[0], seconds[-1]) == (0, run.seconds)
 
 
-@pytest.mark.parametrize(("segment", "n_threads"), [(1, 1), (3, 3), (64, 1)])
-def test_neither_threads_nor_checkpoints_nor_segments_change_a_bit(
-    rows: CompactRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, segment: int, n_threads: int
-) -> None:
-    expected = result(train(rows, Source(), PLAN, wavy))
-    monkeypatch.setattr(large_scale, "SEGMENT", segment)
-    checkpoint: dict[str, Any] = {"checkpoint": tmp_path / "checkpoint", "checkpoint_seconds": 0}
-    assert result(train(rows, Source(), PLAN, wavy, n_threads=n_threads, **checkpoint)) == expected
-
-
 @pytest.mark.parametrize(
-    ("scores", "patience", "tolerance", "n_scores", "best", "stopped"),
+    ("scores", "patience", "tolerance", "expected"),
     [
-        ([0.1, 0.2, 0.3, 0.3, 0.2, 0.25, 0.9], 3, 0.0, 6, 2, "saturated"),  # an equal score is no better one
-        ([0.1, 0.2, 0.3, 0.3, 0.2, 0.31, 0.9], 3, 0.0, 7, 6, "limit"),
-        ([0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 0.0], 1, 0.0, 2, 0, "saturated"),  # W = I was best
-        ([0.1, 0.3, 0.31, 0.32, 0.33, 0.34, 0.35], 2, 0.05, 4, 3, "saturated"),  # grows too slowly; the best counts
-        ([0.1, 0.3, 0.34, 0.38, 0.42, 0.46, 0.5], 2, 0.05, 7, 6, "limit"),
-        ([0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 0.0], 0, 0.0, 7, 0, "limit"),  # no patience: never
-        ([0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 0.0], 6, 0.0, 7, 0, "saturated"),
+        ([0.1, 0.2, 0.3, 0.3, 0.2, 0.25, 0.9], 3, 0.0, (6, 2, "saturated")),  # an equal score is no better one
+        ([0.1, 0.2, 0.3, 0.3, 0.2, 0.31, 0.9], 3, 0.0, (7, 6, "limit")),
+        ([0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 0.0], 1, 0.0, (2, 0, "saturated")),  # W = I was best
+        ([0.1, 0.3, 0.31, 0.32, 0.33, 0.34, 0.35], 2, 0.05, (4, 3, "saturated")),  # grows too slowly; the best counts
+        ([0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 0.0], 0, 0.0, (7, 0, "limit")),  # no patience: never
+        ([0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 0.0], 6, 0.0, (7, 0, "saturated")),
     ],
 )
 def test_it_stops_when_the_score_has_saturated(
-    rows: CompactRows,
-    tmp_path: Path,
-    scores: list[float],
-    patience: int,
-    tolerance: float,
-    n_scores: int,
-    best: int,
-    stopped: str,
+    rows: CompactRows, tmp_path: Path, scores: Any, patience: int, tolerance: float, expected: Any
 ) -> None:
     plan = replace(PLAN, patience=patience, tolerance=tolerance)
     score = Script(scores)
     run = train(rows, Source(), plan, score, checkpoint=tmp_path / "checkpoint")
-    assert [row["map"] for row in run.curve] == scores[:n_scores]
-    assert (run.best_step, run.stopped) == (best * INTERVAL, stopped)
-    np.testing.assert_array_equal(run.W, rows.restored(score.shown[best]))
+    assert (len(run.curve), run.best_step // INTERVAL, run.stopped) == expected
+    assert [row["map"] for row in run.curve] == scores[: len(run.curve)]
+    np.testing.assert_array_equal(run.W, rows.restored(score.shown[expected[1]]))
     # started again, it has nothing left to do
     again = train(rows, FirstChunkOnly(), plan, refuse, checkpoint=tmp_path / "checkpoint")
     assert result(again) == result(run)
@@ -142,11 +156,9 @@ def test_it_stops_when_the_score_has_saturated(
     ("wrong", "message"),
     [
         ({"aggressiveness": 0}, "aggressiveness must be larger than 0"),
-        ({"aggressiveness": math.nan}, "aggressiveness must be larger than 0"),
         ({"mode": "fast"}, "mode must be one of look-ahead, sequential"),
         ({"interval": INTERVAL + 1}, "interval must be a multiple of block, 8"),
         ({"block": 0}, "interval must be a multiple of block"),
-        ({"interval": 0}, "interval must be a multiple of block"),
         ({"n_steps": 0}, "n_steps must be at least 1"),
         ({"patience": -1}, "must not be negative"),
         ({"tolerance": -0.1}, "must not be negative"),
@@ -206,7 +218,10 @@ def start_and_kill(rows: CompactRows, checkpoint: Path, where: str = "score", mo
 def test_a_run_that_is_killed_goes_on_to_the_same_bits(
     rows: CompactRows, tmp_path: Path, where: str, moment: int, stands: bool | None
 ) -> None:
-    expected = result(train(rows, Source(), PLAN, wavy))
+    """Neither kills nor threads nor how often the clock is looked at change a bit."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large_scale, "SEGMENT", 3)
+        expected = result(train(rows, Source(), PLAN, wavy))
     for threads in (1, 2):
         checkpoint = tmp_path / f"checkpoint-{threads}"
         start_and_kill(rows, checkpoint, where, moment)
@@ -279,12 +294,11 @@ def test_lines_about_progress(rows: CompactRows, tmp_path: Path) -> None:
     with pytest.raises(Killed):
         train(rows, Source(), PLAN, Interruption(wavy, 3), report_seconds=0, **options)
     assert lines[0] == f"step 0: mAP {wavy(np.eye(30)):.4f} on held-out images, loss rate nan"
-    assert lines[1].startswith("16 of at most 192 steps, ")
-    assert lines[1].endswith("h left unless it saturates before")
-    assert lines[3].startswith("step 32: mAP ")
+    assert re.fullmatch(
+        r"16 of at most 192 steps, .* a second, loss rate .* h left unless it saturates before", lines[1]
+    )
     lines.clear()
     train(rows, Source(), PLAN, wavy, **options)
     assert lines[0] == "goes on from step 64, where a checkpoint of an earlier start stands"
     (progress,) = [line for line in lines if " of at most " in line]  # ten seconds are not over, but the end is told
-    assert progress.startswith("192 of at most 192 steps, ")
-    assert progress.endswith(", 0.0 h left")
+    assert re.fullmatch(r"192 of at most 192 steps, .*, 0.0 h left", progress)

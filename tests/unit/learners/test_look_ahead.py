@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lookalike.learners.look_ahead import N_DENSE, PARTS, TILE, _Block, look_ahead_steps
 from lookalike.learners.oasis import oasis_steps
-from lookalike.learners.sparse_rows import Rows
+from lookalike.learners.sparse_rows import OrderedRows, Rows
 
 AGGRESSIVENESS = 0.1
 
@@ -23,26 +23,11 @@ def sparse_rows(random: np.random.Generator, n: int, d: int, density: float, dty
     X = random.standard_normal((n, d)) * (random.random((n, d)) < density)
     X[n // 2] = 0
     X[-1] = X[0]
-    return as_rows(X, dtype)
-
-
-def as_rows(X: NDArray[np.float64], dtype: Any) -> Rows:
-    row, column = np.nonzero(X)
-    indptr = np.searchsorted(row, np.arange(len(X) + 1)).astype(np.int64)
-    data = X[row, column].astype(dtype)
-    squared = np.zeros(len(X))
-    np.add.at(squared, row, data.astype(np.float64) ** 2)
-    return Rows(indptr, column.astype(np.uint32), data, squared)
+    return OrderedRows(X, np.dtype(dtype)).rows
 
 
 def by_blocks(
-    rows: Rows,
-    triplets: NDArray[np.int32],
-    W: NDArray[Any],
-    block: int,
-    *,
-    n_threads: int = 1,
-    C: float = AGGRESSIVENESS,
+    rows: Rows, triplets: NDArray[np.int32], W: NDArray[Any], block: int, n_threads: int = 1, C: float = AGGRESSIVENESS
 ) -> tuple[int, int]:
     n_blocks = -(-len(triplets) // block)
     return look_ahead_steps(W, n_blocks, lambda b: (rows, triplets[b * block : (b + 1) * block]), C, n_threads)
@@ -97,14 +82,14 @@ def test_large_blocks_agree_to_rounding(block: int, dtype: str, tolerance: float
 
 def test_the_steps_of_a_block_see_each_other() -> None:
     """Without the products of a block its second half would take the same full steps once more."""
-    rows = as_rows(np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0]]), np.float64)
+    X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
+    rows = OrderedRows(X, np.dtype(np.float64)).rows
     triplets = np.array([[0, 1, 2]] * 6, dtype=np.int32)
     W = np.eye(3)
     losses, updates = by_blocks(rows, triplets, W, 6, C=1e9)
     assert updates <= 2
     assert losses <= 2
-    margin = np.array([1.0, 0, 1]) @ W @ (np.array([0.0, 1, 1]) - np.array([1.0, 1, 0]))
-    assert margin == pytest.approx(1.0, abs=1e-12)
+    assert X[0] @ W @ (X[1] - X[2]) == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("n_blocks", [0, 1, 2, 6])

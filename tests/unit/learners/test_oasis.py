@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_triplets import sparse_rows
-from measures import mean_average_precision
 
-from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, Euclidean, OnlineProjOASIS, TripletSampler
+from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, OnlineProjOASIS, TripletSampler
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.projections import project_psd
@@ -152,17 +151,6 @@ def test_fit_draws_the_samplers_triplets_in_chunks(rows: Rows, learner: Any, mon
 def test_long_training_stays_symmetric_to_the_bit(rows: Rows, learner: Any, dtype: str) -> None:
     found = learned(learner(n_steps=10_000, dtype=dtype, random_state=0).fit(*rows))
     np.testing.assert_array_equal(found, found.T)
-
-
-def test_learning_beats_the_euclidean_baseline() -> None:
-    X, y = sparse_rows(600, 200, 10, seed=0)
-    train, test = np.arange(600) < 300, np.arange(600) >= 300
-    plain, model = (
-        Euclidean().fit(X[train]),
-        OASIS(n_steps=30_000, random_state=0).fit(sp.csr_array(X[train]), y[train]),
-    )
-    euclidean, oasis = (mean_average_precision(m.similarity(X[test], X[test]), y[test]) for m in (plain, model))
-    assert oasis > 1.5 * euclidean
 
 
 # Rankers that are averaged --------------------------------------------------------------------------------------------

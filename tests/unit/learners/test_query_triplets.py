@@ -1,8 +1,9 @@
-"""Triplets from a query log: their distribution against the whole matrix R_II, their streams and their errors."""
+"""Triplets from a query log: their distribution against the whole matrix R_II, chunks by number, and errors."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,19 +13,18 @@ from lookalike.data.query_log import QueryLog
 from lookalike.learners import query_triplets
 from lookalike.learners.query_triplets import QueryTripletSampler
 
-N_IMAGES = 9
-N_DRAWS = 60_000
+N_DRAWS = 40_000
 LEVEL = 1e-4
 """P-value below which a test fails; the seeds are fixed, so what passes once always passes."""
 
 
-def random_log(seed: int, weighted: bool) -> QueryLog:
+def random_log(seed: int, weighted: bool = True) -> QueryLog:
     """Return six queries over nine images, the last without a query and the one before it alone in its query."""
     rng = np.random.default_rng(seed)
     query, image = np.nonzero(rng.random((6, 7)) < 0.45)
     query, image = np.append(query, 6), np.append(image, 7)
     relevance = rng.integers(1, 30, len(query)) if weighted else np.ones(len(query))
-    return QueryLog.from_pairs(query, image, relevance, n_images=N_IMAGES)
+    return QueryLog.from_pairs(query, image, relevance, n_images=9)
 
 
 def cut_matrix(log: QueryLog, theta: float = 0.0, share: float | None = None) -> np.ndarray:
@@ -43,9 +43,7 @@ def cut_matrix(log: QueryLog, theta: float = 0.0, share: float | None = None) ->
 def expected(matrix: np.ndarray, exclude_relevant: bool) -> np.ndarray:
     """Return the probability of every triplet (p, p+, p-)."""
     n = len(matrix)
-    negative = np.ones((n, n))
-    if exclude_relevant:
-        negative = (matrix == 0) & ~np.eye(n, dtype=bool)
+    negative = (matrix == 0) & ~np.eye(n, dtype=bool) if exclude_relevant else np.ones((n, n))
     is_query = (matrix.sum(axis=1) > 0) & (negative.sum(axis=1) > 0)
     probability = np.zeros((n, n, n))
     for p in np.flatnonzero(is_query):
@@ -70,22 +68,23 @@ def quantile(log: QueryLog, share: float) -> float:
     return float(values[place : place + 2].mean())  # between two values: rounding decides nothing
 
 
-@pytest.mark.parametrize("way", ["propose", "collect", "lists"])
+@pytest.mark.parametrize(
+    "limits", [(0.0, 1000, 99), (0.0, 1, 99), (2.0, 1000, 99), (2.0, 1000, 7)], ids=["try", "collect", "list", "list 7"]
+)
 @pytest.mark.parametrize("exclude_relevant", [False, True])
-@pytest.mark.parametrize("cut", [None, 0.3, 0.8])
-@pytest.mark.parametrize(("seed", "weighted"), [(0, True), (1, True), (2, False)])
+@pytest.mark.parametrize(("seed", "weighted", "cut"), [(0, True, None), (1, True, 0.3), (2, False, 0.8)])
 def test_triplets_follow_the_cut_matrix(
-    monkeypatch: pytest.MonkeyPatch, seed: int, weighted: bool, cut: float | None, exclude_relevant: bool, way: str
+    monkeypatch: pytest.MonkeyPatch, seed: int, weighted: bool, cut: float | None, exclude_relevant: bool, limits: Any
 ) -> None:
     log = random_log(seed, weighted)
     theta = 0.0 if cut is None else quantile(log, cut)
-    monkeypatch.setattr(query_triplets, "EASY", 2.0 if way == "lists" else 0.0)
-    monkeypatch.setattr(query_triplets, "TRIES", 1 if way == "collect" else 1000)
+    for name, value in zip(("EASY", "TRIES", "LIST_ENTRIES"), limits, strict=True):
+        monkeypatch.setattr(query_triplets, name, value)
     sampler = QueryTripletSampler(log, seed, theta=theta, exclude_relevant=exclude_relevant)
     matrix = cut_matrix(log, theta)
     assert sampler.n_without_positive_ == np.count_nonzero(matrix.sum(axis=1) == 0) >= 2
-    assert sampler.threshold_ == theta
-    assert sampler.threshold_is_exact_
+    assert (sampler.threshold_, sampler.threshold_is_exact_) == (theta, True)
+    assert (len(sampler._lists.images) > 0) == (limits[0] > 0)
     probability = expected(matrix, exclude_relevant)
     np.testing.assert_array_equal(sampler.queries_, np.flatnonzero(probability.sum(axis=(1, 2))))
     assert_distribution(sampler.draw(N_DRAWS), probability)
@@ -95,133 +94,88 @@ def test_triplets_follow_the_cut_matrix(
 @pytest.mark.parametrize("exclude_relevant", [False, True])
 @pytest.mark.parametrize("share", [0.2, 0.6, 1.0])
 def test_co_clicks_are_cut_to_their_largest(share: float, exclude_relevant: bool) -> None:
-    log = random_log(3, True)
+    log = random_log(3)
     sampler = QueryTripletSampler(log, 0, relevance="co_clicks", share=share, exclude_relevant=exclude_relevant)
     matrix = cut_matrix(log, share=share)
-    assert sampler.threshold_ == matrix[matrix > 0].min()
-    assert sampler.threshold_is_exact_
+    assert (sampler.threshold_, sampler.threshold_is_exact_) == (matrix[matrix > 0].min(), True)
     assert_distribution(sampler.draw(N_DRAWS), expected(matrix, exclude_relevant))
-
-
-def test_equal_co_clicks_are_all_kept() -> None:
-    log = QueryLog.from_pairs([0, 0, 0, 1, 1], [0, 1, 2, 3, 4])
-    sampler = QueryTripletSampler(log, 0, relevance="co_clicks", share=0.01)
-    assert sampler.threshold_ == 1
-    assert sampler.n_without_positive_ == 0
+    # equal values are all kept
+    equal = QueryLog.from_pairs([0, 0, 0, 1, 1], [0, 1, 2, 3, 4])
+    assert QueryTripletSampler(equal, 0, relevance="co_clicks", share=0.01).n_without_positive_ == 0
 
 
 def test_a_sample_finds_the_co_click_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     query, image = np.nonzero(rng.random((40, 60)) < 0.3)  # pairs share 3.6 queries on average, and not alike
     log = QueryLog.from_pairs(query, image, rng.lognormal(size=len(query)))
-    exact = QueryTripletSampler(log, 0, relevance="co_clicks", share=0.1)
     monkeypatch.setattr(query_triplets, "EXACT_PAIRS", 10)
     monkeypatch.setattr(query_triplets, "SAMPLED_PAIRS", 50_000)
-    sampled = QueryTripletSampler(log, 0, relevance="co_clicks", share=0.1)
-    other_seed = QueryTripletSampler(log, 1, relevance="co_clicks", share=0.1)
-    assert exact.threshold_is_exact_
+    sampled, other = (QueryTripletSampler(log, seed, relevance="co_clicks", share=0.1) for seed in (0, 1))
     assert not sampled.threshold_is_exact_
-    assert sampled.threshold_ == other_seed.threshold_
-    matrix = log_co_clicks(log)
+    assert sampled.threshold_ == other.threshold_
+    matrix = cut_matrix(log, share=1.0)
     kept = np.count_nonzero(matrix >= sampled.threshold_) / np.count_nonzero(matrix)
     assert kept == pytest.approx(0.1, abs=0.01)  # without the weights it is below 0.06
 
 
-def log_co_clicks(log: QueryLog) -> np.ndarray:
-    return cut_matrix(log, share=1.0)
-
-
-def test_rare_positives_end() -> None:
+@pytest.mark.parametrize("easy", [0.0, 0.25])
+def test_rare_positives_and_rare_negatives_end(easy: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_triplets, "EASY", easy)
     # image 0 is almost all of its query's relevance: a proposal is another image once in a hundred million
     log = QueryLog.from_pairs([0, 0, 0], [0, 1, 2], [1e8, 1.0, 3.0], n_images=5)
-    for easy in (0.0, 0.25):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(query_triplets, "EASY", easy)
-            triplets = QueryTripletSampler(log, 0).draw(20_000)
-        positives = triplets[triplets[:, 0] == 0, 1]
-        assert (
-            chisquare(np.bincount(positives, minlength=3)[1:], len(positives) * np.array([0.25, 0.75])).pvalue > LEVEL
-        )
-
-
-def test_rare_negatives_end() -> None:
-    n = 1000
-    log = QueryLog.from_pairs(np.zeros(n - 2, int), np.arange(n - 2), n_images=n)
-    negatives = QueryTripletSampler(log, 0, exclude_relevant=True).draw(2000)[:, 2]
-    counts = np.bincount(negatives, minlength=n)
-    assert not counts[: n - 2].any()
-    assert chisquare(counts[n - 2 :]).pvalue > LEVEL
-
-
-def test_lists_end_where_their_memory_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = random_log(1, True)
-    monkeypatch.setattr(query_triplets, "EASY", 2.0)
-    monkeypatch.setattr(query_triplets, "LIST_ENTRIES", 7)
-    sampler = QueryTripletSampler(log, 0)
-    assert 0 < len(sampler._lists.images) <= 7
-    assert_distribution(sampler.draw(N_DRAWS), expected(cut_matrix(log), False))
+    triplets = QueryTripletSampler(log, 0).draw(20_000)
+    counts = np.bincount(triplets[triplets[:, 0] == 0, 1], minlength=3)[1:]
+    assert chisquare(counts, counts.sum() * np.array([0.25, 0.75])).pvalue > LEVEL
+    log = QueryLog.from_pairs(np.zeros(998, int), np.arange(998), n_images=1000)
+    counts = np.bincount(QueryTripletSampler(log, 0, exclude_relevant=True).draw(2000)[:, 2], minlength=1000)
+    assert not counts[:998].any()
+    assert chisquare(counts[998:]).pvalue > LEVEL
 
 
 def test_a_chunk_is_its_seed_and_number() -> None:
-    log = random_log(0, True)
+    log = random_log(0)
     sampler = QueryTripletSampler(log, 3)
     fifth = sampler.chunk(5, 700)
     sampler.draw(10)
-    sampler.chunk(2, 300)
-    np.testing.assert_array_equal(sampler.chunk(5, 700), fifth)
     np.testing.assert_array_equal(sampler.chunk(5, 100), fifth[:100])
     np.testing.assert_array_equal(QueryTripletSampler(log, 3).chunk(5, 700), fifth)
-    others = [sampler.chunk(4, 700), QueryTripletSampler(log, 4).chunk(5, 700), QueryTripletSampler(log, 3).draw(700)]
-    for other in others:
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda number: sampler.chunk(number, 700), range(16)))
+    for number, triplets in enumerate(together):
+        np.testing.assert_array_equal(triplets, sampler.chunk(number, 700))
+    for other in (together[4], QueryTripletSampler(log, 4).chunk(5, 700), QueryTripletSampler(log, 3).draw(700)):
         # rows agree by chance only: no stream is another one moved along
         for shift in range(4):
             assert (other[shift:] == fifth[: 700 - shift]).all(axis=1).mean() < 0.1
-
-
-def test_threads_draw_the_same_chunks() -> None:
-    sampler = QueryTripletSampler(random_log(0, True), 0)
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda number: sampler.chunk(number, 5000), range(16)))
-    for number, triplets in enumerate(together):
-        np.testing.assert_array_equal(triplets, sampler.chunk(number, 5000))
-
-
-def test_float32_and_float64_logs_give_the_same_triplets() -> None:
-    query, image, weight = random_log(1, True).pairs()
+    # the precision in which the log was kept changes nothing
+    query, image, weight = random_log(1).pairs()
     logs = [QueryLog.from_pairs(query, image, weight.astype(dtype)) for dtype in (np.float32, np.float64)]
     first, second = (QueryTripletSampler(log, 0, theta=1e-3).draw(5000) for log in logs)
     np.testing.assert_array_equal(first, second)
 
 
-def test_logs_without_relevant_images_are_refused() -> None:
-    alone = QueryLog.from_pairs([0, 1, 2], [0, 1, 2])
-    pairs = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2])
-    with pytest.raises(ValueError, match="no image has a relevant other image: lower theta"):
-        QueryTripletSampler(alone)
-    with pytest.raises(ValueError, match="no image has a relevant other image"):
-        QueryTripletSampler(alone, relevance="co_clicks", share=0.5)
-    with pytest.raises(ValueError, match="lower theta"):
-        QueryTripletSampler(pairs, theta=float(pairs.joint(0, 1)))  # above it, not at it
-    with pytest.raises(ValueError, match="give a log with more queries"):
-        QueryTripletSampler(pairs.of_images([]))
-    with pytest.raises(ValueError, match="and an irrelevant one"):
-        QueryTripletSampler(QueryLog.from_pairs([0, 0, 0], [0, 1, 2]), exclude_relevant=True)
+ALONE = QueryLog.from_pairs([0, 1, 2], [0, 1, 2])
+PAIRS = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2])
 
 
-def test_mistakes_are_named() -> None:
-    log = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2])
-    with pytest.raises(ValueError, match="theta must be"):
-        QueryTripletSampler(log, theta=-1e-12)
-    with pytest.raises(ValueError, match="theta must be"):
-        QueryTripletSampler(log, theta=float("nan"))
-    with pytest.raises(ValueError, match="joint, co_clicks"):
-        QueryTripletSampler(log, relevance="clicks")
-    for share in (None, 0.0, -0.5, 1.5, float("nan")):
-        with pytest.raises(ValueError, match="cut by share"):
-            QueryTripletSampler(log, relevance="co_clicks", share=share)
-    with pytest.raises(ValueError, match="not by theta"):
-        QueryTripletSampler(log, relevance="co_clicks", share=0.5, theta=0.1)
-    with pytest.raises(ValueError, match="co_clicks"):
-        QueryTripletSampler(log, share=0.5)
+@pytest.mark.parametrize(
+    ("log", "options", "message"),
+    [
+        (ALONE, {}, "no image has a relevant other image: lower theta"),
+        (ALONE, {"relevance": "co_clicks", "share": 0.5}, "no image has a relevant other image"),
+        (PAIRS, {"theta": float(PAIRS.joint(0, 1))}, "lower theta"),  # above it, not at it
+        (PAIRS.of_images([]), {}, "give a log with more queries"),
+        (QueryLog.from_pairs([0, 0, 0], [0, 1, 2]), {"exclude_relevant": True}, "and an irrelevant one"),
+        (PAIRS, {"theta": -1e-12}, "theta must be"),
+        (PAIRS, {"theta": float("nan")}, "theta must be"),
+        (PAIRS, {"relevance": "clicks"}, "joint, co_clicks"),
+        *((PAIRS, {"relevance": "co_clicks", "share": share}, "cut by share") for share in (None, 0.0, 1.5, np.nan)),
+        (PAIRS, {"relevance": "co_clicks", "share": 0.5, "theta": 0.1}, "not by theta"),
+        (PAIRS, {"share": 0.5}, "co_clicks"),
+    ],
+)
+def test_mistakes_are_named(log: QueryLog, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        QueryTripletSampler(log, **options)
     with pytest.raises(ValueError, match="no chunk -1"):
-        QueryTripletSampler(log).chunk(-1, 5)
+        QueryTripletSampler(PAIRS).chunk(-1, 5)

@@ -198,26 +198,6 @@ def test_buffers_hold_a_weighted_sample_of_every_pass(capacity: int, scale: floa
     assert np.abs(counts / 120_000 - expected).max() < 0.005
 
 
-@settings(deadline=None, max_examples=25)
-@given(sizes=st.lists(st.integers(1, 7), min_size=2, max_size=4), capacity=st.integers(2, 8), seed=st.integers(0, 1000))
-def test_buffers_stay_in_order_after_every_draw(sizes: list[int], capacity: int, seed: int) -> None:
-    data = graded((*sizes, 4), seed)
-    sampler = RelevanceTripletSampler(data, out_of_class=1.0, capacity=capacity, random_state=seed)
-    for _ in range(30):
-        sampler.draw(1)
-        state = sampler.get_state()
-        places = np.full(len(data.category), -1)
-        for category, size in enumerate(np.bincount(data.category)):
-            n, filled = int(state["reservoir_sizes"][category]), int(state["reservoir_next_sizes"][category])
-            members = state["reservoir_members"][category, :n]
-            keys = state["reservoir_next_keys"][category, :filled]
-            assert n == min(size, capacity) == len(set(members.tolist()))
-            assert (data.category[members] == category).all()
-            assert filled == 0 or keys[state["reservoir_lowest"][category]] == keys.min()
-            places[members] = np.arange(n)
-        np.testing.assert_array_equal(state["reservoir_place"], places)
-
-
 # States ---------------------------------------------------------------------------------------------------------------
 
 
