@@ -80,6 +80,13 @@ def test_average_precision_is_that_of_scikit_learn_without_ties():
         assert found[query] == pytest.approx(expected, rel=1e-12)
 
 
+class Short:
+    """A model that scores against one row in place of all."""
+
+    def similarity(self, A, B):
+        return np.ones((len(A), 1))
+
+
 NAN = problem(0)[0]
 NAN[3, 4] = np.nan
 
@@ -90,6 +97,7 @@ NAN[3, 4] = np.nan
         (lambda: ranked(NAN, problem(0)[1]), "NaN"),
         (lambda: ranked(problem(0)[0], problem(0)[1][:-1]), "30 class labels"),
         (lambda: ranked(np.zeros((1, 1)), [0]), "at least two"),
+        (lambda: rank_leave_one_out(Short(), np.eye(3), [0, 0, 1]), "expected"),
         (lambda: ranked(*problem(0), query_ids=np.arange(3)), "30 query ids"),
         (lambda: rank_leave_one_out(Bilinear(np.ones((1, 1))), np.eye(3)[:, :1], np.ones(4)), "3 images need 3 class"),
         (lambda: ranked(*problem(0)).precision_at([0]), "gallery"),
