@@ -78,3 +78,11 @@ def test_where_a_descent_ends_and_which_iterations_its_curve_has() -> None:
 
 def test_kernels_compile_ahead() -> None:
     warm_up()
+
+
+def test_few_impostors_are_measured_pair_by_pair() -> None:
+    X, y = noisy_classes(120, 5)
+    X[:, 2] += 6 * y
+    active, naive = (LMNN(solver=solver, max_iter=4, refresh=1).fit(X, y) for solver in ("active_set", "naive"))
+    np.testing.assert_allclose(active.M_, naive.M_, atol=1e-9 * np.abs(naive.M_).max())
+    assert active.objective_ == pytest.approx(naive.objective_, rel=1e-9)
