@@ -18,6 +18,9 @@ from lookalike.core.kernels import njit
 Index = int | np.int64
 """Kernels compile once more for int32 numbers, so those that arrays hold are widened first."""
 
+BLOCK = 256
+"""Triplets drawn side by side; any number gives the same triplets."""
+
 kernel = njit(cache=True, nogil=True)
 
 
@@ -152,7 +155,11 @@ def stream(log: Incidence, images: NDArray[np.int64], theta: float) -> tuple[NDA
     touched = np.empty(n_images, dtype=np.int32)
     counts = np.zeros(images.shape[0], dtype=np.int64)
     accepted = np.zeros(images.shape[0], dtype=np.float64)
+    first_query = np.full(images.shape[0], -1, dtype=np.int32)
     for i in range(images.shape[0]):
+        if log.image_start[images[i]] < log.image_start[images[i] + 1]:
+            first_query[i] = log.image_queries[log.image_start[images[i]]]
+    for i in np.argsort(first_query):  # images of one query after each other: what one touches the next finds near
         image = images[i]
         kept = 0.0
         total = 0.0
@@ -263,8 +270,14 @@ def sample_pairs(
 
 
 @kernel
+def _is_positive(log: Incidence, image: Index, other: Index, theta: float) -> bool:
+    # two images of one query have a relevance above zero: nothing to compute
+    return other != image and (theta == 0.0 or relevance_of(log, image, other)[0] > theta)
+
+
+@kernel
 def _positive(
-    states: NDArray[np.uint64], log: Incidence, proposal: Proposal, image: Index, theta: float, tries: int
+    states: NDArray[np.uint64], i: int, log: Incidence, proposal: Proposal, image: Index, theta: float, tries: int
 ) -> Index:
     """Propose until an image is accepted; after `tries`, draw from all that are above `theta`.
 
@@ -272,31 +285,61 @@ def _positive(
     rejections changes nothing but the time.
     """
     for _ in range(tries):
-        k = pick(states, 0, proposal.by_image, log.image_start[image], log.image_start[image + 1])
+        k = pick(states, i, proposal.by_image, log.image_start[image], log.image_start[image + 1])
         q = log.image_queries[k]
-        place = pick(states, 0, proposal.by_query, log.query_start[q], log.query_start[q + 1])
+        place = pick(states, i, proposal.by_query, log.query_start[q], log.query_start[q + 1])
         other = np.int64(log.query_images[place])
-        # two images of one query have a relevance above zero: nothing to compute
-        if other != image and (theta == 0.0 or relevance_of(log, image, other)[0] > theta):
+        if _is_positive(log, image, other, theta):
             return other
     images, values = relevant_to(log, image, theta)
-    return np.int64(images[pick(states, 0, np.cumsum(values), 0, values.shape[0])])
+    return np.int64(images[pick(states, i, np.cumsum(values), 0, values.shape[0])])
 
 
 @kernel
-def _irrelevant(states: NDArray[np.uint64], log: Incidence, image: Index, theta: float, tries: int) -> int:
+def _irrelevant(states: NDArray[np.uint64], i: int, log: Incidence, image: Index, theta: float, tries: int) -> int:
     """Draw uniformly from the other images that are not above `theta`, of which there is one at least."""
     n_images = log.image_start.shape[0] - 1
     for _ in range(tries):
-        other = below(states, 0, n_images)
+        other = below(states, i, n_images)
         if not (other == image or relevance_of(log, image, other)[0] > theta):
             return other
     excluded = np.sort(np.append(relevant_to(log, image, theta)[0], np.int32(image)))
-    place = below(states, 0, n_images - excluded.shape[0])
+    place = below(states, i, n_images - excluded.shape[0])
     for k in range(excluded.shape[0]):  # ascending: every excluded image at or below the place moves it up by one
         if excluded[k] <= place:
             place += 1
     return place
+
+
+@kernel
+def _propose(
+    states: NDArray[np.uint64],
+    log: Incidence,
+    proposal: Proposal,
+    lists: Lists,
+    slot: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    triplets: NDArray[np.int32],
+) -> None:
+    """Write one proposal, or the draw from its list, beside every query image of a block.
+
+    Each loop reads far memory of one kind, so that the processor waits for many reads at once.
+    """
+    n = triplets.shape[0]
+    for i in range(n):
+        image = triplets[i, 0]
+        slot[i], begin[i], end[i] = lists.slot[image], log.image_start[image], log.image_start[image + 1]
+    for i in range(n):
+        if slot[i] < 0:
+            begin[i] = log.image_queries[pick(states, i, proposal.by_image, begin[i], end[i])]
+    for i in range(n):
+        start, row = (log.query_start, begin[i]) if slot[i] < 0 else (lists.start, np.int64(slot[i]))
+        begin[i], end[i] = start[row], start[row + 1]
+    for i in range(n):
+        begin[i] = pick(states, i, proposal.by_query if slot[i] < 0 else lists.cumulative, begin[i], end[i])
+    for i in range(n):
+        triplets[i, 1] = log.query_images[begin[i]] if slot[i] < 0 else lists.images[begin[i]]
 
 
 @kernel
@@ -317,17 +360,19 @@ def draw_triplets(
     `tries` is one at least.
     """
     n_images = log.image_start.shape[0] - 1
-    states = np.empty(1, dtype=np.uint64)
-    for row in range(triplets.shape[0]):
-        seed_row(states, 0, key, first + row)
-        image = np.int64(queries[below(states, 0, queries.shape[0])])
-        negative = below(states, 0, n_images)
-        slot = lists.slot[image]
-        if slot < 0:
-            positive = _positive(states, log, proposal, image, theta, tries)
-        else:
-            place = pick(states, 0, lists.cumulative, lists.start[slot], lists.start[slot + 1])
-            positive = np.int64(lists.images[place])
-        if exclude_relevant and (negative == image or relevance_of(log, image, negative)[0] > theta):
-            negative = _irrelevant(states, log, image, theta, tries - 1)
-        triplets[row, 0], triplets[row, 1], triplets[row, 2] = image, positive, negative
+    states = np.empty(BLOCK, dtype=np.uint64)
+    slot = np.empty(BLOCK, dtype=np.int32)
+    begin, end = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
+    for row in range(0, triplets.shape[0], BLOCK):
+        block = triplets[row : row + BLOCK]
+        for i in range(block.shape[0]):
+            seed_row(states, i, key, first + row + i)
+            block[i, 0] = queries[below(states, i, queries.shape[0])]
+            block[i, 2] = below(states, i, n_images)
+        _propose(states, log, proposal, lists, slot, begin, end, block)
+        for i in range(block.shape[0]):
+            image, positive, negative = np.int64(block[i, 0]), np.int64(block[i, 1]), np.int64(block[i, 2])
+            if slot[i] < 0 and not _is_positive(log, image, positive, theta):
+                block[i, 1] = _positive(states, i, log, proposal, image, theta, tries - 1)
+            if exclude_relevant and (negative == image or relevance_of(log, image, negative)[0] > theta):
+                block[i, 2] = _irrelevant(states, i, log, image, theta, tries - 1)
