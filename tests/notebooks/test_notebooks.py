@@ -19,7 +19,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from project import ROOT, Project
 
-from lookalike.data.synthetic import SyntheticCategories, write_images
+from lookalike.data.painted_categories import PaintedCategories
 
 pytestmark = pytest.mark.workflow
 
@@ -174,10 +174,8 @@ def judged(done: Executed) -> None:
 
 def test_own_images_shows_neighbours(execute: Execute, tmp_path: Path) -> None:
     images = tmp_path / "images"
-    write_images(
-        SyntheticCategories(n_classes=3, images_per_class=12, width=160, height=128, difficulty=0.2, n_clutter=0),
-        images,
-    )
+    recipe = PaintedCategories(classes=3, images_per_class=12, width=160, height=128, difficulty=0.2, clutter_images=0)
+    recipe.write_images(images)
     before = sorted(images.rglob("*"))
     done = execute("your_own_images", LOOKALIKE_IMAGES=images)
     judged(done)

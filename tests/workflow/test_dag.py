@@ -13,7 +13,7 @@ from PIL import Image
 from project import ROOT, Project, needs_torch, tiny_settings, write_settings
 
 from lookalike.core.files import read_json
-from lookalike.data.synthetic_triplets import SyntheticTriplets, write_images, write_ratings
+from lookalike.data.painted_triplets import PaintedTriplets, write_ratings
 
 pytestmark = pytest.mark.workflow
 
@@ -114,10 +114,10 @@ def test_what_a_release_holds_decides_what_is_learned_from_it(
 ) -> None:
     project = new_project("release")
     folder = project.folder / "data/triplets"
-    spec = SyntheticTriplets(
-        n_categories=4, n_held_out=1, images_per_category=12, evaluation_images_per_category=8, n_triplets=30, size=48
+    spec = PaintedTriplets(
+        categories=4, held_out=1, images_per_category=12, evaluation_images_per_category=8, triplets=30, size=48
     )
-    write_images(spec, folder)
+    spec.write_images(folder)
     write_ratings(spec, folder)
     assert project.planned("triplets")["train_networks_triplets"] == 2 + 6, "two of the tables, six of Figure 6"
     (folder / "training/relevance.csv").unlink()

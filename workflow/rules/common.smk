@@ -29,14 +29,12 @@ from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
 from lookalike.core.seeds import integer_seed
 from lookalike.data import archives, ground_truth, subsets
 from lookalike.data.locate import listing_fingerprint, why_landmarks_not_obtainable, why_not_obtainable
-from lookalike.data.synthetic import SyntheticCategories
-from lookalike.data.synthetic_landmarks import SyntheticLandmarks
-from lookalike.data.synthetic_triplets import SyntheticTriplets
 from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES
 from lookalike.studies import rooms, settings
 from lookalike.studies.batches import fit_specs
 from lookalike.studies.landmark import plan as landmark
+from lookalike.studies.recipes import painted_folder
 
 # compiled kernels are kept in the work folder, by their code
 os.environ.update(NUMBA_CACHE_DIR=str(Path(".snakemake", "numba", kernels_fingerprint()).resolve()))

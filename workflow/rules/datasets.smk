@@ -16,7 +16,7 @@ rule draw_images:
         "../../envs/images.yaml"
     params:
         settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic"],
-        folder=lambda wildcards: drawn_folder(wildcards.dataset),
+        folder=planned(painted_folder),
         n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
         seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
@@ -47,7 +47,7 @@ rule locate_images:
     params:
         data=lambda wildcards: DATASETS[wildcards.dataset],
         drawn_folder=lambda wildcards: (
-            drawn_folder(wildcards.dataset) if DATASETS[wildcards.dataset]["kind"] == "synthetic" else ""
+            painted_folder(config, wildcards.dataset) if DATASETS[wildcards.dataset]["kind"] == "synthetic" else ""
         ),
     script:
         "../scripts/locate_images.py"

@@ -6,18 +6,6 @@ def drawing_seed(dataset):
     return integer_seed(SEED, "datasets", dataset)
 
 
-def synthetic_spec(dataset):
-    """What the images of a synthetic data set are like."""
-    data = DATASETS[dataset]
-    recipes = {"synthetic_landmarks": SyntheticLandmarks, "synthetic_triplets": SyntheticTriplets}
-    return recipes.get(data["kind"], SyntheticCategories).from_settings(data[data["kind"]], drawing_seed(dataset))
-
-
-def drawn_folder(dataset):
-    """Folder of a synthetic data set's images; other settings draw into another one."""
-    return f"results/{dataset}/images/{synthetic_spec(dataset).fingerprint()}"
-
-
 def folder_listing(wildcards):
     """Fingerprint of a user's own folder, so that adding, removing or replacing an image scans it again.
 

@@ -18,7 +18,7 @@ rule draw_landmarks:
         "../../envs/images.yaml"
     params:
         settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic_landmarks"],
-        folder=lambda wildcards: drawn_folder(wildcards.dataset),
+        folder=planned(painted_folder),
         ground_truth=lambda wildcards: landmark.ground_truth_folder(config, wildcards.dataset),
         n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
         seed=lambda wildcards: drawing_seed(wildcards.dataset),
@@ -44,7 +44,9 @@ rule locate_landmarks:
         "../../envs/images.yaml"
     params:
         data=lambda wildcards: landmark.located_data(config, wildcards.dataset),
-        drawn_folder=lambda wildcards: drawn_folder(wildcards.dataset) if wildcards.dataset in studied(True) else "",
+        drawn_folder=lambda wildcards: (
+            painted_folder(config, wildcards.dataset) if wildcards.dataset in studied(True) else ""
+        ),
         ground_truth=lambda wildcards: landmark.ground_truth_folder(config, wildcards.dataset),
         wants_words=lambda wildcards: landmark.wants_words(config, wildcards.dataset),
     script:

@@ -19,7 +19,7 @@ from lookalike.learners.registry import MODULES
 from lookalike.studies.category import plan as category
 from lookalike.studies.finegrained import plan as finegrained
 from lookalike.studies.landmark import plan as landmark
-from lookalike.studies.synthetic_names import synthetic_names
+from lookalike.studies.recipes import recipe_of
 from lookalike.studies.web import plan as web
 
 __all__ = ["LANDMARK_KINDS", "MADE_BY_CODE", "STUDIES", "checked", "in_demo", "method_spec"]
@@ -61,7 +61,7 @@ def check_data_set(settings: Mapping[str, Any], dataset: str) -> None:
             "(<landmark>_<n>_query.txt and the lists good, ok and junk), relative to the work folder"
         )
     if data["kind"] in SYNTHETIC_KINDS:
-        synthetic_names(settings, dataset)
+        recipe_of(settings, dataset)
 
 
 def check_names(settings: Mapping[str, Any]) -> None:

@@ -102,32 +102,6 @@ def test_alias_tables_have_the_given_shares() -> None:
         np.testing.assert_allclose(total / 17, weights[row] / weights[row].sum(), atol=1e-8)
 
 
-def test_terms_come_from_their_sources_in_the_given_shares() -> None:
-    """Words 0-9 are the background's alone, 10-19 those of two topics, 20-29 of two styles, 30-39 of two queries."""
-    n, words, shares = 20_000, np.arange(40, dtype=np.uint32), (0.2, 0.05, 0.3)
-    plain = [web_images.alias_table(np.ones((rows, 10 // rows))) for rows in (1, 2)]
-    tables = web_images.Tables(
-        (words[:10], plain[0][0][0], plain[0][1][0]),
-        (words[10:20].reshape(2, 5), *plain[1]),
-        (words[20:30].reshape(2, 5), *plain[1]),
-        words[30:].reshape(2, 5),
-    )
-    topics, queries = (np.arange(n, dtype=np.int32) // step % 2 for step in (1, 2))
-    indptr, found, counts = np.empty(n + 1, np.int64), np.empty(40 * n, np.uint32), np.empty(40 * n, np.uint8)
-    recipe = web_images.Recipe(*shares, 20.0, 0.3)
-    assert web_images.draw_images(np.uint64(7), 0, topics, queries, recipe, tables, 40, indptr, found, counts)
-    drawn = sp.csr_array((counts[: indptr[-1]], found[: indptr[-1]].astype(np.int32), indptr), shape=(n, 40)).toarray()
-    terms = drawn.astype(np.int64).reshape(n, 8, 5).sum(axis=2)
-    assert terms.sum() / n == pytest.approx(20, rel=0.01)
-    sources = terms.reshape(n, 4, 2).sum(axis=(0, 2)) / terms.sum()
-    np.testing.assert_allclose(sources[[1, 3, 2]], shares, rtol=0.03)
-    for place, own in ((2, topics), (6, queries)):  # none of the other topic's or query's
-        assert not terms[np.arange(n), place + 1 - own].any()
-    assert ((terms[:, 4] > 0) & (terms[:, 5] > 0)).sum() == 0  # an image has one style
-    of_topic = terms[:, 2:4].sum(axis=1) / terms.sum(axis=1)
-    assert of_topic.std() == pytest.approx(np.sqrt(0.4**2 / 12 + 0.2 * 0.8 / 20), rel=0.1)  # uniform from 0 to 0.4
-
-
 def test_images_have_seventy_words_of_all_lengths_and_their_frequencies_follow_zipf() -> None:
     sim = WebSimulation(n_images=5000, seed=4)
     counts = sim.visterms(0, 5000)

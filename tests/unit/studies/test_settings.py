@@ -13,7 +13,7 @@ import yaml
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.schema import Settings
-from lookalike.data.synthetic_landmarks import SyntheticLandmarks
+from lookalike.data.painted_landmarks import PaintedLandmarks
 from lookalike.studies.settings import checked, in_demo, method_spec
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -73,8 +73,8 @@ def test_only_the_small_simulated_log_belongs_to_the_demo(settings):
 def test_names_of_landmarks_are_those_of_the_data_set(settings):
     config = checked(settings)
     seed = integer_seed(config["seed"], "datasets", "demo_landmarks")
-    spec = SyntheticLandmarks.from_settings(config["datasets"]["demo_landmarks"]["synthetic_landmarks"], seed)
-    settings["landmark"]["demo_landmarks"]["landmarks"] = spec.landmark_names()[1:3]
+    spec = PaintedLandmarks.from_settings(config["datasets"]["demo_landmarks"]["synthetic_landmarks"], seed)
+    settings["landmark"]["demo_landmarks"]["landmarks"] = spec.names()[1:3]
     settings["landmark"]["oxford5k"]["landmarks"] = ["keble", "balliol"]
     assert len(checked(settings)["landmark"]["demo_landmarks"]["landmarks"]) == 2
 

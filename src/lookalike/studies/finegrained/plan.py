@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import TRIPLET_KINDS
 from lookalike.data.release_files import has_grades, has_training_images
-from lookalike.data.synthetic_triplets import SyntheticTriplets
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.features.describers import DESCRIBERS, make_describer
 from lookalike.studies.batches import Batch
@@ -35,6 +33,7 @@ from lookalike.studies.finegrained.systems import (
     UNIFORM_SYSTEM,
     contrast_pairs,
 )
+from lookalike.studies.recipes import painted_folder
 
 Config = Mapping[str, Any]
 
@@ -210,9 +209,7 @@ def images_folder(config: Config, dataset: str) -> str:
     data = config["datasets"][dataset]
     if data["kind"] != SYNTHETIC:
         return str(data["path"])
-    seed = integer_seed(config["seed"], "datasets", dataset)
-    drawing = SyntheticTriplets.from_settings(data[SYNTHETIC], seed).fingerprint()
-    return f"results/{dataset}/images/{drawing}"
+    return painted_folder(config, dataset)
 
 
 def drawn_shards(config: Config, dataset: str) -> list[str]:

@@ -50,11 +50,8 @@ def paper_tables(*numbers: int, title: str) -> Callable[..., Callable[..., Drawn
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
         for place, number in enumerate(numbers):
-
-            def has_codebook(settings: Mapping[str, Any], place: int = place) -> bool:
-                return len(settings["codebooks"]) > place
-
-            exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"), when=has_codebook)(function)
+            exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"),
+                    when=lambda settings, place=place: len(settings["codebooks"]) > place)(function)  # fmt: skip
         return function
 
     return register

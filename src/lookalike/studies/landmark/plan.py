@@ -11,18 +11,16 @@ from typing import Any
 import lookalike.studies.landmark.exhibits  # noqa: F401 - fills the registry
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
-from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, SYNTHETIC_KINDS
 from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import refer, refer_once
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with
 from lookalike.data.locate import listing_fingerprint
-from lookalike.data.synthetic_landmarks import SyntheticLandmarks
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import SIZES, Batch, fit_spec, methods_in
 from lookalike.studies.landmark.montage import compared
-from lookalike.studies.synthetic_names import synthetic_names
+from lookalike.studies.recipes import recipe_of
 
 Config = Mapping[str, Any]
 
@@ -80,7 +78,7 @@ def check_landmarks(settings: Mapping[str, Any], dataset: str) -> None:
             f"ground truth is fetched; there are: {', '.join(OXFORD_LANDMARKS)}"
         )
     if landmarks != "all" and kind != "landmarks":
-        known = OXFORD_LANDMARKS if kind == "oxford5k" else synthetic_names(settings, dataset)
+        known = OXFORD_LANDMARKS if kind == "oxford5k" else recipe_of(settings, dataset).names()
         for landmark in landmarks:
             refer(place, landmark, known)
 
@@ -139,9 +137,7 @@ def ground_truth_folder(config: Config, dataset: str) -> str:
     data = config["datasets"][dataset]
     if data["kind"] != "synthetic_landmarks":
         return str(data.get("ground_truth", ""))
-    seed = integer_seed(config["seed"], "datasets", dataset)
-    spec = SyntheticLandmarks.from_settings(data["synthetic_landmarks"], seed)
-    return f"results/{dataset}/ground_truth/{spec.fingerprint()}"
+    return f"results/{dataset}/ground_truth/{recipe_of(config, dataset).fingerprint()}"
 
 
 def landmarks_of(config: Config, dataset: str) -> list[str]:
@@ -153,7 +149,7 @@ def landmarks_of(config: Config, dataset: str) -> list[str]:
     if study["landmarks"] != "all":
         return list(study["landmarks"])
     if data["kind"] == "synthetic_landmarks":
-        return synthetic_names(config, dataset)
+        return recipe_of(config, dataset).names()
     learned = Path(f"results/{dataset}/learning_images.parquet")
     if Path(data["ground_truth"]).is_dir():
         return _landmarks_with(data["ground_truth"], study["learning"]["positives"])

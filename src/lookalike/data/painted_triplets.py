@@ -1,0 +1,289 @@
+"""Synthetic images with a known, graded relevance, and rated triplets of them (Deep Ranking, CVPR 2014, section 6.2).
+
+Categories differ in shape and texture, images of one in nine factors of their looks. The rest of an image is chance.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookalike.core.files import write_table
+from lookalike.core.seeds import generator
+from lookalike.data import painter
+from lookalike.data.painter import Light, Material, Pose, Recipe, require
+from lookalike.data.shapes import CIRCLE, OBJECTS
+from lookalike.data.textures import ByteArray, FloatArray, Matrix, Random, hued, look, tile, turned
+
+FACTORS = {
+    "object_hue": (1.2, True),
+    "background_hue": (0.4, True),
+    "background_light": (0.5, False),
+    "gradient": (0.3, False),  # whether the background's light falls from above or below
+    "contrast": (0.7, False),  # of the texture, as the next two
+    "frequency": (1.2, False),
+    "orientation": (0.9, False),
+    "size": (1.1, False),  # of the object
+    "companion": (0.5, True),  # where around the object a little ball lies
+}
+"""Weight of each factor of the looks in the relevance, and whether it is circular: whether 1 is 0 again."""
+_WEIGHTS, _CIRCULAR = (np.array(column) for column in zip(*FACTORS.values(), strict=True))
+INSTANCE = 8
+"""Images of one instance of a category: consecutive ones, whose looks lie about a middle of their own."""
+_SPREAD = 0.12  # standard deviation of the looks of an instance's images, in each factor
+TEXTURES = {"stripes": "striped", "dots": "dotted", "bricks": "brick", "timber": "timber", "fur": "furry",
+            "scales": "scaly", "chevron": "zigzag"}  # fmt: skip
+"""Textures of categories, those that a turn changes, and what they are called."""
+_STEP = 3  # textures from one category of a shape to its next; it has no common divisor with their number
+PARTS = ("training", "evaluation")
+"""Folders of the images that may be learned from, and of those that are rated."""
+RATERS = 3
+"""As many rate a triplet as in section 6.2; only what all of them say is kept."""
+_PERCEPTION = 0.05  # standard deviation of a rater's idea of a relevance
+_CLEARLY = 0.1  # difference of relevance from which a rater calls one image more similar
+_OUT_OF_CLASS = 0.25  # share of triplets drawn with an image of the search noise
+_TRIES = 50  # draws of a triplet before its place is left empty
+_LEAST_RELEVANCE = 0.001  # pairs of training images that are less relevant are not listed
+
+
+@dataclass(frozen=True)
+class PaintedTriplets(Recipe):
+    """A set of synthetic rated triplets; a number out of range is a `LookalikeError`."""
+
+    categories: int = 20  # fewer are the first ones of more
+    held_out: int = 4  # the last so many are rated, and never trained on
+    images_per_category: int = 60  # to be trained on
+    evaluation_images_per_category: int = 40  # that triplets are drawn from
+    triplets: int = 2000  # rated ones, spread evenly over the categories
+    noise_images: float = 0.25  # share of images of other categories in the pool of a text query
+    size: int = 96  # side of an image in pixels
+    difficulty: float = 0.5  # 0 to 1: how much chance there is in an image that relevance ignores
+    seed: int = 0
+
+    version = 3
+
+    def __post_init__(self) -> None:
+        most, others = len(OBJECTS) * len(TEXTURES), (self.categories - 1) * self.evaluation_images_per_category
+        require(self.categories <= most, "categories", self.categories, f"of {most} or less")
+        least = f"of {self.categories - 2} or less: two are trained on"
+        require(self.held_out <= self.categories - 2, "held_out", self.held_out, least)
+        require(self.triplets >= self.categories, "triplets", self.triplets, "of one a category or more")
+        require(self.n_noise <= others, "noise_images", self.noise_images, f"that asks for at most {others} images")
+
+    @property
+    def n_noise(self) -> int:
+        """Images of other categories in the pool of each text query."""
+        return round(self.evaluation_images_per_category * self.noise_images / (1 - self.noise_images))
+
+    def kind_of(self, category: int) -> tuple[str, str]:
+        """Shape and texture of a category: no two are alike, any two share one of them or neither."""
+        rng = generator(self.seed, "categories")
+        shapes, textures = rng.permutation(tuple(OBJECTS)).tolist(), rng.permutation(tuple(TEXTURES)).tolist()
+        turn, place = divmod(category, len(shapes))
+        return shapes[place], textures[(place + _STEP * turn) % len(textures)]
+
+    def name_of(self, category: int) -> str:
+        """Name of a category, which is a folder and a text query: ``striped-boat``."""
+        shape, texture = self.kind_of(category)
+        return f"{TEXTURES[texture]}-{shape}"
+
+    def names(self) -> list[str]:
+        """Names of the categories; those held out come last."""
+        return [self.name_of(category) for category in range(self.categories)]
+
+    def n_images(self, part: str, category: int) -> int:
+        """Return the number of images of a category in a part."""
+        if part == "evaluation":
+            return self.evaluation_images_per_category
+        return self.images_per_category if category < self.categories - self.held_out else 0
+
+    def members(self) -> Iterator[tuple[str, int, int]]:
+        """Part, category and number of every image."""
+        for part in PARTS:
+            for category in range(self.categories):
+                yield from ((part, category, number) for number in range(self.n_images(part, category)))
+
+    def path(self, part: str, category: int, number: int) -> str:
+        """Path of an image, as in ``training/striped-boat/0001.jpg``, numbered from 1."""
+        return f"{part}/{self.name_of(category)}/{number + 1:04d}.jpg"
+
+    def looks(self, part: str, category: int, number: int) -> Matrix:
+        """Factors of an image's looks in 0..1, in the order of `FACTORS`; the parts share no instance."""
+        middle = generator(self.seed, "instance", part, category, number // INSTANCE).random(len(FACTORS))
+        chance = generator(self.seed, "looks", part, category, number)
+        looks = middle + chance.normal(scale=_SPREAD, size=len(FACTORS))
+        # past an end a circle goes on at the other, and a line turns back
+        return np.where(_CIRCULAR, looks % 1, 1 - np.abs(1 - looks % 2))
+
+    def all_looks(self, part: str, category: int) -> Matrix:
+        """Looks of all images of a category, a row an image."""
+        looks = [self.looks(part, category, number) for number in range(self.n_images(part, category))]
+        return np.array(looks).reshape(-1, len(FACTORS))
+
+    def paint(self, part: str, category: int, number: int) -> ByteArray:
+        """Paint an image of a part."""
+        looks = dict(zip(FACTORS, self.looks(part, category, number).tolist(), strict=True))
+        return _Scene(self, looks, generator(self.seed, "chance", part, category, number)).paint(
+            *self.kind_of(category)
+        )
+
+
+def relevance_of(looks: Matrix, others: Matrix) -> Matrix:
+    """Relevance (0..1) of images of one category by their looks: exp(-weighted squared difference).
+
+    Arrays of shape (..., 9) are broadcast. The difference of a circular factor is the sine of half the angle between.
+    """
+    difference = np.abs(looks - others)
+    difference = np.where(_CIRCULAR, np.sin(np.pi * difference), difference)
+    return np.asarray(np.exp(-(difference**2) @ _WEIGHTS))
+
+
+class _Scene:
+    """One image: an object of a textured and some plain parts, a little ball beside it, and chance around them."""
+
+    def __init__(self, spec: PaintedTriplets, looks: Mapping[str, float], rng: Random) -> None:
+        self.seed, self.size, self.looks, self.rng = spec.seed, spec.size, looks, rng
+        self.difficulty, self.amount = spec.difficulty, 0.25 + 0.75 * spec.difficulty
+        self.light = Light(rng.uniform(0, np.pi), 0.6 + rng.uniform(0.2, 0.7) * self.amount)
+
+    def _spread(self, scale: float) -> float:
+        return float(self.rng.uniform(-scale, scale)) * self.amount
+
+    def paint(self, shape: str, texture: str) -> ByteArray:
+        """Paint the backdrop, then what lies before it, then take the photograph."""
+        canvas, looks = self._backdrop(), self.looks
+        middle = self.size * np.array([0.5 + self._spread(0.22), 0.5 + self._spread(0.16)])
+        half, mirrored = (0.20 + 0.19 * looks["size"]) * self.size, float(self.rng.choice((-1, 1)))
+        pose = Pose(*middle, half, self._spread(0.25), mirrored)
+        painter.paint_thing(canvas, shape, pose, self._materials(texture), self.light)
+        turn = 2 * np.pi * looks["companion"]
+        ball = np.clip(middle / self.size + 0.41 * np.array([np.cos(turn), np.sin(turn)]), 0.066, 0.934)
+        painter.lay_polygon(canvas, self.size * (ball + 0.066 * CIRCLE), hued(20, 2, 0)[0])
+        painter.lay_polygon(canvas, self.size * (ball + 0.053 * CIRCLE), hued(95, 4, 0.25)[0])
+        return painter.expose(canvas, self._lens(), self.rng)
+
+    def _materials(self, texture: str) -> list[Material]:
+        """A texture in tones of the object's hue, and two plain tones of it."""
+        looks, hue = self.looks, self.looks["object_hue"]
+        tones = 58 + (22 + 46 * looks["contrast"]) * np.linspace(-0.5, 0.5, 256)
+        zoom = 2.4 ** looks["frequency"] * 96 / self.size
+        onto = turned(1.3 * (looks["orientation"] - 0.5), zoom, self.rng.random(2))
+        picture = tile(self.seed, texture, 0)
+        plain = (np.repeat(hued(light, chroma, hue), 256, axis=0) for light, chroma in ((42, 34), (82, 20)))
+        return [Material(picture, colours, onto) for colours in (hued(tones, 42, hue), *plain)]
+
+    def _backdrop(self) -> FloatArray:
+        """Paint a backdrop of one hue, lighter above or below, with faint clouds, stains and specks of clutter."""
+        looks, size = self.looks, self.size
+        soft = look(tile(self.seed, "cloud", 0), (size, size), turned(0, 1.5 * 96 / size, self.rng.random(2)))
+        slope = 44 * (looks["gradient"] - 0.5) * np.linspace(1, -1, size)[:, None]
+        light = np.clip(28 + 58 * looks["background_light"] + slope + (soft - 127.5) / 26, 3, 99)
+        canvas = hued(light.ravel(), 24, looks["background_hue"]).reshape(size, size, 3)
+        for most, least, largest, opacity in ((6, 0.12, 0.34, 0.75), (14, 0.01, 0.045, 1.0)):
+            for _ in range(self.rng.binomial(most, 0.8 * self.difficulty)):
+                angle, radius = self.rng.uniform(0, np.pi), size * self.rng.uniform(least, largest)
+                turn = turned(angle, radius, (0, 0))[:2, :2]
+                corners = CIRCLE * (1, 0.6) @ turn + size * self.rng.random(2)
+                colour = hued(self.rng.uniform(35, 85), 28, self.rng.random())[0]
+                painter.lay_polygon(canvas, corners, colour, opacity)
+        return canvas
+
+    def _lens(self) -> painter.Lens:
+        return painter.Lens(
+            exposure=1 + self._spread(0.25),
+            cast=1.0,
+            falloff=self.rng.uniform(0.05, 0.17) * self.amount,
+            azimuth=self.light.azimuth,
+            blur=self.rng.uniform(0, 0.8) * self.amount * self.size / 96,
+            noise=self.rng.uniform(2, 10) * self.amount,
+        )
+
+
+# Ratings ------------------------------------------------------------------------------------------------------------
+
+
+Image = tuple[int, int]
+"""Category and number of an evaluation image."""
+
+
+def pool_of(spec: PaintedTriplets, category: int) -> list[Image]:
+    """Images that a text query finds: all of its own, and some of others."""
+    numbers = range(spec.evaluation_images_per_category)
+    others = [(other, number) for other in range(spec.categories) if other != category for number in numbers]
+    drawn = generator(spec.seed, "search noise", category).permutation(len(others))[: spec.n_noise]
+    return [(category, number) for number in numbers] + [others[place] for place in sorted(drawn)]
+
+
+def rated_triplets(spec: PaintedTriplets) -> Iterator[tuple[Image, Image, Image]]:
+    """Query, positive and negative of triplets rated as section 6.2 has it, by raters who err a little.
+
+    What not all raters agree on is drawn anew, so that a category may end with a few triplets less than its share.
+    """
+    for category in range(spec.categories):
+        looks = spec.all_looks("evaluation", category)
+        noise = pool_of(spec, category)[len(looks) :]
+        for place in range(category, spec.triplets, spec.categories):
+            triplet = _rated(category, looks, noise, generator(spec.seed, "triplet", place))
+            if triplet is not None:
+                yield triplet
+
+
+def _rated(category: int, looks: Matrix, noise: list[Image], rng: Random) -> tuple[Image, Image, Image] | None:
+    """Draw triplets of a text query until the raters agree on one; some with an image of the search noise."""
+    with_noise = bool(noise) and rng.random() < _OUT_OF_CLASS
+    for _ in range(_TRIES):
+        query, *others = (int(number) for number in rng.permutation(len(looks))[:3])
+        images, relevance = [(category, number) for number in others], relevance_of(looks[query], looks[others])
+        if with_noise:
+            images[1], relevance[1] = noise[rng.integers(len(noise))], 0.0
+        seen = relevance + rng.normal(scale=_PERCEPTION, size=(RATERS, 2))
+        difference = seen[:, 0] - seen[:, 1]
+        if (difference > _CLEARLY).all():
+            return (category, query), images[0], images[1]
+        # nobody would call an image of something else more similar, but an error of perception may
+        if (difference < -_CLEARLY).all() and not with_noise:
+            return (category, query), images[1], images[0]
+    return None
+
+
+def relevance_table(spec: PaintedTriplets) -> pd.DataFrame:
+    """Relevance of pairs of training images of one category: ``image1``, ``image2``, each pair once, ``relevance``.
+
+    Images are paths below the part's folder. Pairs of different categories, or of next to no relevance, are left out.
+    """
+    tables = []
+    for category, name in enumerate(spec.names()):
+        looks = spec.all_looks("training", category)
+        first, second = np.triu_indices(len(looks), k=1)
+        relevance = relevance_of(looks[first], looks[second])
+        pairs = [[f"{name}/{number + 1:04d}.jpg" for number in numbers] for numbers in (first, second)]
+        table = pd.DataFrame({"image1": pairs[0], "image2": pairs[1], "relevance": relevance.round(6)})
+        tables.append(table[relevance > _LEAST_RELEVANCE])
+    return pd.concat(tables, ignore_index=True)
+
+
+def write_ratings(spec: PaintedTriplets, folder: str | os.PathLike[str]) -> None:
+    """Write what comes with the images: ``ratings.csv``, ``pool.csv`` and ``training/relevance.csv``."""
+    names, rows = spec.names(), []
+    for number, (query, *answers) in enumerate(rated_triplets(spec)):
+        kind = "in-class" if answers[1][0] == query[0] else "out-of-class"
+        for image, similarity in zip(answers, (1, -1), strict=True):
+            row: dict[str, Any] = {"Triplet": number}
+            for column, (category, index) in (("Image1", query), ("Image2", image)):
+                row[column] = f"{names[category]}_{index + 1:04d}"
+                row[f"{column}_Path"] = spec.path("evaluation", category, index)
+            rows.append(row | {"Similarity": similarity, "Text Query": names[query[0]], "Kind": kind})
+    pool = [
+        {"text_query": names[category], "path": spec.path("evaluation", *member)}
+        for category in range(spec.categories)
+        for member in pool_of(spec, category)
+    ]
+    write_table(pd.DataFrame(rows), Path(folder) / "ratings.csv")
+    write_table(pd.DataFrame(pool), Path(folder) / "pool.csv")
+    write_table(relevance_table(spec), Path(folder) / "training" / "relevance.csv")

@@ -1,0 +1,190 @@
+"""Textures and colours of the synthetic images: ten families of periodic grey tiles, and ramps that colour them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.core.seeds import generator
+
+FloatArray = npt.NDArray[np.float32]
+ByteArray = npt.NDArray[np.uint8]
+Matrix = npt.NDArray[np.float64]
+Random = np.random.Generator
+
+SIDE = 256
+"""Side of a tile in pixels."""
+RAMPS = {
+    "amber": ((122, 62, 12), (250, 196, 92)),
+    "cobalt": ((18, 34, 96), (104, 152, 226)),
+    "moss": ((34, 52, 22), (138, 164, 78)),
+    "rose": ((140, 46, 72), (246, 190, 196)),
+    "ivory": ((158, 142, 116), (250, 244, 228)),
+    "slate": ((38, 44, 54), (144, 156, 170)),
+    "plum": ((52, 20, 62), (172, 110, 176)),
+    "teal": ((8, 66, 70), (98, 196, 184)),
+    "coral": ((168, 58, 40), (255, 166, 132)),
+    "sand": ((134, 106, 70), (232, 210, 164)),
+    "crimson": ((82, 6, 20), (218, 58, 58)),
+    "olive": ((72, 66, 18), (190, 182, 86)),
+    "azure": ((46, 104, 160), (192, 228, 248)),
+    "lilac": ((96, 84, 142), (218, 206, 242)),
+    "rust": ((70, 30, 16), (192, 104, 56)),
+    "mint": ((46, 122, 92), (196, 238, 208)),
+}
+"""Dark and light colour (RGB, 0..255) of each ramp."""
+_Y, _X = np.mgrid[0:SIDE, 0:SIDE] / SIDE
+
+
+def _cloud(rng: Random, slope: float, stretch: float = 1.0, cut: float = 1.0) -> Matrix:
+    """Noise whose amplitude falls with frequency to the power `slope`, without less than `cut` cycles a tile.
+
+    Its features are `stretch` times as long as they are wide, and its variance is 1.
+    """
+    fy, fx = np.fft.fftfreq(SIDE, 1 / SIDE)[:, None], stretch * np.fft.rfftfreq(SIDE, 1 / SIDE)
+    frequency = np.hypot(fx, fy)
+    amplitude = np.where(frequency >= cut, np.maximum(frequency, 1.0) ** -slope, 0.0)
+    field: Matrix = np.fft.irfft2(np.fft.rfft2(rng.standard_normal((SIDE, SIDE))) * amplitude, s=(SIDE, SIDE))
+    return field / field.std()
+
+
+def _cells(rng: Random, columns: int, rows: int, down: int = 0) -> tuple[Matrix, Matrix, Matrix]:
+    """Place of each pixel in its cell, across and down (0..1), and a random tone of the cell.
+
+    Every second row is shifted by half a cell. `down` asks for the cell that many rows below instead.
+    """
+    row = np.floor(_Y * rows) + down
+    across = _X * columns + 0.5 * (row % 2)
+    tones = rng.random((rows, columns))
+    return across % 1, _Y * rows - row, tones[row.astype(int) % rows, across.astype(int) % columns]
+
+
+def _stripes(rng: Random, right: int, down: int) -> Matrix:
+    return np.asarray(np.sin(2 * np.pi * (right * _X + down * _Y) + 0.9 * _cloud(rng, 2.2)))
+
+
+def _dots(rng: Random, n: int) -> Matrix:
+    x, y, tone = _cells(rng, n, n)
+    distance = np.hypot(x - 0.5, y - 0.5)
+    return np.clip((0.32 + 0.10 * tone - distance) / 0.14, 0, 1) * (1.2 - distance)
+
+
+def _bricks(rng: Random, columns: int, rows: int) -> Matrix:
+    x, y, tone = _cells(rng, columns, rows)
+    edge = SIDE * np.minimum(np.minimum(x, 1 - x) / columns, np.minimum(y, 1 - y) / rows)
+    return (0.45 + 0.5 * tone) * np.clip((edge - 0.6) / 1.8, 0, 1)
+
+
+def _cobble(rng: Random, n: int) -> Matrix:
+    """Stones about one point in each square of a grid; the distances to the two nearest points draw their edges."""
+    points, tones = 0.1 + 0.8 * rng.random((2, n, n)), 0.55 + 0.45 * rng.random((n, n))
+    row, column = (_Y * n).astype(int), (_X * n).astype(int)
+    first, second, tone = np.full_like(_X, np.inf), np.full_like(_X, np.inf), np.zeros_like(_X)
+    for down, right in np.ndindex(3, 3):
+        cell = (row + down - 1) % n, (column + right - 1) % n
+        y, x = points[0][cell] + row + down - 1, points[1][cell] + column + right - 1
+        distance = np.hypot(y - _Y * n, x - _X * n)
+        second = np.minimum(second, np.maximum(first, distance))
+        tone = np.where(distance < first, tones[cell], tone)
+        first = np.minimum(first, distance)
+    return np.asarray(np.clip((second - first) * SIDE / n / 3.2, 0, 1) * tone * (1 - 0.8 * first))
+
+
+def _marble(rng: Random, right: int, down: int) -> Matrix:
+    vein = np.abs(np.sin(np.pi * (right * _X + down * _Y) + 1.8 * _cloud(rng, 1.6)))
+    return vein**0.45 + 0.1 * _cloud(rng, 1.1)
+
+
+def _timber(rng: Random, n: int) -> Matrix:
+    rings = np.sin(2 * np.pi * n * _Y + 2.2 * _cloud(rng, 2.0, stretch=5.0))
+    return np.asarray(rings + 0.55 * _cloud(rng, 0.8, stretch=14.0))
+
+
+def _fur(rng: Random, stretch: float, cut: float) -> Matrix:
+    return _cloud(rng, 1.0, stretch, cut) + 0.35 * _cloud(rng, 2.0)
+
+
+def _scales(rng: Random, n: int) -> Matrix:
+    """Rows of round scales, each of which hangs over the row below it."""
+    shade = np.zeros_like(_X)
+    for down in (1, 0, -1):
+        x, y, tone = _cells(rng, n, 2 * n, down)
+        distance = np.hypot(x - 0.5, (y - 0.5) / 2)
+        scale = (0.6 + 0.4 * tone) * (0.25 + 1.2 * distance) * np.clip((0.6 - distance) / 0.07, 0, 1)
+        shade = np.where(distance < 0.6, scale, shade)
+    return shade
+
+
+def _chevron(rng: Random, n: int, columns: int) -> Matrix:
+    zigzag = np.abs((_X * columns) % 1 - 0.5)
+    return np.asarray(np.tanh(2.5 * np.sin(2 * np.pi * (n * _Y + 2 * zigzag))))
+
+
+_FAMILIES: dict[str, tuple[Callable[..., Matrix], tuple[tuple[float, ...], ...]]] = {
+    "cloud": (_cloud, ((1.6, 2.2), (1.2, 1), (1.4, 4))),
+    "stripes": (_stripes, ((20, 4), (26, -10), (14, 14))),
+    "dots": (_dots, ((10,), (14,), (20,))),
+    "bricks": (_bricks, ((6, 12), (8, 20), (16, 16))),
+    "cobble": (_cobble, ((10,), (14,), (19,))),
+    "marble": (_marble, ((3, 2), (2, -4), (5, 1))),
+    "timber": (_timber, ((7,), (11,), (16,))),
+    "fur": (_fur, ((5, 12), (8, 20), (4, 16))),
+    "scales": (_scales, ((10,), (14,), (20,))),
+    "chevron": (_chevron, ((14, 6), (20, 8), (26, 14))),
+}  # each in three scales or directions
+FAMILIES = tuple(_FAMILIES)
+"""Names of the families."""
+
+
+def _grey(field: Matrix) -> ByteArray:
+    """Stretch a field to 0..255 between its 2nd and 98th percentile."""
+    low, high = np.percentile(field, (2, 98))
+    return np.clip((field - low) * (255 / (high - low)), 0, 255).astype(np.uint8)
+
+
+@cache
+def tile(seed: int, family: str, variant: int) -> ByteArray:
+    """Grey tile of a family in one of three variants, of shape (SIDE, SIDE); not to be written to."""
+    rng = generator(seed, "texture", family, variant)
+    paint, variants = _FAMILIES[family]
+    field = paint(rng, *variants[variant])
+    return _grey(field + 0.15 * field.std() * _cloud(rng, 0.8))
+
+
+def blend(first: npt.ArrayLike, second: npt.ArrayLike, share: npt.ArrayLike) -> FloatArray:
+    """Colours between two: `share` (...,) of the second, shape (..., 3)."""
+    start, weight = np.asarray(first, np.float32), np.asarray(share, np.float32)[..., None]
+    return start + (np.asarray(second, np.float32) - start) * weight
+
+
+@cache
+def ramp(name: str, contrast: float = 1.0) -> FloatArray:
+    """Colour of each of the 256 tones of a tile, shape (256, 3); not to be written to.
+
+    Less `contrast` draws both ends of the ramp towards its middle.
+    """
+    return blend(*RAMPS[name], 0.5 + contrast * np.linspace(-0.5, 0.5, 256))
+
+
+def hued(light: npt.ArrayLike, chroma: float, hue: float) -> FloatArray:
+    """Colours (n, 3) of one hue (0..1, circular) and chroma by their lightness (n,), 0..100, as CIE Lab has them."""
+    lightness = np.atleast_1d(np.asarray(light, np.float32))
+    a, b = (chroma * wave(2 * np.pi * hue) + 0 * lightness for wave in (np.cos, np.sin))
+    lab = np.stack([lightness, a, b], axis=-1).astype(np.float32)
+    return 255 * np.clip(cv2.cvtColor(lab[None], cv2.COLOR_Lab2RGB)[0], 0, 1)
+
+
+def look(picture: ByteArray, size: tuple[int, int], onto: Matrix) -> ByteArray:
+    """Look at an endless tile through a window of `size` (width, height), from whose pixels `onto` leads to its own."""
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    return np.asarray(cv2.warpPerspective(picture, onto, size, flags=flags, borderMode=cv2.BORDER_WRAP), np.uint8)
+
+
+def turned(angle: float, zoom: float, offset: npt.ArrayLike) -> Matrix:
+    """Homography that turns (radians) and scales about the origin, then moves by an offset in shares of a tile."""
+    (cosine, sine), (x, y) = (zoom * np.cos(angle), zoom * np.sin(angle)), np.multiply(offset, SIDE)
+    return np.array([[cosine, -sine, x], [sine, cosine, y], [0, 0, 1]])

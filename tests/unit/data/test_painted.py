@@ -1,0 +1,267 @@
+"""The synthetic images: the same bytes from any process, in the form that readers of real data sets take."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pandas as pd
+import pytest
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import generator
+from lookalike.data import painted_landmarks, painted_triplets, textures
+from lookalike.data.buildings import building_of
+from lookalike.data.ground_truth import read_ground_truth, read_lists, write_ground_truth
+from lookalike.data.painted_categories import CLUTTER, CLUTTER_LABEL, PaintedCategories, category_of, write_odd_files
+from lookalike.data.painted_landmarks import DISTRACTOR, N_QUERIES, Camera, PaintedLandmarks, Standing, View, measured
+from lookalike.data.painted_triplets import FACTORS, PaintedTriplets, rated_triplets, relevance_of, write_ratings
+from lookalike.data.painter import Pose, Recipe
+from lookalike.data.rated_triplets import read_release
+from lookalike.data.scan import scan_folder, scan_photographs
+
+CATEGORIES = PaintedCategories(classes=3, images_per_class=4, clutter_images=2, width=128, height=96, seed=5)
+LANDMARKS = PaintedLandmarks(
+    landmarks=2, images_per_landmark=10, distractors=4, width=160, height=120, difficulty=0.7, seed=4
+)
+TRIPLETS = PaintedTriplets(
+    categories=5, held_out=1, images_per_category=10, evaluation_images_per_category=12, triplets=100,
+    noise_images=0.4, size=48, seed=7,
+)  # fmt: skip
+# recipe, more of everything, some of its images, images of other names, and how many there are
+RECIPES: dict[str, tuple[Recipe, dict[str, int], list[tuple[Any, ...]], int]] = {
+    "categories": (
+        CATEGORIES, {"classes": 9, "images_per_class": 7, "clutter_images": 5}, [(0, 3), (0, 2), (2, 3), (CLUTTER, 1)],
+        14,
+    ),
+    "landmarks": (
+        LANDMARKS, {"landmarks": 3, "distractors": 9}, [(1, 3), (1, 4), (0, 3), (DISTRACTOR, 2), (DISTRACTOR, 3)], 24,
+    ),
+    "triplets": (
+        TRIPLETS, {"categories": 6, "images_per_category": 12},
+        [("training", 1, 2), ("evaluation", 1, 2), ("training", 1, 3), ("training", 2, 2)], 100,
+    ),
+}  # fmt: skip
+each_recipe = pytest.mark.parametrize("name", RECIPES)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[Recipe, Path]:
+    """Folder of each recipe's images, half of them written by another process."""
+    root = tmp_path_factory.mktemp("painted")
+    folders = {recipe: root / name for name, (recipe, *_) in RECIPES.items()}
+    code = "from lookalike.data.painted_{0} import *\n{1!r}.write_images({2!r}, 1, 2)\n"
+    script = "".join(code.format(path.name, recipe, str(path)) for recipe, path in folders.items())
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+    for recipe, folder in folders.items():
+        assert recipe.write_images(folder, 0, 2) == len(list(recipe.members())) // 2
+    write_ratings(TRIPLETS, folders[TRIPLETS])
+    write_ground_truth(root / "ground_truth", *LANDMARKS.ground_truth())
+    return folders
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*.jpg")
+    }
+
+
+@each_recipe
+def test_shards_and_processes_write_the_same_bytes(name: str, written: dict[Recipe, Path], tmp_path: Path) -> None:
+    recipe, _, _, n_images = RECIPES[name]
+    assert recipe.write_images(tmp_path / "images") == n_images
+    assert digests(tmp_path / "images") == digests(written[recipe])
+    assert set(digests(written[recipe])) == {recipe.path(*member) for member in recipe.members()}
+    assert [path.name for path in tmp_path.iterdir()] == ["images"], "no scratch remains"
+    with pytest.raises(LookalikeError, match="shard is 2 of 2"):
+        recipe.write_images(tmp_path, 2, 2)
+
+
+@each_recipe
+def test_an_image_follows_from_its_name_and_the_seed_alone(name: str) -> None:
+    recipe: Any
+    recipe, more, members, _ = RECIPES[name]
+    images = [recipe.paint(*member) for member in members]
+    for member, image in zip(members, images, strict=True):
+        np.testing.assert_array_equal(replace(recipe, **more).paint(*member), image)
+        assert replace(recipe, **more).path(*member) == recipe.path(*member)
+    images.append(replace(recipe, seed=99).paint(*members[0]))
+    for first in range(len(images)):
+        for second in range(first):
+            assert np.abs(images[first].astype(float) - images[second]).mean() > 5
+    for image in images:
+        assert image.dtype == np.uint8
+        assert image.std() > 10, "a scene, not a blank"
+        assert max((image == 255).mean(), (image == 0).mean()) < 0.3, "not burnt out"
+
+
+@each_recipe
+def test_every_setting_changes_the_fingerprint(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe: Any = RECIPES[name][0]
+    values = {field.name: getattr(recipe, field.name) for field in fields(recipe)}
+    changed = [
+        replace(recipe, **{name: value + (1 if isinstance(value, int) else 0.01)}) for name, value in values.items()
+    ]
+    prints = {one.fingerprint() for one in (recipe, *changed)}
+    monkeypatch.setattr(type(recipe), "version", recipe.version + 1)
+    prints.add(recipe.fingerprint())
+    assert len(prints) == len(fields(recipe)) + 2
+    assert all(len(digits) == 12 and int(digits, 16) >= 0 for digits in prints)
+    assert replace(recipe, difficulty=1).fingerprint() == replace(recipe, difficulty=1.0).fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("recipe", "change", "words"),
+    [
+        (CATEGORIES, {"classes": 129}, "classes is 129; choose a value of 128 or less"),
+        (CATEGORIES, {"width": 900, "height": 100}, "width / height is 9.0; choose a value between 0.5 and 2"),
+        (LANDMARKS, {"landmarks": 25}, "landmarks is 25; choose"),
+        (LANDMARKS, {"good": 0.9}, r"good \+ ok is"),
+        (LANDMARKS, {"good": 0.3}, "is 3; choose a value of 5 or more, one for each query"),
+        (LANDMARKS, {"width": 128, "height": 1024}, "width / height is 0.125; choose a value from 0.5 to 2.5"),
+        (TRIPLETS, {"categories": 71}, "categories is 71"),
+        (TRIPLETS, {"held_out": 4}, "held_out is 4; choose a value of 3 or less"),
+        (TRIPLETS, {"noise_images": 0.9}, "noise_images is 0.9"),
+        (TRIPLETS, {"triplets": 4}, "triplets is 4"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_in_a_sentence(recipe: Any, change: dict[str, Any], words: str) -> None:
+    settings = {field.name: getattr(recipe, field.name) for field in fields(recipe)[:-1]}
+    assert type(recipe).from_settings(settings, recipe.seed) == recipe
+    with pytest.raises(LookalikeError, match=f"^synthetic images: .*{words}"):
+        type(recipe).from_settings(settings | change, 0)
+
+
+def test_classes_have_a_material_of_their_own_and_share_the_others() -> None:
+    names = PaintedCategories(classes=128).names()
+    assert [name[:4] for name in names] == [f"{number:03d}." for number in range(1, 129)]
+    assert len({name.split(".")[1].rsplit("-", 1)[0] for name in names}) == 128
+    categories = [category_of(0, label) for label in range(20)]
+    assert len({cloth for category in categories for cloth in category.cloths}) < 45
+    assert all(len(set(category.cloths)) == 3 for category in categories)
+
+
+def test_a_folder_of_categories_is_like_an_archive_with_odd_files(tmp_path: Path) -> None:
+    recipe = replace(CATEGORIES, width=208, height=160)
+    recipe.write_images(tmp_path)
+    write_odd_files(recipe, tmp_path)
+    manifest = scan_folder(tmp_path, clutter_labels=(CLUTTER_LABEL,), n_threads=1)
+    counts = {"ok": 3 * 4 + 4, "clutter": 2, "too_small": 1, "unreadable": 1, "not_an_image": 1}
+    assert manifest["status"].value_counts().to_dict() == counts
+    assert set(manifest["label"]) == {*recipe.names(), CLUTTER_LABEL}
+    usable = manifest[manifest["status"] == "ok"]
+    assert set(zip(usable["width"], usable["height"], strict=True)) == {(208, 160)}, "turned by EXIF, too"
+
+
+def test_the_study_s_own_reader_reads_the_ground_truth(written: dict[Recipe, Path]) -> None:
+    manifest = scan_photographs(written[LANDMARKS])
+    assert set(zip(manifest["status"], manifest["width"], manifest["height"], strict=True)) == {("ok", 160, 120)}
+    truth = written[LANDMARKS].with_name("ground_truth")
+    queries, relevance = read_ground_truth(truth, manifest)
+    assert read_lists(truth) == LANDMARKS.ground_truth()
+    assert queries["landmark"].value_counts().to_dict() == dict.fromkeys(LANDMARKS.names(), N_QUERIES)
+    assert queries[["x_min", "y_min"]].min().min() >= 0
+    assert queries["x_max"].max() <= 160
+    assert queries["y_max"].max() <= 120
+    listed = relevance[relevance["query"] == queries["query"][0]]["relevance"]
+    assert listed.value_counts().to_dict() == {"good": 6, "ok": 3, "junk": 1}, "10 x 0.55, 0.27, the rest"
+    own = queries.merge(relevance, on=["query", "image_id"])["relevance"]
+    assert own.tolist() == ["good"] * len(queries), "a query is in its own list"
+
+
+def test_lists_by_what_is_visible() -> None:
+    camera = Camera((0, 3, 60), 0, 160, (80, 60))
+    lists = {
+        "good": [(1.0, 0.3), (0.6, 0.1)], "ok": [(0.59, 0.3), (1.0, 0.09), (0.25, 0.3)], "junk": [(0.24, 0.5)],
+        "": [(0.03, 0.5), (1.0, 0.001)],
+    }  # fmt: skip
+    for relevance, views in lists.items():
+        assert {View(camera, (), (), *seen).relevance for seen in views} == {relevance}
+
+
+def test_what_is_in_the_way_is_not_visible() -> None:
+    landmark, size = Standing(building_of(4, "landmark 0")), (160, 120)
+    camera = Camera((0, 3, 60), 0, 160, (80, 80))
+
+    def share(camera: Camera, *street: Standing, trees: tuple[Pose, ...] = ()) -> float:
+        return measured(View(camera, street, trees), landmark, size).share
+
+    assert share(camera, landmark) == pytest.approx(1.0)
+    assert share(camera, landmark, trees=(Pose(80, 40, 200),)) < 0.1
+    assert share(camera, landmark, Standing(landmark.building, 0, 1)) < 0.1, "another one painted over it"
+    assert share(camera, Standing(landmark.building, 0, 1), landmark) == pytest.approx(1.0), "and one behind it"
+    assert 0 < share(camera._replace(centre=(0, 80)), landmark) < 0.7, "half of it is beyond the left edge"
+    assert share(camera._replace(heading=np.pi), landmark) == 0, "it is behind the camera"
+
+
+def test_buildings_have_enough_keypoints() -> None:
+    recipe, sift = replace(LANDMARKS, width=320, height=240), cv2.SIFT_create()
+    images = [recipe.paint(*member) for member in ((0, 0), (1, 0), (DISTRACTOR, 0), (0, 1), (1, 1))]
+    assert np.median([len(sift.detect(image)) for image in images]) > 100
+    assert painted_landmarks.view_of(recipe, 0, 0).box != (0, 0, 0, 0)
+
+
+def test_the_reader_of_releases_finds_all_of_it(written: dict[Recipe, Path]) -> None:
+    read = read_release(written[TRIPLETS])
+    assert len(read.triplets) == len(set(rated_triplets(TRIPLETS)))
+    assert set(read.triplets["text_query"]) == set(TRIPLETS.names())
+    assert set(read.triplets["kind"]) == {"in-class", "out-of-class"}
+    assert (read.pool.groupby("text_query").size() == 12 + TRIPLETS.n_noise).all()
+    assert set(read.relevance.labels) == set(TRIPLETS.names()[:4]), "the last category is held out"
+    assert read.relevance.n_images == 40
+    assert set(read.manifest["status"]) == {"ok"}
+
+
+def test_raters_follow_the_relevance() -> None:
+    def relevance(*images: tuple[int, int]) -> float:
+        looks = [TRIPLETS.looks("evaluation", *image) for image in images]
+        return float(relevance_of(*looks)) if images[0][0] == images[1][0] else 0.0
+
+    rated = list(rated_triplets(TRIPLETS))
+    gains = np.array([relevance(query, positive) - relevance(query, negative) for query, positive, negative in rated])
+    assert len(rated) > 90
+    assert (gains > 0).mean() > 0.99, "three raters hardly ever agree on the wrong image"
+    assert np.median(gains) > 0.1
+    assert 0.1 < np.mean([query[0] != negative[0] for query, _, negative in rated]) < 0.45
+
+
+def test_relevance_is_graded_and_listed_once_a_pair(written: dict[Recipe, Path]) -> None:
+    table = pd.read_csv(written[TRIPLETS] / "training/relevance.csv")
+    assert table["relevance"].between(0.001, 1).all()
+    assert table["relevance"].std() > 0.1
+    assert not table.duplicated(["image1", "image2"]).any()
+    assert (table["image1"].str.split("/").str[0] == table["image2"].str.split("/").str[0]).all()
+    first, second = TRIPLETS.looks("training", 0, 0), TRIPLETS.looks("training", 0, 9)
+    assert relevance_of(first, second) == relevance_of(second, first) < relevance_of(first, first) == 1
+
+
+@pytest.mark.parametrize("number", range(len(FACTORS)), ids=FACTORS)
+def test_every_factor_shows_in_the_pixels_and_lowers_the_relevance(number: int) -> None:
+    looks = np.full((2, len(FACTORS)), 0.3)
+    looks[1, number] = 0.7
+    scenes = [
+        painted_triplets._Scene(TRIPLETS, dict(zip(FACTORS, row.tolist(), strict=True)), generator(0, "chance"))
+        for row in looks
+    ]
+    images = [scene.paint("house", "stripes").astype(float) for scene in scenes]
+    assert np.abs(images[0] - images[1]).mean() > 0.5
+    assert relevance_of(*looks) < 0.97
+
+
+@pytest.mark.parametrize("family", textures.FAMILIES)
+def test_a_tile_is_lively_and_fits_its_copies(family: str) -> None:
+    for variant in range(3):
+        tile = textures.tile(0, family, variant).astype(float)
+        assert tile.std() > 25
+        for steps in (
+            np.abs(np.diff(tile, axis=0, append=tile[:1])),
+            np.abs(np.diff(tile.T, axis=0, append=tile.T[:1])),
+        ):
+            assert steps[-1].mean() <= steps[:-1].mean(axis=1).max() + 5
