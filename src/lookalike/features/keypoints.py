@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma, shrink
 from lookalike.core.progress import Progress
 from lookalike.features.describers import one_opencv_thread
@@ -43,6 +44,11 @@ class SiftSettings:
     n_max: int = 0
     contrast_threshold: float = 0.04
     max_side: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse settings that mean nothing."""
+        if not all(value >= 0 for value in (self.n_max, self.max_side, self.contrast_threshold)):
+            raise LookalikeError("settings of the keypoints must not be negative (0 sets no limit): correct them")
 
 
 class Keypoints(NamedTuple):

@@ -244,6 +244,8 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y : None
             Not used.
         """
+        if not min(self.n_components, self.n_hashes, self.n_landmarks) >= 1:
+            raise ValueError("n_components, n_hashes and n_landmarks must be whole numbers of at least 1: correct them")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         self._seed = as_seed(self.random_state)
         self.landmarks_ = np.arange(X.shape[0])

@@ -87,6 +87,9 @@ def palette_keys(palette: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
     The result has, for each colour, factors of a pixel's red, green and blue, and a constant: int32, (n_colours, 4).
     """
     palette = np.asarray(palette, dtype=np.float64)
+    fits = palette.ndim == 2 and palette.shape[1] == 3 and 1 <= len(palette) <= MAX_COLOURS
+    if not fits or not ((palette >= 0) & (palette <= 255)).all():
+        raise LookalikeError(f"a palette is 1 to {MAX_COLOURS} rows of red, green and blue in 0..255: learn it anew")
     colours = np.rint(palette * _STEPS).astype(np.int64)
     keys = np.empty((len(colours), 4), np.int64)
     keys[:, :3] = -2 * _STEPS * MAX_COLOURS * colours

@@ -188,11 +188,33 @@ def _project(W: NDArray[Any] | None, rows: sp.csr_array) -> NDArray[np.float32]:
     memory = np.zeros((d + 1) * line, dtype=np.uint8)
     start = -memory.ctypes.data % line
     block = memory[start : start + d * line].view(np.float32).reshape(d, LANES)
-    with np.errstate(over="ignore"):  # what does not fit into float32 is refused below
-        block[:, : rows.shape[0]] = (rows.toarray() if W is None else rows @ W).T
+    if W is None:
+        block[:, : rows.shape[0]] = rows.toarray().T
+    else:
+        project_rows(W, *_arrays(rows), block)
     if not np.isfinite(block).all():
         raise ValueError("a query times W is not finite in float32: check W, or scale it or the rows")
     return block
+
+
+@njit(cache=True, nogil=True)
+def project_rows(
+    W: NDArray[Any],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.uint32],
+    data: NDArray[np.float32],
+    block: NDArray[np.float32],
+) -> None:
+    """Write q'W of each row into its lane; SciPy's product of so few rows takes up to half as long again."""
+    for lane in range(indptr.shape[0] - 1):
+        projected = np.zeros(W.shape[1], dtype=W.dtype)
+        for place in range(indptr[lane], indptr[lane + 1]):
+            factor = W.dtype.type(data[place])
+            row = W[indices[place]]
+            for j in range(projected.shape[0]):
+                projected[j] += factor * row[j]
+        for j in range(projected.shape[0]):
+            block[j, lane] = projected[j]
 
 
 @intrinsic

@@ -13,6 +13,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.images import fit_within, load_rgb, luma, resize, shrink
 from lookalike.features import describers, descriptors, keypoints, lbp, palette
 from lookalike.features.clustering import one_thread
+from lookalike.features.l1_hash import L1HashKPCA
 
 SMALL = {
     "wavelet": {"side": 32, "kept": 16},
@@ -100,6 +101,15 @@ def test_what_was_learned_follows_from_the_seed_and_can_be_written_down(fitted):
         np.testing.assert_array_equal(like.describe(texture(20)), fitted.describe(texture(20)))
 
 
+WRONG_SIFT = [{"n_max": -1}, {"max_side": -1}, {"contrast_threshold": -0.1}, {"contrast_threshold": np.nan}]
+WRONG_PALETTES = [
+    np.zeros((0, 3)),
+    np.zeros((129, 3)),
+    np.zeros((20, 4)),
+    np.full((2, 3), 256.0),
+    np.full((2, 3), np.nan),
+]
+COUNTS_OF_L1_HASH = ["n_components", "n_hashes", "n_landmarks"]
 NOT_RGB = [np.zeros((40, 40), np.uint8), np.zeros((40, 40, 4), np.uint8), np.zeros((40, 40, 3)), flat(0, 40, 0)]
 
 
@@ -167,6 +177,19 @@ def test_an_unreadable_file_stops_describing(tmp_path):
 def test_settings_that_mean_nothing_are_refused(system, settings):
     with pytest.raises(LookalikeError):
         describers.make_describer(system, **settings)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        *((lambda wrong=wrong: keypoints.SiftSettings(**wrong), "not be negative") for wrong in WRONG_SIFT),
+        *((lambda wrong=wrong: palette.palette_keys(wrong), "0..255: learn it anew") for wrong in WRONG_PALETTES),
+        *((lambda name=name: L1HashKPCA(**{name: 0}).fit(np.eye(3)), "at least 1") for name in COUNTS_OF_L1_HASH),
+    ],
+)
+def test_other_settings_and_damaged_palettes_are_refused(call, sentence):
+    with pytest.raises((LookalikeError, ValueError), match=sentence):
+        call()
 
 
 @pytest.mark.parametrize(
