@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +48,6 @@ class Finding:
     """`HOLDS`, `FAILS`, `OPEN`, or of one part `LEFT_OUT`."""
     evidence: str
     """The figures in words, or why there are none."""
-    numbers: Mapping[str, float] = field(default_factory=dict)
-    """The same figures as data, such as ``difference``, ``low`` and ``high``."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +138,7 @@ def together(findings: Sequence[Finding]) -> Finding:
     else:
         verdict = HOLDS if HOLDS in verdicts else LEFT_OUT
     evidence = dict.fromkeys(finding.evidence for finding in findings if finding.evidence)
-    numbers = {name: value for finding in findings for name, value in finding.numbers.items()}
-    return Finding(verdict, ", ".join(evidence), numbers)
+    return Finding(verdict, ", ".join(evidence))
 
 
 def of_parts(parts: Mapping[str, Finding]) -> Finding:
@@ -150,10 +147,7 @@ def of_parts(parts: Mapping[str, Finding]) -> Finding:
     said = {finding.evidence for finding in parts.values()}
     alike = len(said) == 1 < len(parts)
     evidence = list(said) if alike else [f"{title}: {finding.evidence}" for title, finding in parts.items()]
-    numbers = {
-        f"{name} ({title})": value for title, finding in parts.items() for name, value in finding.numbers.items()
-    }
-    return Finding(OPEN if verdict == LEFT_OUT else verdict, "; ".join(evidence), numbers)
+    return Finding(OPEN if verdict == LEFT_OUT else verdict, "; ".join(evidence))
 
 
 def within(intervals: Iterable[Interval], low: float, high: float) -> bool | None:

@@ -30,7 +30,7 @@ from lookalike.exhibits.verdicts import (
 @rule
 def above(study, bound: float) -> Finding:
     """Something lies above a bound. More words."""
-    return Finding(HOLDS if bound < 1 else FAILS, f"bound {bound}", {"bound": bound})
+    return Finding(HOLDS if bound < 1 else FAILS, f"bound {bound}")
 
 
 RULES = rules_of(SimpleNamespace(above=above, helper=len))

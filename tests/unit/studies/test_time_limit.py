@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -32,18 +32,20 @@ def limit_within_a_limit():
         burn(5)
 
 
-def test_work_that_takes_too_long_is_broken_off():
-    start, message = time.process_time(), r"^the fit took more than 0.3 s of processor time$"
-    with pytest.raises(TimeLimitReachedError, match=message), cpu_time_limit(0.3, "the fit"):
+def too_long():
+    with cpu_time_limit(0.3, "the fit"):
         burn(5)
-    # the timer counts ticks of the kernel, of which some come early on a loaded machine
-    assert 0.2 <= time.process_time() - start < 3
 
 
-@pytest.mark.parametrize("work", [swallow_once, limit_within_a_limit])
-def test_neither_a_swallowed_error_nor_a_second_limit_lifts_the_first(work):
-    with pytest.raises(TimeLimitReachedError):
+# neither a swallowed error nor a second limit lifts the first
+@pytest.mark.parametrize("work", [too_long, swallow_once, limit_within_a_limit])
+def test_work_that_takes_too_long_is_broken_off(work):
+    start = time.process_time()
+    with pytest.raises(TimeLimitReachedError, match=r"^the fit took more than 0.\d+ s of processor time$"):
         work()
+    # the timer counts ticks of the kernel, of which some come early on a loaded machine
+    assert time.process_time() - start > 0.2 or work is not too_long
+    assert time.process_time() - start < 3
 
 
 def test_waiting_is_not_work_and_without_a_limit_there_is_none():
@@ -62,16 +64,6 @@ def test_nothing_is_left_behind():
 
 
 def test_another_thread_is_refused():
-    said = []
-
-    def work():
-        try:
-            with cpu_time_limit(1.0, "the fit"):
-                pass
-        except RuntimeError as error:
-            said.append(str(error))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert said == ["a time limit works in the main thread only: run the fit there"]
+    with ThreadPoolExecutor() as pool:
+        refused = pool.submit(too_long).exception()
+    assert str(refused) == "a time limit works in the main thread only: run the fit there"

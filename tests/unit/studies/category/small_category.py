@@ -1,4 +1,4 @@
-"""A small category study, made by hand: its numbers are given as tables, nothing is on the disk."""
+"""A small category study, made by hand: its numbers are given as tables, only its images are on the disk."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 
+from lookalike.core.files import write_json
 from lookalike.exhibits.registry import Exhibit
+from lookalike.features.codebook import learn_codebook
+from lookalike.features.descriptors import describe_shard, normalise
+from lookalike.features.shards import save_shard
+from lookalike.learners import Euclidean
+from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category.study import CategoryStudy
 from lookalike.studies.metrics import metrics_frame
 
@@ -33,7 +40,12 @@ SETTINGS = {
     "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim"], "timed": ["lmnn-naive"],
     "projected": list(PSD), "projection_intervals": PSD, "traced": ["oasis", "mcml", *PSD], "titles": {}, "notes": {},
     "traced_aggressiveness": 0.1, "ranker_aggressiveness": 0.1, "bounds_mistakes": True,
+    "seed": 7, "neighbours": {"subset": "three", "fold": 0},
 }  # fmt: skip
+# rows are in an order of their own, so that rows are no image ids
+IDS = np.random.default_rng(0).permutation(np.arange(100, 124, 2)).astype(np.int32)
+LABELS = np.array(["001.mug", "002.dog", "003.fern"])[(IDS - 100) // 8]
+PALETTE = np.array([[0, 0, 0], [200, 60, 60], [60, 60, 200], [128, 128, 128]], np.float32)
 NO_FITS = pd.DataFrame(
     {name: pd.Series(dtype=kind) for name, kind in {
         "representation": str, "subset": str, "method": str, "fold": int, "not_converged": str, "n_classes": float,
@@ -47,12 +59,12 @@ def resource(name, **wanted):
         return [row for row in csv.DictReader(file) if all(row[key] == value for key, value in wanted.items())]
 
 
-def study(metrics=(), exhibit="", drawn="figure", claims=(), fits=NO_FITS, tables=None, **settings):
+def study(metrics=(), exhibit="", drawn="figure", claims=(), fits=NO_FITS, tables=None, files=None, **settings):
     """The study with rows of numbers (`scores`, `curve`), tables by name, and settings that differ from the usual."""
     fits = NO_FITS if fits is None else pd.concat([NO_FITS, fits.assign(representation="words1000")])
     given = {"metrics": metrics_frame(list(metrics)), "fits": fits, **(tables or {})}
     of = Exhibit(exhibit, "category", "", drawn, study) if exhibit else None
-    names = {name: f"{name}.parquet" for name in given}
+    names = {name: f"{name}.parquet" for name in given} | (files or {})
     made = CategoryStudy({**SETTINGS, **settings}, names, resource("reference-values.csv"), list(claims), of)
     made._tables.update(given)
     return made
@@ -103,3 +115,30 @@ def against(reach=0.004, **differences):
                      "bootstrap_low": low, "bootstrap_high": high, "n_folds": 5, "n_images": 250,
                      "verdict": verdict})  # fmt: skip
     return {"comparison": pd.DataFrame(rows)}
+
+
+def images(folder):
+    """Tables and files of twelve images, half black and half noise; the first four are described.
+
+    Before learning their neighbours are random, after it those of their class.
+    """
+    rng, paths = np.random.default_rng(0), [f"{id}.png" for id in IDS]
+    for path in paths:
+        image = np.zeros((224, 300, 3), np.uint8)
+        image[:, 150:] = rng.integers(0, 256, (224, 150, 3))
+        Image.fromarray(image).save(folder / path)
+    told = {"image_id": IDS, "path": paths, "label": LABELS, "width": 300, "height": 224, "status": "ok"}
+    manifest = pd.DataFrame(told)
+    blocks = [describe_shard(manifest.iloc[part], folder, PALETTE) for part in ([0, 1, 2], [3])]
+    files = {name: str(folder / f"{name}.npy") for name in ("palette", "codebook")}
+    files |= {name: [str(folder / f"{name}-{of}.npz") for of in range(2)] for name in ("blocks", "ranks")}
+    for block, file in zip(blocks, files["blocks"], strict=True):
+        save_shard(block, file)
+    np.save(files["palette"], PALETTE)
+    np.save(files["codebook"], learn_codebook(normalise(np.concatenate([b.counts for b in blocks])), 5, seed=0))
+    noise = np.random.default_rng(3).random((12, 4))
+    learned = np.hstack([0.1 * noise, LABELS[:, None] == np.unique(LABELS)])
+    for X, file in zip((noise, learned), files["ranks"], strict=True):
+        rank_leave_one_out(Euclidean().fit(X), X, LABELS, query_ids=IDS).save(file)
+    write_json({"root": str(folder)}, folder / "images.json")
+    return {"manifest": manifest, "pool": manifest.iloc[[1, 2]]}, files | {"images": str(folder / "images.json")}

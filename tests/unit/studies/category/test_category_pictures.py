@@ -1,55 +1,32 @@
-"""Pictures that explain the representation: what they show is what the code that describes images does."""
+"""Pictures and galleries show what the code that describes images does, and what the rankings have."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
-import pandas as pd
 import pytest
-from PIL import Image
-from small_category import study
+from small_category import IDS, LABELS, images, study
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_json
+from lookalike.exhibits.image_grid import RIGHT
 from lookalike.exhibits.style import new_figure
-from lookalike.exhibits.writing import write_exhibit
 from lookalike.features import lbp, pyramid
-from lookalike.features.codebook import learn_codebook
-from lookalike.features.descriptors import block_positions, describe_shard, normalise
-from lookalike.features.shards import save_shard
-from lookalike.studies.category import lbp_example, pictures
-from lookalike.studies.rooms import room_exhibits
+from lookalike.features.descriptors import block_positions
+from lookalike.ranking.rankings import Rankings
+from lookalike.studies.category import lbp_example, neighbours, pictures
 
 PATCH = np.array(
     [[90, 120, 140, 150, 160], [80, 100, 130, 155, 170], [70, 85, 125, 140, 165], [60, 75, 95, 120, 150],
      [50, 60, 80, 110, 130]],
     np.uint8,
 )  # fmt: skip
-PALETTE = np.array([[0, 0, 0], [200, 60, 60], [60, 60, 200], [128, 128, 128]], np.float32)
-NAMES = ("oasis-jmlr-2010/fig2", "representation/block_grid", "representation/palette", "representation/visterms")
 
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory):
-    """A study of four images, each half black and half noise: black is the commonest visterm."""
-    folder, rng = tmp_path_factory.mktemp("described"), np.random.default_rng(0)
-    for number in range(4):
-        image = np.zeros((224, 300, 3), np.uint8)
-        image[:, 150:] = rng.integers(0, 256, (224, 150, 3))
-        Image.fromarray(image).save(folder / f"{number}.png")
-    manifest = pd.DataFrame(
-        {"image_id": range(4), "path": [f"{n}.png" for n in range(4)], "width": 300, "height": 224}
-    ).astype({"image_id": "int32"})
-    blocks = [describe_shard(manifest.iloc[part], folder, PALETTE) for part in ([0, 1, 2], [3])]
-    files = [str(folder / f"blocks-{number:03d}.npz") for number in range(2)]
-    for block, file in zip(blocks, files, strict=True):
-        save_shard(block, file)
-    np.save(folder / "palette.npy", PALETTE)
-    np.save(folder / "codebook.npy", learn_codebook(normalise(np.concatenate([b.counts for b in blocks])), 5, seed=0))
-    write_json({"root": str(folder)}, folder / "images.json")
-    made = study(tables={"manifest": manifest, "pool": manifest.iloc[[1, 2]]})
-    made.files.update({name: str(folder / f"{name}.npy") for name in ("palette", "codebook")})
-    made.files.update(images=str(folder / "images.json"), blocks=files)
-    return made
+    tables, files = images(tmp_path_factory.mktemp("described"))
+    return study(tables=tables, files=files)
 
 
 def words_of(picture):
@@ -57,16 +34,6 @@ def words_of(picture):
     picture.paint(canvas)
     shown = [text.get_text() for axis in canvas.axes for text in axis.texts]
     return shown + [axis.get_title(loc="left") for axis in canvas.axes]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_pictures_are_written_whole(described, tmp_path, name):
-    exhibit = room_exhibits("category")[name]
-    sidecar = write_exhibit(exhibit, described, tmp_path)
-    assert sidecar.problem == ""
-    assert all((tmp_path / f"{name}{suffix}").stat().st_size for suffix in exhibit.suffixes)
-    # examples are of the pool, which is never in a split
-    assert np.array_equal(pictures.example_image(described), pictures.load_image(described, "1.png"))
 
 
 def test_the_example_shows_what_the_code_makes_of_its_pixels():
@@ -84,12 +51,14 @@ def test_the_example_shows_what_the_code_makes_of_its_pixels():
     assert {str(value) for value in PATCH.ravel()} <= told
 
 
-def test_the_example_patch_is_uniform_with_an_edge():
+def test_the_example_patch_is_uniform_with_an_edge(described):
     grey = np.random.default_rng(0).integers(0, 256, (40, 50), dtype=np.uint8)
     pattern, bits = lbp_example.pattern_of(lbp_example.example_patch(grey))
     assert lbp.pattern_bins()[pattern] < 58
     assert 3 <= sum(bits) <= 5
     assert lbp_example.example_patch(np.full((9, 9), 7, np.uint8)).tolist() == [[7] * 5] * 5
+    # examples are of the pool, which is never in a split
+    assert np.array_equal(pictures.example_image(described), pictures.load_image(described, f"{IDS[1]}.png"))
 
 
 @pytest.mark.parametrize(("width", "height", "n_drawn"), [(300, 200, 3), (640, 480, 6)])
@@ -114,14 +83,48 @@ def test_visterms_are_rows_of_blocks_from_different_images(described, monkeypatc
     gallery = pictures.common_visterms(described)
     assert len(gallery.rows) == gallery.frame["word"].nunique() == 4
     assert all(rows["image_id"].is_unique for _, rows in gallery.frame.groupby("word"))
-    assert any(all(tile.image.max() == 0 for tile in row) for row in gallery.rows)
+    assert any(all(tile.image.max() == 0 for tile in row) for row in gallery.rows), "black is the commonest"
     assert gallery.row_titles[0].splitlines()[1] == "100% of images"
     first = next(gallery.frame.itertuples())
     x, y, size, _ = block_positions(300, 224)[first.block]
     image = pictures.load_image(described, f"{first.image_id}.png")
     assert np.array_equal(gallery.rows[0][0].image, image[y : y + size, x : x + size])
     monkeypatch.setattr(pictures, "N_IMAGES", 2)
-    assert set(pictures.common_visterms(described).frame["image_id"]) == {0, 3}, "spread evenly over all"
+    shown = set(pictures.common_visterms(described).frame["image_id"])
+    assert shown == {IDS[0], IDS[3]}, "spread evenly over all"
     monkeypatch.setitem(described.files, "blocks", [])
     with pytest.raises(LookalikeError, match="no described images"):
         pictures.common_visterms(described)
+
+
+def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(described, monkeypatch, tmp_path):
+    gallery = neighbours.neighbours(described)
+    assert len(gallery.entries) == 12
+    rankings, name_of = [Rankings.load(file) for file in described.files["ranks"]], dict(zip(IDS, LABELS, strict=True))
+    for entry in gallery.entries:
+        query = int(Path(entry.image).stem)
+        assert entry.words == name_of[query][4:]
+        for shown, ranked in zip(entry.rankings, rankings, strict=True):
+            row = ranked.query_ids.tolist().index(query)
+            nearest = ranked.query_ids[ranked.neighbours[row, :10]].tolist()
+            assert [int(Path(one.image).stem) for one in shown.found] == nearest
+            right = [one.words == entry.words for one in shown.found]
+            assert [one.mark.sign == RIGHT.sign for one in shown.found] == right
+            share, precision = 100 * sum(right) / len(right), 100 * ranked.average_precision()[row]
+            told = f"{sum(right)} of {len(right)} of its class ({share:.0f} %); average precision {precision:.1f} %"
+            assert shown.summary == told
+    assert gallery.entries[0].rankings[1].title == "After learning: OASIS"
+    where, how, _ = gallery.notes
+    assert where.startswith("Subset three, partition 1: each of its 12 test images")
+    gains = rankings[1].average_precision() - rankings[0].average_precision()
+    assert f"{(gains > 0).sum()} gain, {(gains < 0).sum()} lose" in how
+    assert "(seed 7)" in how
+    # a learner without a result is said, and rankings without neighbours are refused
+    after, none = rankings[1], np.empty(0, dtype=np.int32)
+    monkeypatch.setitem(described.files, "ranks", [described.files["ranks"][0], str(tmp_path / "after.npz")])
+    Rankings(after.offsets, after.ranks, after.n_gallery, after.query_ids).save(tmp_path / "after.npz")
+    with pytest.raises(LookalikeError, match="these rankings have no neighbours"):
+        neighbours.neighbours(described)
+    Rankings(np.zeros(1, dtype=np.int64), none, 0, none).save(tmp_path / "after.npz")
+    gallery = neighbours.neighbours(described)
+    assert (gallery.entries, gallery.notes) == ((), ("Not drawn: OASIS has no result here.",))

@@ -114,20 +114,13 @@ def test_neither_test_images_nor_the_order_of_the_table_change_what_is_learned(s
     assert run_fold(Fold(counts, split, 0, 6, "toy"), spec(**CHOSEN)).fit["seeds"] != first.fit["seeds"]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"parameters": {"aggressiveness": 0.2, "n_steps": 300}},
-        {"select": {"aggressiveness": [0.2]}, "parameters": {"n_steps": 300}},
-        # a trace that does not stop leaves the learner to its own end
-        {"trace": TRACE | {"stop": False}, "parameters": {"aggressiveness": 0.2, "n_steps": 300}},
-    ],
-)
+# a trace that does not stop leaves the learner to its own end
+@pytest.mark.parametrize("changes", [{}, {"select": {"aggressiveness": [0.2]}}, {"trace": TRACE | {"stop": False}}])
 def test_where_nothing_is_to_be_chosen_parameters_are_used_as_they_are(fold, changes):
-    result = run_fold(fold, spec(**changes))
+    result = run_fold(fold, spec(parameters={"aggressiveness": 0.2, "n_steps": 300}, **changes))
     assert result.selection.empty
-    assert (result.fit["n_steps"], result.fit["aggressiveness"]) == (300, 0.2)
-    assert (result.fit["at_last_step"], result.fit["at_grid_edge"]) == (False, False)
+    named = ("n_steps", "aggressiveness", "at_last_step", "at_grid_edge")
+    assert [result.fit[name] for name in named] == [300, 0.2, False, False]
 
 
 def test_ends_of_grids_and_traces_are_recorded(fold):
@@ -138,13 +131,14 @@ def test_ends_of_grids_and_traces_are_recorded(fold):
     assert fit["at_last_step"] or fit["at_grid_edge"], "40 pairs are too few"
 
 
-def test_mistakes_say_what_to_do(study, fold):
-    with pytest.raises(LookalikeError, match=r"fold 7 is not in the split table, which has folds \[0, 1\]"):
-        run_fold(Fold(*study, 7, 5, "toy"), spec())
-    with pytest.raises(LookalikeError, match="no learner 'NoSuch'"):
-        run_fold(fold, spec("NoSuch"))
-    with pytest.raises(LookalikeError, match="OASIS has no parameter 'agressiveness'"):
-        fixed(fold, agressiveness=1)
+@pytest.mark.parametrize(
+    ("number", "asked", "words"),
+    [(7, spec(), r"fold 7 is not in the split table, which has folds \[0, 1\]"), (0, spec("NoSuch"), "no learner 'No"),
+     (0, spec(parameters={"agressiveness": 1}), "OASIS has no parameter 'agressiveness'")],
+)  # fmt: skip
+def test_mistakes_say_what_to_do(study, number, asked, words):
+    with pytest.raises(LookalikeError, match=words):
+        run_fold(Fold(*study, number, 5, "toy"), asked)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +158,7 @@ def test_what_takes_too_long_leaves_every_file_and_says_why(fold, tmp_path, chan
     assert json.loads((tmp_path / "fit.json").read_text())["not_converged"] == why
     with pytest.raises(LookalikeError, match=f"holds no model: {why}"):
         load(tmp_path / "model.npz")
+    assert trace_fold(fold, spec(trace={"steps": ENDLESS, "points": 3}, time_limit=0.2)).empty
 
 
 def test_a_fold_is_written_as_the_contract_says_twice_the_same(fold, tmp_path):
@@ -220,11 +215,6 @@ def test_a_learner_that_stops_by_itself_is_traced_past_its_stop(fold):
     assert (np.diff(traced(curve, "objective")) <= 0).all()
     assert own.fit["n_steps"] == 4
     assert traced(curve)[4] == pytest.approx(own.rankings.mean_average_precision(), abs=1e-12)
-
-
-def test_a_trace_that_takes_too_long_has_no_rows(fold):
-    curve = trace_fold(fold, spec(trace={"steps": ENDLESS, "points": 3}, time_limit=0.2))
-    assert (len(curve), tuple(curve.columns)) == (0, COLUMNS)
 
 
 def test_rankers_have_streams_of_their_own_and_their_average_is_that_of_the_estimator(fold):

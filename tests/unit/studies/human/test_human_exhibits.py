@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from contract import check_exhibits, check_not_run
 from made_human import IDS, LABELS, RANKS, drawn, make_rankings, make_ratings, make_study
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_json
-from lookalike.exhibits.writing import write_exhibit
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.study import HumanStudy
-from lookalike.studies.rooms import room_exhibits
 
 JMLR, DRAFT, NIPS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
 BEST, WORST = f"{JMLR}/table2", f"{JMLR}/table3"
@@ -24,16 +22,12 @@ def queries(made):
     return list(made.frame.loc[made.frame["role"] == "query", "image_id"])
 
 
-@pytest.mark.parametrize("id", room_exhibits("human"))
-def test_every_exhibit_is_written_or_says_what_to_do(study, tmp_path, id):
-    exhibit = room_exhibits("human")[id]
-    assert write_exhibit(exhibit, study, tmp_path / "run").problem == ""
-    assert all((tmp_path / f"run/{id}{suffix}").is_file() for suffix in exhibit.suffixes)
+def test_every_exhibit_is_drawn_or_says_what_to_do(study, tmp_path):
+    printed = [f"{JMLR}/fig3b", f"{DRAFT}/fig7", f"{NIPS}/fig1a", "human/deviations"]
+    check_exhibits("human", study, tmp_path / "all", printed=printed)
     nothing = HumanStudy({**study.settings, "not_run": "not run: put images at data/toy"}, {}, study.printed_rows)
-    write_exhibit(exhibit, nothing, tmp_path / "not")
-    sidecar = read_json(tmp_path / f"not/{id}.json")
-    assert (sidecar["state"], sidecar["problem"]) == ("not run", "not run: put images at data/toy")
-    assert sidecar["caption"].endswith("Images of toy, Ten, words, partition 1 of 5.")
+    check_not_run("human", nothing, tmp_path / "not run")
+    assert drawn(study, BEST)[1].data_sentence(None) == "Images of toy, Ten, words, partition 1 of 5."
 
 
 @pytest.mark.parametrize(
@@ -71,25 +65,21 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
     assert one.data_sentence(made).endswith("partition 1 of 5: each of its 12 test images queries all others.")
 
 
-def test_a_query_without_a_positive_is_no_candidate(tmp_path):
-    alone = replace(make_rankings(), offsets=np.array([0, 0, *range(4, 25, 2)]))
-    made, _ = drawn(make_study(tmp_path, rankings=alone), BEST)
-    assert "of all (11)" in made.notes[0]
-    assert 100 not in queries(made)
-
-
 @pytest.mark.parametrize(
-    ("rankings", "shown", "note"),
+    ("id", "rankings", "shown", "note"),
     [
-        (make_rankings((*RANKS[:5], (6, 7), *[(1, 2)] * 6)), [110], "; the paper shows 3."),
-        (make_rankings(((1, 2),) * 12), [], "Not drawn: every query has an image of its class among its first 5."),
-        (NOBODY, [], "Not drawn: OASIS has no result here."),
+        (WORST, make_rankings((*RANKS[:5], (6, 7), *[(1, 2)] * 6)), [110], "; the paper shows 3."),
+        (WORST, make_rankings(((1, 2),) * 12), [], "every query has an image of its class among its first 5."),
+        (WORST, NOBODY, [], "Not drawn: OASIS has no result here."),
+        # a query without a positive is no candidate
+        (BEST, replace(make_rankings(), offsets=np.array([0, 0, *range(4, 25, 2)])), [102, 108, 116, 122], ""),
     ],
 )
-def test_too_few_failures_make_fewer_rows_and_a_note_says_so(tmp_path, rankings, shown, note):
-    made, _ = drawn(make_study(tmp_path, rankings=rankings), WORST)
+def test_queries_that_cannot_be_shown_are_left_out_and_a_note_says_so(tmp_path, id, rankings, shown, note):
+    made, _ = drawn(make_study(tmp_path, rankings=rankings), id)
     assert (queries(made), len(made.rows)) == (shown, len(shown))
     assert made.notes[0].endswith(note)
+    assert id == WORST or "of all (11)" in made.notes[0]
 
 
 def test_an_image_that_cannot_be_read_has_a_grey_place_with_its_name(tmp_path):

@@ -28,28 +28,24 @@ def picture(uri):
     return Image.open(io.BytesIO(base64.b64decode(data)))
 
 
-def test_the_page_holds_its_pictures_and_nothing_of_the_network(tmp_path, plan, images):
-    write_page(plan, images, tmp_path / "page.html", title="A </script> & @@CONTENT@@")
-    page, content = (tmp_path / "page.html").read_text(), content_of(tmp_path / "page.html")
-    assert (content["title"], content["plan"]) == ("A </script> & @@CONTENT@@", plan_fingerprint(plan))
-    assert len(content["pictures"]) == plan["image"].nunique()
-    assert len(content["query_pictures"]) == plan["query"].nunique()
-    assert not re.search(r"https?:|//[a-z]|src=\"(?!data:)|@import|url\(", re.sub('base64,[^"]+', "", page))
-    assert page.count("</script>") == 2
-
-
-def test_pictures_are_numbered_as_they_come_up_whatever_their_ids(tmp_path, plan, images):
+def test_the_page_holds_numbered_pictures_and_nothing_of_the_network_or_of_ids(tmp_path, plan, images):
     # other ids of the same pictures give the same page, but for the plan's name
-    renumbered = plan.assign(image=plan["image"] + 10**6, query_image=plan["query_image"] + 10**6)
+    renumbered, title = plan.assign(image=plan["image"] + 10**6, query_image=plan["query_image"] + 10**6), "A </script>"
     contents = []
-    for name, made in (("page", plan), ("other", renumbered)):
-        write_page(made, images, tmp_path / f"{name}.html")
-        contents.append(content_of(tmp_path / f"{name}.html") | {"plan": ""})
-    assert contents[0] == contents[1]
-    places = [candidate for query in contents[0]["queries"] for candidate in query["candidates"]]
+    for made in (plan, renumbered):
+        write_page(made, images, tmp_path / "page.html", title=f"{title} & @@CONTENT@@")
+        contents.append(content_of(tmp_path / "page.html"))
+    page, content = (tmp_path / "page.html").read_text(), contents[0]
+    assert [one["plan"] for one in contents] == [plan_fingerprint(plan), plan_fingerprint(renumbered)]
+    assert content == contents[1] | {"plan": content["plan"]}
+    assert content["title"] == "A </script> & @@CONTENT@@"
+    assert page.count("</script>") == 2
+    assert not re.search(r"https?:|//[a-z]|src=\"(?!data:)|@import|url\(", re.sub('base64,[^"]+', "", page))
+    places = [candidate for query in content["queries"] for candidate in query["candidates"]]
     assert [position for position, _ in places] == plan["position"].tolist()
     assert [number for _, number in places] == pd.factorize(plan["image"])[0].tolist()
-    assert len({contents[0]["pictures"][number] for _, number in places}) == plan["image"].nunique()
+    assert len(set(content["pictures"])) == len(content["pictures"]) == plan["image"].nunique()
+    assert len(content["query_pictures"]) == plan["query"].nunique()
 
 
 def test_pictures_are_small_upright_and_without_metadata(tmp_path, plan, images):

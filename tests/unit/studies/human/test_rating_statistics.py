@@ -1,124 +1,112 @@
-"""Against numbers worked out by hand: two queries, two raters, three retrieved and one random candidate each."""
+"""The numbers of the rating study are those of a loop over queries and raters, candidate by candidate."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from made_human import IMAGES, LABEL_OF, RATING_COLUMNS, draw
 
 from lookalike.core.errors import LookalikeError
-from lookalike.studies.human.collect import COLUMNS
+from lookalike.studies.human.collect import ANSWERS, COLUMNS
 from lookalike.studies.human.panel import same_class, simulated_panel
-from lookalike.studies.human.statistics import leave_one_rater_out, rating_metrics, summary
-from lookalike.studies.metrics import select
+from lookalike.studies.human.statistics import rating_metrics, summary
 
-# answers at rank 1, 2, 3 and of the random candidate: g good, n not good, c can't say, . left at the default
-ANSWERS = {
-    (1, "Ada"): "ngcn",
-    (1, "Bob"): "gggg",
-    (2, "Ada"): "g...",
-    (2, "Bob"): "nnn.",
-}
-WORDS = {"g": "good", "n": "not_good", "c": "cant_say", ".": "not_good"}
-# the random candidate is shown second, and ranks are not in the order shown
-POSITIONS = (4, 1, 3, 2)
+DEPTH = 3
 
 
-@pytest.fixture
-def ratings():
-    rows = [
-        (rater, query, 10 * query, position, 10 * query + place, "random" if place == 4 else "retrieved", place % 4,
-         WORDS[sign], sign != ".", False)
-        for (query, rater), signs in ANSWERS.items()
-        for place, (sign, position) in enumerate(zip(signs, POSITIONS, strict=True), start=1)
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=RATING_COLUMNS).sort_values(["rater", "query", "position"], ignore_index=True)
+def random_ratings(seed, n_raters, n_queries):
+    """Ratings of three retrieved and two random images a query, in mixed places; the first rater does all queries."""
+    rng, rows = np.random.default_rng(seed), []
+    for query in range(1, n_queries + 1):
+        places = rng.permutation(5) + 1
+        for rater in range(n_raters):
+            if rater and rng.random() < 0.3:
+                continue
+            for rank, position in enumerate(places, start=1):
+                role = ("retrieved", rank) if rank <= DEPTH else ("random", 0)
+                answer = ANSWERS[rng.integers(3)]
+                rows.append((f"rater {rater}", query, 10 * query, position, 100 * query + rank, *role, answer,
+                             answer != "not_good" or rng.random() < 0.5, False))  # fmt: skip
+    return pd.DataFrame(rows, columns=RATING_COLUMNS).sample(frac=1, random_state=seed)
 
 
-def numbers(ratings, metric, method="oasis"):
-    """Value, low and high of one metric by x."""
+def by_loops(ratings):
+    """By query and rater: precision at each k, average precision, and the share of the others who agree."""
+    answers, precision, average, human = {}, {}, {}, {}
+    for row in ratings.itertuples():
+        answers.setdefault((row.query, row.rater), {})[row.role, row.rank, row.position] = row.answer == "good"
+    for (query, rater), own in sorted(answers.items()):
+        found = [good for (role, *_), good in sorted(own.items()) if role == "retrieved"]
+        precision[query, rater] = [np.mean(found[:k]) for k in range(1, DEPTH + 1)]
+        hits = [value for value, good in zip(precision[query, rater], found, strict=True) if good]
+        average[query, rater] = np.mean(hits) if hits else 0.0
+        others = [of for (same, other), of in answers.items() if same == query and other != rater]
+        agreed = [np.mean([of[place] for of in others]) for place, good in own.items() if good and others]
+        human[query, rater] = np.mean(agreed) if agreed else np.nan
+    return pd.DataFrame(precision).T, pd.Series(average), pd.Series(human)
+
+
+def deviation(values):
+    return np.std(values, ddof=1) if len(values) > 1 else np.nan
+
+
+def told(values):
+    """Mean of what is known, and the mean less and plus its standard error."""
+    known = np.asarray(values, float)[~np.isnan(values)]
+    mean = known.mean() if len(known) else np.nan
+    error = deviation(known) / np.sqrt(max(1, len(known)))
+    return [mean, mean - error, mean + error]
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 10**6), n_raters=st.integers(1, 4), n_queries=st.integers(1, 3))
+def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
+    ratings = random_ratings(seed, n_raters, n_queries)
     made = rating_metrics(ratings, representation="words", subset="ten", fold=2)
     assert made[["representation", "subset", "fold"]].drop_duplicates().to_numpy().tolist() == [["words", "ten", 2]]
-    return select(made, metric=metric, method=method).set_index("x")[["value", "low", "high"]]
+    rows = {
+        (row.metric, row.method, row.x): [row.value, row.low, row.high] for row in made.dropna(subset="x").itertuples()
+    }
+    precision, average, human = by_loops(ratings)
+    expected = {}
+    for k in range(1, DEPTH + 1):
+        at = precision[k - 1]
+        mean, *_ = expected["p@k", "oasis", k] = told(at)
+        _, low, high = told(at.groupby(level=0).mean())
+        expected["p@k by query", "oasis", k] = [mean, mean - (high - low) / 2, mean + (high - low) / 2]
+        expected |= {(f"query p@{k}", "oasis", query): told(of) for query, of in at.groupby(level=0)}
+    for query in range(1, n_queries + 1):
+        agreed, none = human[query], [np.nan] * 2
+        expected["query map", "oasis", query] = [average[query].mean(), *none]
+        expected["query image", "", query] = [10 * query, *none]
+        expected["query raters", "oasis", query] = [len(agreed), *none]
+        expected["query raters", "raters", query] = [agreed.notna().sum(), *none]
+        # an image counts with the share of raters who call it good
+        expected["query precision", "oasis", query] = [precision.loc[query][DEPTH - 1].mean(), *none]
+        expected["query precision", "raters", query] = told(agreed)
+        expected["query range", "raters", query] = [agreed.mean(), agreed.min(), agreed.max()]
+    assert set(rows) == set(expected)
+    for key, numbers in expected.items():
+        assert rows[key] == pytest.approx(numbers, nan_ok=True), key
 
-
-def deviation(*values):
-    return np.std(values, ddof=1)
-
-
-def test_numbers_of_each_query(ratings):
-    # query 1: Ada 0, 1/2, 1/3 (can't say counts as not good) and Bob 1, 1, 1; query 2: Ada 1, 1/2, 1/3 and Bob 0, 0, 0
-    for k, means in ((1, [1 / 2, 1 / 2]), (2, [3 / 4, 1 / 4]), (3, [2 / 3, 1 / 6])):
-        assert numbers(ratings, f"query p@{k}")["value"].tolist() == pytest.approx(means)
-    assert numbers(ratings, "query p@1").loc[1, "high"] == pytest.approx(1 / 2 + deviation(0, 1) / np.sqrt(2))
-    # Ada 1/2 and Bob 1; Ada 1 and Bob, who calls nothing good, 0
-    assert numbers(ratings, "query map")["value"].to_dict() == {1: 0.75, 2: 0.5}
-    assert numbers(ratings, "query image", "")["value"].to_dict() == {1: 10, 2: 20}
-    # an image counts with the share of raters who call it good: 1/2, 1, 1/2 of query 1; 1/2, 0, 0 of query 2
-    assert numbers(ratings, "query precision")["value"].tolist() == pytest.approx([2 / 3, 1 / 6])
-    human, bounds = numbers(ratings, "query precision", "raters"), numbers(ratings, "query range", "raters")
-    assert human["value"].tolist() == pytest.approx([5 / 8, 0])
-    assert human.loc[1, "high"] - 5 / 8 == pytest.approx(deviation(1, 1 / 4) / np.sqrt(2))
-    assert bounds[["low", "high"]].to_numpy().tolist() == [[0.25, 1], [0, 0]]
-    assert numbers(ratings, "query raters")["value"].tolist() == [2, 2]
-    assert numbers(ratings, "query raters", "raters")["value"].tolist() == [2, 1], "Bob called nothing good"
-
-
-def test_mean_curve_and_its_errors(ratings):
-    pairs, queries = numbers(ratings, "p@k"), numbers(ratings, "p@k by query")
-    assert pairs.index.tolist() == [1, 2, 3]
-    assert pairs["value"].tolist() == pytest.approx([1 / 2, 1 / 2, (1 / 3 + 1 + 1 / 3 + 0) / 4])
-    assert pairs["value"].tolist() == queries["value"].tolist()
-    error = deviation(0, 1, 1, 0) / 2
-    assert pairs.loc[1, ["low", "high"]].tolist() == pytest.approx([1 / 2 - error, 1 / 2 + error])
-    assert queries.loc[1, "high"] == 1 / 2, "both queries have a mean of one half"
-    error = deviation(2 / 3, 1 / 6) / np.sqrt(2)
-    assert queries.loc[3, "high"] - queries.loc[3, "value"] == pytest.approx(error)
-
-
-def test_leaving_one_rater_out(ratings):
-    human = leave_one_rater_out(ratings)
-    # Bob agrees with Ada's only good one, and of his four, Ada calls one good
-    assert human[1].to_dict() == {"Ada": 1, "Bob": 1 / 4}
-    assert human[2, "Ada"] == 0
-    assert np.isnan(human[2, "Bob"])
-    assert leave_one_rater_out(ratings[ratings["rater"] == "Ada"]).isna().all(), "there are no others"
-
-
-def test_raters_may_have_done_different_queries(ratings):
-    carl = ratings[(ratings["rater"] == "Ada") & (ratings["query"] == 1)].assign(rater="Carl")
-    mixed = pd.concat([ratings, carl], ignore_index=True)
-    assert numbers(mixed, "p@k").loc[1, "value"] == pytest.approx((0 + 1 + 1 + 0 + 0) / 5)
-    row = numbers(mixed, "p@k by query").loc[3]
-    assert row["high"] - row["value"] == pytest.approx(deviation((1 / 3 + 1 + 1 / 3) / 3, 1 / 6) / np.sqrt(2))
-    human = leave_one_rater_out(mixed)
-    assert human[1][["Ada", "Bob"]].tolist() == [1, 2 / 8], "Bob and Carl agree with Ada"
-    # Carl has not done query 2: nobody but Bob can agree there, who does not
-    pd.testing.assert_series_equal(human[2], leave_one_rater_out(ratings)[2])
-    before, values = summary(ratings), summary(mixed)
-    over_queries, over_raters = ("standard_deviation_over_queries", "standard_deviation_over_raters")
-    assert before[over_queries] == before[over_raters] == pytest.approx((deviation(0.5, 1) + deviation(1, 0)) / 2)
-    assert values[over_queries] == before[over_queries], "one query has no deviation"
-    assert values[over_raters] == pytest.approx(np.mean([deviation(0.5, 1, 0.5), deviation(1, 0)]))
-    assert numbers(mixed, "query raters", "raters")["value"].to_dict() == {1: 3, 2: 1}
-
-
-def test_the_summary(ratings):
-    values = summary(ratings)
-    expected = {"n_raters": 2, "n_queries": 2, "precision_at_1": 1 / 2, "precision_at_3": 5 / 12,
-                "precision_peak": 1 / 2, "precision_peak_k": 1, "map": 0.625, "random_good": 1 / 4,
-                "answered_share": 12 / 16, "cant_say_share": 1 / 16, "human_precision": 5 / 16,
-                "simulated": 0}  # fmt: skip
-    assert {name: values[name] for name in expected} == pytest.approx(expected)
-    made = rating_metrics(ratings, representation="words", subset="ten", fold=0)
-    singles = select(made, method="").dropna(subset="value").set_index("metric")["value"]
-    assert all(singles[name] == value for name, value in values.items())
-    assert singles["n_random"] == 1
-    alone = summary(ratings[ratings["rater"] == "Ada"])
-    assert np.isnan(alone["standard_deviation_over_raters"])
+    curve, is_random = precision.mean(), ratings["role"] == "random"
+    singles = {"n_raters": ratings["rater"].nunique(), "n_queries": n_queries, "precision_at_1": curve[0],
+               f"precision_at_{DEPTH}": curve[DEPTH - 1], "precision_peak": curve.max(),
+               "precision_peak_k": curve.idxmax() + 1, "map": average.mean(),
+               "standard_deviation_over_queries": average.groupby(level=1).apply(deviation).mean(),
+               "standard_deviation_over_raters": average.groupby(level=0).apply(deviation).mean(),
+               "human_precision": human.groupby(level=0).mean().mean(),
+               "random_good": (ratings.loc[is_random, "answer"] == "good").mean(),
+               "answered_share": ratings["answered"].mean(), "simulated": 0,
+               "cant_say_share": (ratings["answer"] == "cant_say").mean()}  # fmt: skip
+    assert summary(ratings) == pytest.approx(singles, nan_ok=True)
+    written = made[made["x"].isna()].set_index("metric")["value"].to_dict()
+    assert written == pytest.approx(singles | {"n_random": 2}, nan_ok=True)
     with pytest.raises(LookalikeError, match="no ratings of retrieved candidates"):
-        summary(ratings[ratings["role"] == "random"])
+        summary(ratings[is_random])
 
 
 def test_a_simulated_panel_agrees_with_classes_but_not_always():
