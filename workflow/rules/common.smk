@@ -28,7 +28,7 @@ from lookalike.core.files import read_table
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
 from lookalike.core.seeds import integer_seed
 from lookalike.data import archives, ground_truth, subsets
-from lookalike.data.locate import listing_fingerprint, why_landmarks_not_obtainable, why_not_obtainable
+from lookalike.data.locate import listing_fingerprint, why_not_obtainable
 from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES
 from lookalike.studies import rooms, settings
@@ -107,16 +107,9 @@ def not_run(dataset):
     published = archives.load_archives(RESOURCES / "archives.yaml")
     if has_results(dataset) or data["kind"] in settings.MADE_BY_CODE:
         return ""
-    if data["kind"] in ("folder", "class_triplets"):
-        why = "" if Path(data["path"]).is_dir() else f"not run: put a folder of class folders at {data['path']}"
-    elif data["kind"] == "triplets":
-        why = "" if Path(data["path"]).is_dir() else f"not run: put a folder of rated triplets at {data['path']}"
-    elif data["kind"] in settings.LANDMARK_KINDS:
-        wanted = dataset in LANDMARK and landmark.wants_words(config, dataset)
-        why = why_landmarks_not_obtainable(data, published, wants_words=wanted)
-    else:
-        class_counts = RESOURCES / "caltech256-class-counts.csv"
-        why = why_not_obtainable(published["caltech256"], data["path"], class_counts, data["fetch"])
+    wanted = dataset in LANDMARK and landmark.wants_words(config, dataset)
+    class_counts = RESOURCES / "caltech256-class-counts.csv" if data["kind"] == "caltech256" else None
+    why = why_not_obtainable(data, published, class_counts, wants_words=wanted)
     if why:
         logger.warning(f"{dataset}: {why}")
     return why

@@ -5,7 +5,7 @@ from lookalike.core.job_log import logged
 with logged(snakemake) as terminal:
     from lookalike.core.files import write_json
     from lookalike.data.archives import load_archives
-    from lookalike.data.locate import obtain_archive, remove_other_drawings
+    from lookalike.data.locate import obtain, remove_other_drawings
 
     data = snakemake.params.data
     record = {"kind": data["kind"], "root": data.get("path", "")}
@@ -13,11 +13,6 @@ with logged(snakemake) as terminal:
         record["root"] = snakemake.params.drawn_folder
         remove_other_drawings(record["root"])
     elif data["kind"] == "caltech256":
-        record |= obtain_archive(
-            load_archives(snakemake.input.archives)["caltech256"],
-            data["path"],
-            class_counts=snakemake.input.class_counts,
-            may_download=data["fetch"],
-            progress=terminal,
-        )
+        archives = load_archives(snakemake.input.archives)
+        record |= obtain(data, archives, snakemake.input.class_counts, progress=terminal)
     write_json(record, snakemake.output[0])

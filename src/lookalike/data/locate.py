@@ -17,27 +17,78 @@ from lookalike.core.errors import LookalikeError
 from lookalike.data.archives import Archive, fetch_archive, is_reachable, unpack_archive
 from lookalike.data.ground_truth import landmarks_of
 
+_OWN = {
+    "folder": "a folder of class folders",
+    "class_triplets": "a folder of class folders",
+    "triplets": "a folder of rated triplets",
+    "landmarks": "a folder of photographs",
+}
+"""What a user puts in place, by the kind of the data set."""
 
-def obtain_archive(
-    archive: Archive,
-    folder: str | os.PathLike[str],
-    *,
+Data = Mapping[str, Any]
+"""What the settings say of a data set."""
+
+
+def obtain(
+    data: Data,
+    archives: Mapping[str, Archive],
     class_counts: str | os.PathLike[str] | None = None,
-    may_download: bool = True,
+    *,
+    wants_words: bool = False,
     progress: TextIO | None = None,
 ) -> dict[str, Any]:
-    """Return where the unpacked archive is, after fetching, verifying and unpacking whatever is missing.
+    """Return where a data set of archives, or a user's own landmarks, are; what is missing is fetched and unpacked.
 
-    `folder` is where the user puts the archive or its unpacked top folder, and where a download goes. By `class_counts`
-    (CSV: folder, images) a top folder that the user put in place must hold at least as many files in each class folder.
-    The result has ``root``, the folder of class folders (of a flat archive, the folder that holds its files), and if it
-    was unpacked just now the ``archive`` and its ``md5``.
+    In the folder ``path`` of `data` the user puts archives or their unpacked top folders, and there a download goes. By
+    `class_counts` (CSV: folder, images) a top folder that the user put in place must hold at least as many files in
+    each class folder. The result has ``root``, the folder of class folders or of photographs. Caltech-256 has
+    ``archive`` and its ``md5`` too if it was unpacked just now; landmarks have ``ground_truth``, the folder of its text
+    files, ``words``, only if wanted, and ``archives``, the MD5 of each archive that was unpacked just now.
     """
+    if data["kind"] == "landmarks":
+        if missing := _what_is_missing(data):
+            raise LookalikeError(f"the landmarks' data is not in place: {missing}")
+        return {"root": Path(data["path"]).as_posix(), "ground_truth": Path(data["ground_truth"]).as_posix()}
+    parts = _parts(data, archives, wants_words)
+    found = {what: _obtain_archive(archive, data, class_counts, progress) for what, archive in parts.items()}
+    if data["kind"] == "caltech256":
+        return found["root"]
+    unpacked = {part["archive"]: part["md5"] for part in found.values() if "archive" in part}
+    return {"archives": unpacked} | {what: part["root"] for what, part in found.items()}
+
+
+def why_not_obtainable(
+    data: Data,
+    archives: Mapping[str, Archive],
+    class_counts: str | os.PathLike[str] | None = None,
+    *,
+    wants_words: bool = False,
+) -> str:
+    """Return why a data set cannot be had now, as a ``not run: ...`` sentence; empty where it can, or code makes it."""
+    parts = _parts(data, archives, wants_words).values()
+    reasons = [_what_is_missing(data), *(_why_not(archive, data, class_counts) for archive in parts)]
+    return f"not run: {', and '.join(filter(None, reasons))}" if any(reasons) else ""
+
+
+def _parts(data: Data, archives: Mapping[str, Archive], wants_words: bool) -> dict[str, Archive]:
+    """The archives that a data set is made of, in the order in which they are obtained."""
+    # the ground truth comes first: if it is wrong, that shows before two gigabytes are fetched
+    landmarks = {"ground_truth": "oxford5k_ground_truth", "root": "oxford5k_images"}
+    landmarks |= {"words": "oxford5k_words"} if wants_words else {}
+    names = {"caltech256": {"root": "caltech256"}, "oxford5k": landmarks}.get(data["kind"], {})
+    return {what: archives[name] for what, name in names.items()}
+
+
+def _obtain_archive(
+    archive: Archive, data: Data, class_counts: str | os.PathLike[str] | None, progress: TextIO | None
+) -> dict[str, str]:
+    """Where the unpacked archive is, and its name and MD5 if it was unpacked just now."""
+    folder = data["path"]
     if root := _unpacked_folder(archive, folder):
         if lack := _what_root_lacks(root, archive, class_counts):
             raise LookalikeError(lack)
         return {"root": root.as_posix()}
-    if not may_download and not Path(folder, archive.filename).exists():
+    if not data["fetch"] and not Path(folder, archive.filename).exists():
         raise LookalikeError(
             f"{archive.name} is not in place and may not be downloaded (fetch: false): {archive.put_in_place(folder)}"
         )
@@ -46,81 +97,25 @@ def obtain_archive(
     return {"root": root.as_posix(), "archive": archive.filename, "md5": archive.md5}
 
 
-def why_not_obtainable(
-    archive: Archive, folder: str | os.PathLike[str], class_counts: str | os.PathLike[str] | None, may_download: bool
-) -> str:
-    """Return why `obtain_archive` cannot have the images now, as a ``not run: ...`` sentence; empty where it can."""
-    file = Path(folder, archive.filename)
+def _why_not(archive: Archive, data: Data, class_counts: str | os.PathLike[str] | None) -> str:
+    """Why `_obtain_archive` would fail, as far as can be told without reading a file; empty where it would not."""
+    folder, file = data["path"], Path(data["path"], archive.filename)
     if root := _unpacked_folder(archive, folder):
-        why = _what_root_lacks(root, archive, class_counts)
-    elif not file.is_file():
-        why = "" if may_download and is_reachable(archive) else archive.put_in_place(folder)
-    elif archive.size in (None, size := file.stat().st_size):
-        why = ""
-    else:
-        why = f"{file} has {size:,} bytes instead of {archive.size:,}; {archive.put_in_place(folder)}"
-    return f"not run: {why}" if why else ""
+        return _what_root_lacks(root, archive, class_counts)
+    if not file.is_file():
+        return "" if data["fetch"] and is_reachable(archive) else archive.put_in_place(folder)
+    if archive.size in (None, size := file.stat().st_size):
+        return ""
+    return f"{file} has {size:,} bytes instead of {archive.size:,}; {archive.put_in_place(folder)}"
 
 
-def obtain_landmarks(
-    archives: Mapping[str, Archive],
-    folder: str | os.PathLike[str],
-    *,
-    may_download: bool = True,
-    wants_words: bool = False,
-    progress: TextIO | None = None,
-) -> dict[str, Any]:
-    """Return where the Oxford Buildings are, after fetching, verifying and unpacking whatever is missing.
-
-    The result has ``root``, the folder of photographs; ``ground_truth``, that of its text files; ``words``, that of the
-    published visual words, only if wanted; and ``archives``, the MD5 of each archive that was unpacked just now.
-    """
-    record: dict[str, Any] = {"archives": {}}
-    for what, archive in _parts(archives, wants_words).items():
-        found = obtain_archive(archive, folder, may_download=may_download, progress=progress)
-        record[what] = found["root"]
-        if "archive" in found:
-            record["archives"][found["archive"]] = found["md5"]
-    return record
-
-
-def own_landmarks(path: str | os.PathLike[str], ground_truth: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return a user's own folders of photographs (``root``) and of their ``ground_truth``, if both are there."""
-    if missing := _what_is_missing(path, ground_truth):
-        raise LookalikeError(f"the landmarks' data is not in place: {missing}")
-    return {"root": Path(path).as_posix(), "ground_truth": Path(ground_truth).as_posix()}
-
-
-def why_landmarks_not_obtainable(
-    data: Mapping[str, Any], archives: Mapping[str, Archive], *, wants_words: bool = False
-) -> str:
-    """Return why a landmark data set, by its settings, cannot be had now, as a ``not run: ...`` sentence, or nothing.
-
-    What is made by code can always be had.
-    """
-    reasons = []
-    if data["kind"] == "landmarks":
-        reasons = [_what_is_missing(data["path"], data["ground_truth"])]
-    elif data["kind"] == "oxford5k":
-        needed = _parts(archives, wants_words).values()
-        reasons = [why_not_obtainable(archive, data["path"], None, data["fetch"]) for archive in needed]
-    reasons = [reason.removeprefix("not run: ") for reason in reasons if reason]
-    return f"not run: {', and '.join(reasons)}" if reasons else ""
-
-
-def _parts(archives: Mapping[str, Archive], wants_words: bool) -> dict[str, Archive]:
-    """What the Oxford Buildings are made of, in the order in which it is obtained."""
-    # the ground truth comes first: if it is wrong, that shows before two gigabytes are fetched
-    parts = {"ground_truth": archives["oxford5k_ground_truth"], "root": archives["oxford5k_images"]}
-    return parts | ({"words": archives["oxford5k_words"]} if wants_words else {})
-
-
-def _what_is_missing(path: str | os.PathLike[str], ground_truth: str | os.PathLike[str]) -> str:
-    """What of a user's own landmark data is not there, as the rest of a sentence; empty if all is."""
-    if not Path(path).is_dir():
-        return f"put a folder of photographs at {path}"
-    if not landmarks_of(ground_truth):
-        return f"put a folder of ground-truth files (<landmark>_<n>_query.txt, _good, _ok, _junk) at {ground_truth}"
+def _what_is_missing(data: Data) -> str:
+    """What of a user's own data set is not there, as the rest of a sentence; empty if all is."""
+    kind, truth = data["kind"], data.get("ground_truth", "")
+    if kind in _OWN and not Path(data["path"]).is_dir():
+        return f"put {_OWN[kind]} at {data['path']}"
+    if kind == "landmarks" and not landmarks_of(truth):
+        return f"put a folder of ground-truth files (<landmark>_<n>_query.txt, _good, _ok, _junk) at {truth}"
     return ""
 
 

@@ -5,23 +5,20 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import tarfile
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from made_archives import make_tar, member
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data import locate
 from lookalike.data.archives import Archive, load_archives
 from lookalike.data.locate import (
     listing_fingerprint,
-    obtain_archive,
-    obtain_landmarks,
-    own_landmarks,
+    obtain,
     remove_other_drawings,
-    why_landmarks_not_obtainable,
     why_not_obtainable,
 )
 
@@ -33,21 +30,24 @@ FILES = {
     "oxford5k_words": ["hall_000001.txt"],
 }
 LANDMARKS = ("oxford5k_images", "oxford5k_ground_truth")
+Archives = dict[str, Archive]
 
 
 @pytest.fixture
-def archives(tmp_path: Path) -> dict[str, Archive]:
+def folder(tmp_path: Path) -> Path:
+    """The folder in which a user puts data."""
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def archives(tmp_path: Path) -> Archives:
     """Small archives with the facts that the published ones have, at an address where nothing answers."""
     small = {}
     for name, published in load_archives(RESOURCES / "archives.yaml").items():
-        path = tmp_path / "made" / published.filename
-        path.parent.mkdir(exist_ok=True)
-        with tarfile.open(path, "w:gz") as tar:
-            for file in FILES[name]:
-                info = tarfile.TarInfo(file if published.flat else f"{published.top_folder}/{file}")
-                info.size = 3
-                tar.addfile(info, io.BytesIO(b"abc"))
-        content = path.read_bytes()
+        top = "" if published.flat else f"{published.top_folder}/"
+        members = [member(f"{top}{file}", b"abc") for file in FILES[name]]
+        content = make_tar(tmp_path / "made" / published.filename, *members, mode="w:gz").read_bytes()
         small[name] = replace(
             published,
             url=f"http://127.0.0.1:9/{published.filename}",
@@ -65,19 +65,19 @@ def class_counts(tmp_path: Path) -> Path:
     return path
 
 
-def put(archives: dict[str, Archive], tmp_path: Path, *names: str, unpacked: bool = False) -> Path:
-    """Put archives or their folders in place, as a user does."""
-    folder = tmp_path / "data"
-    folder.mkdir(exist_ok=True)
-    for name in names:
-        if unpacked:
-            for file in FILES[name]:
-                path = folder / archives[name].top_folder / file
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(b"abc")
-        else:
-            (folder / archives[name].filename).write_bytes((tmp_path / "made" / archives[name].filename).read_bytes())
-    return folder
+def put(archives: Archives, folder: Path, *names: str) -> None:
+    """Put archives in place, as a user does."""
+    for file in (archives[name].filename for name in names):
+        (folder / file).write_bytes((folder.parent / "made" / file).read_bytes())
+
+
+def put_unpacked(archive: Archive, folder: Path) -> Path:
+    """Put the unpacked folder of an archive in place."""
+    for file in FILES[archive.name]:
+        path = folder / archive.top_folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"abc")
+    return folder / archive.top_folder
 
 
 def refused(call: partial) -> str:
@@ -87,36 +87,33 @@ def refused(call: partial) -> str:
     return str(caught.value)
 
 
+def settings(kind: str, folder: Path, fetch: bool = False) -> dict[str, object]:
+    return {"kind": kind, "path": str(folder), "fetch": fetch}
+
+
 def test_an_archive_is_unpacked_once_and_a_folder_used_as_it_is(
-    tmp_path: Path, archives: dict[str, Archive], class_counts: Path
+    folder: Path, archives: Archives, class_counts: Path
 ) -> None:
-    archive = archives["caltech256"]
-    folder = put(archives, tmp_path, "caltech256")
-    assert why_not_obtainable(archive, folder, class_counts, may_download=False) == ""
-    obtain = partial(obtain_archive, archive, folder, class_counts=class_counts, may_download=False)
-    record = obtain()
-    assert record == {
-        "root": (folder / archive.top_folder).as_posix(), "archive": archive.filename, "md5": archive.md5
-    }  # fmt: skip
-    assert (Path(record["root"]) / "056.dog" / "greg" / "1.jpg").is_file()
-    assert obtain() == {"root": record["root"]}
-    assert obtain_archive(archive, folder / archive.top_folder, may_download=False) == {"root": record["root"]}
+    archive, data = archives["caltech256"], settings("caltech256", folder)
+    put(archives, folder, "caltech256")
+    assert why_not_obtainable(data, archives, class_counts) == ""
+    root = {"root": (folder / archive.top_folder).as_posix()}
+    assert obtain(data, archives, class_counts) == root | {"archive": archive.filename, "md5": archive.md5}
+    assert (folder / archive.top_folder / "056.dog" / "greg" / "1.jpg").is_file()
+    assert obtain(data, archives, class_counts) == root
+    assert obtain(settings("caltech256", folder / archive.top_folder), archives) == root
 
 
-@pytest.mark.parametrize("fetch", [False, True])
-def test_what_is_not_there_is_asked_for(tmp_path: Path, archives: dict[str, Archive], fetch: bool) -> None:
-    archive, folder = archives["caltech256"], tmp_path / "data"
-    assert why_not_obtainable(archive, folder, None, fetch) == f"not run: {archive.put_in_place(folder)}"
-    message = refused(partial(obtain_archive, archive, folder, may_download=False))
-    assert message.endswith(f"may not be downloaded (fetch: false): {archive.put_in_place(folder)}")
-
-
-def test_a_host_that_answers_is_enough_to_plan(
-    tmp_path: Path, archives: dict[str, Archive], monkeypatch: pytest.MonkeyPatch
+def test_what_is_not_there_is_asked_for_unless_its_host_answers(
+    folder: Path, archives: Archives, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    mine, fetched = (settings("caltech256", folder, fetch) for fetch in (False, True))
+    put_it = archives["caltech256"].put_in_place(folder)
+    assert why_not_obtainable(mine, archives) == why_not_obtainable(fetched, archives) == f"not run: {put_it}"
+    assert refused(partial(obtain, mine, archives)).endswith(f"may not be downloaded (fetch: false): {put_it}")
     monkeypatch.setattr(locate, "is_reachable", lambda archive: True)
-    assert why_not_obtainable(archives["caltech256"], tmp_path, None, may_download=True) == ""
-    assert why_not_obtainable(archives["caltech256"], tmp_path, None, may_download=False) != ""
+    assert why_not_obtainable(fetched, archives) == ""
+    assert why_not_obtainable(mine, archives) != ""
 
 
 @pytest.mark.parametrize(
@@ -127,95 +124,95 @@ def test_a_host_that_answers_is_enough_to_plan(
     ],
 )
 def test_a_part_of_an_archive_is_not_taken_for_the_whole(
-    tmp_path: Path, archives: dict[str, Archive], class_counts: Path, gone: list[str], words: str
+    folder: Path, archives: Archives, class_counts: Path, gone: list[str], words: str
 ) -> None:
-    archive, folder = archives["caltech256"], put(archives, tmp_path, "caltech256", unpacked=True)
+    archive = archives["caltech256"]
+    root = put_unpacked(archive, folder)
     for file in gone:
-        path = folder / archive.top_folder / file
-        path.unlink()
-        path.with_name(".DS_Store").write_bytes(b"made by a file manager")
-        path.with_name("link.jpg").symlink_to(folder / archive.top_folder / "001.ak47" / "1.jpg")
-    message = refused(partial(obtain_archive, archive, folder, class_counts=class_counts))
-    assert message in why_not_obtainable(archive, folder, class_counts, may_download=True)
+        (root / file).unlink()
+        (root / file).with_name(".DS_Store").write_bytes(b"made by a file manager")
+        (root / file).with_name("link.jpg").symlink_to(root / "001.ak47" / "1.jpg")
+    data = settings("caltech256", folder, fetch=True)
+    message = refused(partial(obtain, data, archives, class_counts))
+    assert why_not_obtainable(data, archives, class_counts) == f"not run: {message}"
     for what in (words, str(folder), "complete it", "kind: folder (docs/own-images.md)"):
         assert what in message
 
 
 def test_the_twelve_real_classes_are_no_archive(real_images: Path, tmp_path: Path) -> None:
     (tmp_path / "256_ObjectCategories").symlink_to(real_images)
-    archive = load_archives(RESOURCES / "archives.yaml")["caltech256"]
+    archives = load_archives(RESOURCES / "archives.yaml")
     with pytest.raises(LookalikeError, match=r"12 of caltech256's 257 class folders and 1,\d{3} of its 30,607 images"):
-        obtain_archive(archive, tmp_path, class_counts=RESOURCES / "caltech256-class-counts.csv")
+        obtain(settings("caltech256", tmp_path), archives, RESOURCES / "caltech256-class-counts.csv")
 
 
-def test_landmarks_in_place_are_verified_and_unpacked_once(tmp_path: Path, archives: dict[str, Archive]) -> None:
-    folder = put(archives, tmp_path, *LANDMARKS)
-    why = partial(why_landmarks_not_obtainable, {"kind": "oxford5k", "path": str(folder), "fetch": False}, archives)
+def test_landmarks_in_place_are_verified_and_unpacked_once(folder: Path, archives: Archives) -> None:
+    why, get = (partial(call, settings("oxford5k", folder), archives) for call in (why_not_obtainable, obtain))
+    truth, images = folder / "gt_files_170407", folder / "oxbuild_images-v1"
+    assert why().count("put ") == 2
+    put(archives, folder, *LANDMARKS)
+    for archive, planned, words in (
+        (archives["oxford5k_ground_truth"], "bytes instead of", "bytes instead of"),
+        (archives["oxford5k_images"], "", f"{images}.tgz has md5"),  # its size is not published
+    ):
+        file = folder / archive.filename
+        file.write_bytes(file.read_bytes()[:-5])
+        assert planned in why()
+        assert (why() == "") == (planned == "")
+        assert words in refused(get)
+        put(archives, folder, archive.name)
+    assert not images.exists()
+
     assert why() == ""
     assert why(wants_words=True) == f"not run: {archives['oxford5k_words'].put_in_place(str(folder))}"
-    obtain = partial(obtain_landmarks, archives, folder, may_download=False)
-    record = {
-        "root": (folder / "oxbuild_images-v1").as_posix(),
-        "ground_truth": (folder / "gt_files_170407").as_posix(),
-        "archives": {archives[name].filename: archives[name].md5 for name in LANDMARKS},
-    }
-    assert obtain() == record
-    assert {path.name for path in Path(record["root"]).iterdir()} == set(FILES["oxford5k_images"])
-    assert obtain() == record | {"archives": {}}
-    put(archives, tmp_path, "oxford5k_words", unpacked=True)
-    words = (folder / archives["oxford5k_words"].top_folder).as_posix()
-    assert obtain(wants_words=True) == record | {"archives": {}, "words": words}
-    (folder / "gt_files_170407" / "hall_1_ok.txt").unlink()
-    assert "3 of oxford5k_ground_truth's 4 files" in refused(obtain)
+    record = {"root": images.as_posix(), "ground_truth": truth.as_posix(), "archives": {}}
+    images_md5 = {archives["oxford5k_images"].filename: archives["oxford5k_images"].md5}
+    assert get() == record | {"archives": images_md5}  # the ground truth was unpacked before the images failed
+    assert {path.name for path in images.iterdir()} == set(FILES["oxford5k_images"])
+    assert get() == record
+    words = put_unpacked(archives["oxford5k_words"], folder).as_posix()
+    assert get(wants_words=True) == record | {"words": words}
+    (truth / "hall_1_ok.txt").unlink()
+    assert "3 of oxford5k_ground_truth's 4 files" in refused(get)
     assert "3 of oxford5k_ground_truth's 4 files" in why()
 
 
-def test_what_is_wrong_or_lacking_of_landmarks_is_one_sentence(tmp_path: Path, archives: dict[str, Archive]) -> None:
-    folder = put(archives, tmp_path)
-    why = partial(why_landmarks_not_obtainable, {"kind": "oxford5k", "path": str(folder), "fetch": True}, archives)
-    assert why().count("put ") == 2
-    put(archives, tmp_path, *LANDMARKS)
-    truth, images = folder / "gt_files_170407.tgz", folder / "oxbuild_images-v1.tgz"
-    truth.write_bytes(truth.read_bytes()[:-5])
-    assert why().startswith(f"not run: {truth} has ")
-    assert "bytes instead of" in refused(partial(obtain_landmarks, archives, folder))
-    put(archives, tmp_path, *LANDMARKS)
-    images.write_bytes(images.read_bytes()[:-5])  # its size is not published
-    assert why() == ""
-    assert f"{images} has md5" in refused(partial(obtain_landmarks, archives, folder))
-    assert not (folder / "oxbuild_images-v1").exists()
-
-
 def test_words_are_fetched_only_where_they_are_wanted(
-    tmp_path: Path, archives: dict[str, Archive], monkeypatch: pytest.MonkeyPatch
+    folder: Path, archives: Archives, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[str, object]] = []
 
-    def fetch(archive: Archive, folder: Path, progress: object) -> Path:
+    def fetch(archive: Archive, path: str, progress: object) -> Path:
+        assert path == str(folder)
         asked.append((archive.name, progress))
-        return put(archives, tmp_path, archive.name) / archive.filename
+        put(archives, folder, archive.name)
+        return folder / archive.filename
 
     monkeypatch.setattr(locate, "fetch_archive", fetch)
     terminal = io.StringIO()
-    assert "words" not in obtain_landmarks(archives, tmp_path / "data", progress=terminal)
+    get = partial(obtain, settings("oxford5k", folder, fetch=True), archives)
+    assert "words" not in get(progress=terminal)
     assert asked == [("oxford5k_ground_truth", terminal), ("oxford5k_images", terminal)]
-    assert "words" in obtain_landmarks(archives, tmp_path / "data", wants_words=True)
+    assert "words" in get(wants_words=True)
     assert [name for name, _ in asked[2:]] == ["oxford5k_words"]
 
 
-def test_own_photographs(tmp_path: Path, archives: dict[str, Archive]) -> None:
+def test_own_data(tmp_path: Path) -> None:
+    whats = {"folder": "class folders", "class_triplets": "class folders", "triplets": "rated triplets"}
+    for kind, what in whats.items():
+        assert why_not_obtainable(settings(kind, tmp_path), {}) == ""
+        why = why_not_obtainable(settings(kind, tmp_path / "x"), {})
+        assert why == f"not run: put a folder of {what} at {tmp_path}/x"
     images, truth = tmp_path / "images", tmp_path / "truth"
-    data = {"kind": "landmarks", "path": str(images), "ground_truth": str(truth)}
-    why = partial(why_landmarks_not_obtainable, data, archives)
-    assert why() == f"not run: put a folder of photographs at {images}"
+    data = settings("landmarks", images) | {"ground_truth": str(truth)}
+    assert why_not_obtainable(data, {}) == f"not run: put a folder of photographs at {images}"
     images.mkdir()
     truth.mkdir()
-    assert why().startswith("not run: put a folder of ground-truth files (<landmark>")
-    assert str(truth) in refused(partial(own_landmarks, images, truth))
+    assert why_not_obtainable(data, {}).startswith("not run: put a folder of ground-truth files (<landmark>")
+    assert str(truth) in refused(partial(obtain, data, {}))
     (truth / "hall_1_query.txt").write_text("a 1 2 3 4\n")
-    assert why() == ""
-    assert own_landmarks(images, truth) == {"root": images.as_posix(), "ground_truth": truth.as_posix()}
-    assert why_landmarks_not_obtainable({"kind": "synthetic_landmarks"}, archives) == ""
+    assert why_not_obtainable(data, {}) == why_not_obtainable({"kind": "synthetic_landmarks"}, {}) == ""
+    assert obtain(data, {}) == {"root": images.as_posix(), "ground_truth": truth.as_posix()}
 
 
 def test_other_drawings_and_their_ground_truth_go_and_nothing_else(tmp_path: Path) -> None:
@@ -235,17 +232,17 @@ def test_other_drawings_and_their_ground_truth_go_and_nothing_else(tmp_path: Pat
 
 
 def test_a_listing_changes_with_names_sizes_and_times(tmp_path: Path) -> None:
-    assert listing_fingerprint(tmp_path / "nowhere") == ""
+    seen = [listing_fingerprint(tmp_path / "nowhere")]
+    assert seen == [""]
     image = tmp_path / "cat" / "1.jpg"
     image.parent.mkdir()
-    seen = []
     for content, time in ((b"abc", 0), (b"xyz", 1), (b"abcd", 1)):
         image.write_bytes(content)
         os.utime(image, ns=(0, time))
-        seen += [listing_fingerprint(tmp_path)]
+        seen.append(listing_fingerprint(tmp_path))
         assert listing_fingerprint(tmp_path) == seen[-1]
     (tmp_path / "cat" / "2.jpg").symlink_to(tmp_path / "nowhere")
     seen.append(listing_fingerprint(tmp_path))
     (tmp_path / "empty").mkdir()
     seen.append(listing_fingerprint(tmp_path))
-    assert len(set(seen)) == 5
+    assert len(set(seen)) == 6

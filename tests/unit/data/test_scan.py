@@ -33,28 +33,24 @@ def odd_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("odd") / "images"
     exif = Image.Exif()
     exif[0x0112] = 6
-    picture(root / "001.cat" / "001_0001.jpg")
+    for name in ("001.cat/001_0001.jpg", "056.dog/greg/vision309/056_0100.png", "056.dog/.hidden.png"):
+        picture(root / name)
+    for name in ("257.clutter/a.png", "beside.png", ".cache/thumb.png"):
+        picture(root / name)
     picture(root / "001.cat" / "001_0002.jpg", exif=exif)
     picture(root / "001.cat" / "small.png", (128, 128))
+    picture(root / "001.cat" / "cut off.png", (200, 31))
+    picture(root / "257.clutter" / "b.png", (64, 64))
     cut = picture(root / "001.cat" / "cut.jpg")
     cut.write_bytes(cut.read_bytes()[:2000])
-    picture(root / "056.dog" / "greg" / "vision309" / "056_0100.png")
-    (root / "056.dog" / "greg" / "empty").mkdir()
-    picture(root / "056.dog" / ".hidden.png")
-    (root / "198.spider").mkdir()
+    for name in ("056.dog/greg/empty", "198.spider", "empty_class/empty_inside", ".empty_hidden"):
+        (root / name).mkdir(parents=True)
     (root / "198.spider" / "RENAME2").write_text("#!/bin/sh\n")
     (root / "198.spider" / "Thumbs.db").write_bytes(b"x")
-    (root / "198.spider" / "link.jpg").symlink_to(root / "001.cat" / "001_0001.jpg")
-    (root / "198.spider" / "linked_folder").symlink_to(root / "001.cat")
-    (root / "198.spider" / "dangling").symlink_to(root / "nowhere")
     os.mkfifo(root / "198.spider" / "pipe.jpg")
-    picture(root / "257.clutter" / "a.png")
-    picture(root / "257.clutter" / "b.png", (64, 64))
-    picture(root / "beside.png")
-    (root / "linked_class").symlink_to(root / "001.cat")
-    (root / "empty_class" / "empty_inside").mkdir(parents=True)
-    (root / ".empty_hidden").mkdir()
-    picture(root / ".cache" / "thumb.png")
+    links = {"198.spider/link.jpg": "001.cat/001_0001.jpg", "198.spider/dangling": "nowhere"}
+    for name, target in (links | dict.fromkeys(("198.spider/linked_folder", "linked_class"), "001.cat")).items():
+        (root / name).symlink_to(root / target)
     return root
 
 
@@ -68,6 +64,7 @@ ODD = {
     ".cache/thumb.png": (".cache", "not_an_image", "hidden"),
     "001.cat/001_0001.jpg": ("001.cat", "ok", ""),
     "001.cat/001_0002.jpg": ("001.cat", "ok", ""),
+    "001.cat/cut off.png": ("001.cat", "too_small", "200 x 31 pixels"),
     "001.cat/cut.jpg": ("001.cat", "unreadable", "truncated"),
     "001.cat/small.png": ("001.cat", "too_small", "128 x 128 pixels"),
     "056.dog/.hidden.png": ("056.dog", "not_an_image", "hidden"),
@@ -126,15 +123,16 @@ def test_threads_progress_links_and_files_change_nothing(
 
 def test_clutter_labels_can_be_chosen(odd_folder: Path) -> None:
     status = scan_folder(odd_folder, clutter_labels=["056.dog"]).set_index("path")["status"]
-    assert status["056.dog/greg/vision309/056_0100.png"] == "clutter"
-    assert status["257.clutter/a.png"] == "ok"
+    assert status[["056.dog/greg/vision309/056_0100.png", "257.clutter/a.png"]].tolist() == ["clutter", "ok"]
 
 
 def test_a_class_folder_without_a_file_says_why_when_it_is_named(manifest: pd.DataFrame) -> None:
-    with pytest.raises(LookalikeError, match="empty_class has no usable image: an empty class folder; put images"):
-        resolve_subset(["001.cat", "empty_class"], manifest)
-    with pytest.raises(LookalikeError, match=r"linked_class has no usable image: a link, .*not followed: copy or move"):
-        resolve_subset(["001.cat", "linked class"], manifest)
+    for name, why in (
+        ("empty_class", "an empty class folder; put"),
+        ("linked class", "a link, .*: copy or move"),
+    ):
+        with pytest.raises(LookalikeError, match=f"_class has no usable image: {why}"):
+            resolve_subset(["001.cat", name], manifest)
 
 
 def test_a_name_that_is_no_utf8_is_a_row_that_can_be_stored(tmp_path: Path) -> None:
@@ -155,19 +153,17 @@ def test_summary_counts_every_file_once(manifest: pd.DataFrame) -> None:
     assert table["label"].tolist() == sorted({label for label, _, _ in ODD.values()})
     assert table["files"].sum() == len(manifest)
     cat = table.set_index("label").loc["001.cat"]
-    assert (cat["ok"], cat["too_small"], cat["unreadable"], cat["clutter"], cat["files"]) == (2, 1, 1, 0, 4)
+    assert (cat["ok"], cat["too_small"], cat["unreadable"], cat["clutter"], cat["files"]) == (2, 2, 1, 0, 5)
 
 
 @pytest.fixture
 def wrong(tmp_path: Path) -> Path:
-    (tmp_path / "empty").mkdir()
-    picture(tmp_path / "flat" / "a.png")
-    (tmp_path / "texts" / "cat").mkdir(parents=True)
+    for name in ("flat/a.png", "high/256_ObjectCategories/001.cat/a.png", "high/256_ObjectCategories/002.dog/a.png"):
+        picture(tmp_path / name)
+    for name in ("empty", "texts/cat", "links"):
+        (tmp_path / name).mkdir(parents=True)
     (tmp_path / "texts" / "cat" / "a.txt").write_text("a")
-    (tmp_path / "links").mkdir()
     (tmp_path / "links" / "cat").symlink_to(tmp_path / "flat")
-    for name in ("001.cat", "002.dog"):
-        picture(tmp_path / "high" / "256_ObjectCategories" / name / "a.png")
     return tmp_path
 
 
@@ -191,31 +187,17 @@ def test_wrong_folders_are_explained(wrong: Path, scan, name: str, words: str) -
         scan(wrong / name)
 
 
-def test_photographs_lie_anywhere(tmp_path: Path) -> None:
-    root = tmp_path / "photographs"
-    picture(root / "hall_000001.jpg")
-    picture(root / "tower" / "old" / "tower_000002.png", (32, 32))
-    picture(root / "small.png", (200, 31))
-    cut = picture(root / "cut.png")
-    cut.write_bytes(cut.read_bytes()[:150])
-    (root / "README").write_text("a note\n")
-    (root / "link.jpg").symlink_to(root / "hall_000001.jpg")
-    picture(root / ".cache" / "hall_000001.jpg")
-    (root / "empty").mkdir()
-    manifest = scan_photographs(root)
-    assert [row[2:6] + row[8:9] for row in manifest.itertuples()] == [
-        (".cache/hall_000001.jpg", ".cache", 0, 0, "not_an_image"),
-        ("README", "", 0, 0, "not_an_image"),
-        ("cut.png", "", 0, 0, "unreadable"),
-        ("hall_000001.jpg", "", *LARGE, "ok"),
-        ("link.jpg", "", 0, 0, "not_an_image"),
-        ("small.png", "", 200, 31, "too_small"),
-        ("tower/old/tower_000002.png", "tower/old", 32, 32, "ok"),
+def test_photographs_lie_anywhere_and_are_large_enough_for_a_keypoint(odd_folder: Path, tmp_path: Path) -> None:
+    found = scan_photographs(odd_folder)
+    photographs = {"001.cat/small.png", "257.clutter/a.png", "257.clutter/b.png", "beside.png"}
+    assert list(zip(found["path"], found["label"], found["status"], strict=True)) == [
+        (path, path.rpartition("/")[0], "ok" if path in photographs else status)
+        for path, (_, status, _) in ODD.items()
+        if path != "empty_class"
     ]
-    assert manifest["reason"][5] == "200 x 31 pixels, and a photograph has 32 or more a side"
-    assert manifest["image_id"].tolist() == list(range(7))
-    picture(tmp_path / "classes" / "001.cat" / "1.png")
-    pd.testing.assert_frame_equal(scan_folder(tmp_path / "classes"), scan_photographs(tmp_path / "classes"))
+    assert found["reason"][3] == "200 x 31 pixels, and a photograph has 32 or more a side"
+    picture(tmp_path / "001.cat" / "1.png")
+    pd.testing.assert_frame_equal(scan_folder(tmp_path), scan_photographs(tmp_path))
 
 
 def test_real_images(real_images: Path, tmp_path: Path) -> None:
