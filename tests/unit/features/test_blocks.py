@@ -6,7 +6,6 @@ from fractions import Fraction
 from math import isqrt
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,22 +15,13 @@ from PIL import Image
 from skimage.feature import local_binary_pattern
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import load_rgb, luma
-from lookalike.features import codebook, descriptors, lbp, pyramid, shards
+from lookalike.core.images import luma
+from lookalike.features import codebook, descriptors, lbp, pyramid
 from lookalike.features import palette as colours
 
 PALETTE = np.random.default_rng(7).integers(0, 256, (20, 3)).astype(np.float32)
 
 # Pyramid
-
-
-@pytest.mark.parametrize(
-    ("width", "height", "n_levels", "n_blocks"),
-    [(300, 200, 3, 79), (400, 300, 4, 192), (640, 480, 6, 623), (128, 128, 0, 0)],
-)
-def test_levels_and_blocks_of_the_sizes_in_methods(width, height, n_levels, n_blocks):
-    assert len(pyramid.level_sizes(width, height)) == n_levels
-    assert pyramid.count_blocks(width, height) == n_blocks
 
 
 @given(width=st.integers(1, 1200), height=st.integers(1, 1200))
@@ -103,30 +93,14 @@ def test_patterns_equal_exact_arithmetic_with_borders_ties_and_extremes(grey):
     np.testing.assert_array_equal(lbp.lbp_patterns(grey), slow_patterns(grey))
 
 
-@pytest.mark.parametrize("n_levels", [4, 256])
-def test_patterns_and_bins_are_those_of_scikit_image_but_for_true_ties(n_levels):
-    """Few grey levels make ties: equal in exact arithmetic, above or below by rounding in floats."""
-    grey = np.random.default_rng(2).integers(0, n_levels, (200, 200), dtype=np.uint8)
+def test_patterns_and_bins_are_those_of_scikit_image():
+    """It pads with zeros, and computes in floats: sums that tie in exact arithmetic are above or below by rounding."""
+    grey = np.random.default_rng(2).integers(0, 256, (200, 200), dtype=np.uint8)
     ours, theirs = lbp.lbp_patterns(grey), local_binary_pattern(grey, 8, 2, "default").astype(np.uint8)
-    padded = np.pad(grey, 2, mode="edge")
-    inside = (slice(3, -3),) * 2  # scikit-image pads with zeros
-    differing = np.argwhere(ours[inside] != theirs[inside]) + 3
-    for y, x in differing:
-        for bit in range(8):
-            if (ours[y, x] ^ theirs[y, x]) >> bit & 1:
-                assert diagonal_terms(padded, y + 2, x + 2, *DIAGONALS[bit]) == (0, 0)
-                assert ours[y, x] >> bit & 1  # a tie counts as "at least"
-    assert len(differing) < (0.15 if n_levels < 256 else 1e-4) * grey.size
-    expected = local_binary_pattern(grey, 8, 2, "nri_uniform").astype(int)
-    np.testing.assert_array_equal(lbp.pattern_bins()[theirs], expected)
-
-
-def test_there_are_58_uniform_bins_and_one_for_the_rest():
-    bins = lbp.pattern_bins()
-    changes = np.array([sum((p >> i & 1) != (p >> (i + 1) % 8 & 1) for i in range(8)) for p in range(256)])
-    assert lbp.N_BINS == 59
-    assert sorted(bins[changes <= 2]) == list(range(58))
-    assert (bins[changes > 2] == 58).all()
+    assert (ours != theirs)[3:-3, 3:-3].mean() < 1e-3
+    uniform = local_binary_pattern(grey, 8, 2, "nri_uniform").astype(int)
+    np.testing.assert_array_equal(lbp.pattern_bins()[theirs], uniform)
+    assert len(np.unique(theirs)) == 256
 
 
 # Colours
@@ -258,38 +232,6 @@ def test_descriptors_are_shares_of_edges_and_of_colours(n):
     np.testing.assert_array_equal(counts, before)
 
 
-def test_a_shard_is_described_and_its_file_is_the_same_bytes(tmp_path):
-    images = {f"a class/{i}.png": noise(i, *size) for i, size in enumerate([(300, 200), (128, 128), (224, 230)])}
-    rows = write_images(tmp_path, images, first_id=4)
-    calls = []
-    for name in ("deep/one.npz", "deep/two.npz"):
-        blocks = descriptors.describe_shard(rows, tmp_path, PALETTE, progress=lambda *done: calls.append(done))
-        shards.save_shard(blocks, tmp_path / name)
-    assert calls == [(1, 3), (2, 3), (3, 3)] * 2
-    assert blocks.image_id.tolist() == [4, 5, 6]
-    assert np.diff(blocks.offsets).tolist() == [79, 0, pyramid.count_blocks(224, 230)]
-    np.testing.assert_array_equal(blocks.counts[:79], descriptors.describe(images["a class/0.png"], PALETTE))
-    assert (tmp_path / "deep/one.npz").read_bytes() == (tmp_path / "deep/two.npz").read_bytes()
-    back = shards.load_shard(descriptors.Blocks, tmp_path / "deep/one.npz")
-    for before, after, dtype in zip(blocks, back, (np.int32, np.int64, np.uint16), strict=True):
-        np.testing.assert_array_equal(before, after)
-        assert after.dtype == dtype
-    empty = descriptors.describe_shard(rows.iloc[:0], tmp_path, PALETTE)
-    assert (empty.counts.shape, empty.offsets.tolist()) == ((0, 79), [0])
-    Image.fromarray(noise(0, 301, 200)).save(tmp_path / rows["path"][0])
-    with pytest.raises(LookalikeError, match=r"0\.png has another size"):
-        descriptors.describe_shard(rows, tmp_path, PALETTE)
-
-
-@pytest.mark.parametrize("n_shards", [1, 3, 20])
-def test_shards_cut_the_usable_rows_once(n_shards):
-    status = ["ok", "too_small", "clutter", "unreadable", "ok", "not_an_image", "ok", "ok", "clutter"]
-    manifest = pd.DataFrame({"image_id": range(9), "status": status})
-    parts = [shards.shard_of(manifest, shard, n_shards) for shard in range(n_shards)]
-    assert sorted(pd.concat(parts)["image_id"]) == [0, 2, 4, 6, 7, 8]
-    assert max(map(len, parts)) - min(map(len, parts)) <= 1
-
-
 def test_after_warm_up_nothing_is_compiled():
     codebook.warm_up()
     kernels = (descriptors.count_level, codebook.settle_nearest)
@@ -299,11 +241,3 @@ def test_after_warm_up_nothing_is_compiled():
     counts = descriptors.describe(image, PALETTE)
     codebook.assign(descriptors.normalise(counts), descriptors.normalise(counts[:3]))
     assert [len(kernel.signatures) for kernel in kernels] == before
-
-
-def test_a_real_photograph_is_described_exactly(real_images):
-    image = load_rgb(sorted(real_images.glob("*/*.jpg"))[0])[:140, :230]
-    np.testing.assert_array_equal(descriptors.describe(image, PALETTE), slow_describe(image, PALETTE))
-    np.testing.assert_array_equal(
-        lbp.lbp_patterns(luma(image))[:30, :30], slow_patterns(luma(image)[:33, :33])[:30, :30]
-    )

@@ -130,28 +130,6 @@ def test_a_fisher_vector_is_the_encoding_of_scikit_image():
     np.testing.assert_array_equal(fisher_gradients(descriptors, mixture, deviations=False), found[:15])
 
 
-def test_fisher_gradients_are_those_of_the_mean_log_likelihood():
-    weights, means, variances = some_mixture()
-    descriptors = np.random.default_rng(1).normal(size=(20, 3))
-
-    def likelihood(means, deviations):
-        z = (descriptors[:, None] - means) / deviations
-        densities = np.exp(-0.5 * (z**2).sum(axis=2)) / deviations.prod(axis=1)
-        return np.log(densities @ weights).mean()
-
-    deviations = np.sqrt(variances)
-    by_means, by_deviations = fisher_gradients(descriptors, some_mixture()).reshape(2, 5, 3)
-    for k, j in [(0, 0), (2, 1), (4, 2)]:
-        step = np.zeros((5, 3))
-        step[k, j] = 1e-5
-        of_mean = (likelihood(means + step, deviations) - likelihood(means - step, deviations)) / 2e-5
-        of_deviation = (likelihood(means, deviations + step) - likelihood(means, deviations - step)) / 2e-5
-        # divided by the root of the information: w / s^2 of a mean, 2 w / s^2 of a deviation
-        scale = deviations[k, j] / np.sqrt(weights[k])
-        np.testing.assert_allclose(by_means[k, j], of_mean * scale, atol=1e-6)
-        np.testing.assert_allclose(by_deviations[k, j], of_deviation * scale / np.sqrt(2), atol=1e-6)
-
-
 @pytest.mark.parametrize(("power", "deviations"), [(0.5, True), (1.0, False)])
 def test_a_fisher_vector_is_normalised_and_of_projected_textured_descriptors(power, deviations):
     describer = FisherVector(n_gaussians=4, n_components=8, power=power, deviations=deviations)

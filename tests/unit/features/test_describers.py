@@ -110,34 +110,15 @@ WRONG_PALETTES = [
     np.full((2, 3), np.nan),
 ]
 COUNTS_OF_L1_HASH = ["n_components", "n_hashes", "n_landmarks"]
+RGB_BYTES = "expected uint8 RGB pixels"
+NOT_GREY = [flat(0), np.zeros((9, 9)), np.zeros((0, 9), np.uint8)]
 NOT_RGB = [np.zeros((40, 40), np.uint8), np.zeros((40, 40, 4), np.uint8), np.zeros((40, 40, 3)), flat(0, 40, 0)]
 
 
 @pytest.mark.parametrize("bad", NOT_RGB, ids=lambda bad: f"{bad.dtype} {bad.shape}")
 def test_what_is_not_rgb_is_refused_in_one_sentence(fitted, bad):
-    with pytest.raises(ValueError, match="expected uint8 RGB pixels"):
+    with pytest.raises(ValueError, match=RGB_BYTES):
         fitted.describe(bad)
-
-
-@pytest.mark.parametrize("bad", NOT_RGB, ids=lambda bad: f"{bad.dtype} {bad.shape}")
-@pytest.mark.parametrize(
-    "describe",
-    [
-        keypoints.extract_keypoints,
-        lambda image: descriptors.describe(image, np.zeros((2, 3), np.float32)),
-        lambda image: palette.sample_pixels(image, 5, np.random.default_rng(0)),
-    ],
-    ids=["keypoints", "blocks", "palette"],
-)
-def test_keypoints_blocks_and_palettes_refuse_it_alike(describe, bad):
-    with pytest.raises(ValueError, match="expected uint8 RGB pixels"):
-        describe(bad)
-
-
-@pytest.mark.parametrize("bad", [flat(0), np.zeros((9, 9)), np.zeros((0, 9), np.uint8)])
-def test_patterns_are_of_grey_bytes(bad):
-    with pytest.raises(ValueError, match="expected uint8 grey"):
-        lbp.lbp_patterns(bad)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -184,10 +165,14 @@ def test_settings_that_mean_nothing_are_refused(system, settings):
     [
         *((lambda wrong=wrong: keypoints.SiftSettings(**wrong), "not be negative") for wrong in WRONG_SIFT),
         *((lambda wrong=wrong: palette.palette_keys(wrong), "0..255: learn it anew") for wrong in WRONG_PALETTES),
+        *((lambda bad=bad: keypoints.extract_keypoints(bad), RGB_BYTES) for bad in NOT_RGB),
+        *((lambda bad=bad: descriptors.describe(bad, np.zeros((2, 3))), RGB_BYTES) for bad in NOT_RGB),
+        *((lambda bad=bad: palette.sample_pixels(bad, 5, np.random.default_rng(0)), RGB_BYTES) for bad in NOT_RGB),
+        *((lambda bad=bad: lbp.lbp_patterns(bad), "expected uint8 grey") for bad in NOT_GREY),
         *((lambda name=name: L1HashKPCA(**{name: 0}).fit(np.eye(3)), "at least 1") for name in COUNTS_OF_L1_HASH),
     ],
 )
-def test_other_settings_and_damaged_palettes_are_refused(call, sentence):
+def test_other_settings_pixels_and_damaged_palettes_are_refused(call, sentence):
     with pytest.raises((LookalikeError, ValueError), match=sentence):
         call()
 

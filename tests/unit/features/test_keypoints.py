@@ -7,13 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.extra import numpy as hnp
-from made_features import flat, nearest, texture, write_images
-from PIL import Image
+from made_features import flat, texture
 
-from lookalike.core.errors import LookalikeError
-from lookalike.core.images import load_rgb, shrink
 from lookalike.features import keypoints as kp
-from lookalike.features import shards
 
 
 def blobs(places, width=200, height=120, sigma=4.0):
@@ -88,39 +84,3 @@ def test_root_sift_is_the_hellinger_kernel(descriptors):
     plain = kp.as_vectors(descriptors, root=False)
     np.testing.assert_array_equal(plain, descriptors)
     assert plain.dtype == np.float32
-
-
-def test_shards_hold_every_usable_image_and_their_files_are_the_same_bytes(tmp_path):
-    images = {"a.png": texture(0, 160, 120), "blank.png": flat(128), "b.png": texture(1, 120, 100)}
-    manifest = write_images(tmp_path, images)
-    manifest.loc[3] = [3, "broken.png", 0, 0, "unreadable"]
-    calls = []
-    for name in ("one.npz", "two.npz"):
-        whole = kp.extract_shard(tmp_path, manifest, 0, 1, progress=lambda *done: calls.append(done))
-        shards.save_shard(whole, tmp_path / name)
-    assert calls == [(1, 3), (2, 3), (3, 3)] * 2
-    assert whole.image_ids.tolist() == [0, 1, 2]
-    assert np.diff(whole.offsets)[1] == 0  # the blank one keeps its range
-    for joined, part in zip(whole[2:], kp.extract_keypoints(images["b.png"]), strict=True):
-        np.testing.assert_array_equal(joined[whole.offsets[2] : whole.offsets[3]], part)
-        assert len(part) > 10
-    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
-    for ours, theirs in zip(whole, shards.load_shard(kp.KeypointShard, tmp_path / "one.npz"), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-        assert ours.dtype == theirs.dtype
-    np.testing.assert_array_equal(kp.load_descriptors(tmp_path / "one.npz"), whole.descriptors)
-    parts = [kp.extract_shard(tmp_path, manifest, number, 2) for number in range(2)]
-    assert [part.image_ids.tolist() for part in parts] == [[0, 2], [1]]
-    assert [len(part) for part in kp.extract_shard(tmp_path, manifest.iloc[3:], 0, 1)] == [0, 1, 0, 0, 0]
-    Image.fromarray(flat(0)).save(tmp_path / "a.png")
-    with pytest.raises(LookalikeError, match=r"a\.png has another size"):
-        kp.extract_shard(tmp_path, manifest, 0, 1)
-
-
-def test_a_photograph_and_its_half_match(real_images):
-    """SIFT is made so that the same spot looks alike in another size: most nearest neighbours lie on the same spot."""
-    image = load_rgb(sorted((real_images / "251.airplanes-101").glob("*.jpg"))[0])
-    half = shrink(image, max(image.shape) // 2)
-    large, small = kp.extract_keypoints(image), kp.extract_keypoints(half)
-    matched = large.positions[nearest(small.descriptors, large.descriptors)]
-    assert (np.abs(matched - (2 * small.positions + 0.5)).max(axis=1) < 3).mean() > 0.5

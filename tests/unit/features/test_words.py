@@ -8,19 +8,23 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import faiss
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_features import nearest, sift_descriptors, write_keypoints
+from made_features import block_counts, nearest, sift_descriptors, write_keypoints
 
 from lookalike.core.errors import LookalikeError
 from lookalike.features import approximate_kmeans as akm
 from lookalike.features import word_index
 from lookalike.features import words as wd
+from lookalike.features.clustering import one_thread
+from lookalike.features.codebook import learn_codebook
+from lookalike.features.descriptors import normalise
 from lookalike.features.keypoints import as_vectors, load_descriptors
-from lookalike.features.shards import load_shard, save_shard
+from lookalike.features.shards import save_shard
 
 IMAGES = [sift_descriptors(size, seed=seed) for seed, size in enumerate((90, 0, 310, 150, 1, 249, 200))]
 SPLITS = [[[0, 1, 2, 3, 4, 5, 6]], [[0, 3, 6], [1, 4], [], [2, 5]], [[6, 5], [4, 3, 2], [1, 0]]]
@@ -161,23 +165,13 @@ def test_an_empty_word_takes_half_of_the_largest_and_stays_where_there_is_nothin
     np.testing.assert_array_equal(words, [before[0], np.full(128, 7), before[2]])
 
 
-@pytest.mark.parametrize(
-    ("n_words", "most", "sentence"),
-    [(1001, 0, "1001 words cannot be learned from 1000 descriptors: give more"), (100, 50, "raise `max_descriptors`")],
-)
-def test_too_few_descriptors_are_a_users_mistake(tmp_path, files, n_words, most, sentence):
-    with pytest.raises(LookalikeError, match=sentence):
-        train(files, tmp_path, n_words, max_descriptors=most)
-    with pytest.raises(LookalikeError, match="from 0 descriptors"):
-        train([], tmp_path)
-
-
 def trained_bits(folder):
-    """Words that were trained approximately, and the words of a file, for another process to compare."""
+    """A codebook, words that were trained approximately, and those of a file, for another process to compare."""
+    codebook = learn_codebook(normalise(block_counts(1000)), 30, seed=5, n_iterations=5)
     word_index.EXACT_UP_TO = 10
     paths = write_keypoints(Path(folder), IMAGES, SPLITS[1])
     words = train(paths, Path(folder) / "state", 60, iterations=2)
-    return bytes(words).hex() + bytes(wd.assign_words(paths[0], words).words).hex()
+    return bytes(codebook).hex() + bytes(words).hex() + bytes(wd.assign_words(paths[0], words).words).hex()
 
 
 def test_the_bits_do_not_depend_on_threads(tmp_path):
@@ -190,6 +184,10 @@ def test_the_bits_do_not_depend_on_threads(tmp_path):
         check=True,
     )
     assert done.stdout.strip() == trained_bits(tmp_path / "here")
+    before = faiss.omp_get_max_threads()
+    with one_thread():
+        assert faiss.omp_get_max_threads() == 1
+    assert faiss.omp_get_max_threads() == before
 
 
 # Nearest words
@@ -232,12 +230,6 @@ def test_every_descriptor_gets_its_nearest_word(tmp_path, root, exact_up_to, mon
     assert found.words.dtype == np.int32
     assert (found.image_ids.tolist(), found.offsets.tolist()) == ([4, 1, 0], [0, 1, 1, 91])
     assert found.positions.shape == (91, 2)
-    for name in ("one.npz", "two.npz"):
-        save_shard(found, tmp_path / name)
-    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
-    for ours, theirs in zip(found, load_shard(wd.WordShard, tmp_path / "one.npz"), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-        assert ours.dtype == theirs.dtype
 
 
 # Counts
@@ -296,24 +288,36 @@ def test_counts_are_what_a_counter_counts_in_an_image_and_in_a_rectangle(
         assert counts.nnz == np.count_nonzero(expected)
 
 
+WITHOUT_WORDS = pd.DataFrame([("all_souls_1", 1, 0, 0, 2, 2), ("keble_3", 4, 0, 0, 2, 2)], columns=BOX)
+MISFITS = [
+    ([{3: []}], "not in the manifest"),
+    ([{-1: []}], "not in the manifest"),
+    ([{0: []}, {1: [], 0: []}], "in another file too"),
+    ([{0: [(7, 1, 1)]}], "a word 7, but the codebook has words 0 to 6: delete"),
+    ([{0: [(-1, 1, 1)]}], "a word -1, but the codebook has words 0 to 6: delete"),
+]
+
+
 @pytest.mark.parametrize(
-    ("shards", "sentence"),
+    ("call", "sentence"),
     [
-        ([{3: []}], "not in the manifest"),
-        ([{-1: []}], "not in the manifest"),
-        ([{0: []}, {1: [], 0: []}], "in another file too"),
-        ([{0: [(7, 1, 1)]}], "a word 7, but the codebook has words 0 to 6: delete"),
-        ([{0: [(-1, 1, 1)]}], "a word -1, but the codebook has words 0 to 6: delete"),
+        (lambda files, folder: train(files, folder, 1001), "1001 words cannot be learned from 1000 descriptors: give"),
+        (lambda files, folder: train(files, folder, 100, max_descriptors=50), "raise `max_descriptors`"),
+        (lambda _, folder: train([], folder), "from 0 descriptors"),
+        *(
+            (lambda _, folder, shards=shards: wd.count_words(write_words(folder, *shards), 3, N_WORDS), sentence)
+            for shards, sentence in MISFITS
+        ),
+        (
+            lambda _, folder: wd.count_query_words(write_words(folder, {1: [(0, 1, 1)]}), WITHOUT_WORDS, N_WORDS),
+            "queries keble_3 have no words",
+        ),
     ],
 )
-def test_files_that_do_not_fit_are_refused(tmp_path, shards, sentence):
+def test_what_does_not_fit_is_refused(tmp_path, files, call, sentence):
     with pytest.raises(LookalikeError, match=sentence):
-        wd.count_words(write_words(tmp_path, *shards), 3, N_WORDS)
+        call(files, tmp_path)
 
 
-def test_a_query_without_words_is_named_and_no_files_are_empty_counts(tmp_path):
-    paths = write_words(tmp_path, {1: [(0, 1, 1)]})
-    queries = pd.DataFrame([("all_souls_1", 1, 0, 0, 2, 2), ("keble_3", 4, 0, 0, 2, 2)], columns=BOX)
-    with pytest.raises(LookalikeError, match="queries keble_3 have no words"):
-        wd.count_query_words(paths, queries, N_WORDS)
+def test_no_files_are_empty_counts():
     assert wd.count_words([], 3, N_WORDS).toarray().tolist() == [[0] * N_WORDS] * 3

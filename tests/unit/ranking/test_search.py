@@ -224,12 +224,6 @@ def test_a_search_parameter_buys_recall_and_the_index_is_the_same_every_time(
         np.testing.assert_array_equal(found == -1, np.isneginf(scores))
 
 
-def test_recall_by_hand():
-    exact = np.array([[1, 2], [3, 4]])
-    assert recall(np.array([[2, 9], [-1, -1]]), exact) == 0.25
-    assert recall(np.array([[2, 1, 7], [9, 4, 3]]), exact) == 1
-
-
 def test_indices_are_compared_with_exact_retrieval(rows, psd):
     settings = [IndexSetting("Flat", 8), IndexSetting("Flat", 2, ()), IndexSetting("IVF16,Flat", 8, (1, 16))]
     table = compare_indices(psd, rows[:50], rows, [1, 10], settings, own=np.arange(50))
