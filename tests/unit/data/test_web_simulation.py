@@ -84,6 +84,14 @@ def test_a_log_is_well_formed_at_every_size(n_images: int) -> None:
     assert 0 < sim.n_test < n_images
 
 
+def test_alias_tables_have_the_given_shares() -> None:
+    weights = np.random.default_rng(0).random((3, 17)) ** 4 + 1e-6
+    threshold, other = web_images.alias_table(weights)
+    for share, given, alias in zip(threshold / 2.0**32, weights, other, strict=True):
+        total = share + np.bincount(alias, weights=1 - share, minlength=17)
+        np.testing.assert_allclose(total / 17, given / given.sum(), atol=1e-8)
+
+
 def test_terms_come_from_their_sources_in_the_given_shares() -> None:
     """Words 0-9 are the background's alone, 10-19 those of two topics, 20-29 of two styles, 30-39 of two queries."""
     n, words, shares = 20_000, np.arange(40, dtype=np.uint32), (0.2, 0.05, 0.3)
