@@ -121,23 +121,21 @@ def _read_table(path: Path) -> tuple[list[int], Doubles]:
     filled = [(number, line) for number, line in enumerate(lines, start=1) if number > _HEADER_LINES and line.strip()]
     if not filled:
         return [], np.empty((0, len(_COLUMNS)))
-    try:
-        table = np.loadtxt([line for _, line in filled], ndmin=2, comments=None)
-    except ValueError:
-        table = np.empty((0, 0))
-    if table.shape[1] == len(_COLUMNS) and np.isfinite(table).all() and (table[:, 0] % 1 == 0).all():
+    table = _numbers([line for _, line in filled])
+    if table is not None:
         return [number for number, _ in filled], table
-    number, line = next((number, line) for number, line in filled if not _is_row(line))
+    number, line = next((number, line) for number, line in filled if _numbers([line]) is None)
     raise LookalikeError(
         f'{path}, line {number}: expected "{" ".join(_COLUMNS)}", six numbers, and found '
         f'"{" ".join(line.split())[:80]}": unpack the archive of words anew'
     )
 
 
-def _is_row(line: str) -> bool:
-    """Whether a line has a whole number and five others, all finite."""
+def _numbers(lines: list[str]) -> Doubles | None:
+    """Return the six numbers of each line, or None where they are not finite or a word is not whole."""
     try:
-        values = np.loadtxt([line], ndmin=1, comments=None)
+        table = np.loadtxt(lines, ndmin=2, comments=None)
     except ValueError:
-        return False
-    return len(values) == len(_COLUMNS) and bool(np.isfinite(values).all()) and values[0] % 1 == 0
+        return None
+    fits = table.shape[1] == len(_COLUMNS) and np.isfinite(table).all() and (table[:, 0] % 1 == 0).all()
+    return table if fits else None

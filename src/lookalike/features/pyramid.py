@@ -82,12 +82,6 @@ def levels(image: npt.NDArray[np.uint8]) -> Iterator[npt.NDArray[np.uint8]]:
     Every level is resampled from the original with Pillow's box filter, which averages the area that a pixel covers:
     no aliasing at any scale, and the same bytes on every machine (Pillow resizes 8-bit images in fixed point).
     """
-    height, width = image.shape[:2]
-    picture = None
-    for size in level_sizes(width, height):
-        if size == (width, height):
-            yield np.ascontiguousarray(image)
-            continue
-        if picture is None:
-            picture = Image.fromarray(image)
+    picture = Image.fromarray(image)
+    for size in level_sizes(*picture.size):
         yield np.asarray(picture.resize(size, Image.Resampling.BOX))

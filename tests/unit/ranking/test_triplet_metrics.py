@@ -71,7 +71,10 @@ def test_pairs_and_outcomes_are_the_definition(
     made: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, np.ndarray], k: int
 ) -> None:
     triplets, pool, manifest, vectors = made
-    pairs = candidate_pairs(triplets, pool, manifest)
+    pairs, none = (candidate_pairs(asked, pool, manifest) for asked in (triplets, triplets.iloc[:0]))
+    for frame in (pairs, none):
+        assert tuple(frame.columns) == PAIR_COLUMNS
+        assert [str(frame[name].dtype) for name in PAIR_COLUMNS[1:]] == ["int32", "int32", "bool", "int32"]
     sha256 = [value or f"none {i}" for i, value in enumerate(manifest["sha256"])]
     expected = set()
     for text, query in set(zip(triplets["text_query"], triplets["query"], strict=True)):
@@ -88,7 +91,10 @@ def test_pairs_and_outcomes_are_the_definition(
     ]
 
     of_pairs = pair_distances(vectors, pairs, "l1")
-    found = outcomes(triplets, pairs, {"one": of_pairs}, k=k)
+    found, twice = (outcomes(triplets, pairs, dict.fromkeys(names, of_pairs), k=k) for names in (["one"], "ab"))
+    assert tuple(found.columns) == OUTCOME_COLUMNS
+    assert [str(found[name].dtype) for name in OUTCOME_COLUMNS[1:]] == ["int32", "float32", "float32", "bool"]
+    assert twice["system"].tolist() == ["a"] * len(triplets) + ["b"] * len(triplets)
     for row, triplet in zip(found.itertuples(), triplets.itertuples(), strict=True):
 
         def distance(i: int, query: int = triplet.query) -> float:
@@ -102,20 +108,6 @@ def test_pairs_and_outcomes_are_the_definition(
         assert row.outcome == (0.5 if margin == 0 else float(margin > 0))
         nearer = [sum(distance(i) < distance(side) for i in ranked) for side in (triplet.positive, triplet.negative)]
         assert row.in_top == (min(nearer) < k)
-
-
-def test_types_and_columns() -> None:
-    triplets = made_triplets([(0, 1, 2)])
-    pairs = candidate_pairs(triplets, made_pool({"a": [0, 1, 3]}), made_manifest([0, 1, 2, 3]))
-    none = candidate_pairs(triplets.iloc[:0], made_pool({"a": [0]}), made_manifest([0]))
-    assert pairs["in_pool"].tolist() == [True, False, True]
-    for frame in (pairs, none):
-        assert tuple(frame.columns) == PAIR_COLUMNS
-        assert [str(frame[name].dtype) for name in PAIR_COLUMNS[1:]] == ["int32", "int32", "bool", "int32"]
-    found = outcomes(triplets, pairs, {"x": np.float32([1, 2, 3]), "y": np.float32([2, 1, 3])})
-    assert tuple(found.columns) == OUTCOME_COLUMNS
-    assert found[["system", "outcome"]].to_numpy().tolist() == [["x", 1], ["y", 0]]
-    assert [str(found[name].dtype) for name in OUTCOME_COLUMNS[1:]] == ["int32", "float32", "float32", "bool"]
 
 
 def test_a_copy_in_the_pool_does_not_stand_before_the_image_itself() -> None:
