@@ -1,4 +1,4 @@
-"""What all learners share below the contract: top k, factors of matrices, blocks, the baselines."""
+"""What all learners share below the contract: top k, factors of matrices, the baselines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.learners import LEGO, TFIDF, Euclidean
+from lookalike.learners import TFIDF, Euclidean
 from lookalike.learners.base import psd_factor, top_k
 
 
@@ -38,14 +38,6 @@ def test_factor_of_a_singular_matrix_has_its_rank() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             psd_factor(np.array(matrix))
-
-
-def test_many_queries_go_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    A = sp.csr_array(np.random.default_rng(1).random((20, 5)))
-    model = LEGO(n_steps=50, random_state=0).fit(A, np.arange(20) % 2)
-    whole = model.similarity(A, A)
-    monkeypatch.setattr("lookalike.learners.base.QUERY_BLOCK", 3)
-    np.testing.assert_allclose(model.similarity(A, A), whole, atol=1e-12)
 
 
 def test_the_baselines_learn_nothing() -> None:

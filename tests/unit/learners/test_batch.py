@@ -10,19 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_rows_and_examples import noisy_classes
 from sklearn.base import clone
 
 from lookalike.learners import LMNN, MCML, MMC, mcml
 from lookalike.learners.mcml import CollapsingObjective
-
-
-def noisy_classes(n: int = 24, d: int = 5, n_classes: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows with classes told apart by two features, under noise in all."""
-    random = np.random.default_rng(seed)
-    y = np.arange(n) % n_classes
-    X = random.normal(size=(n, d))
-    X[:, :2] += 2 * random.normal(size=(n_classes, 2))[y]
-    return X, y
 
 
 def odd_classes() -> tuple[np.ndarray, np.ndarray]:

@@ -33,33 +33,29 @@ def dense(rows: Any, d: int = N_WORDS) -> np.ndarray:
     return sp.csr_array((rows[2], rows[1], rows[0]), shape=(len(rows[0]) - 1, d)).toarray()
 
 
-@pytest.fixture
-def ids() -> np.ndarray:
-    return np.flatnonzero(np.arange(60) % 7 != 2)
-
-
-@pytest.fixture
-def counts() -> np.ndarray:
-    """Counts with a word that no image has (3) and one that all have (5)."""
+def made_counts() -> np.ndarray:
+    """Counts with a word that no image has (3), one that all have (5), and an image that has no other one (11)."""
     random = np.random.default_rng(4)
     counts = random.integers(1, 9, (60, N_WORDS)) * (random.random((60, N_WORDS)) < random.random(N_WORDS) * 0.6)
+    counts[11] = 0
     counts[:, 3], counts[:, 5] = 0, 255
     return counts
 
 
+IDS, COUNTS = np.flatnonzero(np.arange(60) % 7 != 2), made_counts()
+
+
 @pytest.fixture
-def rows(tmp_path: Path, counts: np.ndarray, ids: np.ndarray) -> CompactRows:
-    return CompactRows.build(made_store(tmp_path / "store", counts), ids, tmp_path / "rows")
+def rows(tmp_path: Path) -> CompactRows:
+    return CompactRows.build(made_store(tmp_path / "store", COUNTS), IDS, tmp_path / "rows")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_weights_are_those_of_the_transformer_by_document_frequency(
-    rows: CompactRows, counts: np.ndarray, ids: np.ndarray, dtype: Any
-) -> None:
+def test_weights_are_those_of_the_transformer_by_document_frequency(rows: CompactRows, dtype: Any) -> None:
     transformer = TfidfVisterms(dtype)
-    expected = transformer.fit_transform(counts[ids]).toarray()
-    order = np.argsort(-(counts[ids] > 0).sum(axis=0), kind="stable")
-    wanted = np.concatenate([np.arange(len(ids)), [9, 0, 9]])
+    expected = transformer.fit_transform(COUNTS[IDS]).toarray()
+    order = np.argsort(-(COUNTS[IDS] > 0).sum(axis=0), kind="stable")
+    wanted = np.concatenate([np.arange(len(IDS)), [9, 0, 9]])
     indptr, indices, data, squared = taken = rows.take(wanted, np.dtype(dtype))
     assert (indptr.dtype, indices.dtype, data.dtype, squared.dtype) == (np.int64, np.uint32, dtype, np.float64)
     np.testing.assert_array_equal(dense(taken), expected[wanted][:, order])
@@ -67,30 +63,28 @@ def test_weights_are_those_of_the_transformer_by_document_frequency(
     assert sp.csr_array((data, indices, indptr), shape=(len(wanted), N_WORDS)).has_sorted_indices
     assert data.all()
     np.testing.assert_array_equal(rows.idf, transformer.idf_)
-    np.testing.assert_array_equal(rows.image_ids, ids)
-    assert (len(rows), rows.n_features, rows.image_ids.dtype) == (len(ids), N_WORDS, np.int32)
+    np.testing.assert_array_equal(rows.image_ids, IDS)
+    assert (len(rows), rows.n_features, rows.image_ids.dtype) == (len(IDS), N_WORDS, np.int32)
     assert [len(array) for array in rows.take(wanted[:0], np.dtype(dtype))] == [1, 0, 0, 0]
     for wrong in ([-1], [0, 52], [-3, 1]):
         with pytest.raises(IndexError, match="rows must be 0 to 50"):
             rows.take(np.array(wrong), np.dtype(dtype))
 
 
-def test_other_images_are_weighted_by_the_same_frequencies(
-    rows: CompactRows, counts: np.ndarray, ids: np.ndarray
-) -> None:
-    others = counts.copy()
+def test_other_images_are_weighted_by_the_same_frequencies(rows: CompactRows) -> None:
+    others = COUNTS.copy()
     others[4] = 0  # no word at all
     others[9] = np.where(np.arange(N_WORDS) == 5, 2, 0)  # only a word without weight
-    expected = TfidfVisterms("float32").fit(counts[ids]).transform(others)
+    expected = TfidfVisterms("float32").fit(COUNTS[IDS]).transform(others)
     matrix = sp.csr_array(others.astype(np.uint8))
     weights, internal = rows.weighted(matrix), rows.weighted(matrix, internal=True)
-    order = np.argsort(-(counts[ids] > 0).sum(axis=0), kind="stable")
+    order = np.argsort(-(COUNTS[IDS] > 0).sum(axis=0), kind="stable")
     np.testing.assert_array_equal(weights.toarray(), expected.toarray())
     np.testing.assert_array_equal(internal.toarray(), expected.toarray()[:, order])
     assert (weights.dtype, weights.nnz, internal.has_sorted_indices) == (SINGLE, expected.nnz, True)
     np.testing.assert_array_equal(matrix.toarray(), others)
     # its own images get the floats that it takes
-    own = rows.weighted(sp.csr_array(counts[ids].astype(np.uint8)), internal=True)
+    own = rows.weighted(sp.csr_array(COUNTS[IDS].astype(np.uint8)), internal=True)
     np.testing.assert_array_equal(own.toarray(), dense(rows.take(np.arange(len(rows)), SINGLE)))
     # a'Wb is the same with rows and W in one order and in the other
     W = np.random.default_rng(2).standard_normal((N_WORDS, N_WORDS))
@@ -104,14 +98,12 @@ def test_other_images_are_weighted_by_the_same_frequencies(
 def test_shards_and_slices_change_nothing(
     tmp_path: Path,
     rows: CompactRows,
-    counts: np.ndarray,
-    ids: np.ndarray,
     size: int,
     n_shards: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(compact_rows, "SLICE", size)
-    CompactRows.build(made_store(tmp_path / "other", counts, n_shards), ids, tmp_path / "other-rows")
+    CompactRows.build(made_store(tmp_path / "other", COUNTS, n_shards), IDS, tmp_path / "other-rows")
     for name in FILES:
         there, other = (tmp_path / folder / f"{name}.npy" for folder in ("rows", "other-rows"))
         assert there.read_bytes() == other.read_bytes(), name
@@ -132,10 +124,7 @@ def test_word_numbers_take_two_bytes_where_they_are_enough(tmp_path: Path, d: in
     assert (taken != TfidfVisterms("float32").fit_transform(sp.csr_array(counts))).nnz == 0
 
 
-def test_images_without_a_weighted_word_and_stored_zeros(tmp_path: Path) -> None:
-    rows = CompactRows.build(made_store(tmp_path / "store", np.full((4, 3), 2), 1), np.arange(4), tmp_path / "rows")
-    indptr, indices, _, squared = rows.take(np.arange(4), SINGLE)
-    assert (len(indices), indptr.any(), squared.any()) == (0, False, False)
+def test_stored_zeros_are_no_words(tmp_path: Path) -> None:
     stored = np.array([0, 1, 1, 0], dtype=np.uint16), np.array([1, 0, 2, 3], dtype=np.uint8)
     write_arrays(tmp_path / "zeros", np.array([0, 2, 3, 4]), *stored)
     rows = CompactRows.build(VistermStore(tmp_path / "zeros", 2), np.arange(3), tmp_path / "rows")
@@ -144,9 +133,9 @@ def test_images_without_a_weighted_word_and_stored_zeros(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("ids", [[], [1, 0], [2, 2], [-1, 3], [0, 60]])
-def test_images_must_be_ascending_numbers_of_the_store(tmp_path: Path, counts: np.ndarray, ids: list[int]) -> None:
+def test_images_must_be_ascending_numbers_of_the_store(tmp_path: Path, ids: list[int]) -> None:
     with pytest.raises(ValueError, match="ascending image numbers from 0 to 59"):
-        CompactRows.build(made_store(tmp_path / "store", counts), ids, tmp_path / "rows")
+        CompactRows.build(made_store(tmp_path / "store", COUNTS), ids, tmp_path / "rows")
     assert not (tmp_path / "rows").exists()
 
 
@@ -167,7 +156,7 @@ def test_damaged_files_are_told(rows: CompactRows, tmp_path: Path, name: str, da
 
 @pytest.mark.parametrize("function", ["posix_fallocate", "np.save"])
 def test_a_full_disk_and_a_damaged_store_leave_what_was_there(
-    rows: CompactRows, tmp_path: Path, counts: np.ndarray, monkeypatch: pytest.MonkeyPatch, function: str
+    rows: CompactRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
     """The room is taken before anything is written: writing to a map of a full disk would kill the process."""
 
@@ -175,7 +164,7 @@ def test_a_full_disk_and_a_damaged_store_leave_what_was_there(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     there = {path.name: path.read_bytes() for path in (tmp_path / "rows").iterdir()}
-    store = made_store(tmp_path / "store", counts)
+    store = made_store(tmp_path / "store", COUNTS)
     with monkeypatch.context() as patch:
         patch.setattr(*((compact_rows.np, "save") if function == "np.save" else (compact_rows.os, function)), refuse)
         for target in ("rows", "others"):
@@ -188,11 +177,11 @@ def test_a_full_disk_and_a_damaged_store_leave_what_was_there(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rows", "store"]
 
 
-def test_rows_are_replaced_whole(rows: CompactRows, tmp_path: Path, counts: np.ndarray) -> None:
+def test_rows_are_replaced_whole(rows: CompactRows, tmp_path: Path) -> None:
     (tmp_path / ".rows.part").mkdir()  # what a killed build has left
     (tmp_path / ".rows.part" / "words.npy").write_bytes(b"half")
     (tmp_path / "rows" / "of-an-earlier-version.npy").write_bytes(b"")
-    again = CompactRows.build(made_store(tmp_path / "store", counts), np.arange(10), tmp_path / "rows")
+    again = CompactRows.build(made_store(tmp_path / "store", COUNTS), np.arange(10), tmp_path / "rows")
     assert sorted(path.stem for path in (tmp_path / "rows").iterdir()) == sorted(FILES)
     assert not (tmp_path / ".rows.part").exists()
     # rows that were open keep their images

@@ -1,4 +1,4 @@
-"""LEGO against a plain dense recursion and the closed form of a LogDet step, in both of its ways of working."""
+"""LEGO against a plain dense recursion, in both of its ways of working."""
 
 from __future__ import annotations
 
@@ -7,18 +7,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_rows_and_examples import few_values, sparse_rows
 from scipy.spatial.distance import pdist
 
 from lookalike.learners import LEGO, PairSampler
-from lookalike.learners.lego import BLOCK, logdet_step, random_distances
-
-
-def words(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return L2-normalised sparse rows of 4 classes."""
-    random = np.random.default_rng(0)
-    y = np.arange(n) % 4
-    X = random.exponential(size=(n, d)) * (random.random((n, d)) < 0.2) + 0.3 * np.eye(4, d)[y]
-    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+from lookalike.learners.lego import BLOCK, random_distances
 
 
 def dense_recursion(model: LEGO, X: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, int]:
@@ -45,7 +38,7 @@ shapes = pytest.mark.parametrize(("n", "d"), [(40, 90), (90, 40)])
 @pytest.mark.parametrize("relative", [True, False])
 @pytest.mark.parametrize("eta", [0.02, 0.32, 10.0])
 def test_the_same_pairs_give_the_matrix_of_a_dense_recursion(n: int, d: int, relative: bool, eta: float) -> None:
-    X, y = words(n, d)
+    X, y = sparse_rows(n, d)
     pairs = PairSampler(y, 1).draw(800)
     model = LEGO(eta, relative=relative, random_state=0).fit_pairs(sp.csr_array(X), pairs[:, :2], pairs[:, 2] == 1)
     expected, updates = dense_recursion(model, X, pairs)
@@ -57,32 +50,16 @@ def test_the_same_pairs_give_the_matrix_of_a_dense_recursion(n: int, d: int, rel
 @settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_any_small_rows_give_the_matrix_of_a_dense_recursion(data: st.DataObject) -> None:
-    n, d = data.draw(st.integers(2, 6)), data.draw(st.integers(1, 8))
-    # few values, so that equal rows, exact cancellations and zero rows are common
-    X = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.0, 1.0, -0.5, 2.0]), min_size=n * d, max_size=n * d)))
-    pair = st.tuples(*[st.integers(0, n - 1)] * 2, st.integers(0, 1))
-    pairs = np.array(data.draw(st.lists(pair, min_size=1, max_size=40)))
-    model = LEGO(0.3, relative=False, random_state=0).fit_pairs(X.reshape(n, d), pairs[:, :2], pairs[:, 2])
-    expected, _ = dense_recursion(model, X.reshape(n, d), pairs)
+    X, pairs = few_values(data, "pairs")
+    model = LEGO(0.3, relative=False, random_state=0).fit_pairs(X, pairs[:, :2], pairs[:, 2])
+    expected, _ = dense_recursion(model, X, pairs)
     np.testing.assert_allclose(model.M_, expected, atol=1e-9 * np.abs(expected).max())
-
-
-@settings(deadline=None, max_examples=60)
-@given(distance=st.floats(1e-6, 1e3), target=st.one_of(st.just(0.0), st.floats(1e-6, 1e3)), eta=st.floats(1e-12, 1e12))
-def test_a_step_leads_towards_the_target_by_the_positive_root(distance: float, target: float, eta: float) -> None:
-    after, weight = logdet_step(distance, target, eta)
-    assert after > 0
-    assert min(distance, target) * (1 - 1e-12) <= after <= max(distance, target) * (1 + 1e-12)
-    # in the form 1 / after = 1 / distance + weight, which is what the rank-one inverse says of the distance
-    assert np.isclose(1 / after, 1 / distance + weight, rtol=1e-9, atol=1e-9 / min(after, distance))
-    rounding = eta * 1e-12 * max(target, after) + 1e-12 / min(after, distance)
-    assert np.isclose(weight, eta * (after - target), rtol=1e-6, atol=rounding)
 
 
 @shapes
 @pytest.mark.parametrize("relative", [True, False])
 def test_the_matrix_stays_positive_definite(n: int, d: int, relative: bool) -> None:
-    X, y = words(n, d)
+    X, y = sparse_rows(n, d)
     values = np.linalg.eigvalsh(LEGO(1e4, 20_000, relative=relative, random_state=0).fit(X, y).M_)
     assert values[0] > 1e-12 * values[-1]
     X[: n // 2] = X[0]
@@ -97,7 +74,7 @@ def test_the_matrix_stays_positive_definite(n: int, d: int, relative: bool) -> N
 
 
 def test_the_targets_are_percentiles_of_distances_between_random_rows() -> None:
-    X, y = words(60, 30)
+    X, y = sparse_rows(60, 30)
     model = LEGO(n_steps=300, percentiles=(10, 80), random_state=3).fit(sp.csr_array(X), y)
     lower, upper = np.percentile(pdist(X, "sqeuclidean"), (10, 80))
     # 10,000 draws from 1,770 distances

@@ -1,20 +1,17 @@
-"""QPAO: the conditions of a minimum, for one block and for all weights, and what a descent may not do."""
+"""QPAO: the conditions of a minimum, and what a descent may not do."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
 from lookalike.learners import QPAO, TripletSampler, qpao, triplet_products
-from lookalike.learners.qpao import LARGEST_GAP, Dual, Hinges, block_minimum
+from lookalike.learners.qpao import LARGEST_GAP, Dual
 
 
 def landmark(n: int = 40, d: int = 30, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -54,36 +51,6 @@ def distance_from_optimal(
     found = linprog(np.append(np.zeros(len(V)), 1.0), rows, limits, bounds=[*bounds, (0, None)], method="highs")
     assert found.status == 0
     return float(found.x[-1])
-
-
-@st.composite
-def programmes(draw: Any) -> tuple[Hinges, tuple[float, float]]:
-    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n_pairs, b, m = draw(st.integers(2, 12)), draw(st.integers(1, 15)), draw(st.integers(1, 60))
-    products = random.normal(size=(n_pairs, b)) * (random.random((n_pairs, b)) < 0.5) * draw(st.sampled_from([0.05, 1]))
-    positive, negative = random.integers(0, n_pairs, m), random.integers(0, n_pairs, m)
-    cost = draw(st.sampled_from([0.01, 1.0, 30.0])) * np.ones(m)
-    lower = draw(st.sampled_from([0.0, -1.0, 2.0]))
-    hinges = Hinges(sp.csr_array(products), positive, negative, cost, random.normal(1, 1, m))
-    return hinges, (lower, lower + draw(st.sampled_from([0.5, 100.0])))
-
-
-@settings(max_examples=40, deadline=None)
-@given(programmes(), st.booleans())
-def test_a_block_meets_the_conditions_of_its_minimum(
-    programme: tuple[Hinges, tuple[float, float]], at_bound: bool
-) -> None:
-    hinges, (lower, upper) = programme
-    dense = hinges.products.toarray()
-    V = dense[hinges.positive] - dense[hinges.negative]
-    start = np.full(dense.shape[1], lower if at_bound else (lower + upper) / 2)
-    w, gap = block_minimum(hinges, (lower, upper), start)
-    assert ((w >= lower) & (w <= upper)).all()
-    scale = max(1.0, float(np.abs(w).max()))
-    assert distance_from_optimal(w, V, hinges.cost, hinges.targets, (lower, upper)) < 1e-5 * scale
-    assert -1e-9 * scale <= gap <= 1e-6 * scale
-    again, _ = block_minimum(hinges, (lower, upper), w)
-    np.testing.assert_allclose(again, w, atol=1e-5 * scale)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_rows_and_examples import assert_drawn_from
 from scipy.stats import chisquare
 
 from lookalike.data.query_log import QueryLog
@@ -52,15 +53,6 @@ def expected(matrix: np.ndarray, exclude_relevant: bool) -> np.ndarray:
     return probability
 
 
-def assert_distribution(triplets: np.ndarray, probability: np.ndarray) -> None:
-    counts = np.zeros(probability.shape)
-    np.add.at(counts, tuple(triplets.T), 1)
-    assert not counts[probability == 0].any()
-    for axes in ((1, 2), (2,), (1,), ()):  # p; p and p+; p and p-; all three
-        seen, wanted = counts.sum(axis=axes), probability.sum(axis=axes) * len(triplets)
-        assert chisquare(seen[wanted > 0], wanted[wanted > 0]).pvalue > LEVEL
-
-
 def quantile(log: QueryLog, share: float) -> float:
     matrix = cut_matrix(log)
     values = np.unique(np.round(matrix[matrix > 0], 12))
@@ -87,8 +79,8 @@ def test_triplets_follow_the_cut_matrix(
     assert (len(sampler._lists.images) > 0) == (limits[0] > 0)
     probability = expected(matrix, exclude_relevant)
     np.testing.assert_array_equal(sampler.queries_, np.flatnonzero(probability.sum(axis=(1, 2))))
-    assert_distribution(sampler.draw(N_DRAWS), probability)
-    assert_distribution(np.concatenate([sampler.chunk(i, N_DRAWS // 8) for i in range(8)]), probability)
+    assert_drawn_from(sampler.draw(N_DRAWS), probability)
+    assert_drawn_from(np.concatenate([sampler.chunk(i, N_DRAWS // 8) for i in range(8)]), probability)
 
 
 @pytest.mark.parametrize("exclude_relevant", [False, True])
@@ -98,7 +90,7 @@ def test_co_clicks_are_cut_to_their_largest(share: float, exclude_relevant: bool
     sampler = QueryTripletSampler(log, 0, relevance="co_clicks", share=share, exclude_relevant=exclude_relevant)
     matrix = cut_matrix(log, share=share)
     assert (sampler.threshold_, sampler.threshold_is_exact_) == (matrix[matrix > 0].min(), True)
-    assert_distribution(sampler.draw(N_DRAWS), expected(matrix, exclude_relevant))
+    assert_drawn_from(sampler.draw(N_DRAWS), expected(matrix, exclude_relevant))
     # equal values are all kept
     equal = QueryLog.from_pairs([0, 0, 0, 1, 1], [0, 1, 2, 3, 4])
     assert QueryTripletSampler(equal, 0, relevance="co_clicks", share=0.01).n_without_positive_ == 0

@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_rows_and_examples import noisy_classes
 
 from lookalike.learners import RCA
-
-
-def noisy_classes(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    random = np.random.default_rng(seed)
-    y = np.arange(n) % 4
-    return random.normal(size=(4, d))[y] + random.normal(size=(n, d)) * np.linspace(0.2, 2.0, d), y
 
 
 def covariance_within(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -24,7 +19,7 @@ def covariance_within(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-6, 1.0, 1e6]))
 def test_it_whitens_the_rows_within_classes_whatever_linear_map_they_went_through(seed: int, scale: float) -> None:
-    X, y = noisy_classes(40, 6, seed)
+    X, y = noisy_classes(40, 6, 4, seed)
     model = RCA().fit(X, y)
     assert model.n_components_ == 6
     np.testing.assert_allclose(model.M_ @ covariance_within(X, y), np.eye(6), atol=1e-8)
@@ -36,7 +31,7 @@ def test_it_whitens_the_rows_within_classes_whatever_linear_map_they_went_throug
 
 @pytest.mark.parametrize(("n", "d"), [(60, 8), (20, 30)])
 def test_fewer_directions_are_those_of_the_pca(n: int, d: int) -> None:
-    X, y = noisy_classes(n, d)
+    X, y = noisy_classes(n, d, 4)
     P = np.linalg.svd(X - X.mean(axis=0))[2][:5].T
     model = RCA(5).fit(X, y)
     np.testing.assert_allclose(model.M_, P @ np.linalg.inv(P.T @ covariance_within(X, y) @ P) @ P.T, atol=1e-9)
@@ -45,7 +40,7 @@ def test_fewer_directions_are_those_of_the_pca(n: int, d: int) -> None:
 
 
 def test_the_most_directions_are_rows_less_classes() -> None:
-    X, y = noisy_classes(20, 50)
+    X, y = noisy_classes(20, 50, 4)
     assert RCA().fit(X, y).n_components_ == RCA(16).fit(X, y).n_components_ == 16
     with pytest.raises(ValueError, match="first 16 principal directions only; choose at most 16"):
         RCA(17).fit(X, y)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chisquare
+from made_rows_and_examples import assert_drawn_from
 
 from lookalike.data.query_log import QueryLog
 from lookalike.data.relevance import RelevanceData
@@ -96,21 +96,15 @@ def test_every_triplet_is_right(y: list[int], seed: int) -> None:
 @pytest.mark.parametrize("sampler", [TripletSampler, PairSampler])
 def test_the_distribution_is_uniform(sampler: Any) -> None:
     y = np.array([0, 1, 2, 1, 0, 1, 2, 1, 3])  # class 3 has one image: never a query, now and then a negative
-    n = 200_000
-    expected: dict[tuple[int, int, int], float] = {}
-    for query in np.flatnonzero(y != 3).tolist():
-        positives = [i for i in range(len(y)) if y[i] == y[query] and i != query]
-        negatives = [i for i in range(len(y)) if y[i] != y[query]]
+    probability = np.zeros((9, 9, 2 if sampler is PairSampler else 9))
+    for query in np.flatnonzero(y != 3):
+        positives = (y == y[query]) & (np.arange(9) != query)
+        negatives = y != y[query]
         if sampler is PairSampler:  # half the pairs are of one class
-            expected |= {(query, i, 1): n / 16 / len(positives) for i in positives}
-            expected |= {(query, i, 0): n / 16 / len(negatives) for i in negatives}
+            probability[query] = np.stack([negatives / negatives.sum(), positives / positives.sum()], axis=1) / 16
         else:
-            share = n / 8 / len(positives) / len(negatives)
-            expected |= {(query, positive, negative): share for positive in positives for negative in negatives}
-    drawn, times = np.unique(sampler(y, 7).draw(n), axis=0, return_counts=True)
-    counts = dict(zip(map(tuple, drawn.tolist()), times.tolist(), strict=True))
-    assert set(counts) == set(expected)
-    assert chisquare([counts[key] for key in expected], list(expected.values())).pvalue > 0.001
+            probability[query] = np.outer(positives / positives.sum(), negatives / negatives.sum()) / 8
+    assert_drawn_from(sampler(y, 7).draw(200_000), probability)
 
 
 def test_the_largest_uniform_number_stays_inside(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,9 +134,6 @@ def test_given_rows_become_contiguous_row_numbers() -> None:
     [
         ([[0, 1, 2]], [1], r"\(m, 2\)"),
         ([0, 1], [1], r"\(m, 2\)"),
-        ([[0.5, 1.0]], [1], "whole numbers"),
-        ([[0, 3]], [1], "0 to 2; found 0 to 3"),
-        ([[-1, 2]], [1], "0 to 2"),
         ([[0, 1]], [1, 0], "one value per pair"),
         ([[0, 1]], [2], "True"),
         ([[0, 1]], [np.nan], "True"),

@@ -23,7 +23,12 @@ def odd_rows(n: int, d: int) -> np.ndarray:
     return X
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csr_matrix, np.float32])
+def with_stored_zeros(X: np.ndarray) -> sp.csr_array:
+    n, d = X.shape
+    return sp.csr_array((X.ravel(), np.tile(np.arange(d), n), d * np.arange(n + 1)), X.shape)
+
+
+@pytest.mark.parametrize("form", [np.asarray, with_stored_zeros, sp.csr_matrix, np.float32])
 @pytest.mark.parametrize(
     ("X", "rank"),
     [
@@ -49,23 +54,6 @@ def test_an_orthonormal_basis_of_the_least_size_holds_every_row(X: np.ndarray, r
     np.testing.assert_array_equal(Span(given.copy()).basis, span.basis)
 
 
-def test_stored_zeros_take_no_room() -> None:
-    stored = sp.csr_array(np.ones((9, 4)))
-    stored.data[stored.indices == 2] = 0
-    assert Span(stored).rank == 3
-
-
-@pytest.mark.parametrize(("n", "d"), [(8, 30), (30, 8)])
-def test_the_full_matrix_keeps_the_complement(n: int, d: int) -> None:
-    span = Span(rows(n, d))
-    factor = np.random.default_rng(1).random((span.rank, span.rank - 2))
-    matrix, full = span.full_matrix(factor @ factor.T), span.full_factor(factor)
-    outside = np.eye(d) - span.basis @ span.basis.T
-    np.testing.assert_array_equal(matrix, matrix.T)
-    np.testing.assert_allclose(matrix, span.basis @ factor @ factor.T @ span.basis.T + outside, atol=1e-12)
-    np.testing.assert_allclose(full @ full.T, matrix, atol=1e-12)
-
-
 def test_a_wide_csr_is_not_made_dense(monkeypatch: pytest.MonkeyPatch) -> None:
     original = sp.csr_array.toarray
 
@@ -75,4 +63,4 @@ def test_a_wide_csr_is_not_made_dense(monkeypatch: pytest.MonkeyPatch) -> None:
 
     X = sp.csr_array(rows(8, 30))
     monkeypatch.setattr(sp.csr_array, "toarray", refuse)
-    Span(X)
+    assert Span(X).basis.shape == (30, 8)

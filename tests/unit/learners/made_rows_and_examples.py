@@ -1,0 +1,82 @@
+"""Rows, and the pairs and triplets of them, for the tests of all learners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from lookalike.learners import TripletSampler
+
+
+def sparse_rows(n: int = 40, d: int = 150, n_classes: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of length 1 and their classes: words of all classes, few of them frequent, and 8 of each class.
+
+    Every seventh row is empty, as that of an image without descriptors is.
+    """
+    random = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    chance = np.tile(np.minimum(0.5, 2.0 / np.arange(1, d + 1) ** 0.8), (n_classes, 1))
+    for own in chance:
+        own[random.choice(d, 8, replace=False)] = 0.6
+    X = random.exponential(size=(n, d)) * (random.random((n, d)) < chance[y])
+    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
+    X[5::7] = 0
+    return X, y
+
+
+def triplets_of(y: np.ndarray, n: int, seed: int = 0) -> np.ndarray:
+    return TripletSampler(y, seed).draw(n)
+
+
+def landmark_like(n_positives: int = 4, n_negatives: int = 25, seed: int = 0) -> tuple[sp.csr_array, np.ndarray]:
+    """Return rows and every triplet of a few positives among many negatives, in random order: pairs of rows repeat."""
+    X, _ = sparse_rows(n_positives + n_negatives, 120, 1, seed)
+    random = np.random.default_rng(seed)
+    X[:n_positives, random.choice(120, 10, replace=False)] += 0.3
+    triplets = [
+        (query, positive, negative)
+        for query in range(n_positives)
+        for positive in range(n_positives)
+        for negative in range(n_positives, len(X))
+        if query != positive
+    ]
+    return sp.csr_array(X), random.permutation(np.array(triplets))
+
+
+def noisy_classes(n: int = 24, d: int = 5, n_classes: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows with classes told apart by two features, under noise in all."""
+    random = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    X = random.normal(size=(n, d))
+    X[:, :2] += 2 * random.normal(size=(n_classes, 2))[y]
+    return X, y
+
+
+def few_values(data: st.DataObject, examples: str) -> tuple[np.ndarray, Any]:
+    """Draw small rows of few values, and pairs (with 0 or 1) or triplets of them.
+
+    Equal rows, exact cancellations (2p = p+ + p- too) and zero rows are common.
+    """
+    n, d = data.draw(st.integers(2, 6)), data.draw(st.integers(1, 8))
+    X = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.0, 1.0, -0.5, 2.0]), min_size=n * d, max_size=n * d)))
+    row = st.integers(0, n - 1)
+    example = st.tuples(row, row, row if examples == "triplets" else st.integers(0, 1))
+    return X.reshape(n, d), np.array(data.draw(st.lists(example, min_size=1, max_size=30)))
+
+
+def assert_drawn_from(drawn: np.ndarray, probability: np.ndarray) -> None:
+    """Check that rows are drawn as often as an array with an axis for each column says: some columns and all."""
+    counts = np.zeros(probability.shape)
+    np.add.at(counts, tuple(drawn.T), 1)
+    assert not counts[probability == 0].any()
+    for axes in ((1, 2), (2,), (1,), ()):
+        seen, wanted = counts.sum(axis=axes).ravel(), probability.sum(axis=axes).ravel() * len(drawn)
+        rare = wanted < 5  # count as one
+        observed = np.append(seen[~rare], seen[rare].sum())
+        expected = np.append(wanted[~rare], wanted[rare].sum())
+        possible = expected > 0
+        assert chisquare(observed[possible], expected[possible], sum_check=False).pvalue > 0.001, axes
