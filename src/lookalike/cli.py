@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
+from lookalike.app import extra_needed
 from lookalike.core.errors import LookalikeError
 
 OK, FAILED, WRONG_USE = 0, 1, 2
@@ -42,11 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except ModuleNotFoundError as error:
-        missing = (error.name or "lookalike").partition(".")[0]
-        if missing == "lookalike":
-            raise
-        told = f'{missing} is not installed, and the commands need it: pip install "lookalike[images]"'
-        print(f"lookalike: {told}", file=sys.stderr)
+        print(f"lookalike: {extra_needed(error, 'the commands need it')}", file=sys.stderr)
         return FAILED
     except LookalikeError as error:
         return _fail(str(error))

@@ -21,11 +21,23 @@ def load(path: str | os.PathLike[str]) -> Any:
     ------
     LookalikeError
         When there is no such file, or it cannot be used.
+    ImportError
+        When it is a similarity of images, and the extra ``images`` is not installed.
     """
     if os.fspath(path).endswith(".lookalike"):
-        from lookalike.app.similarity import ImageSimilarity
-
+        try:
+            from lookalike.app.similarity import ImageSimilarity
+        except ModuleNotFoundError as error:
+            raise ImportError(extra_needed(error, "models of images need it")) from None
         return ImageSimilarity.load(path)
     from lookalike.learners.model_io import load as load_learner
 
     return load_learner(path)
+
+
+def extra_needed(error: ModuleNotFoundError, why: str) -> str:
+    """Say that a library of the extra `images` is missing; a missing module of ours is an error as it is."""
+    missing = (error.name or "lookalike").partition(".")[0]
+    if missing == "lookalike":
+        raise error
+    return f'{missing} is not installed, and {why}: pip install "lookalike[images]"'

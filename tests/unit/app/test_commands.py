@@ -163,19 +163,35 @@ def test_help_needs_nothing_heavy_and_info_no_library_of_learners(place: Path) -
         assert done.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("missing", ["typer", "pandas"])
-def test_without_the_extra_one_sentence_names_it(missing: str, place: Path) -> None:
-    code = (
-        "import sys; from lookalike.cli import main\n"
+def without(missing: str, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a process that has not got one library."""
+    blocker = (
+        "import sys\n"
         "class Blocker:\n"
         "    def find_spec(self, name, path, target=None):\n"
         f"        if name.partition('.')[0] == {missing!r}: raise ModuleNotFoundError(name, name=name)\n"
         "sys.meta_path.insert(0, Blocker())\n"
-        "sys.exit(main(sys.argv[1:]))"
     )
-    done = python(code, "rank", str(place / "m.lookalike"), "q.png", "--gallery", str(place / "photos"))
+    return python(blocker + code, *arguments)
+
+
+@pytest.mark.parametrize("missing", ["typer", "pandas"])
+def test_without_the_extra_one_sentence_names_it(missing: str, place: Path) -> None:
+    code = "from lookalike.cli import main\nsys.exit(main(sys.argv[1:]))"
+    done = without(missing, code, "rank", str(place / "m.lookalike"), "q.png", "--gallery", str(place / "photos"))
     told = f'{missing} is not installed, and the commands need it: pip install "lookalike[images]"'
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"lookalike: {told}\n")
+
+
+@pytest.mark.parametrize("missing", ["pandas", "safetensors", "PIL"])
+def test_a_model_that_is_loaded_without_the_extra_is_a_plain_import_error(missing: str) -> None:
+    code = (
+        "import lookalike\n"
+        "try:\n    lookalike.load('m.lookalike')\n"
+        "except ImportError as error:\n    print(type(error).__name__, error)"
+    )
+    told = f'ImportError {missing} is not installed, and models of images need it: pip install "lookalike[images]"\n'
+    assert without(missing, code).stdout == told
 
 
 def test_the_module_is_the_command() -> None:
