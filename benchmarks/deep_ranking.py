@@ -41,7 +41,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from lookalike.deep import network as networks
 from lookalike.deep.configuration import NetworkConfiguration, paper, small
-from lookalike.deep.loss import parameter_groups, triplet_hinges
+from lookalike.deep.loss import triplet_hinges
 from lookalike.deep.network import DeepRankingNetwork
 
 GAP = 0.5
@@ -89,7 +89,8 @@ class Way:
         plain = name == "plain AlexNet"
         network: nn.Module = PlainAlexNet(configuration) if plain else DeepRankingNetwork(configuration)
         self.network = network.to(device) if plain else network.to(device, memory_format=torch.channels_last)
-        self.optimiser = torch.optim.SGD(parameter_groups(network), lr=1e-3, momentum=0.9, nesterov=True, fused=True)
+        descent = {"lr": 1e-3, "momentum": 0.9, "nesterov": True, "weight_decay": 0.002, "fused": True}
+        self.optimiser = torch.optim.SGD(network.parameters(), **descent)
         self.passes = 3 if name == "lookalike, three passes" else 1
         self.own_normalisation = name == "lookalike, torch's normalisation"
         self.n_parameters = sum(parameter.numel() for parameter in network.parameters())

@@ -174,18 +174,11 @@ def fit(
     output = checked_name(output or Path(f"{folder.resolve().name}.lookalike"))
     refuse_same(output, labels, triplets)
     make_folder(output)
+    chosen: dict[str, Any] = {"words": words, "parameters": settings, "hold_out": hold_out, "random_state": seed}
+    kept = cache_folder(cache, no_cache, output)
     with Told(quiet) as told:
-        model = ImageSimilarity(
-            representation,
-            learner,
-            words=words,
-            parameters=settings,
-            hold_out=hold_out,
-            random_state=seed,
-            jobs=jobs,
-            cache=cache_folder(cache, no_cache, output),
-            progress=told,
-        ).fit(folder, labels, triplets)
+        model = ImageSimilarity(representation, learner, jobs=jobs, cache=kept, progress=told, **chosen)
+        model.fit(folder, labels, triplets)
     model.save(output)
     if as_json:
         print_json({"model": str(output), **model.about(), "left_out": records(model.left_out_)})
@@ -412,15 +405,10 @@ def features(
     for path in (output, table):
         refuse_same(path, Path(representation))
         make_folder(path)
+    kept = cache_folder(cache, no_cache, output)
     with Told(quiet) as told:
-        described = ImageSimilarity(
-            representation,
-            words=words,
-            random_state=seed,
-            jobs=jobs,
-            cache=cache_folder(cache, no_cache, output),
-            progress=told,
-        )
+        chosen: dict[str, Any] = {"words": words, "random_state": seed}
+        described = ImageSimilarity(representation, jobs=jobs, cache=kept, progress=told, **chosen)
         vectors, images = described.vectors(folder)
     if output.suffix == ".npz":
         write_csr(vectors, output)

@@ -293,28 +293,22 @@ def choose_evaluated(
     Returns row numbers of images, triplets of places in them, and counts: ``images``; of them (of triplets: of their
     queries) ``learned_from``, and others that are ``passed_over``; with triplets their numbers too.
     """
-    everyone = np.arange(len(seen))
-    if found.triplets is None:
+    numbers, triplets = np.arange(len(seen)), found.triplets
+    places: npt.NDArray[np.int32] | None = None
+    counts: dict[str, int] = {}
+    if triplets is None:
         usable = not everything and bool((found.images["label"][~seen].value_counts() > 1).any())
-        rows = np.flatnonzero(~seen) if usable else everyone
-        return rows, None, _counts(rows, seen, rows)
-    queries_seen = seen[found.triplets[:, 0]]
-    usable = not everything and not bool(queries_seen.all())
-    kept = found.triplets[~queries_seen] if usable else found.triplets
-    rows = np.unique(kept)
-    counts = _counts(rows, seen & np.isin(everyone, found.triplets[:, 0]), kept[:, 0])
-    counts |= {"triplets": len(kept), "triplets_passed_over": len(found.triplets) - len(kept)}
-    return rows, np.searchsorted(rows, kept).astype(np.int32), counts
-
-
-def _counts(rows: npt.NDArray[np.intp], seen: npt.NDArray[np.bool_], queries: npt.NDArray[Any]) -> dict[str, int]:
-    """Return how many images there are, and of how many queries the model has learned or not."""
-    evaluated = np.isin(np.arange(len(seen)), queries)
-    return {
-        "images": len(rows),
-        "learned_from": int((seen & evaluated).sum()),
-        "passed_over": int((seen & ~evaluated).sum()),
-    }
+        rows = np.flatnonzero(~seen) if usable else numbers
+        queries, asked = numbers, rows
+    else:
+        queries = triplets[:, 0].astype(np.intp)
+        kept = triplets if everything or seen[queries].all() else triplets[~seen[queries]]
+        asked, rows = kept[:, 0].astype(np.intp), np.unique(kept).astype(np.intp)
+        places = np.searchsorted(rows, kept).astype(np.int32)
+        counts = {"triplets": len(kept), "triplets_passed_over": len(triplets) - len(kept)}
+    known, evaluated = seen & np.isin(numbers, queries), np.isin(numbers, asked)
+    images = {"learned_from": int((known & evaluated).sum()), "passed_over": int((known & ~evaluated).sum())}
+    return rows, places, {"images": len(rows), **images, **counts}
 
 
 def compare_on_labels(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -15,7 +14,7 @@ from typer import Option
 
 from lookalike import __version__
 from lookalike.core.errors import LookalikeError
-from lookalike.core.progress import SECONDS, Progress, progress_lines
+from lookalike.core.progress import Progress, progress_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,19 +130,9 @@ def check_table(path: Path) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON object; what is not a number becomes null, and letters that the output has not are escaped."""
-    text = json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False)
-    if _encodable(text) != text:
-        text = json.dumps(_without_nan(value), indent=2, allow_nan=False)
-    print(text)
-
-
-def _without_nan(value: Any) -> Any:
-    """Return a value with None in place of what is no number."""
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    numbers = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    text = json.dumps(numbers, indent=2, ensure_ascii=False)
+    print(text if _encodable(text) == text else json.dumps(numbers, indent=2))
 
 
 def left_out_lines(left_out: pd.DataFrame) -> list[str]:
@@ -172,35 +161,35 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 class Told:
     """Progress on standard error: a bar where somebody watches, a line every so many seconds of long work elsewhere."""
 
-    def __init__(self, quiet: bool = False, seconds: float = SECONDS) -> None:
+    def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
-        self._seconds = seconds
-        self._bar: Any = None
         self._what = ""
         self._report: Progress | None = None
+        self._bar: Any = None
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Tell how far a step is."""
         if self._quiet:
             return
-        if sys.stderr.isatty():
-            self._show(what, done, total)
-            return
         if self._report is None or what != self._what:
-            self._what, self._report = what, progress_lines(what, self._seconds, sys.stderr)
+            self.__exit__()
+            self._what, self._report = what, self._begin(what)
         self._report(done, total)
 
-    def _show(self, what: str, done: int, total: int) -> None:
-        """Move the bar."""
+    def _begin(self, what: str) -> Progress:
+        """Return what tells how far a new step is."""
+        if not sys.stderr.isatty():
+            return progress_lines(what, stream=sys.stderr)
         from tqdm import tqdm
 
-        if self._bar is None or what != self._what:
-            self.__exit__()
-            self._what = what
-            self._bar = tqdm(desc=what, total=total, file=sys.stderr, leave=False, unit="")
-        self._bar.total = total
-        self._bar.update(done - self._bar.n)
-        self._bar.refresh()
+        bar = self._bar = tqdm(desc=what, file=sys.stderr, leave=False, unit="")
+
+        def move(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+            bar.refresh()
+
+        return move
 
     def __enter__(self) -> Told:
         return self

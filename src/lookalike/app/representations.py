@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import warnings
 import zipfile
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -157,20 +157,15 @@ class Representation(ABC):
         """Learn from images, unless the cache has what was learned from them."""
         made_of = json.dumps([self.name, self.settings(), seed, list(sha256)], sort_keys=True)
         key = f"codebook-{hashlib.sha256(made_of.encode()).hexdigest()[:24]}"
-        known = None if work.cache is None else _read_arrays(work.cache / key / "learned.npz")
-        if known is not None and self._takes(known):
-            return
+        file = None if work.cache is None else work.cache / key / "learned.npz"
+        with suppress(KeyError, ValueError):
+            if file is not None:
+                self.restore(_read_arrays(file))
+                return
         with one_thread_each():
             self._learn(paths, sha256, seed, work)
-        if work.cache is not None and self.arrays():
-            _write_part(work.cache / key, "learned.npz", self.arrays())
-
-    def _takes(self, known: Arrays) -> bool:
-        try:
-            self.restore(known)
-        except (KeyError, ValueError):
-            return False
-        return True
+        if file is not None and self.arrays():
+            _write_arrays(file, self.arrays())
 
     def describe(self, paths: Sequence[Path], sha256: Sequence[str], work: Work) -> Vectors:
         """Describe images, those that the cache has excepted, as they are before `weigh`."""
@@ -278,12 +273,9 @@ class Visterms(Representation):
         counts = [describe(self._prepare(path), self.palette) for path in paths]
         words = assign(normalise(np.concatenate(counts)), self.codebook).astype(np.int64)
         rows = np.repeat(np.arange(len(paths)), [len(one) for one in counts])
-        key, times = np.unique(rows * self.n_dimensions + words, return_counts=True)
-        starts = np.searchsorted(key, np.arange(len(paths) + 1) * self.n_dimensions)
-        places = (key % self.n_dimensions).astype(np.int32)
-        return sp.csr_array(
-            (times.astype(np.int32), places, starts.astype(np.int32)), shape=(len(paths), self.n_dimensions)
-        )
+        shape = len(paths), self.n_dimensions
+        times = np.bincount(rows * self.n_dimensions + words, minlength=shape[0] * shape[1])
+        return sp.csr_array(times.astype(np.int32).reshape(shape))
 
     def _learn_weights(self, vectors: Vectors) -> None:
         self.idf = TfidfVisterms().fit(vectors).idf_
@@ -359,17 +351,19 @@ class VectorCache:
     """Vectors of one representation, by the sha256 of their image; without a folder, in memory alone.
 
     A folder per representation (`key`) holds files of some images each, written as soon as these are described, so that
-    a run that is killed loses little.
+    a run that is killed loses little. Sparse vectors are written in full: compressed, zeros take no room.
     """
 
-    def __init__(self, folder: str | os.PathLike[str] | None, key: str, n_dimensions: int) -> None:
-        self.folder = None if folder is None else Path(folder) / key
+    def __init__(self, folder: Path | None, key: str, n_dimensions: int) -> None:
+        self.folder = None if folder is None else folder / key
         self._parts: list[Vectors] = []
-        self._place: dict[str, tuple[int, int]] = {}
-        for path in sorted(self.folder.glob("*.npz")) if self.folder is not None and self.folder.is_dir() else []:
-            found = _read_part(path, n_dimensions)
-            if found is not None:
-                self._keep(*found)
+        self._place: dict[str, int] = {}
+        self._n_rows = 0
+        for path in sorted(self.folder.glob("*.npz")) if self.folder is not None else []:
+            found = _read_arrays(path)
+            names, vectors = found.get("sha256", np.empty(0)), found.get("vectors", np.empty(0))
+            if vectors.shape == (len(names), n_dimensions):
+                self._keep(names.tolist(), vectors if vectors.dtype.kind == "f" else sp.csr_array(vectors))
 
     def __contains__(self, sha256: str) -> bool:
         return sha256 in self._place
@@ -377,61 +371,41 @@ class VectorCache:
     def add(self, sha256: Sequence[str], vectors: Vectors) -> None:
         """Keep vectors, on disk too where there is a folder."""
         self._keep(sha256, vectors)
-        if self.folder is None:
-            return
-        name = hashlib.sha256("".join(sha256).encode()).hexdigest()[:24]
-        arrays = {"vectors": vectors}
-        if hasattr(vectors, "indptr"):
-            arrays = {"data": vectors.data, "indices": vectors.indices, "indptr": vectors.indptr}
-        self.folder = _write_part(self.folder, f"{name}.npz", {"sha256": np.array(list(sha256)), **arrays})
+        if self.folder is not None:
+            name = hashlib.sha256("".join(sha256).encode()).hexdigest()[:24]
+            arrays = {"sha256": np.array(sha256), "vectors": vectors.toarray() if sp.issparse(vectors) else vectors}
+            self.folder = self.folder if _write_arrays(self.folder / f"{name}.npz", arrays) else None
 
     def rows(self, sha256: Sequence[str]) -> Vectors:
         """Return the vectors of images that are all there, in the order given."""
         stacked = sp.vstack(self._parts, format="csr") if sp.issparse(self._parts[0]) else np.concatenate(self._parts)
-        starts = np.cumsum([0, *(part.shape[0] for part in self._parts)])
-        return stacked[[int(starts[part]) + row for part, row in (self._place[name] for name in sha256)]]
+        return stacked[[self._place[name] for name in sha256]]
 
     def _keep(self, sha256: Sequence[str], vectors: Vectors) -> None:
-        for row, name in enumerate(sha256):
-            self._place.setdefault(name, (len(self._parts), row))
+        for row, name in enumerate(sha256, start=self._n_rows):
+            self._place.setdefault(name, row)
         self._parts.append(vectors)
+        self._n_rows += len(sha256)
 
 
-def _write_part(folder: Path, name: str, arrays: Arrays) -> Path | None:
-    """Write arrays as a file of the cache; return the folder, or None, with a warning, where it cannot be written."""
+def _write_arrays(path: Path, arrays: Arrays) -> bool:
+    """Write a file of the cache; return whether, and warn where it cannot be written."""
     try:
-        with replacing(folder / name) as part, part.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, **arrays)
+        with replacing(path) as part, part.open("wb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, **arrays)
     except LookalikeError as error:
-        reason = str(error).partition(";")[0]
-        warnings.warn(f"nothing is cached any more: {reason}", stacklevel=2)
-        return None
-    return folder
+        warnings.warn(f"nothing is cached any more: {str(error).partition(';')[0]}", stacklevel=2)
+        return False
+    return True
 
 
-def _read_arrays(path: Path) -> Arrays | None:
-    """Read a file of the cache; None where it is missing or damaged."""
+def _read_arrays(path: Path) -> Arrays:
+    """Read a file of the cache; nothing where it is missing or damaged."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
-        return None
-
-
-def _read_part(path: Path, n_dimensions: int) -> tuple[list[str], Vectors] | None:
-    """Read names and vectors of a file of the cache; None where they are not those of this representation."""
-    arrays = _read_arrays(path) or {}
-    try:
-        names = arrays["sha256"].tolist()
-        shape = (len(names), n_dimensions)
-        if "vectors" in arrays:
-            vectors: Vectors = arrays["vectors"]
-        else:
-            vectors = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-            vectors.check_format()
-    except (KeyError, ValueError):
-        return None
-    return (names, vectors) if vectors.shape == shape else None
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+        return {}
 
 
 @contextmanager

@@ -26,7 +26,6 @@ from lookalike.core.errors import LookalikeError
 from lookalike.deep import devices
 from lookalike.deep.checkpoints import Checkpoint, checksum, code_checksum
 from lookalike.deep.images import ImageSource, batches, fetch
-from lookalike.deep.loss import parameter_groups
 from lookalike.deep.settings import TrainingSettings
 from lookalike.deep.streams import Stream
 
@@ -187,10 +186,12 @@ class _Run:
         precision = devices.choose_precision(settings.precision, device)
         self._precision = precision
         self._optimiser = torch.optim.SGD(
-            parameter_groups(self._network, settings.regularisation),
+            self._network.parameters(),
             lr=settings.learning_rate,
             momentum=settings.momentum,
             nesterov=settings.nesterov and settings.momentum > 0,
+            # the gradient of lambda ||W||^2 (equation 4), W all parameters (section 3), biases included
+            weight_decay=2 * settings.regularisation,
             # one pass over the weights of a large network instead of six
             fused=True,
         )

@@ -1,10 +1,8 @@
-"""The ranking loss of Deep Ranking (equations 1, 3 and 4) and what it asks of the optimiser."""
+"""The ranking loss of Deep Ranking (equations 1 and 3); the optimiser adds the weight decay of equation 4."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 
@@ -28,12 +26,3 @@ def triplet_hinges(query: Tensor, positive: Tensor, negative: Tensor, gap: float
         part if part.dtype.itemsize >= 4 else part.float() for part in (query, positive, negative)
     )
     return functional.relu(gap + squared_distances(query, positive) - squared_distances(query, negative))
-
-
-def parameter_groups(network: nn.Module, regularisation: float = 0.001) -> list[dict[str, Any]]:
-    """Return the parameters for a torch optimiser, with the weight decay that ``regularisation * ||W||^2`` stands for.
-
-    The gradient of lambda ||W||^2 is 2 lambda W (equation 4), and torch's optimisers add ``weight_decay * W``. W is
-    all parameters of the embedding (section 3), biases included.
-    """
-    return [{"params": list(network.parameters()), "weight_decay": 2 * regularisation}]

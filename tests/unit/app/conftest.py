@@ -94,11 +94,9 @@ def place(painted_photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     neighbours.to_csv(place / "neighbours.csv", index=False)
     plan = plan_from_neighbours(neighbours, seed=0, n_queries=3, n_retrieved=3, n_random=3)
     write_plan(plan, place / "plan.csv")
-    answers = [
-        (plan_fingerprint(plan), "Ada", row.query, row.position, *(("good", "true", "true") if row.rank == 1 else bad))
-        for row in plan.itertuples()
-        for bad in [("not_good", "false", "true")]
-    ]
+    marks = {True: ("good", "true", "true"), False: ("not_good", "false", "true")}
+    name = (plan_fingerprint(plan), "Ada")
+    answers = [(*name, row.query, row.position, *marks[row.rank == 1]) for row in plan.itertuples()]
     pd.DataFrame(answers, columns=list(FILE_COLUMNS)).to_csv(place / "ada.csv", index=False)
     rate_triplets(place / "release")
     return place

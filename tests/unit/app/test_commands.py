@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from lookalike import __version__
 from lookalike.app.options import Told
 
 GOOD = {
@@ -35,6 +34,7 @@ MISTAKES = [
     ("fit photos --output photos.lookalike --learner Oases", "there is no learner 'Oases'"),
     ("fit photos --set n_steps=1 --set n_steps=2", "a setting is given twice"),
     ("fit photos --representation sifter", "there is no representation 'sifter'"),
+    ("fit photos --words 1", "a codebook has 2 to 10,000 words"),
     ("fit photos --representation hog --words 5", "--words is of visterms"),
     ("fit photos --representation m.lookalike --words 5", "the words of m.lookalike are what they are"),
     ("rank none.lookalike photos/red/1.png --gallery photos", "there is no model none.lookalike"),
@@ -42,10 +42,7 @@ MISTAKES = [
     ("rank m.lookalike photos/red/1.png --gallery empty", "empty"),
     ("rank m.lookalike photos/red/1.png --gallery photos --html p.txt", "p.txt is not named like a page"),
     ("rank m.lookalike photos/red/1.png --gallery photos --html m.lookalike/p.html", "cannot be made: "),
-    ("evaluate m.lookalike nowhere", "there is no folder nowhere"),
-    ("evaluate m.lookalike empty", "empty"),
     ("evaluate m.lookalike corrupt", "corrupt holds no"),
-    ("features nowhere --output v.npz", "there is no folder nowhere"),
     ("features photos --output v.txt", "v.txt must end in .npz or .npy"),
     ("features photos --output v.npy --paths v.txt", "v.txt must end in .csv or .parquet"),
     ("features photos --output v.npz --representation color", "vectors of color are dense"),
@@ -54,12 +51,10 @@ MISTAKES = [
     ("info none.lookalike", "there is no model none.lookalike"),
     ("rate none.csv --images photos --output page.html", "there is no plan"),
     ("rate plan.csv --images release --output page.html", "of the plan cannot be shown"),
-    ("rate plan.csv --images photos --output plan.csv/page.html", "cannot be made: "),
     ("rate plan.csv --images photos --output photos", "photos is a folder: name a file in it"),
     ("rate new.csv --images photos --output page.html --neighbours none.csv", "there is no file of neighbours"),
     ("rate plan.csv --images photos --output p.html --neighbours neighbours.csv --queries 3 --retrieved 2 --random 3",
      "holds another plan"),
-    ("ratings none.csv ada.csv", "there is no plan"),
     ("ratings plan.csv photos", "photos is a folder: name the CSV files in it"),
     ("ratings photos plan.csv", "photos cannot be read as a plan: Is a directory"),
     ("evaluate-triplets nowhere --features hog", "nowhere does not exist"),
@@ -79,29 +74,23 @@ WRONG_USE = [
     ("", "missing command", ""),
     ("nothing", "no such command 'nothing'", ""),
     ("fit", "missing argument 'FOLDER'", " fit"),
-    ("fit photos more", "unexpected extra argument", " fit"),
     ("fit photos --nope", "no such option: --nope", " fit"),
     ("fit photos --hold-out 1", "'--hold-out': must be from 0 to below 1", " fit"),
-    ("fit photos --hold-out x", "'--hold-out': ", " fit"),
     ("fit photos --set x", "'--set': must be like key=value, not 'x'", " fit"),
     ("fit photos --labels a --triplets b", "'--triplets': not allowed with --labels", " fit"),
     ("fit photos --jobs 0", "'--jobs': ", " fit"),
-    ("fit photos --words many", "'--words': ", " fit"),
-    ("rank m.lookalike q.png", "missing option '--gallery'", " rank"),
-    ("rank m.lookalike --gallery photos", "missing argument 'QUERY...'", " rank"),
     ("rank m.lookalike q.png --gallery photos -k 0", "'-k': ", " rank"),
     ("evaluate m.lookalike photos -k 1,0", "'-k': must be whole numbers of at least 1", " evaluate"),
-    ("evaluate m.lookalike photos -k 1,x", "'-k': must be whole numbers of at least 1", " evaluate"),
-    ("features photos", "missing option '--output'", " features"),
-    ("info", "missing argument 'MODEL.lookalike'", " info"),
     ("rate plan.csv --output p.html", "missing option '--images'", " rate"),
     ("rate plan.csv --images . --output p.html --queries 0", "'--queries': ", " rate"),
-    ("rate plan.csv --images . --output p.html --random 2.5", "'--random': ", " rate"),
     ("rate plan.csv --images . --output p.html --seed -1", "'--seed': ", " rate"),
     ("ratings plan.csv", "missing argument 'RATINGS.csv...'", " ratings"),
     ("evaluate-triplets release --features ,", "'--features': must name a feature", " evaluate-triplets"),
     ("evaluate-triplets release --k 0", "'--k': ", " evaluate-triplets"),
 ]
+
+
+MAIN = "import sys; from lookalike.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
 def python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -111,18 +100,14 @@ def python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedPr
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_help_has_an_example_and_the_exit_status(name: str, call: Callable[..., Any]) -> None:
+def test_a_command_has_help_and_prints_for_people_and_as_json(
+    name: str, here: Path, call: Callable[..., Any], result: Callable[..., dict[str, Any]]
+) -> None:
     said = call(name, "--help")
     assert (said.status, said.err) == (0, "")
     assert "exit status: 0 all went well" in said.out
     assert f"lookalike {name} " in said.out.partition("example")[2]
     assert call(name, "-h") == said
-
-
-@pytest.mark.parametrize("name", GOOD)
-def test_a_command_prints_for_people_and_as_json(
-    name: str, here: Path, call: Callable[..., Any], result: Callable[..., dict[str, Any]]
-) -> None:
     assert result(GOOD[name])
     said = call(GOOD[name])
     assert said.status == 0
@@ -166,19 +151,16 @@ def test_help_needs_nothing_heavy_and_info_no_library_of_learners(place: Path) -
 def without(missing: str, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run code in a process that has not got one library."""
     blocker = (
-        "import sys\n"
         "class Blocker:\n"
         "    def find_spec(self, name, path, target=None):\n"
         f"        if name.partition('.')[0] == {missing!r}: raise ModuleNotFoundError(name, name=name)\n"
-        "sys.meta_path.insert(0, Blocker())\n"
     )
-    return python(blocker + code, *arguments)
+    return python(f"import sys\n{blocker}sys.meta_path.insert(0, Blocker())\n{code}", *arguments)
 
 
 @pytest.mark.parametrize("missing", ["typer", "pandas"])
 def test_without_the_extra_one_sentence_names_it(missing: str, place: Path) -> None:
-    code = "from lookalike.cli import main\nsys.exit(main(sys.argv[1:]))"
-    done = without(missing, code, "rank", str(place / "m.lookalike"), "q.png", "--gallery", str(place / "photos"))
+    done = without(missing, MAIN, "rank", str(place / "m.lookalike"), "q.png", "--gallery", str(place / "photos"))
     told = f'{missing} is not installed, and the commands need it: pip install "lookalike[images]"'
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"lookalike: {told}\n")
 
@@ -194,17 +176,11 @@ def test_a_model_that_is_loaded_without_the_extra_is_a_plain_import_error(missin
     assert without(missing, code).stdout == told
 
 
-def test_the_module_is_the_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "lookalike", "--version"], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"lookalike {__version__}\n", "")
-
-
 @pytest.mark.parametrize("shell", ["bash", "fish"])
 def test_shells_complete_the_commands(shell: str) -> None:
     line = {"_LOOKALIKE_COMPLETE": f"complete_{shell}", "COMP_WORDS": "lookalike eval", "COMP_CWORD": "1"}
     line |= {"_TYPER_COMPLETE_ARGS": "lookalike eval", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    code = "import sys; from lookalike.cli import main; sys.exit(main([]))"
-    assert "evaluate-triplets" in python(code, env=os.environ | line).stdout
+    assert "evaluate-triplets" in python(MAIN, env=os.environ | line).stdout
 
 
 def test_ctrl_c_is_status_130_and_leaves_no_file(
@@ -219,37 +195,30 @@ def test_ctrl_c_is_status_130_and_leaves_no_file(
     assert not (here / "new.lookalike").exists()
 
 
-def test_a_reader_that_goes_away_hears_no_complaint(here: Path) -> None:
-    code = (
-        "import os, sys; from lookalike.cli import main\n"
-        "read, write = os.pipe(); os.close(read); os.dup2(write, 1)\n"
-        "sys.exit(main(sys.argv[1:]))"
-    )
-    done = python(code, *GOOD["rate"].split())
-    assert (done.returncode, done.stderr) == (1, "")
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
-def test_a_full_disk_behind_the_output_is_one_sentence(here: Path) -> None:
-    command = [sys.executable, "-m", "lookalike", *GOOD["rate"].split()]
+def test_an_output_that_cannot_be_written(here: Path) -> None:
+    rate = GOOD["rate"].split()
+    done = python(f"import os, sys; read, write = os.pipe(); os.close(read); os.dup2(write, 1); {MAIN}", *rate)
+    assert (done.returncode, done.stderr) == (1, "")  # a reader that goes away hears no complaint
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-m", "lookalike", *rate], stdout=full, stderr=subprocess.PIPE, text=True
+        )
     assert done.stderr == "lookalike: the output cannot be written: No space left on device; send it elsewhere\n"
     assert done.returncode == 1
 
 
-def test_names_that_the_output_cannot_show_are_escaped() -> None:
+@pytest.mark.parametrize(("encoding", "shown"), [("utf-8", b"caf\xc3\xa9 "), ("ascii", b"caf\\xe9 ")])
+def test_names_that_the_output_cannot_show_are_escaped(encoding: str, shown: bytes) -> None:
     code = (
         "import sys; from lookalike.app.options import print_json, tell\n"
         "tell(['caf\u00e9 \\udcff']); print_json({'a': 'caf\u00e9 \\udcff', 'b': float('nan')})"
     )
-    for encoding, shown in (("utf-8", b"caf\xc3\xa9 "), ("ascii", b"caf\\xe9 ")):
-        command = [sys.executable, "-X", "utf8=0", "-c", code]
-        environment = os.environ | {"PYTHONIOENCODING": encoding}
-        done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
-        first, _, rest = done.stdout.partition(b"\n")
-        assert first == shown + b"\\udcff"
-        assert json.loads(rest) == {"a": "caf\u00e9 \udcff", "b": None}
+    command, environment = [sys.executable, "-X", "utf8=0", "-c", code], os.environ | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
+    first, _, rest = done.stdout.partition(b"\n")
+    assert first == shown + b"\\udcff"
+    assert json.loads(rest) == {"a": "caf\u00e9 \udcff", "b": None}
 
 
 def test_what_to_do_next_can_be_pasted(here: Path, call: Callable[..., Any]) -> None:

@@ -60,18 +60,12 @@ def test_what_cannot_be_used_is_named_with_its_reason(photos: Path, painted: Cal
     assert images.loc["red/0.png", "sha256"] == images.loc["top.png", "sha256"]
 
 
-def linked(photos: Path) -> Path:
-    """A folder of class folders that hold links to images and nothing else."""
+def test_where_all_are_links_one_sentence_says_so(photos: Path) -> None:
     folder = photos.parent / "linked"
     for image in photos.glob("*/[0-2].png"):
         link = folder / image.relative_to(photos)
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(image)
-    return folder
-
-
-def test_where_all_are_links_one_sentence_says_so(photos: Path) -> None:
-    folder = linked(photos)
     for read in (read_class_folders, read_images):
         with pytest.raises(LookalikeError, match=r"holds links and no file of its own, .* copy or move the images"):
             read(folder)
@@ -103,15 +97,9 @@ def test_labels_of_a_table(photos: Path) -> None:
 
 def test_triplets_of_a_table(photos: Path) -> None:
     shutil.copy(photos / "red" / "0.png", photos / "same.png")
-    table = pd.DataFrame(
-        [
-            ("red/0.png", "red/1.png", "blue/0.png"),
-            ("same.png", "red/2.png", "blue/1.png"),
-            ("red/0.png", "same.png", "blue/0.png"),  # one image twice, under two names
-            ("red/0.png", "red/1.png", "gone.png"),
-        ],
-        columns=["query", "positive", "negative"],
-    )
+    rows = [("red/0.png", "red/1.png", "blue/0.png"), ("same.png", "red/2.png", "blue/1.png")]
+    rows += [("red/0.png", "same.png", "blue/0.png"), ("red/0.png", "red/1.png", "gone.png")]  # one image twice; none
+    table = pd.DataFrame(rows, columns=["query", "positive", "negative"])
     found = read_triplets(photos, table)
     assert found.triplets is not None
     paths = found.images["path"].to_numpy()[found.triplets].tolist()
@@ -122,33 +110,30 @@ def test_triplets_of_a_table(photos: Path) -> None:
         read_triplets(photos, table[2:])
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"path;label\na;b,c\nd;e,f,g\n", "separates its columns by semicolons"),
-        (b"path\tlabel\na\tb\n", "separates its columns by tabs"),
-        ("path,label\na,b\n".encode("utf-16"), "is written in UTF-16: export it as UTF-8"),
-        ("path,label\na,b\n".encode("utf-16-le"), "holds zero bytes, as UTF-16"),
-        ("path,label\na,b\nc,\u00fc\n".encode("latin-1"), "is not written in UTF-8 (line 3)"),
-        (b"", "is empty"),
-        (b"\xef\xbb\xbf \n\n", "is empty"),
-        (b"PK\x03\x04rest", "is a spreadsheet or a zip"),
-        (b"\x1f\x8brest", "is compressed"),
-        (b"path,label\na,b\na,b,c,d\n", "cannot be read as CSV: Expected 2 fields in line 3, saw 4; mend it"),
-        (b"path,kind\na,b\n", "lacks the column label: it needs path, label"),
-        (b"path,label\n", "has no rows"),
-        (b"path,label\nnowhere.png,a\n", "names no image that can be used"),
-    ],
-)
-def test_what_is_wrong_with_a_table_is_said(photos: Path, content: bytes, sentence: str) -> None:
-    (photos / "labels.csv").write_bytes(content)
-    with pytest.raises(LookalikeError, match=rf"labels\.csv {re.escape(sentence)}"):
-        read_labels(photos, photos / "labels.csv")
+TABLES = [
+    (b"path;label\na;b,c\nd;e,f,g\n", "separates its columns by semicolons"),
+    (b"path\tlabel\na\tb\n", "separates its columns by tabs"),
+    ("path,label\na,b\n".encode("utf-16"), "is written in UTF-16: export it as UTF-8"),
+    ("path,label\na,b\n".encode("utf-16-le"), "holds zero bytes, as UTF-16"),
+    ("path,label\na,b\nc,\u00fc\n".encode("latin-1"), "is not written in UTF-8 (line 3)"),
+    (b"", "is empty"),
+    (b"\xef\xbb\xbf \n\n", "is empty"),
+    (b"PK\x03\x04rest", "is a spreadsheet or a zip"),
+    (b"\x1f\x8brest", "is compressed"),
+    (b"path,label\na,b\na,b,c,d\n", "cannot be read as CSV: Expected 2 fields in line 3, saw 4; mend it"),
+    (b"path,kind\na,b\n", "lacks the column label: it needs path, label"),
+    (b"path,label\n", "has no rows"),
+    (b"path,label\nnowhere.png,a\n", "names no image that can be used"),
+]
 
 
-def test_places_that_are_no_tables_are_said(tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_table_is_said(photos: Path) -> None:
+    for content, sentence in TABLES:
+        (photos / "labels.csv").write_bytes(content)
+        with pytest.raises(LookalikeError, match=rf"labels\.csv {re.escape(sentence)}"):
+            read_labels(photos, photos / "labels.csv")
     addresses = ("https://localhost/labels.csv", Path("https://localhost/labels.csv"), "file:///etc/hostname")
-    places = {tmp_path: "is a folder: name a CSV file", tmp_path / "none.csv": "there is no list "}
+    places = {photos: "is a folder: name a CSV file", photos / "none.csv": "there is no list "}
     for path, told in (places | dict.fromkeys(addresses, "is an address, and nothing is fetched")).items():
         with pytest.raises(LookalikeError, match=told):
             read_csv(path, LABEL_COLUMNS, what="list")

@@ -5,27 +5,20 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from argparse import Namespace
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
 
-@pytest.fixture(scope="module")
-def benchmark() -> ModuleType:
+def test_the_benchmark_writes_its_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     script = Path(__file__).resolve().parents[3] / "benchmarks" / "deep_ranking.py"
     specification = importlib.util.spec_from_file_location("deep_ranking_benchmark", script)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-def test_the_benchmark_writes_its_figures(
-    benchmark: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    benchmark = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(benchmark)
     # processes of their own take seconds to start, and a large product takes some too
     peak, output = benchmark.peak, tmp_path / "speed.json"
     monkeypatch.setattr(benchmark, "peak", lambda device, mixed, size: peak(device, mixed, 128))
@@ -35,19 +28,13 @@ def test_the_benchmark_writes_its_figures(
     threads = torch.get_num_threads()
     benchmark.main()
     torch.set_num_threads(threads)
-    document = json.loads(output.read_text())
-    assert document["data"] == "random pixels"
     assert "random pixels" in capsys.readouterr().out
-    results = {row["way"]: row for row in document["results"]}
+    results = {row["way"]: row for row in json.loads(output.read_text())["results"]}
     assert tuple(results) == benchmark.WAYS
     for row in results.values():
         assert 0 < row["seconds_forward_and_backward"] <= row["seconds_per_step"]
-        assert row["share_of_peak"] > 0
         assert row["operations_per_step"] > 3 * 6 * 10**6
     assert results["plain AlexNet"]["n_parameters"] < results["lookalike"]["n_parameters"]
-    assert results["lookalike, three passes"]["operations_per_step"] == results["lookalike"]["operations_per_step"]
-    benchmark.print_memory("lookalike", Namespace(network="small", triplets=1))
-    assert 10**8 < int(capsys.readouterr().out) < 10**11
     monkeypatch.setattr(benchmark, "torch_normalisation", torch.sqrt)
     with pytest.raises(SystemExit, match="torch's normalisation computes another loss"):
         benchmark.check_agreement()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
@@ -17,7 +16,7 @@ from torch.nn import functional  # noqa: E402
 
 from lookalike.deep.configuration import PAPER, SMALL, NetworkConfiguration, paper, small  # noqa: E402
 from lookalike.deep.embedding import embed, first_layer_filters  # noqa: E402
-from lookalike.deep.loss import parameter_groups, triplet_hinges  # noqa: E402
+from lookalike.deep.loss import triplet_hinges  # noqa: E402
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, input_statistics  # noqa: E402
 from lookalike.deep.normalisation import local_response_normalisation  # noqa: E402
 
@@ -163,11 +162,6 @@ def test_pretrained_weights_move_into_the_ranking_network() -> None:
     assert torch.equal(network.linear.weight, linear)
 
 
-@pytest.mark.parametrize("configuration", [PAPER, SMALL, tiny(), small(multiscale=False), small(keep_probability=1.0)])
-def test_configurations_survive_json(configuration: NetworkConfiguration) -> None:
-    assert NetworkConfiguration.from_dict(json.loads(json.dumps(asdict(configuration)))) == configuration
-
-
 @pytest.mark.parametrize(
     ("do", "told"),
     [
@@ -204,14 +198,10 @@ def test_local_response_normalisation_is_that_of_torch_with_the_sum(channels: in
 
 def test_the_loss_is_the_printed_hinge_of_squared_distances() -> None:
     query, positive, negative = random_triplets(40, 3)
-    expected = []
-    for q, p, n in zip(query.numpy(), positive.numpy(), negative.numpy(), strict=True):
-        expected.append(max(0.0, 0.7 + np.linalg.norm(q - p) ** 2 - np.linalg.norm(q - n) ** 2))
+    triplets = zip(query.numpy(), positive.numpy(), negative.numpy(), strict=True)
+    expected = [max(0.0, 0.7 + ((q - p) ** 2).sum() - ((q - n) ** 2).sum()) for q, p, n in triplets]
     assert min(expected) == 0 < max(expected)
     assert triplet_hinges(query, positive, negative, 0.7).numpy() == pytest.approx(np.array(expected))
-    assert torch.autograd.gradcheck(
-        lambda *parts: triplet_hinges(*parts, 1.5), [query.requires_grad_(), positive, negative]
-    )
     half = random_triplets(4, 3, torch.bfloat16)  # is taken up to float32 first
     loss = triplet_hinges(*half, 1.0)
     assert loss.dtype == torch.float32
@@ -233,18 +223,6 @@ def test_the_gradient_through_a_network_is_right(multiscale: bool) -> None:
     # and every parameter takes part
     for name, gradient in zip(names, torch.autograd.grad(loss(*values), values), strict=True):
         assert gradient.abs().max() > 0, name
-
-
-def test_weight_decay_is_twice_lambda() -> None:
-    network = torch.nn.Linear(3, 2).double()
-    penalty = 0.001 * sum(parameter.square().sum() for parameter in network.parameters())
-    gradients = torch.autograd.grad(penalty, list(network.parameters()))
-    expected = [value.detach() - 0.1 * slope for value, slope in zip(network.parameters(), gradients, strict=True)]
-    for parameter in network.parameters():
-        parameter.grad = torch.zeros_like(parameter)
-    torch.optim.SGD(parameter_groups(network, 0.001), lr=0.1).step()
-    for parameter, value in zip(network.parameters(), expected, strict=True):
-        assert torch.allclose(parameter, value, rtol=1e-12)
 
 
 def test_embeddings_are_those_of_the_network_without_dropout(tmp_path: Any, recwarn: pytest.WarningsRecorder) -> None:

@@ -153,16 +153,11 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [
-        ({"relevance": RelevanceData.empty()}, "no training image to hold out"),
-        (
-            {"settings": SETTINGS | {"validation": {"share": 0.1, "triplets": 9, "sampling": SAMPLING}}},
-            "at most 1 images",
-        ),
-        ({"sampling": SAMPLING | {"capacity": 2}}, "raise capacity from 2"),
-    ],
+    [({"relevance": RelevanceData.empty()}, "no training image to hold out"),
+     ({"settings": SETTINGS | {"validation": {"share": 0.1, "triplets": 9, "sampling": SAMPLING}}}, "at most 1 images"),
+     ({"sampling": SAMPLING | {"capacity": 2}}, "raise capacity from 2")],
     ids=["no training", "share too small", "buffer too small"],
-)
+)  # fmt: skip
 def test_what_cannot_be_trained_is_told_in_a_sentence(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(LookalikeError, match=said):
         made_run(**changes).sampler()
@@ -262,14 +257,11 @@ def test_parts_are_joined_at_length_1_each() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "told"),
-    [
-        ({"width": 21}, "width must be 1 to 20"),
-        ({"learning_rates": ()}, "at least one learning rate"),
-        ({"validation": np.empty((0, 3), np.int32)}, "one validation triplet"),
-        ({"validation": np.array([[0, 1, 300]])}, "0 to 299; found 0 to 300"),
-        ({"validation": np.array([[200, 201, 210]])}, "without a vector"),
-    ],
-)
+    [({"width": 21}, "width must be 1 to 20"), ({"learning_rates": ()}, "at least one learning rate"),
+     ({"validation": np.empty((0, 3), np.int32)}, "one validation triplet"),
+     ({"validation": np.array([[0, 1, 300]])}, "0 to 299; found 0 to 300"),
+     ({"validation": np.array([[200, 201, 210]])}, "without a vector")],
+)  # fmt: skip
 def test_a_linear_embedding_that_cannot_be_is_refused(
     made: tuple[np.ndarray, np.ndarray], changes: dict[str, Any], told: str
 ) -> None:
