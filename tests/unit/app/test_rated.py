@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from lookalike.ranking import distances
 from lookalike.studies.human.questionnaire import read_plan
 
 Call = Callable[..., Any]
@@ -94,11 +96,25 @@ def test_codebooks_and_where_they_come_from(here: Path, result: Call, painted: C
 def test_a_network(here: Path, call: Call, result: Call, refused: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
     from lookalike.deep.configuration import small
+    from lookalike.deep.embedding import embed
+    from lookalike.deep.images import load_pixels
     from lookalike.deep.model_io import save_network
     from lookalike.deep.network import DeepRankingNetwork
 
-    save_network(DeepRankingNetwork(small(), random_state=0), "net.npz", {"system": "deep-ranking", "shift": 2})
-    told = result(f"{TRIPLETS} color --model net.npz")
+    network = DeepRankingNetwork(small(), random_state=0)
+    save_network(network, "net.npz", {"system": "deep-ranking", "shift": 2})
+    measured: dict[str, np.ndarray] = {}
+    with monkeypatch.context() as patch:
+        measure = distances.pair_distances
+        patch.setattr(
+            distances, "pair_distances", lambda rows, *rest: measure(measured.setdefault(rest[-1], rows), *rest)
+        )
+        told = result(f"{TRIPLETS} color --model net.npz")
+    # the centre of squares that are larger by the shift
+    larger = load_pixels(sorted(here.glob("release/t[0-6]/*.png")), small().input_size + 4)
+    expected = embed(network, larger[:, 2:-2, 2:-2])
+    rows = measured["l2"][np.isfinite(measured["l2"]).all(axis=1)]
+    np.testing.assert_allclose(rows, expected, atol=1e-6)
     rows = {row["system"]: row for row in told["rows"] if row["subset"] == "all"}
     assert set(rows) == {"color", "deep-ranking"}
     assert rows["deep-ranking"]["dimensions"] == small().width
