@@ -89,8 +89,9 @@ class Way:
         plain = name == "plain AlexNet"
         network: nn.Module = PlainAlexNet(configuration) if plain else DeepRankingNetwork(configuration)
         self.network = network.to(device) if plain else network.to(device, memory_format=torch.channels_last)
-        descent = {"lr": 1e-3, "momentum": 0.9, "nesterov": True, "weight_decay": 0.002, "fused": True}
-        self.optimiser = torch.optim.SGD(network.parameters(), **descent)
+        self.optimiser = torch.optim.SGD(
+            network.parameters(), lr=1e-3, momentum=0.9, nesterov=True, weight_decay=0.002, fused=True
+        )
         self.passes = 3 if name == "lookalike, three passes" else 1
         self.own_normalisation = name == "lookalike, torch's normalisation"
         self.n_parameters = sum(parameter.numel() for parameter in network.parameters())
