@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from lookalike import __version__
 from lookalike.app.options import Told
 
 GOOD = {
@@ -80,6 +81,7 @@ WRONG_USE = [
     ("fit photos --labels a --triplets b", "'--triplets': not allowed with --labels", " fit"),
     ("fit photos --jobs 0", "'--jobs': ", " fit"),
     ("rank m.lookalike q.png --gallery photos -k 0", "'-k': ", " rank"),
+    ("evaluate m.lookalike photos -k 1,x", "'-k': must be whole numbers of at least 1", " evaluate"),
     ("evaluate m.lookalike photos -k 1,0", "'-k': must be whole numbers of at least 1", " evaluate"),
     ("rate plan.csv --output p.html", "missing option '--images'", " rate"),
     ("rate plan.csv --images . --output p.html --queries 0", "'--queries': ", " rate"),
@@ -141,7 +143,8 @@ def test_help_needs_nothing_heavy_and_info_no_library_of_learners(place: Path) -
         "assert main(sys.argv[1:]) == 0\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
-    for arguments, shown in ((["--help"], "rate"), (["evaluate-triplets", "--help"], "--features"),
+    for arguments, shown in ((["--help"], "rate"), (["--version"], f"lookalike {__version__}\n"),
+                             (["evaluate-triplets", "--help"], "--features"),
                              (["info", str(place / "m.lookalike")], "OASIS learned from 18 images")):  # fmt: skip
         done = python(code, *arguments)
         assert shown in done.stdout, done.stderr
