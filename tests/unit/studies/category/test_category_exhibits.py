@@ -8,21 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run
-from small_category import (
-    DRAFT,
-    JMLR,
-    PSD,
-    UNFINISHED,
-    VAR10,
-    VAR20,
-    against,
-    curve,
-    fits,
-    images,
-    resource,
-    scores,
-    study,
-)
+from small_category import DRAFT, JMLR, UNFINISHED, VAR10, VAR20, against, curve, fits, images, resource, scores, study
 
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.studies.category import training
@@ -43,7 +29,7 @@ def whole(id, tables=None, **more):
     for k in range(1, 100):
         for method, level in {**LEVELS, "oasis-proj": 0.32}.items():
             rows += curve(method, [1.5 * level * np.exp(-k / 80)], "p@k", steps=[k])
-    for method in ("oasis", "mcml", *PSD):
+    for method in ("oasis", "mcml", *study().settings["projected"]):
         rows += curve(method, (0.23, 0.3, 0.33)) + curve(method, (0.23, 0.5, 0.9), "traced_train_map")
     rows += curve("oasis", (1.0, 0.98, 0.95), "symmetry_index", noisy=False)
     for method in ("ranker 0", "ranker 1", "average of 2"):
