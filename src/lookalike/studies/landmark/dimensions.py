@@ -19,7 +19,7 @@ from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.studies.fits import Clock, fold_seed, make_learner, warm_up
-from lookalike.studies.landmark.protocol import LandmarkTask, fit_learner, landmark_triplets, triplets_for
+from lookalike.studies.landmark.protocol import LandmarkTask, landmark_triplets, triplets_for
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 EXPONENT = 1.0
@@ -114,7 +114,6 @@ def _simulated_task(n_features: int, n_positives: int, n_negatives: int, nonzero
     return LandmarkTask(
         # positives have no more in common than negatives, so that most steps have a loss: the most work there can be
         X=simulated_rows(n_features, n_rows, min(nonzeros, n_features // 2), seeds["rows"]),
-        y=np.repeat(["positive", "negative"], [n_positives, n_negatives]),
         triplets=landmark_triplets(n_positives, n_negatives, seeds["triplets"]),
         gallery=nothing,
         queries=nothing,
@@ -123,25 +122,24 @@ def _simulated_task(n_features: int, n_positives: int, n_negatives: int, nonzero
 
 
 def _time_fit(spec: Mapping[str, Any], task: LandmarkTask, seed: int, limit: float) -> dict[str, Any]:
-    """Fit as `fit_learner` does, with the products of pairs timed apart where the learner takes them ready."""
+    """Fit as a run does, with the products of pairs timed apart where the learner takes them ready."""
     learner = make_learner(spec, fold_seed(seed, "dimensions", 0, "fit"))
     triplets = triplets_for(learner, task)
-    n_triplets = 0 if triplets is None else len(triplets)
     clock = Clock()
     try:
         with cpu_time_limit(None if limit == math.inf else limit, "the fit"):
-            if triplets is None or not hasattr(learner, "fit_products"):
+            if not hasattr(learner, "fit_products"):
                 with clock("steps"):
-                    fit_learner(learner, task, triplets)
+                    learner.fit_triplets(task.X, triplets)
             else:
                 with clock("pairs"):
                     products = TripletProducts(task.X, triplets)
                 with clock("steps"):
                     learner.fit_products(products)
     except TimeLimitReachedError as error:
-        return {**_not_run(str(error)), "n_triplets": n_triplets}
+        return {**_not_run(str(error)), "n_triplets": len(triplets)}
     return {
-        "n_triplets": n_triplets,
+        "n_triplets": len(triplets),
         "seconds": sum(clock.seconds.values()),
         "cpu_seconds": sum(clock.cpu_seconds.values()),
         "pair_cpu_seconds": clock.cpu_seconds.get("pairs", math.nan),

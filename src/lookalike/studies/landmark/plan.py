@@ -18,7 +18,7 @@ from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with
 from lookalike.data.locate import listing_fingerprint
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.learners.registry import MODULES
-from lookalike.studies.batches import SIZES, Batch, fit_spec, methods_in
+from lookalike.studies.batches import SIZES, Batch, fit_spec, methods_in, run_files
 from lookalike.studies.landmark.montage import compared
 from lookalike.studies.recipes import recipe_of
 
@@ -243,30 +243,23 @@ def batch_of_methods(config: Config, dataset: str, size: str, methods: list[str]
     """Jobs that learn one landmark (``fold``), all landmarks by one method (``method``) or by all (``subset``)."""
     landmarks = ["{subset}"] if size == "fold" else landmarks_of(config, dataset)
     draws = range(config["landmark"][dataset]["learning"]["draws"])
-    keys = product(methods if size == "subset" else ["{method}"], landmarks, draws, RUN_FILES)
+    own = {"method": methods} if size == "subset" else {}
     parts = {"fold": "{subset}/{method}", "method": "{method}", "subset": "all"}
     return Batch(
         name=size,
         log=f"logs/{{dataset}}/run/{{representation}}/{parts[size]}.log",
-        files=[
-            f"results/{{dataset}}/runs/{{representation}}/{landmark}/{method}/{draw}/{file}"
-            for method, landmark, draw, file in keys
-        ],
+        files=run_files(subset=landmarks, fold=draws, file=RUN_FILES, **own),
         allowed={"dataset": [dataset], **({} if size == "subset" else {"method": methods})},
         fitted=methods,
     )
 
 
-def run_files(config: Config, dataset: str, file: str, codebooks: Iterable[str], methods: Iterable[str]) -> list[str]:
-    """One file of every run of some methods with some codebooks."""
-    draws = range(config["landmark"][dataset]["learning"]["draws"])
-    keys = product(codebooks, landmarks_of(config, dataset), methods, draws)
-    return [f"results/{dataset}/runs/{'/'.join(map(str, key))}/{file}" for key in keys]
-
-
-def runs(config: Config, dataset: str, file: str) -> list[str]:
-    """One file of every run of a study."""
-    return run_files(config, dataset, file, config["landmark"][dataset]["codebooks"], methods_of(config, dataset))
+def runs(config: Config, dataset: str, file: str, **of: Iterable[str]) -> list[str]:
+    """One file of every run of a study, or of the `representation` and `method` that are given."""
+    study = config["landmark"][dataset]
+    chosen = {"representation": study["codebooks"], "method": methods_of(config, dataset), **of}
+    landmarks, draws = landmarks_of(config, dataset), range(study["learning"]["draws"])
+    return run_files(dataset=[dataset], subset=landmarks, fold=draws, file=[file], **chosen)
 
 
 def sweep_specs(config: Config, dataset: str) -> dict[str, dict[str, Any]]:
@@ -336,7 +329,7 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     names |= {name: name for name in ("manifest", "queries", "relevance") if shown}
     files: dict[str, str | list[str]] = {name: f"{results}/{file}.parquet" for name, file in names.items()}
     if shown:
-        ranks = run_files(config, dataset, "ranks.npz", study["codebooks"][-1:], shown)
+        ranks = runs(config, dataset, "ranks.npz", representation=study["codebooks"][-1:], method=shown)
         files |= {"images": f"{results}/images.json", "ranks": ranks}
     return files
 

@@ -219,8 +219,6 @@ class LandmarkTask:
 
     X: sp.csr_array
     """Rows to learn from, positives first."""
-    y: npt.NDArray[np.str_]
-    """Their roles."""
     triplets: npt.NDArray[np.int32]
     """Every triplet once, in random order."""
     gallery: IntArray
@@ -264,7 +262,7 @@ def run_landmark(
     triplets = triplets_for(learner, task)
     try:
         with clock("fit"), cpu_time_limit(method_spec.get("time_limit"), "the fit"):
-            model = fit_learner(learner, task, triplets)
+            model = learner.fit_triplets(task.X, triplets)
     except TimeLimitReachedError as error:
         not_converged = str(error)
     if model is not None:
@@ -288,7 +286,7 @@ def run_landmark(
         "subset": landmark,
         "fold": int(draw),
         "parameters": dict(method_spec.get("parameters") or {}),
-        "n_triplets": 0 if triplets is None else len(triplets),
+        "n_triplets": len(triplets),
         "n_steps": plain_number(getattr(model, "n_steps_", None)),
         "n_updates": plain_number(getattr(model, "n_updates_", None)),
         "objective": plain_number(getattr(model, "objective_", None)),
@@ -340,7 +338,6 @@ def landmark_task(
     gallery = np.setdiff1d(np.arange(len(data.image_ids)), rows)
     return LandmarkTask(
         X=data.rows[rows],
-        y=np.repeat(["positive", "negative"], [len(positives), len(negatives)]),
         triplets=landmark_triplets(len(positives), len(negatives), seeds["triplets"]),
         gallery=np.random.Generator(np.random.PCG64(seeds["ties"])).permutation(gallery),
         queries=np.flatnonzero((data.queries["landmark"] == landmark).to_numpy()),
@@ -348,26 +345,17 @@ def landmark_task(
     )
 
 
-def triplets_for(learner: Any, task: LandmarkTask) -> npt.NDArray[np.int32] | None:
-    """Return the triplets that a learner sees, in order; None for one that does not learn from triplets.
+def triplets_for(learner: Any, task: LandmarkTask) -> npt.NDArray[np.int32]:
+    """Return the triplets that a learner sees, in order.
 
     Each once, in the task's order; learners of `STEPS_AT_RANDOM` instead take ``n_steps`` of them, drawn with
     replacement (the paper: 1e5 steps over 21,000 triplets).
     """
-    if "triplets" not in learner.accepts:
-        return None
     if type(learner).__name__ not in STEPS_AT_RANDOM:
         return task.triplets
     rng = np.random.Generator(np.random.PCG64(task.seeds["steps"]))
     drawn: npt.NDArray[np.int32] = task.triplets[rng.integers(len(task.triplets), size=learner.n_steps)]
     return drawn
-
-
-def fit_learner(learner: Any, task: LandmarkTask, triplets: npt.NDArray[np.int32] | None) -> Any:
-    """Fit a learner to what `triplets_for` gave it; without triplets, to the rows and their roles."""
-    if triplets is None:
-        return learner.fit(task.X, task.y)
-    return learner.fit_triplets(task.X, triplets)
 
 
 def rank_task(model: Any, data: LandmarkData, task: LandmarkTask, *, n_top: int = 50) -> LandmarkRankings:
@@ -418,10 +406,8 @@ def _ground_truth(data: LandmarkData, task: LandmarkTask, query: str) -> tuple[I
 
 
 def sparsity_of(model: Any) -> float | None:
-    """Share of weights that are zero (|w| <= 1e-10), 0 to 1; None where nothing is learned or there are no weights."""
-    if type(model).__name__ == "TFIDF" or not hasattr(model, "sparsity"):
-        return None
-    return float(model.sparsity())
+    """Share of weights that are zero (|w| <= 1e-10), 0 to 1; None where nothing is learned."""
+    return None if type(model).__name__ == "TFIDF" else float(model.sparsity())
 
 
 def metrics_of(rankings: LandmarkRankings, sparsity: float | None) -> pd.DataFrame:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
+from contract import printed
 from PIL import Image
 
 from lookalike.core.files import write_array, write_table
 from lookalike.data.relevance import RelevanceData
 from lookalike.studies.finegrained.numbers import metrics_of
 from lookalike.studies.finegrained.systems import BY_CLASS, DEEP, TABLE1, TABLE2, contrast_pairs
-from lookalike.studies.rooms import claim_rows, printed_rows, room_exhibits, study_of
+from lookalike.studies.rooms import room_exhibits, study_of
 
-RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
-PRINTED = printed_rows(RESOURCES / "reference-values.csv", "finegrained")
+PRINTED = printed("finegrained")
 NONE, UNIFORM = "multiscale-weighted-000", "multiscale-uniform-000"
 SHARES = {NONE: (84.0, 7.3), "multiscale-weighted-050": (85.9, 6.6)}
 SHARES |= {"multiscale-weighted-100": (85.5, 6.0), UNIFORM: (84.2, 6.7)}
@@ -96,11 +94,6 @@ def made_curves():
 def made_pool(source="pool"):
     """Two text queries."""
     return pd.DataFrame({"text_query": ["a", "a", "b"], "image_id": [0, 1, 2], "source": source})
-
-
-def claims():
-    """Rows of claims.csv that the study decides."""
-    return claim_rows(RESOURCES / "claims.csv", "finegrained")
 
 
 def made_study(folder, /, tables=None, *, files=None, claims=(), **settings):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 import pytest
-from made_studies import KINDS, LEVELS, NONE, REAL, UNIFORM, claims, drawn, made_contrasts, made_intervals, of_numbers
+from contract import claims
+from made_studies import KINDS, LEVELS, NONE, REAL, UNIFORM, drawn, made_contrasts, made_intervals, of_numbers
 
 from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_RUN, OPEN, claims_of, decide, rules_of
 from lookalike.studies.finegrained import claims as rules
 from lookalike.studies.finegrained.study import Difference, FinegrainedStudy, Measured
 from lookalike.studies.finegrained.systems import TABLE1
 
-CLAIMS = {claim.id: claim for claim in claims_of(claims())}
+CLAIMS = {claim.id: claim for claim in claims_of(claims("finegrained"))}
 
 
 def verdict(folder, claim, changes=None, *, reach=0.3, without=(), kinds=KINDS, contrasts=True, **settings):
@@ -116,7 +117,9 @@ def test_one_difference_of_several_refutes_only_after_holms_adjustment():
 def test_what_was_not_run_is_said_of_each_claim(tmp_path):
     some = {system: LEVELS[system] for system in TABLE1[:7]}
     lacking = {"deep_not_run": "install torch", "learned_not_run": "put training/ there"}
-    study = of_numbers(tmp_path, made_intervals(some), made_contrasts(some), claims=claims(), **REAL, **lacking)
+    study = of_numbers(
+        tmp_path, made_intervals(some), made_contrasts(some), claims=claims("finegrained"), **REAL, **lacking
+    )
     frame = drawn(study, "claims").frame.set_index("id")
     assert frame.loc["embedding-beats-features", "verdict"] == HOLDS
     assert frame.loc["oasis-beats-embedding", ["verdict", "evidence"]].tolist() == [
@@ -146,7 +149,9 @@ def test_what_is_missing_leaves_a_claim_open(claim, options, verdict_, evidence,
 
 
 def test_the_table_counts_verdicts_and_holds_print_against_the_same_rules(tmp_path):
-    table = drawn(of_numbers(tmp_path, made_intervals(), made_contrasts(reach=0.3), claims=claims()), "claims")
+    table = drawn(
+        of_numbers(tmp_path, made_intervals(), made_contrasts(reach=0.3), claims=claims("finegrained")), "claims"
+    )
     counts = table.frame["verdict"].value_counts()
     assert (counts[HOLDS], counts[FAILS], counts[OPEN]) == (12, 2, 2)
     printed = table.frame.set_index("id")["by_printed_numbers"]
@@ -161,7 +166,7 @@ def test_the_table_counts_verdicts_and_holds_print_against_the_same_rules(tmp_pa
 
 
 def test_claims_of_a_study_that_was_not_run_keep_the_papers_own_numbers(tmp_path):
-    study = of_numbers(tmp_path, made_intervals(), claims=claims(), not_run="not run: put triplets there")
+    study = of_numbers(tmp_path, made_intervals(), claims=claims("finegrained"), not_run="not run: put triplets there")
     study.files.clear()
     table = drawn(study, "claims")
     assert set(table.frame["verdict"]) == {NOT_RUN}

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
-from contract import check_plan
+from contract import ROOT, check_plan, project_settings
 
-from lookalike.studies import settings
 from lookalike.studies.finegrained import plan
 from lookalike.studies.finegrained.systems import (
     FEATURES,
@@ -22,14 +20,13 @@ from lookalike.studies.finegrained.systems import (
     weighted_systems,
 )
 
-ROOT = Path(__file__).resolve().parents[4]
 DEMO, RATED = "demo_triplets", "triplets"
 SHARES = [f"multiscale-weighted-{share:03d}" for share in (0, 40, 60, 80, 100)]
 
 
 @pytest.fixture(scope="module")
 def config():
-    return settings.checked(yaml.safe_load((ROOT / "config.yaml").read_text()))
+    return project_settings()
 
 
 @pytest.fixture(autouse=True)

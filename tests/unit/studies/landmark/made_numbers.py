@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from contract import claims, printed
 from PIL import Image
 
 from lookalike.core.files import write_json
 from lookalike.studies.landmark.rankings import LandmarkRankings
 from lookalike.studies.landmark.study import LANDMARKS, LandmarkStudy
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.rooms import claim_rows, printed_rows
 
-RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 WORDS = {"sift-10k": 10_000, "sift-100k": 100_000, "sift-1m": 1_000_000}
 ONE = {"sift-10k": {"words": 10_000, "title": "10,000"}}
 LEARNED = ("qpao", "oasis-diagonal", "soml-tg", "soml-da")
@@ -44,10 +42,7 @@ SETTINGS = {
     "seed": 0,
 }
 """The paper's settings on Oxford5K."""
-
-
-PRINTED = printed_rows(RESOURCES / "reference-values.csv", "landmark")
-CLAIMS = claim_rows(RESOURCES / "claims.csv", "landmark")
+PRINTED, CLAIMS = printed("landmark"), claims("landmark")
 
 
 def study(tables, files=None, **changes):
@@ -61,36 +56,31 @@ def study(tables, files=None, **changes):
 
 def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):
     """Numbers of every run, and of the sweep: learning helps by `gain`, a number or one a landmark."""
-    random = np.random.default_rng(0)
+    random, gains = np.random.default_rng(0), GAIN if gain is None else gain
     rows = []
-    for place, codebook in enumerate(codebooks):
-        for number, landmark in enumerate(landmarks):
-            for method, gained in (GAIN if gain is None else gain).items():
-                own = gained[number] if np.ndim(gained) else gained
-                for draw in range(draws):
-                    names = {"representation": codebook, "subset": landmark, "fold": draw, "method": method}
-                    value = 0.3 + own + 0.002 * draw + (0.001 * number if method != "tfidf" else 0.05 * place)
-                    rows += [
-                        {**names, "metric": "map", "value": value},
-                        {**names, "metric": "map_full", "value": value - 0.04},
-                    ]
-                    zero = (SPARSITY if sparsity is None else sparsity).get(method)
-                    if zero is not None:
-                        zero = 1 - (1 - zero) * 0.3**place if "soml" in method else zero
-                        zero += random.normal(0, 0.001) if zero else 0.0
-                        rows.append({**names, "metric": "sparsity", "value": zero})
-                    if method in ("soml-tg", "soml-da"):
-                        for step, x in enumerate(LAMBDAS):
-                            rows.append({**names, "metric": "sweep_map", "x": x, "value": value - 0.02 * step**2})
-                            rows.append({**names, "metric": "sweep_sparsity", "x": x, "value": 1 - 0.5 * 0.1**step})
-    return metrics_frame(rows)
+    for (place, codebook), (number, landmark), method, draw in product(
+        enumerate(codebooks), enumerate(landmarks), gains, range(draws)
+    ):
+        own = gains[method][number] if np.ndim(gains[method]) else gains[method]
+        value = 0.3 + own + 0.002 * draw + (0.001 * number if method != "tfidf" else 0.05 * place)
+        found = [("map", None, value), ("map_full", None, value - 0.04)]
+        zero = (SPARSITY if sparsity is None else sparsity).get(method)
+        if zero is not None:
+            zero = 1 - (1 - zero) * 0.3**place if "soml" in method else zero
+            found.append(("sparsity", None, zero + (random.normal(0, 0.001) if zero else 0.0)))
+        if method in ("soml-tg", "soml-da"):
+            for step, x in enumerate(LAMBDAS):
+                found += [("sweep_map", x, value - 0.02 * step**2), ("sweep_sparsity", x, 1 - 0.5 * 0.1**step)]
+        rows += [(codebook, landmark, draw, method, *one) for one in found]
+    columns = ["representation", "subset", "fold", "method", "metric", "x", "value"]
+    return metrics_frame(pd.DataFrame(rows, columns=columns))
 
 
-def fits(*, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):
+def fits(*, draws=DRAWS):
     """What the fits recorded: those of QPAO and OASIS take longer with more words."""
     random, rows = np.random.default_rng(1), []
     for (place, codebook), landmark, (method, seconds), draw in product(
-        enumerate(codebooks), landmarks, SECONDS.items(), range(draws)
+        enumerate(WORDS), LANDMARKS, SECONDS.items(), range(draws)
     ):
         growth = 4.0**place if method in ("qpao", "oasis-diagonal") else 1.0
         updates = 21_000.0 if method == "soml-tg-literal" else 420.0
@@ -122,11 +112,8 @@ def tables(**changes):
     return {"metrics": metrics(), "fits": fits(), "dimensions": dimensions(), **changes}
 
 
-def pictures(folder, precision=(0.3, 0.9)):
-    """Files of three queries in small photographs of noise: learning helps one of them, and harms another.
-
-    `precision` is that of a query which finds its images late and early.
-    """
+def pictures(folder):
+    """Files of three queries in small photographs of noise: learning helps one of them, and harms another."""
     random = np.random.default_rng(3)
     paths = [f"image_{image:02d}.png" for image in range(14)]
     for path in paths:

@@ -10,7 +10,7 @@ import pytest
 from contract import check_exhibits, check_not_run
 from made_numbers import LANDMARKS, SETTINGS, dimensions, fits, metrics, pictures, study, tables
 
-from lookalike.exhibits.registry import exhibits_of, planned
+from lookalike.exhibits.registry import exhibits_of
 from lookalike.studies.landmark import exhibits
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
 from lookalike.studies.landmark.study import TRAIN_TIME
@@ -112,42 +112,36 @@ def test_other_settings_stand_beside_print_without_a_verdict(changes, reason):
     assert judged["printed"].notna().all()
 
 
-def test_a_fit_that_hit_its_limit_is_a_star_and_takes_the_mean_with_it():
+def test_a_fit_that_hit_its_limit_is_a_star_and_one_of_many_iterations_is_counted():
     limited = fits()
     failed = select(limited, representation="sift-1m", subset="bodleian", method="qpao", fold=2).index
     limited.loc[failed, "not_converged"] = "the fit took more than 600 s"
+    limited.loc[limited["method"] == "qpao", "converged"] = True
+    cut = select(limited, method="qpao", representation="sift-10k", subset="bodleian", fold=[0, 1]).index
+    limited.loc[cut, "converged"] = False
     table, made = table_of(study(tables(fits=limited)), place=2)
     frame = table.frame.set_index(["landmark", "method"])
+    # the mean over landmarks goes with it
     assert set(frame.loc[[("bodleian", "qpao"), ("mean", "qpao")], "ours_cell"]) == {"*"}
     assert "±" in frame.loc[("hertford", "qpao"), "ours_cell"]
     assert frame.loc[("bodleian", "qpao"), "reason"] == "did not converge: the fit took more than 600 s (1 of 5 draws)"
     assert "QPAO (reconstructed) *" in made.headline()
     assert any("QPAO (reconstructed) on Bodleian, 1,000,000 words: the fit took" in one for one in made.notes(table))
-
-
-def test_fits_that_stopped_at_their_limit_are_counted_where_their_codebook_is_shown():
-    stopped = fits()
-    stopped.loc[stopped["method"] == "qpao", "converged"] = True
-    cut = select(stopped, method="qpao", representation="sift-10k", subset="bodleian", fold=[0, 1]).index
-    stopped.loc[cut, "converged"] = False
+    # where its codebook is shown
     sentence = "Stopped at the limit of iterations: QPAO (reconstructed) in 2 of 35 fits (10,000 words)."
-    for place in (0, 1):
-        table, made = table_of(study(tables(fits=stopped)), place=place)
-        assert (sentence in made.notes(table)) == (place == 0)
+    first, made = table_of(study(tables(fits=limited)))
+    assert [sentence in made.notes(one) for one in (first, table)] == [True, False]
 
 
-def test_one_draw_has_no_spread():
-    made = study(tables(metrics=metrics(draws=1), fits=fits(draws=1)), draws=1)
-    assert not cells(made)["ours_cell"].str.contains("±").any()
-    assert "one draw" in made.headline()
-    assert "±" not in made.data_sentence(exhibits.query_region(made))
-
-
-def test_the_headline_has_a_line_a_codebook(oxford):
+def test_the_headline_has_a_line_a_codebook_and_one_draw_no_spread(oxford):
     lines = oxford.headline().splitlines()
     assert len(lines) == 4
     assert lines[0].strip().startswith("10,000 words  mAP  TF-IDF ")
     assert lines[-1] == "(mean over 7 landmarks ± standard deviation over 5 draws)"
+    made = study(tables(metrics=metrics(draws=1), fits=fits(draws=1)), draws=1)
+    assert not cells(made)["ours_cell"].str.contains("±").any()
+    assert "one draw" in made.headline()
+    assert "±" not in made.data_sentence(exhibits.query_region(made))
     assert study({}, not_run=NOT_RUN).headline() == f"Oxford5K: {NOT_RUN}\n"
 
 
@@ -235,15 +229,3 @@ def test_the_montage_shows_the_largest_gain_and_the_largest_loss(tmp_path):
     drawn = exhibits.first_results(study({**tables(fits=limited), **given}, files))
     assert drawn.frame.empty
     assert drawn.notes[0].startswith("no query has rankings by both TF-IDF and S-DA: the fit took more than 600 s")
-
-
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_a_study_has_the_tables_of_its_codebooks_and_the_figures_of_its_parts(n):
-    few = {**SETTINGS, "codebooks": dict(list(SETTINGS["codebooks"].items())[:n]), "parts": ["sweep"]}
-    names = [one.id for one in planned("landmark", few)]
-    assert [name for name in names if name in TABLES] == [
-        f"soml-aaai-2014/table{3 * place + number}" for place in range(3) for number in range(1, n + 1)
-    ]
-    assert "landmark/time" not in names
-    assert "landmark/sparsity" in names
-    assert "landmark/montage" not in [one.id for one in planned("landmark", {**few, "methods": ["soml-da"]})]

@@ -6,20 +6,17 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
-from contract import check_plan
+from contract import check_plan, project_settings
 
 from lookalike.core.files import write_table
 from lookalike.studies.landmark import plan
-from lookalike.studies.settings import checked
 
-ROOT = Path(__file__).resolve().parents[4]
 OXFORD, DEMO = "oxford5k", "demo_landmarks"
 
 
 @pytest.fixture(scope="module")
 def config():
-    return checked(yaml.safe_load((ROOT / "config.yaml").read_text()))
+    return project_settings()
 
 
 def changed(config, dataset, **changes):
@@ -36,20 +33,15 @@ def test_runs_are_every_codebook_landmark_method_and_draw_once(config):
     assert plan.number_files({**config, "landmark": {OXFORD: without}}, OXFORD) == found
 
 
-def test_slow_methods_run_by_landmark_and_fast_ones_all_at_once(config):
-    fold, method = plan.batches(config, OXFORD)
-    (subset,) = plan.batches(config, DEMO)
-    assert [batch.name for batch in (fold, method, subset)] == ["fold", "method", "subset"]
-    assert fold.fitted == ["qpao"]
-    assert (method.fitted_by({"method": "tfidf"}), subset.fitted_by({})) == (["tfidf"], plan.methods_of(config, DEMO))
-
-
 @pytest.mark.parametrize("size", ["fold", "method", "subset"])
 def test_batches_of_every_size_make_every_run_once(config, size):
+    fold, method = plan.batches(config, OXFORD)
+    assert (fold.name, fold.fitted, method.fitted_by({"method": "tfidf"})) == ("fold", ["qpao"], ["tfidf"])
     settings = changed(config, DEMO, batch=size, overrides={})
+    (batch,) = plan.batches(settings, DEMO)
+    assert (batch.name, batch.fitted_by({})) == (size, plan.methods_of(config, DEMO))
     made = [
         file.format(dataset=DEMO, representation=codebook, subset=landmark, method=method)
-        for batch in plan.batches(settings, DEMO)
         for file in batch.files
         for codebook in settings["landmark"][DEMO]["codebooks"]
         for method in ([""] if size == "subset" else batch.fitted)
@@ -74,13 +66,14 @@ def test_codebooks_share_keypoints_and_simulated_sizes_have_their_settings(confi
     assert "title" not in plan.training_settings(config, "sift-1m")
 
 
-@pytest.mark.parametrize(("dataset", "n"), [(OXFORD, 9), (DEMO, 6)])
-def test_every_file_that_an_exhibit_needs_is_planned(config, dataset, n):
+@pytest.mark.parametrize(("dataset", "tables"), [(OXFORD, range(1, 10)), (DEMO, (1, 2, 4, 5, 7, 8))])
+def test_every_file_that_an_exhibit_needs_is_planned(config, dataset, tables):
     found, files = check_plan(plan, config, dataset), plan.exhibit_files(config, dataset)
-    assert {one for one in found if not one.startswith("soml-aaai-2014/table")} == {
-        f"landmark/{name}" for name in ("query_region", "literal", "claims", "time", "sparsity", "montage")
-    }
-    assert len(found) == n + 6
+    own = {f"landmark/{name}" for name in ("query_region", "literal", "claims", "time", "sparsity", "montage")}
+    assert found == own | {f"soml-aaai-2014/table{number}" for number in tables}
+    study = {key: value for key, value in config["landmark"][dataset].items() if key != "dimensions"}
+    untimed = {**config, "landmark": {dataset: study}}
+    assert found - check_plan(plan, untimed, dataset) == {"landmark/time"}
     last = config["landmark"][dataset]["codebooks"][-1]
     assert {tuple(path.split("/")[3:6:2]) for path in files["ranks"]} == {(last, "tfidf"), (last, "soml-da")}
     settings = plan.exhibit_settings(config, dataset)

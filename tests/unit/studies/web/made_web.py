@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from contract import printed
 
 from lookalike.core.files import write_table
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.rooms import printed_rows, room_exhibits, study_of
+from lookalike.studies.rooms import room_exhibits, study_of
 from lookalike.studies.web import plan
 from lookalike.studies.web.numbers import study_metrics
 
-ROOT = Path(__file__).parents[4]
 FACTOR, EXPONENT = 2e-4, 0.95
 """Seconds of OASIS by number of images: a power law without noise."""
 COUNTS = {"train": (139_944, 2_292_259), "test": (41_877, 402_164)}
@@ -115,6 +115,5 @@ def made_study(folder: Path, exhibit: str, *, config: dict[str, Any] = CONFIG, *
     for name, table in tables.items():
         write_table(table, folder / f"{name}.parquet")
     files = {name: str(folder / f"{name}.parquet") for name in tables}
-    printed = printed_rows(ROOT / "workflow/resources/reference-values.csv", "web")
-    study = study_of("web", plan.exhibit_settings(config, "made", ""), files, printed)
+    study = study_of("web", plan.exhibit_settings(config, "made", ""), files, printed("web"))
     return study.drawing(room_exhibits("web")[exhibit])

@@ -136,8 +136,6 @@ def test_precision_by_hand():
     np.testing.assert_allclose(by_topic.value, [1 / 2, 3 / 4, 1 / 2])
     np.testing.assert_allclose(by_topic.value - by_topic.low, [1 / 2, 1 / 4, 1 / 6])
     assert select(table, metric=["n_queries", "n_gallery"]).value.tolist() == [2, 5]
-    with pytest.raises(ValueError, match="found itself"):
-        score([4, 0, 2], [0, 1, 4])
 
 
 def test_query_images_are_drawn_evenly_without_replacement_by_their_seed():
@@ -186,8 +184,8 @@ def test_whole_queries_are_held_out_and_all_have_their_turn(log):
         assert np.isin(sizes, [0, 1, PER_QUERY - 1, PER_QUERY]).all()
         assert (sizes >= PER_QUERY - 1).sum() >= 3
     share = np.bincount(np.concatenate(draws), minlength=N_IMAGES) / len(draws)
-    assert (share > 0.02).all()
-    assert (share < 0.5).all()
+    assert share.min() > 0.02
+    assert share.max() < 0.5
     np.testing.assert_array_equal(draws[7], hold_out(log, np.arange(N_IMAGES), 20, 7))
     train_ids = np.arange(0, N_IMAGES, 2)
     assert np.isin(hold_out(log, train_ids, 15, 0), train_ids).all()
@@ -230,8 +228,6 @@ def test_score_is_that_of_a_dense_ranking_and_a_file_keeps_it(made, store, log, 
     again = Validation.load(tmp_path / "b.npz", n_threads=2)
     assert (again.n_threads, again.score(internal)) == (2, validation.score(internal))
     assert again.fingerprint() == validation.fingerprint()
-    with pytest.raises(ValueError, match="among the rows that are learned from"):
-        Validation.make(rows, store, log, [*held_out, int(rows.image_ids[0])], 5, 0)
 
 
 def test_relevant_images_share_a_query_with_more_than_theta_of_all_training_images(log, store, tmp_path):

@@ -14,7 +14,7 @@ from lookalike.learners.large_scale import TrainingRun
 from lookalike.learners.look_ahead import BLOCK
 from lookalike.studies.web import runtime
 from lookalike.studies.web.numbers import RUNTIME_TYPES, runtime_table
-from lookalike.studies.web.runtime import VARIANCE, mnist_like, score_interval, time_lmnn, time_oasis, time_to_best
+from lookalike.studies.web.runtime import VARIANCE, mnist_like, score_interval, time_lmnn, time_oasis
 
 SETTINGS = {"aggressiveness": 1.0, "steps_per_image": 100, "patience": 3, "tolerance": 0.001, "validation_images": 40,
             "validation_queries": 20}  # fmt: skip
@@ -74,34 +74,30 @@ def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(runs, tmp
     assert list(tmp_path.iterdir()) == [], "nothing is left behind"
 
 
-def made_run(scores, stopped="saturated"):
+def made_run(scores, stopped):
     curve = [{"step": 64 * i, "seconds": 2.0 * i, "map": score, "loss_rate": 1.0} for i, score in enumerate(scores)]
     run = {"curve": curve, "seconds": 2.0 * (len(scores) - 1), "cpu_seconds": 3.0 * (len(scores) - 1)}
     return TrainingRun(W=np.eye(1, dtype=np.float32), **run, n_steps=64 * (len(scores) - 1), stopped=stopped)
 
 
 @pytest.mark.parametrize(
-    ("scores", "found"),
+    ("stopped", "scores", "steps", "is_bound"),
     [
-        ([0.1, 0.3, 0.5, 0.4], (128, 4.0, 6.0)),
-        ([0.1, 0.5, 0.5, 0.5], (64, 2.0, 3.0)),
-        ([0.9, 0.2, 0.1], (0, 0.0, 0.0)),
-        ([0.9], (0, 0.0, 0.0)),
+        ("saturated", [0.1, 0.3, 0.5, 0.4], 128, False),
+        ("limit", [0.1, 0.5, 0.5, 0.5], 64, False),
+        ("saturated", [0.9, 0.2, 0.1], 0, False),
+        # at the limit of steps, and still growing
+        ("limit", [0.1, 0.2, 0.3], 128, True),
+        ("saturated", [0.1, 0.2, 0.3], 128, False),
     ],
 )
-def test_the_first_of_the_best_scores_counts_and_processor_time_is_shared_out_by_the_clock(scores, found):
-    assert time_to_best(made_run(scores)) == found
-
-
-@pytest.mark.parametrize(
-    ("stopped", "scores", "is_bound"),
-    [("limit", [0.1, 0.2, 0.3], True), ("limit", [0.1, 0.3, 0.2], False), ("saturated", [0.1, 0.2, 0.3], False)],
-)
-def test_the_time_of_a_run_at_its_limit_is_a_lower_bound_while_it_still_grows(
-    tmp_path, monkeypatch, stopped, scores, is_bound
+def test_the_first_of_the_best_scores_counts_and_processor_time_is_shared_out_by_the_clock(
+    tmp_path, monkeypatch, stopped, scores, steps, is_bound
 ):
     monkeypatch.setattr(runtime, "_learn", lambda *arguments: made_run(scores, stopped))
-    assert timed(tmp_path)["lower_bound"] is is_bound
+    row = timed(tmp_path)
+    names = ("steps", "seconds", "cpu_seconds", "lower_bound")
+    assert [row[name] for name in names] == [steps, steps / 32, steps / 32 * 1.5, is_bound]
 
 
 def test_synthetic_rows_have_impostors_and_are_nested_and_seeded():
