@@ -164,7 +164,7 @@ def test_print_is_drawn_where_it_may_be_held_against_ours(pool, printed, tmp_pat
 def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     some = {system: LEVELS[system] for system in TABLE1[:6]}
     study = of_numbers(
-        tmp_path, made_intervals(some), made_contrasts(some), **REAL, deep_not_run="install torch",
+        tmp_path, made_intervals(some), made_contrasts(some), deep_not_run="install torch",
         learned_not_run="not run: put training/ there",
     )  # fmt: skip
     table = drawn(study, "table1")

@@ -191,7 +191,7 @@ def test_a_query_without_a_word_in_its_rectangle_is_ranked_and_reported_once(lea
 def test_a_run_follows_from_the_protocol_step_by_step(learning_images, n_lost):
     """Also where an image cannot be read, which is a positive that no query finds."""
     own = learning_images.query("landmark == 'bridge' and draw == 1").image_id.to_numpy()
-    lost = sorted(judged("bridge", "ok") - set(learning_images.image_id))[:n_lost]
+    lost = sorted(judged("bridge", "ok") - set(own))[:n_lost]
     readable = np.setdiff1d(np.arange(N_IMAGES), lost)
     data = landmark_data(*STUDY, image_ids=readable)
     result = run(data, learning_images, "bridge", 1, "soml-tg", n_top=1000)
@@ -330,7 +330,7 @@ def test_a_run_is_written_as_the_contract_says_and_its_rankings_come_back(data, 
     np.testing.assert_array_equal(metrics["value"], result.metrics["value"])
     assert fit.items() >= (keys | {"dataset": "toys", "sparsity": result.fit["sparsity"]}).items()
     np.testing.assert_array_equal(load(first / "model.npz").w_, result.model.w_)
-    assert json.loads((first / "model.json").read_text())["made_by"] == {"dataset": "toys", **keys}
+    assert json.loads((first / "model.json").read_text())["made_by"].items() >= keys.items()
 
     rankings, again = result.rankings, LandmarkRankings.load(first / "ranks.npz")
     for name, value in vars(rankings).items():
