@@ -72,6 +72,7 @@ def test_every_exhibit_is_drawn_or_says_what_to_do(tmp_path):
     made.files.clear()
     made.settings["not_run"] = "not run: put images at data/toys"
     check_not_run("category", made, tmp_path / "not run")
+    assert made.headline() == "toys: not run: put images at data/toys\n"
 
 
 WHY = f"{UNFINISHED} (5 of 5 folds)"

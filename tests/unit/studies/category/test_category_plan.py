@@ -106,6 +106,7 @@ def test_what_a_fit_is_decided_by_leaves_out_what_is_shown(config):
 
 
 def test_a_subset_or_kind_that_there_is_not_is_a_sentence(config):
+    assert plan.subset_settings(config, "demo", "demo10") == config["category"]["demo"]["subsets"]["demo10"]
     with pytest.raises(LookalikeError, match=r"demo has no subset 'var10' in config\.yaml; there are: demo10, demo20"):
         plan.subset_settings(config, "demo", "var10")
     config["datasets"]["demo"]["kind"] = "websim"
