@@ -373,7 +373,10 @@ class VectorCache:
         self._keep(sha256, vectors)
         if self.folder is not None:
             name = hashlib.sha256("".join(sha256).encode()).hexdigest()[:24]
-            arrays = {"sha256": np.array(sha256), "vectors": vectors.toarray() if sp.issparse(vectors) else vectors}
+            arrays = {
+                "sha256": np.array(sha256),
+                "vectors": vectors.toarray() if hasattr(vectors, "indptr") else vectors,
+            }
             self.folder = self.folder if _write_arrays(self.folder / f"{name}.npz", arrays) else None
 
     def rows(self, sha256: Sequence[str]) -> Vectors:
