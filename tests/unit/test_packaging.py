@@ -102,20 +102,12 @@ def test_no_module_imports_snakemake() -> None:
             assert not [name for name in names if name.split(".")[0] == "snakemake"], path
 
 
-def test_the_learners_run_without_any_extra_and_the_command_says_which_it_needs(tmp_path: Path) -> None:
+def test_without_its_extra_the_command_says_which_it_needs(tmp_path: Path) -> None:
     entries = [entry for part in PROJECT["optional-dependencies"].values() for entry in part]
     modules = {name: module for module, name in DISTRIBUTIONS.items()}
     names = {re.match(r"[A-Za-z0-9-]+", entry)[0] for entry in entries} - {"lookalike"}
     program = BLOCKER.format(blocked={modules.get(name, name) for name in names}) + (
-        "import lookalike, numpy as np\n"
-        "from lookalike import learners\n"
-        "from lookalike.learners.registry import MODULES, learner_class\n"
-        "assert all(learner_class(name) for name in MODULES)\n"
-        "X, y = np.random.default_rng(0).random((40, 6)), np.repeat(np.arange(4), 10)\n"
-        "learners.OASIS(n_steps=50, random_state=0).fit(X, y).save('model.npz')\n"
-        "assert lookalike.load('model.npz').rank(X[:2], X, k=3)[0].shape == (2, 3)\n"
-        "from lookalike.cli import main\n"
-        "sys.exit(main(['--help']))\n"
+        "from lookalike.cli import main\nsys.exit(main(['--help']))\n"
     )
     environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
     done = subprocess.run(

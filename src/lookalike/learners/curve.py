@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lookalike.core.progress import progress_lines
+
+SECONDS = 5.0
+"""Between two lines of progress where there is no bar."""
 
 
 def log_spaced_steps(n_max: int, n_points: int = 60, first: int = 100) -> NDArray[np.int64]:
@@ -59,14 +65,22 @@ def traced_steps(trace_steps: Iterable[int] | None) -> set[int] | None:
 
 
 class Progress:
-    """A bar with the present values of what is learned, or nothing where `verbose` is 0; `many`: steps by thousands."""
+    """A bar with the present values of what is learned, or nothing where `verbose` is 0; `many`: steps by thousands.
+
+    Where tqdm is not installed, which the learners do not need, lines say how far it is.
+    """
 
     def __init__(self, total: int, verbose: int, title: str, *, many: bool = False) -> None:
         self._bar: Any = None
+        self._done, self._total = 0, total
+        self._tell: Any = None
         if verbose > 0:
-            from tqdm import tqdm
+            try:
+                from tqdm import tqdm
 
-            self._bar = tqdm(total=total, unit="step", unit_scale=many, desc=title)
+                self._bar = tqdm(total=total, unit="step", unit_scale=many, desc=title)
+            except ModuleNotFoundError:
+                self._tell = progress_lines(title, SECONDS, sys.stderr)
 
     def __enter__(self) -> Self:
         return self
@@ -77,6 +91,9 @@ class Progress:
 
     def advance(self, steps: int = 1, **values: float) -> None:
         """Move on by so many steps, and show these values."""
+        self._done += steps
+        if self._tell is not None:
+            self._tell(self._done, self._total)
         if self._bar is not None:
             self._bar.set_postfix({name: f"{value:.4g}" for name, value in values.items()}, refresh=False)
             self._bar.update(steps)

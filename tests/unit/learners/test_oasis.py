@@ -211,6 +211,15 @@ def test_projecting_at_intervals_is_a_literal_recursion(few_features: Rows, inte
 # Mistakes -------------------------------------------------------------------------------------------------------------
 
 
+@one_by_one
+def test_values_that_overflow_are_named(learner: Any) -> None:
+    with pytest.raises(ValueError, match="too large"):
+        learner().fit_triplets(np.array([[1e39, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 1, 2]])
+    X = np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]])
+    with pytest.raises(ValueError, match=learner.matrix_name[0] + " overflowed during learning: scale the rows"):
+        learner(dtype="float64").fit_triplets(X, [[0, 1, 2]] * 3)
+
+
 def test_overflow_is_named_before_a_projection() -> None:
     X = np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]])
     model = OASIS(dtype="float64", projection="psd", projection_interval=1)
