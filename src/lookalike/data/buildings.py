@@ -177,8 +177,8 @@ def _window(seed: int, kind: int, width: int) -> Motif:
         cv2.rectangle(mask, (edge, edge + head), (wide - 1 - edge, high - 1 - edge), 255, -1)
     tone = np.where(opening > 0, glass, np.linspace(250, 190, high)[:, None]).astype(np.uint8)
     size = width, round(width * aspect)
-    tone, inside = (cv2.resize(layer, size, interpolation=cv2.INTER_AREA) for layer in (tone, inside))
-    return Motif(tone.astype(np.uint8), inside.astype(np.uint8))
+    layers = (cv2.resize(layer, size, interpolation=cv2.INTER_AREA) for layer in (tone, inside))
+    return Motif(*(layer.astype(np.uint8) for layer in layers))
 
 
 @lru_cache(maxsize=512)

@@ -160,7 +160,7 @@ class _Scene:
         canvas, looks = self._backdrop(), self.looks
         middle = self.size * np.array([0.5 + self._spread(0.22), 0.5 + self._spread(0.16)])
         half, mirrored = (0.20 + 0.19 * looks["size"]) * self.size, float(self.rng.choice((-1, 1)))
-        pose = Pose(*middle, half, self._spread(0.25), mirrored)
+        pose = Pose(middle[0], middle[1], half, self._spread(0.25), mirrored)
         painter.paint_thing(canvas, shape, pose, self._materials(texture), self.light)
         turn = 2 * np.pi * looks["companion"]
         ball = np.clip(middle / self.size + 0.41 * np.array([np.cos(turn), np.sin(turn)]), 0.066, 0.934)

@@ -123,7 +123,7 @@ def _mask(corners: Polygon, shape: tuple[int, ...]) -> ByteArray:
 
 def _blurred(mask: ByteArray, radius: float) -> FloatArray:
     side = 2 * max(round(radius), 1) + 1
-    return cv2.blur(mask, (side, side)).astype(np.float32) / 255
+    return np.asarray(cv2.blur(mask, (side, side)), np.float32) / np.float32(255)
 
 
 def _cast_shadow(under: FloatArray, whole: ByteArray, half: float, light: Light) -> None:
@@ -199,7 +199,7 @@ def expose(canvas: FloatArray, lens: Lens, rng: Random) -> ByteArray:
     """Take the photograph: uint8 of shape (height, width, 3), RGB."""
     height, width = canvas.shape[:2]
     levels = 255 * lens.exposure * (np.arange(256) / 255) ** lens.gamma
-    table = np.clip(np.outer(levels, np.ones(3) * lens.cast), 0, 255).astype(np.float32)
+    table = np.clip(np.outer(levels, np.broadcast_to(np.asarray(lens.cast, float), 3)), 0, 255).astype(np.float32)
     seen = np.asarray(cv2.LUT(np.clip(canvas, 0, 255).astype(np.uint8), table[None]), np.float32)
     x, y = np.linspace(-1, 1, width), np.linspace(-1, 1, height)[:, None]
     lit = 1 - lens.falloff * (x * np.cos(lens.azimuth) + y * np.sin(lens.azimuth))
@@ -233,7 +233,7 @@ class Recipe(ABC):
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], seed: int) -> Self:
         """Make it from a data set's entry in config.yaml, and the seed of the data set."""
-        return cls(**settings, seed=seed)
+        return cls(**{**settings, "seed": seed})
 
     @abstractmethod
     def names(self) -> list[str]:

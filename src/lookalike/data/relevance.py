@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
@@ -82,14 +81,17 @@ class RelevanceData:
             raise ValueError(
                 f"first, second and relevance must be equally long, not {len(one)}, {len(other)} and {len(values)}"
             )
-        pairs = pd.DataFrame({"low": np.minimum(one, other), "high": np.maximum(one, other), "value": values})
-        pairs = pairs.drop_duplicates()
-        twice = pairs[pairs.duplicated(["low", "high"])]
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        pair = low.astype(np.int64) * len(ids) + high
+        _, first_of, group = np.unique(pair, return_index=True, return_inverse=True)
+        stated = values[first_of][group]
+        twice = np.flatnonzero((values != stated) & ~(np.isnan(values) & np.isnan(stated)))
         if len(twice):
-            a, b = ids[twice[["low", "high"]].to_numpy()[0]]
+            a, b = ids[low[twice[0]]], ids[high[twice[0]]]
             raise ValueError(f"images {a} and {b} come with two relevances: list the pair once")
-        places = (np.concatenate([pairs["low"], pairs["high"]]), np.concatenate([pairs["high"], pairs["low"]]))
-        matrix = sp.csr_array((np.tile(pairs["value"], 2), places), shape=(len(ids), len(ids)))
+        low, high = low[first_of], high[first_of]
+        places = (np.concatenate([low, high]), np.concatenate([high, low]))
+        matrix = sp.csr_array((np.tile(values[first_of], 2), places), shape=(len(ids), len(ids)))
         return cls(ids, *_codes(labels), matrix)
 
     @classmethod
@@ -234,9 +236,12 @@ def _codes(labels: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
 def _rows(ids: NDArray[np.int32], wanted: ArrayLike) -> NDArray[np.int32]:
     """Return the places of images, or raise ValueError for the first that is not there."""
     images = np.asarray(wanted, dtype=np.int64).reshape(-1)
-    rows = pd.Index(ids).get_indexer(pd.Index(images))
-    if (rows < 0).any():
+    order = np.argsort(ids, kind="stable")
+    places = np.searchsorted(ids, images, sorter=order)
+    known = places < len(ids)
+    known[known] = ids[order[places[known]]] == images[known]
+    if not known.all():
         raise ValueError(
-            f"there is no image {images[rows < 0][0]} among the {len(ids)} images: list its id and label too"
+            f"there is no image {images[~known][0]} among the {len(ids)} images: list its id and label too"
         )
-    return rows.astype(np.int32)
+    return order[places].astype(np.int32)

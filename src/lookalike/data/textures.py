@@ -49,7 +49,7 @@ def _cloud(rng: Random, slope: float, stretch: float = 1.0, cut: float = 1.0) ->
     frequency = np.hypot(fx, fy)
     amplitude = np.where(frequency >= cut, np.maximum(frequency, 1.0) ** -slope, 0.0)
     field: Matrix = np.fft.irfft2(np.fft.rfft2(rng.standard_normal((SIDE, SIDE))) * amplitude, s=(SIDE, SIDE))
-    return field / field.std()
+    return np.asarray(field / field.std())
 
 
 def _cells(rng: Random, columns: int, rows: int, down: int = 0) -> tuple[Matrix, Matrix, Matrix]:
@@ -96,7 +96,7 @@ def _cobble(rng: Random, n: int) -> Matrix:
 
 def _marble(rng: Random, right: int, down: int) -> Matrix:
     vein = np.abs(np.sin(np.pi * (right * _X + down * _Y) + 1.8 * _cloud(rng, 1.6)))
-    return vein**0.45 + 0.1 * _cloud(rng, 1.1)
+    return np.asarray(vein**0.45 + 0.1 * _cloud(rng, 1.1))
 
 
 def _timber(rng: Random, n: int) -> Matrix:
@@ -116,7 +116,7 @@ def _scales(rng: Random, n: int) -> Matrix:
         distance = np.hypot(x - 0.5, (y - 0.5) / 2)
         scale = (0.6 + 0.4 * tone) * (0.25 + 1.2 * distance) * np.clip((0.6 - distance) / 0.07, 0, 1)
         shade = np.where(distance < 0.6, scale, shade)
-    return shade
+    return np.asarray(shade)
 
 
 def _chevron(rng: Random, n: int, columns: int) -> Matrix:
@@ -143,7 +143,7 @@ FAMILIES = tuple(_FAMILIES)
 def _grey(field: Matrix) -> ByteArray:
     """Stretch a field to 0..255 between its 2nd and 98th percentile."""
     low, high = np.percentile(field, (2, 98))
-    return np.clip((field - low) * (255 / (high - low)), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip((field - low) * (255 / (high - low)), 0, 255), np.uint8)
 
 
 @cache
@@ -175,7 +175,7 @@ def hued(light: npt.ArrayLike, chroma: float, hue: float) -> FloatArray:
     lightness = np.atleast_1d(np.asarray(light, np.float32))
     a, b = (chroma * wave(2 * np.pi * hue) + 0 * lightness for wave in (np.cos, np.sin))
     lab = np.stack([lightness, a, b], axis=-1).astype(np.float32)
-    return 255 * np.clip(cv2.cvtColor(lab[None], cv2.COLOR_Lab2RGB)[0], 0, 1)
+    return np.asarray(255 * np.clip(cv2.cvtColor(lab[None], cv2.COLOR_Lab2RGB)[0], 0, 1))
 
 
 def look(picture: ByteArray, size: tuple[int, int], onto: Matrix) -> ByteArray:

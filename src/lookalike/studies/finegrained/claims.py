@@ -99,17 +99,13 @@ def decided(study: FinegrainedStudy, bounds: Sequence[Bound], but: str = "") -> 
     known: list[tuple[Bound, Difference]] = []
     missing: dict[tuple[str, str], None] = {}
     told: dict[str, list[str]] = {}
-    numbers: dict[str, float] = {}
     for bound in bounds:
         one = study.difference(bound.a, bound.b, bound.metric, bound.subset)
         if one is None:
             missing[_why_missing(study, bound)] = None
             continue
         known.append((bound, one))
-        pair = _pair(study, bound)
-        told.setdefault(pair, []).append(_text(bound, one))
-        name = f"{pair}, {bound.metric}"
-        numbers |= {name: one.value, f"{name}, low": one.low, f"{name}, high": one.high}
+        told.setdefault(_pair(study, bound), []).append(_text(bound, one))
     # p-values are those of a bound at 0; one of several that lies beyond it by chance does not refute a claim
     p_values = holm([one.p if ABOVE_0 in (bound.low, -bound.high) else math.nan for bound, one in known])
     verdicts = [verdict for verdict, _ in missing]
@@ -121,7 +117,7 @@ def decided(study: FinegrainedStudy, bounds: Sequence[Bound], but: str = "") -> 
     evidence += [reason for _, reason in missing]
     if but and verdict in (HOLDS, FAILS):
         verdict, evidence = OPEN, [*evidence, but]
-    return Decision(verdict, "; ".join(evidence), numbers, _by_numbers(study, known, bool(missing)))
+    return Decision(verdict, "; ".join(evidence), _by_numbers(study, known, bool(missing)))
 
 
 def _by_numbers(study: FinegrainedStudy, known: Sequence[tuple[Bound, Difference]], lacks: bool) -> str:

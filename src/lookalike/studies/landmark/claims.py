@@ -275,14 +275,12 @@ def _decided(
         inside = within(test.intervals, low, high)
         refuted = inside is False and p < LEVEL
         verdict = HOLDS if inside else FAILS if refuted else OPEN
-        numbers = dict(zip(("difference", "low", "high"), (test.mean, *test.span), strict=True))
-        named = {f"{name} ({test.name})": number for name, number in numbers.items()}
-        findings.append(Finding(verdict, f"{test.name} {_in_words(test, metric)}", named))
+        findings.append(Finding(verdict, f"{test.name} {_in_words(test, metric)}"))
     all_of = together([*findings, *others])
     incomplete = any(other.verdict == OPEN for other in others)
     average = _on_average(tests, low, high, most=most, incomplete=incomplete)
     verdict = OPEN if all_of.verdict == LEFT_OUT else all_of.verdict
-    return Decision(verdict, all_of.evidence, all_of.numbers, average)
+    return Decision(verdict, all_of.evidence, average)
 
 
 def _in_words(test: Difference, metric: str) -> str:
