@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from contract import claims
 from made_studies import KINDS, LEVELS, NONE, REAL, UNIFORM, drawn, made_contrasts, made_intervals, of_numbers
@@ -74,7 +72,6 @@ def test_each_claim_follows_its_intervals(claim, changes, expected, tmp_path):
     found = verdict(tmp_path, claim, changes)
     assert found.verdict == expected
     assert "[" in found.evidence
-    assert all(math.isfinite(number) for number in found.numbers.values())
 
 
 def test_every_claim_is_tried_and_has_its_rule():
@@ -86,7 +83,6 @@ def test_every_claim_is_tried_and_has_its_rule():
 def test_evidence_has_both_metrics_of_a_pair_with_intervals(tmp_path):
     found = verdict(tmp_path, "oasis-beats-embedding")
     assert found.evidence == "OASIS minus L1HashKPCA +3.0 [2.7, 3.3] points and +457 [415, 499] triplets"
-    assert found.numbers["OASIS minus L1HashKPCA, similarity_precision"] == pytest.approx(3.0)
     assert "-1.2 [-1.5, -0.9]% of triplets" in verdict(tmp_path, "golden-at-the-top").evidence
     assert "scores: 7,300 at 0%, 7,004 at 20%, 6,600 at 50%" in verdict(tmp_path, "score-falls").evidence
 
