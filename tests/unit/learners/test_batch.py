@@ -75,7 +75,7 @@ CASES: list[tuple[Any, Callable[..., float], int]] = [
     (MCML(max_iter=15, tol=0), divergence, -1),
     (MMC(max_iter=15), spread, 1),
 ]
-every = pytest.mark.parametrize(("learner", "literal", "sign"), CASES, ids=lambda value: str(value)[:30])
+every = pytest.mark.parametrize(("learner", "literal", "sign"), CASES, ids=[str(case[0])[:30] for case in CASES])
 
 
 @every
