@@ -186,6 +186,7 @@ def copy(tmp_path: Path) -> Path:
     (tmp_path / "tests/learners").mkdir(parents=True)
     for name in ("Snakefile", "config.yaml", "tests/learners/test_contract.py"):
         shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "tests/measures.py", tmp_path / "tests/learners")
     (tmp_path / "envs").symlink_to(ROOT / "envs")
     return tmp_path
 

@@ -26,8 +26,9 @@ import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
-from lookalike.core.images import fit_within, load_rgb, resize
+from lookalike.core.images import load_rgb
 from lookalike.core.progress import counted
+from lookalike.core.resizing import fit_within, resize
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.clustering import one_thread
 from lookalike.features.codebook import assign, learn_codebook, warm_up

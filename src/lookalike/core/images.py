@@ -173,31 +173,3 @@ def shrink(image: np.ndarray, longest_side: int) -> np.ndarray:
         return image
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
     return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX))
-
-
-def fit_within(image: np.ndarray, longest_side: int) -> np.ndarray:
-    """Shrink an image so that its longer side is at most so many pixels; its aspect stays as it is.
-
-    0 leaves large images as they are. A side that is, or would become, shorter than `MIN_SIDE` is stretched to it: only
-    then does the aspect change.
-    """
-    check_pixels(image)
-    height, width = image.shape[:2]
-    scale = min(1.0, longest_side / max(height, width)) if longest_side else 1.0
-    return resize(image, max(MIN_SIDE, round(height * scale)), max(MIN_SIDE, round(width * scale)))
-
-
-def resize(image: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Resize RGB pixels: areas are averaged where it shrinks, bilinear where it grows; C-contiguous."""
-    if image.shape[:2] == (height, width):
-        return np.ascontiguousarray(image)
-    import cv2
-
-    source = np.ascontiguousarray(image)
-    # OpenCV takes INTER_AREA for nearest neighbours as soon as one side grows, so the sides go one after the other
-    for size in ((width, source.shape[0]), (width, height)):
-        grows = size[0] > source.shape[1] or size[1] > source.shape[0]
-        if size != (source.shape[1], source.shape[0]):
-            resized = cv2.resize(source, size, interpolation=cv2.INTER_LINEAR if grows else cv2.INTER_AREA)
-            source = np.asarray(resized, dtype=np.uint8)
-    return source

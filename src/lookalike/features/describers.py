@@ -22,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import fit_within, load_rgb
+from lookalike.core.images import load_rgb
 from lookalike.core.progress import Progress, counted
+from lookalike.core.resizing import fit_within
 from lookalike.core.seeds import as_seed
 from lookalike.features.clustering import one_thread
 

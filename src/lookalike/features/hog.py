@@ -15,7 +15,8 @@ import cv2
 import numpy as np
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import MIN_SIDE, check_pixels, resize
+from lookalike.core.images import MIN_SIDE, check_pixels
+from lookalike.core.resizing import resize
 from lookalike.features.describers import Describer, Floats, Image
 
 

@@ -16,7 +16,8 @@ import numpy.typing as npt
 import pywt
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import MIN_SIDE, check_pixels, resize
+from lookalike.core.images import MIN_SIDE, check_pixels
+from lookalike.core.resizing import resize
 from lookalike.features.describers import Describer, Floats, Image
 
 YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])

@@ -10,7 +10,8 @@ from made_features import flat, texture
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import fit_within, load_rgb, luma, resize, shrink
+from lookalike.core.images import load_rgb, luma, shrink
+from lookalike.core.resizing import fit_within, resize
 from lookalike.features import describers, descriptors, keypoints, lbp, palette
 from lookalike.features.clustering import one_thread
 from lookalike.features.l1_hash import L1HashKPCA
