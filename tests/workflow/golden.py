@@ -23,7 +23,7 @@ CHOSEN = (
 )
 """Study and rows of its table of metrics; a number is the mean of a row over folds, and over landmarks."""
 TOLERANCES = {"demo_landmarks/landmark": 0.15, "demo_triplets/finegrained": 4.0}
-"""Twice what an older processor changed at most, where that was anything (measured with vector instructions switched
+"""At least twice what an older processor changed, where that was anything (measured with vector instructions switched
 off in NumPy, OpenBLAS, OpenCV, numba and torch): SIFT and its codebook differ by rounding, and so do the words."""
 TOLERANCE = 0.01
 
