@@ -22,8 +22,7 @@ LEARNED_ROWS = 10_000
 EMBEDDED_ROWS = 4_096
 """Rows that are embedded at a time."""
 LEAST_SHRINKAGE = 0.01
-"""Of the covariance within categories. The estimate can be 0 where there are fewer images than dimensions, and unseen
-images then lie as far out as one likes."""
+"""Of the covariance within categories: at 0, with few images, unseen ones lie as far out as one likes."""
 PENALTY = 0.1
 """Of the logistic regression, on features of variance 1: its inverse regularisation."""
 
@@ -37,14 +36,7 @@ def embed_categories(
     n_components: int = 64,
     seed: int,
 ) -> dict[str, NDArray[np.float32]]:
-    """Learn two embeddings from some rows of all images' features and their categories, and embed the `wanted` rows.
-
-    Every feature is projected onto its own first principal components, `n_components` at most, scaled together to a
-    mean variance of 1, so that a feature of many dimensions does not drown the others; both are learned on all of them
-    side by side. ``"lda"`` is centred, with unit variance within categories, and has as many dimensions as categories
-    less one (or as there are components). ``"logistic"`` has the square roots of the categories' probabilities, whose
-    Euclidean distance is Hellinger's. Rows that are not wanted are NaN.
-    """
+    """Learn two embeddings from labelled rows of all images' features, and embed the `wanted` rows; others are NaN."""
     rows, labels, wanted = np.asarray(learned_from), np.asarray(labels), np.asarray(wanted)
     n_classes = len(np.unique(labels))
     if not 2 <= n_classes < len(rows):
@@ -56,6 +48,7 @@ def embed_categories(
         random = np.random.Generator(np.random.PCG64(seed))
         chosen = np.sort(random.choice(len(rows), LEARNED_ROWS, replace=False, shuffle=False))
         rows, labels = rows[chosen], labels[chosen]
+    # each feature on its own components, at one mean variance, so that one of many dimensions does not drown the others
     projections = {name: _projection(features[name][rows], n_components, seed) for name in sorted(features)}
 
     def projected(some: NDArray[Any]) -> NDArray[np.float64]:
@@ -69,6 +62,7 @@ def embed_categories(
     found = {}
     for name, embed in (
         ("lda", discriminants.transform),
+        # the Euclidean distance of square roots of probabilities is Hellinger's
         ("logistic", lambda block: np.sqrt(regression.predict_proba(block))),
     ):
         embedded = np.concatenate([embed(block).astype(np.float32) for block in blocks])

@@ -88,11 +88,7 @@ def _bounds(pairs: Sequence[Sequence[str]], metrics: Sequence[str], low: float, 
 
 
 def decided(study: FinegrainedStudy, bounds: Sequence[Bound], but: str = "") -> Decision:
-    """Decide a claim by several differences, each of which has to lie within its bounds.
-
-    It fails as soon as one lies clearly beyond, else is not run where one was not run, else not decidable where an
-    interval reaches beyond or a difference is missing, else holds. `but` leaves it open, whatever its numbers say.
-    """
+    """Decide a claim by differences that each have to lie within bounds; `but` leaves it open, whatever numbers say."""
     # imported here because plans import this module, and SciPy is slow to load
     from lookalike.ranking.comparison import LEVEL, holm
 

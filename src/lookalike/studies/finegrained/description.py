@@ -38,11 +38,7 @@ def describe_system(
     codebook_from: str,
     n_threads: int = 1,
 ) -> SystemResult:
-    """Describe all images by one hand-crafted feature, and measure the pairs.
-
-    A codebook is learned from at most `FIT_IMAGES` of the images `fit_rows`, which `codebook_from` names for the notes
-    of tables; `paths` has None for an image that cannot be used.
-    """
+    """Describe all images by one hand-crafted feature, and measure the pairs; `paths` has None for unusable images."""
     describer = make_describer(system, **settings)
     usable = [path for path in (paths[row] for row in _draw(fit_rows, FIT_IMAGES, seed, system)) if path is not None]
     warm_up()

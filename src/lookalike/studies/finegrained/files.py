@@ -1,7 +1,4 @@
-"""The files of one system: each ends as one distance for every pair of `candidate_pairs`.
-
-So another metric never trains anything again (`lookalike.ranking.triplet_outcomes`).
-"""
+"""The files of one system: each ends as one distance for every pair, so another metric never trains anything again."""
 
 from __future__ import annotations
 
@@ -35,11 +32,7 @@ def vectors_by_system(files: Iterable[str | os.PathLike[str]]) -> dict[str, Floa
 
 
 def write_system(result: Any, outputs: Iterable[str | os.PathLike[str]], **writers: Callable[[Path], None]) -> None:
-    """Write what a system measured to the files that a rule names.
-
-    The names of files say what goes into them: ``vectors.npy``, ``distances.npy``, ``fit.json``, ``curve.parquet``;
-    `writers` write those of another name, by its stem.
-    """
+    """Write to each file what its name says, such as ``vectors.npy``; `writers` write those of other stems."""
     for output in map(Path, outputs):
         if output.stem in writers:
             writers[output.stem](output)

@@ -40,8 +40,7 @@ COMPONENTS: dict[str, Any] = {
     "annotation": True,
     "annotation_components": 64,
 }
-"""Distances of every hand-crafted feature, embeddings learned from categories besides, and the principal components of
-every feature that these are learned from."""
+"""Distances of every hand-crafted feature, and embeddings learned from so many principal components of each."""
 ANNOTATION = (("lda", "l2"), ("lda", "cosine"), ("logistic", "l2"))
 """Embedding and distance of the components learned from categories, see `embed_categories`."""
 PREFIX = "annotation-"
@@ -79,10 +78,7 @@ class Measured:
         return float(np.mean((margins > 0) + 0.5 * (margins == 0)))
 
     def chosen(self, columns: Ids, values: Sequence[float]) -> tuple[Learned, float, list[dict[str, float]]]:
-        """Weights learned on all folds with the best C, that C, and the precision of each.
-
-        The best has the most triplets in order in folds that were left out, and is the smallest among equals.
-        """
+        """Weights learned on all folds with the best C, the smallest of equals; that C, and the precision of each."""
         folds = range(len(self.nearer))
         found = []
         for C in sorted(values):
@@ -102,18 +98,7 @@ def golden_system(
     *,
     seed: int,
 ) -> SystemResult:
-    """Learn the golden feature from training relevance, and measure the pairs.
-
-    `settings` have values of ``C`` to choose from, ``n_triplets`` in all, ``folds``, and what `with_sampling` adds.
-    Training images are dealt into folds within categories. The triplets of a fold have all three images in it, and
-    embeddings learned from the categories of the other folds: an embedding looks better on the images that it was
-    learned from, and would get too much weight. C is the one that orders most triplets of a fold rightly when the
-    weights are learned on the others; the weights are then learned on all, and the embeddings too.
-
-    The L1 visual features are chosen by the same max-margin learning, among the L1 distances of the hand-crafted
-    features alone; where none gets a weight, all of them count the same. In ``fit``, ``components`` has the feature,
-    distance, scale and weight of each, ``l1_weights`` the L1 visual features and their weights, for L1HashKPCA.
-    """
+    """Learn the golden feature and the L1 visual features from training relevance, and measure the pairs."""
     settings = COMPONENTS | dict(settings)
     usable = usable_rows(features)
     relevance = with_vectors(relevance, usable)
@@ -196,6 +181,7 @@ def _measure_folds(
         part = relevance.subset(np.flatnonzero(folds == fold))
         stream = integer_seed(seed, "finegrained", "golden", "triplets", fold)
         triplets, out_of_class = draw_triplets(part, size, settings, stream)
+        # an embedding looks better on the images that it was learned from, and would get too much weight
         others = relevance.image_id[folds != fold]
         components = hand_crafted(features, settings["distances"])
         components += _annotation(features, relevance, others, part.image_id, settings, seed)

@@ -3,6 +3,10 @@
 The paper mixes twenty-seven "features", each with a setting and a distance of its own, some of them learned from
 annotated images, and learns the weights from rated triplets. Here a `Component` is vectors with a distance; where they
 come from is said in `lookalike.studies.finegrained.golden`.
+
+Weights are found by dual coordinate descent (Hsieh et al., "A dual coordinate descent method for large-scale linear
+SVM", ICML 2008), kept from being negative and without a bias, since a triplet has none. The dual is max sum_i a_i
+- 1/2 |[sum_i a_i x_i]_+|^2 with 0 <= a_i <= C / n, and w = [sum_i a_i x_i]_+.
 """
 
 from __future__ import annotations
@@ -20,11 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class Component(NamedTuple):
-    """Vectors of images, a row each, under the name of a feature, and the distance that compares them.
-
-    The distance is one of `lookalike.ranking.distances`. For ``chi2``, vectors with negative values are split into
-    their positive and their negative part, because it compares amounts.
-    """
+    """Vectors of images, a row each, under a feature's name, and a distance of `lookalike.ranking.distances`."""
 
     feature: str
     vectors: NDArray[np.float32]
@@ -55,16 +55,7 @@ class Learned(NamedTuple):
 def learn_weights(
     differences: ArrayLike, C: float, *, seed: int, tolerance: float = 0.001, most_passes: int = 1000
 ) -> Learned:
-    """Minimise 1/2 |w|^2 + C times the mean over rows x of max(0, 1 - w'x), with w >= 0.
-
-    A row of `differences` is d(q, p-) - d(q, p+) of one triplet, a column a component. Learning stops where the gap is
-    below `tolerance` times the objective. The seed is that of the order of triplets in a pass, on which the optimum
-    does not depend.
-
-    Dual coordinate descent (Hsieh et al., "A dual coordinate descent method for large-scale linear SVM", ICML 2008)
-    with weights that are kept from being negative; without a bias, since a triplet has none. The dual has one bounded
-    variable a triplet, so the gap is known at every pass.
-    """
+    """Minimise 1/2 |w|^2 + C times the mean over rows x = d(q, p-) - d(q, p+) of max(0, 1 - w'x), with w >= 0."""
     rows = np.ascontiguousarray(differences, dtype=np.float64)
     squares = np.einsum("ij,ij->i", rows, rows)
     largest = float(C) / len(rows)
@@ -87,13 +78,7 @@ def learn_weights(
 def dual_pass(
     rows: Floats, squares: Floats, order: NDArray[np.int64], largest: float, dual: Floats, sums: Floats
 ) -> None:
-    """Take one step on the dual variable of every row, in the given order.
-
-    The dual of min 1/2 |w|^2 + largest sum_i max(0, 1 - x_i'w), w >= 0, is max sum_i a_i - 1/2 |[sum_i a_i x_i]_+|^2
-    with 0 <= a_i <= largest, and w = [sum_i a_i x_i]_+. A step on a_i takes |x_i|^2 for the curvature, which is an
-    upper bound, reached where all weights are above zero, so that no step lowers the dual. `dual` and `sums`, the sum
-    of a_i x_i, change in place.
-    """
+    """Take one step on the dual variable of every row; `dual` and `sums`, the sum of a_i x_i, change in place."""
     n_features = rows.shape[1]
     for i in order:
         if squares[i] == 0.0:
@@ -101,6 +86,7 @@ def dual_pass(
         margin = 0.0
         for k in range(n_features):
             margin += rows[i, k] * max(sums[k], 0.0)
+        # |x_i|^2 bounds the curvature from above, so that no step lowers the dual
         new = min(max(dual[i] + (1.0 - margin) / squares[i], 0.0), largest)
         change = new - dual[i]
         if change != 0.0:

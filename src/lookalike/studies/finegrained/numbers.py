@@ -23,11 +23,7 @@ OF_CURVES = {
 
 
 def metrics_of(intervals: pd.DataFrame, curves: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return every number of the study, from `lookalike.ranking.triplet_metrics.intervals` and curves by system.
-
-    ``subset`` is the triplets (all, or one kind), and of curves ``training`` or ``validation``; precision and accuracy
-    are in percent. Of curves ``x`` is what was seen: triplets, or images of a network that is trained to classify.
-    """
+    """Every number, from `lookalike.ranking.triplet_metrics.intervals` and curves (``x``: what was seen) by system."""
     scores = intervals.rename(columns={"system": "method"})
     keys = ["subset", "method"]
     counts = scores[[*keys, *COUNTS]].drop_duplicates(keys).melt(keys, var_name="metric", value_name="value")

@@ -216,11 +216,8 @@ def _in_lines(text_query: str) -> str:
 
 
 def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataFrame:
-    """Describe the filters of one path, shape (n, height, width, 3), in the order drawn: by falling colour share.
-
-    The colour share is the share of a filter's energy that is not on the grey axis: 0 if the three channels are alike,
-    2/3 on average if they are independent. `start` are the same filters before training.
-    """
+    """Describe one path's filters, shape (n, height, width, 3), by falling colour share; `start`: before training."""
+    # share of a filter's energy off the grey axis: 0 of alike channels, 2/3 on average of independent ones
     energy = np.square(filters, dtype=np.float64).sum(axis=(1, 2, 3))
     grey = 3 * np.square(filters.mean(axis=3, dtype=np.float64)).sum(axis=(1, 2))
     shares = np.clip(1 - grey / np.where(energy > 0, energy, 1), 0, 1)
@@ -291,13 +288,7 @@ def query_shares(outcomes: pd.DataFrame, triplets: pd.DataFrame, better: str, wo
 
 
 def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QUERIES) -> pd.DataFrame:
-    """Choose the queries of Figure 7 by rule.
-
-    All but the last are the queries on which the share of triplets that are right rises the most from ConvNet to
-    DeepRanking, the last is the one on which it falls the most; of equal ones, the query with more triplets, then the
-    lower image id. No text query comes twice while there are others. Where a system was not measured, the queries
-    with the most triplets are taken.
-    """
+    """Choose the queries of Figure 7 whose share of right triplets rises most by DeepRanking; the last falls most."""
     table = query_shares(outcomes, triplets, DEEP, CONVNET)
     measured = table.assign(gain=table["better"] - table["worse"]).dropna(subset=["gain"])
     if measured.empty:
@@ -327,11 +318,7 @@ def _rise(place: int, gain: float) -> str:
 
 
 def rankings_of(pairs: pd.DataFrame, distances: Mapping[str, Floats], chosen: pd.DataFrame, n: int) -> pd.DataFrame:
-    """Return the first `n` images of the pools of chosen queries, by each system.
-
-    Distances are aligned with the pairs, smaller being more similar; NaN is never ranked, and equally distant images
-    stand in the order of their ids.
-    """
+    """First `n` images of the pools of chosen queries by each system; of equally distant ones, by their ids."""
     columns = ["system", *KEYS, "rank", "image_id", "distance"]
     asked = chosen[KEYS].reset_index(drop=True).rename_axis("place").reset_index()
     parts = [pd.DataFrame(columns=columns)]

@@ -49,12 +49,7 @@ def l1hashkpca_system(
     seed: int,
     codebook_from: str,
 ) -> SystemResult:
-    """Embed the L1 visual features by weighted minhash and kernel PCA; measure the pairs by Euclidean distance.
-
-    The features are those that `l1_weights` names, as `golden_system` finds them; `settings` are those of `L1HashKPCA`.
-    Images that the directions were made from get the vectors that they would have if they had not been among them
-    (`L1HashKPCA.held_out_vectors_`): OASIS learns from these vectors and is judged by those of other images.
-    """
+    """Embed the L1 visual features by weighted minhash and kernel PCA; measure the pairs by Euclidean distance."""
     chosen = {name: float(weight) for name, weight in l1_weights.items() if weight > 0}
     if not chosen:
         raise LookalikeError("no L1 visual feature has a weight: make the golden feature first")
@@ -73,6 +68,7 @@ def l1hashkpca_system(
     start = time.perf_counter()
     vectors = np.full((len(joined), model.n_components_), np.nan, dtype=np.float32)
     vectors[usable] = model.transform(joined[usable])
+    # as if they were not among the directions: OASIS learns from these, and is judged by those of other images
     vectors[learned_from[model.landmarks_]] = model.held_out_vectors_
     seconds = time.perf_counter() - start
     fit = {
@@ -107,19 +103,13 @@ def oasis_system(
     system: str = "oasis",
     held_out_images: npt.ArrayLike | None = None,
 ) -> SystemResult:
-    """Learn OASIS on vectors from training relevance; the distance of a pair is less its similarity.
-
-    `settings` have values of ``aggressiveness`` and ``steps`` to choose from, and what `with_sampling` adds. Vectors
-    are centred at the mean of the training images and brought to unit length: W = I, where OASIS starts, then ranks by
-    cosine, and a step is as long for every image. The choice is by the share of triplets in the right order among
-    held-out training images, by default a share of them, else `held_out_images`: those that whatever made the vectors
-    did not learn from either. OASIS is then trained anew on all training images.
-    """
+    """Learn OASIS on vectors from training relevance; the distance of a pair is less its similarity."""
     settings = VALIDATION | dict(settings)
     relevance = with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
     oasis.warm_up()
     relevance_triplets.warm_up()
     start = time.perf_counter()
+    # of these W = I, where OASIS starts, ranks by cosine, and a step is as long for every image
     rows = centred_units(vectors, relevance.image_id)
     aggressiveness, n_steps, choice = _choose_oasis(rows, relevance, settings, seed, system, held_out_images)
     stream = integer_seed(seed, "finegrained", system, "training")
@@ -159,14 +149,12 @@ def _choose_oasis(
     system: str,
     held_out_images: npt.ArrayLike | None,
 ) -> tuple[float, int, list[dict[str, Any]]]:
-    """Return the best aggressiveness and number of steps on held-out training images, and what all of them gave.
-
-    No step at all, W = I, takes part too. Among equals the fewest steps and then the least aggressiveness win.
-    """
+    """Best aggressiveness and steps on held-out training images, of equals the fewest and least, and what all gave."""
     if held_out_images is None:
         random = generator(seed, "finegrained", system, "held-out")
         held_out = stratified_folds(relevance.category, 1 / settings["validation_share"], random) == 0
     else:
+        # what made the vectors did not learn from these either
         held_out = np.isin(relevance.image_id, held_out_images)
     kept, seen = (relevance.subset(np.flatnonzero(mask)) for mask in (~held_out, held_out))
     steps = sorted(set(settings["steps"]))
@@ -189,10 +177,7 @@ def _choose_oasis(
 
 
 def similarity_precision(rows: Floats, model: oasis.OASIS | None, triplets: npt.NDArray[np.int32]) -> float:
-    """Share of triplets of image ids whose positive is more similar to the query than the negative; ties count half.
-
-    Without a model W = I.
-    """
+    """Share of triplets whose positive is more similar than the negative, ties counting half; no model: W = I."""
     nearer = pair_similarities(rows, model, triplets[:, 0], triplets[:, 1])
     farther = pair_similarities(rows, model, triplets[:, 0], triplets[:, 2])
     return float(np.mean((nearer > farther) + 0.5 * (nearer == farther)))

@@ -1,7 +1,4 @@
-"""How triplets are sampled while images come in (Deep Ranking, Figure 4): one real step of `RelevanceTripletSampler`.
-
-Its buffers are so small that they can be shown.
-"""
+"""One real step of `RelevanceTripletSampler` (Deep Ranking, Figure 4), its buffers so small that they can be shown."""
 
 from __future__ import annotations
 
@@ -61,11 +58,7 @@ class Step(NamedTuple):
 
 
 def draw_sampler(study: FinegrainedStudy) -> Picture:
-    """Draw one step of the online sampler: an image arrives, and a triplet is drawn from the buffers.
-
-    Shown is the first step in which the arriving image takes the place of another and is not of the query's category;
-    where there is none, the first in which it is kept. Negatives are out-of-class, as in the paper's figure.
-    """
+    """Draw one step of the online sampler: an image arrives, and a triplet is drawn from the buffers."""
     from lookalike.data.relevance import RelevanceData
 
     relevance = RelevanceData.load(study.path("relevance")) if study.has("relevance") else None
@@ -116,6 +109,7 @@ def find_step(relevance: RelevanceData, settings: Mapping[str, Any], random_stat
         after = sampler.get_state()
         step = _step(before, after, triplet, capacity)
         if step is not None:
+            # the arriving image takes the place of another, and is not of the query's category
             if step.pushed_out >= 0 and step.category != relevance.category[triplet[0]]:
                 return step
             fallback = fallback or step

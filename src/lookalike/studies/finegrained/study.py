@@ -82,13 +82,7 @@ NOTHING = Measured()
 
 
 class FinegrainedStudy(Study):
-    """The fine-grained study of one data set.
-
-    Its settings are those of ``plan.exhibit_settings``: of every study ``dataset, title, kind, synthetic, not_run,
-    titles``, and ``systems`` (those that are measured), ``deep_not_run`` and ``learned_not_run`` (why networks, and
-    what learns from relevance, cannot be run, or ""), ``k``, ``chosen_percent`` (of out-of-class negatives, with which
-    DeepRanking is trained), ``folder`` (of the images), ``sampling`` (settings of the sampler) and ``seed``.
-    """
+    """The fine-grained study of one data set; its settings are those of ``plan.exhibit_settings``."""
 
     in_print = False
     """Whether its numbers are the paper's own."""
@@ -173,12 +167,10 @@ class FinegrainedStudy(Study):
         return study
 
     def difference(self, a: str, b: str, metric: str, subset: str = ALL) -> Difference | None:
-        """Return a minus b in one metric, whichever way it was taken; None where it is not known.
-
-        Score per triplet is worked out from the score where it was not taken itself.
-        """
+        """A minus b in one metric, whichever way it was taken; None where it is not known."""
         known = self.differences.get((a, b, subset, metric))
         if known is None and metric == PER_TRIPLET:
+            # worked out from the score where it was not taken itself
             score, n = self.difference(a, b, SCORE, subset), self.value(a, SCORE, subset).n_triplets
             if score is None or not n:
                 return None

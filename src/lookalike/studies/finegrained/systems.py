@@ -52,10 +52,7 @@ _SAMPLED = re.compile(r"multiscale-(weighted|uniform)-(\d{3})")
 
 
 def sampled_share(system: str, chosen_percent: int = PAPER_PERCENT) -> tuple[str, int] | None:
-    """How a multiscale network's triplets were drawn, and the percent of out-of-class negatives; None for any other.
-
-    ``deep-ranking`` itself is weighted, with `chosen_percent`.
-    """
+    """How a multiscale network's triplets were drawn, and its percent of out-of-class negatives; None for any other."""
     if system == DEEP:
         return WEIGHTED, chosen_percent
     found = _SAMPLED.fullmatch(system)

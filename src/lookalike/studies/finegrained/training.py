@@ -30,14 +30,10 @@ def with_sampling(settings: Mapping[str, Any], sampling: Mapping[str, Any]) -> d
 def draw_triplets(
     relevance: RelevanceData, n: int, settings: Mapping[str, Any], seed: int
 ) -> tuple[npt.NDArray[np.int32], float]:
-    """Draw triplets of image ids from training relevance; also return the share of out-of-class negatives asked for.
-
-    `settings` are from `with_sampling`. Where the relevance allows no in-class negatives (it is 1 within a category),
-    all negatives are of other categories; where there is one category only, none are. Triplets have the shape (n, 3):
-    query, positive, negative.
-    """
+    """Draw triplets of image ids from training relevance; also return the share of out-of-class negatives asked for."""
     reason = ""
     threshold = settings["positive_threshold"]
+    # relevance of 1 within categories allows no in-class negatives, and one category no others
     for share in dict.fromkeys((settings["out_of_class"], 1.0, 0.0)):
         try:
             sampler = RelevanceTripletSampler(

@@ -1,9 +1,7 @@
-"""Rules about the claims of SOML (AAAI 2014), and the table of their verdicts, by codebook.
+"""Rules about the claims of SOML (AAAI 2014), by codebook, decided by what other landmarks would show.
 
-Draws of one landmark share its queries and most of its images, so they are no independent evidence: differences are
-averaged over draws first, and two intervals say what other landmarks would show, that of the t-test over landmarks and
-that of a bootstrap clustered by landmark. Beside this verdict stands what the paper itself goes by: the mean over the
-landmarks at hand, or on how many of them a claim is met.
+Draws of one landmark share its queries and most of its images, so differences are averaged over draws first. Two
+intervals then have to agree: that of the t-test over landmarks, and that of a bootstrap clustered by landmark.
 """
 
 from __future__ import annotations
@@ -113,11 +111,8 @@ def difference_within(
     high: float = math.inf,
     most: bool = False,
 ) -> Decision:
-    """Holds where the interval of each difference lies within the bounds, fails where one lies beyond.
-
-    First minus second, in points; of times the logarithm of first over second. With `most` the claim is about most
-    landmarks, not about the mean over them.
-    """
+    """Holds where the interval of each difference lies within the bounds, fails where one lies beyond."""
+    # in points, of times the logarithm of their ratio; `most`: about most landmarks, not about the mean over them
     pairs = product(_methods(study, first), _methods(study, second))
     found = [_compare(study, one, other, metric) for one, other in pairs if one != other]
     return _decided(found, metric, low, high, most=most)
@@ -127,8 +122,7 @@ def difference_within(
 def takes_longest(study: LandmarkStudy, method: str) -> Decision:
     """Holds where the interval of its time over each other learning method's lies above 1, fails where one lies below.
 
-    What a fit that was broken off took until its limit is the least that it takes: the claim then holds where that is
-    more, on every landmark, than any fit of another method took there, and is not decidable otherwise.
+    A fit that was broken off counts with its time until then, the least that it takes.
     """
     others = [other for other in _methods(study, "learned") if other != method]
     why = _did_not_end(study, method)
@@ -179,10 +173,7 @@ def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: st
 def time_over_words(study: LandmarkStudy, methods: Sequence[str], grows: bool) -> Decision:
     """Holds where each takes more than 1.3 times as long at the largest d as at the smallest, or does not, as claimed.
 
-    Taken from simulated rows, else from the study's own fits. A cost that follows the non-zeros of rows would seem to
-    grow, or not to, with words where it does with them, so sizes of other rows are left out. The spread of the ratio
-    is that from the slowest repeat of the one size to the quickest of the other, and the other way round; of fits it is
-    that over landmarks.
+    Times are of simulated rows, else of the study's own fits.
     """
     found = {study.title_of(method): _growth(study, method, grows=grows) for method in methods}
     all_of = together(list(found.values()))
@@ -240,16 +231,14 @@ def _compare(study: LandmarkStudy, first: str, second: str, metric: str) -> Diff
 def _difference(
     study: LandmarkStudy, name: str, first: pd.DataFrame, second: pd.DataFrame, stream: str, metric: str
 ) -> Difference | None:
-    """First minus second over landmarks and draws that both have; None where there are none.
-
-    Times are taken as logarithms, since they differ by factors. `stream` tells the streams of the bootstrap apart.
-    """
+    """First minus second over landmarks and draws that both have; None without any. `stream` names the bootstrap's."""
     keys = ["subset", "fold"]
     both = first[[*keys, "value"]].merge(second[[*keys, "value"]], on=keys, suffixes=("_first", "_second"))
     if both.empty:
         return None
     values = both[["value_first", "value_second"]].to_numpy(dtype=np.float64)
     if metric == TRAIN_TIME:
+        # times differ by factors
         values = np.log(np.maximum(values, SHORTEST))
     table = both.assign(difference=values[:, 0] - values[:, 1])
     of_landmarks = table.groupby("subset", sort=True)["difference"].mean().to_numpy(dtype=np.float64)
@@ -321,6 +310,7 @@ def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> Decision:
     if times["n_words"].nunique() < 2:
         return Decision(OPEN, f"{title}: no times at several sizes")
     nonzeros = times.groupby("n_words")["nonzeros"].mean()
+    # a cost that follows non-zeros would seem to grow with words where non-zeros do
     beside_largest = nonzeros / nonzeros.iloc[-1]
     unknown = bool(nonzeros.isna().any())
     alike = nonzeros.index[unknown | (np.maximum(beside_largest, 1 / beside_largest) <= ALIKE)]
@@ -380,11 +370,7 @@ def _ratios(times: pd.DataFrame, smallest: int, largest: int, *, paired: bool) -
 
 
 def claims_table(study: LandmarkStudy, rules: Mapping[str, Rule]) -> Table:
-    """Every claim with its verdict, for each codebook or for all together; beside it what the printed numbers say.
-
-    ``representation`` is "" for a claim about all codebooks at once. Each codebook of ours stands beside the paper's of
-    the same place.
-    """
+    """Every claim with its verdict, by codebook or for all together; beside it what the printed numbers say."""
     printed = study.as_printed()
     records = []
     for claim in claims_of(study.claim_rows):

@@ -27,20 +27,15 @@ EXPONENT = 1.0
 
 COLUMNS = ("learner", "n_features", "n_triplets", "nonzeros", "repeat", "seconds", "cpu_seconds", "pair_cpu_seconds",
            "reason", "data", "processor")  # fmt: skip
-"""``nonzeros`` is the mean of the rows; ``seconds`` are of the clock, ``cpu_seconds`` of the processor, of which the
-products of pairs took ``pair_cpu_seconds`` (NaN where the learner does not say); ``reason``: why there is no number."""
+"""``nonzeros``: mean of the rows; ``pair_cpu_seconds``: of these the products of pairs; ``reason``: why no number."""
 
 
 def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int) -> sp.csr_array:
-    """Simulate tf-idf rows of images: few words of many, some of them frequent, rows of unit length.
-
-    Words are drawn one by one by Zipf's law, as many as are expected to give about `nonzeros` different ones; weights
-    are count times the inverse document frequency that the law expects. Frequent words have random numbers, as a
-    codebook has them.
-    """
+    """Simulate tf-idf rows of unit length: few words of many, drawn by Zipf's law, about `nonzeros` different ones."""
     rng = np.random.Generator(np.random.PCG64(seed))
     shares = 1 / np.arange(1, n_features + 1) ** EXPONENT
     shares /= shares.sum()
+    # frequent words have random numbers, as a codebook has them
     number = rng.permutation(n_features)
     n_drawn = _draws_for(shares, nonzeros)
     columns = np.searchsorted(np.cumsum(shares), rng.random((n_rows, n_drawn)), side="right").clip(max=n_features - 1)
@@ -79,13 +74,7 @@ def time_learners(
     seed: int,
     time_limit: float | None = None,
 ) -> pd.DataFrame:
-    """Time every learner at every number of words, on simulated rows with the study's triplets; columns are `COLUMNS`.
-
-    `learners` are, by number of words, run from small to large: name to ``learner``, ``parameters`` and, if shorter
-    than `time_limit` (seconds of processor time for one fit), ``time_limit``. All see the same rows and triplets, with
-    about `nonzeros` words a row, at most half of all. What a learner compiles is loaded before. A fit that takes longer
-    than the limit has no number (or, where it ends at last, that one), and its learner is not run with more words.
-    """
+    """Time learners (by number of words, then by name) on simulated rows with the study's triplets; see `COLUMNS`."""
     for learner in sorted({spec["learner"] for specs in learners.values() for spec in specs.values()}):
         warm_up(learner)
     given_up: dict[str, str] = {}

@@ -34,12 +34,7 @@ def sweep_lambdas(
     seed: int,
     representation: str,
 ) -> pd.DataFrame:
-    """Fit every method with every lambda to every draw; rows, triplets and their order are those of the study.
-
-    `method_specs` are of learners with ``regularization``, which is set to each lambda in turn. In the one form
-    (`lookalike.studies.metrics`): ``subset`` is the landmark, ``fold`` the draw, ``x`` lambda; mAP by rectangle and
-    sparsity, the metrics of `SWEEP`, are fractions.
-    """
+    """Fit methods with every lambda to every draw: mAP by rectangle and sparsity (`SWEEP`); ``x`` is lambda."""
     rows: list[dict[str, Any]] = []
     for landmark, draw in draws_of(learning_images, landmarks):
         task = landmark_task(data, learning_images, landmark, draw, seed=seed)

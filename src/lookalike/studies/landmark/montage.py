@@ -1,7 +1,4 @@
-"""Queries of the landmark study with their first results before and after learning, which a rule chooses.
-
-In the picture those that gain and lose the most average precision; on the page besides some drawn at random.
-"""
+"""Queries of the landmark study with their first results before and after learning, chosen by a rule."""
 
 from __future__ import annotations
 
@@ -80,11 +77,7 @@ class Material:
 
 
 def montage(study: LandmarkStudy) -> Gallery:
-    """The query that learning helps most and the one that it harms most, each before and after.
-
-    The frame has a row a thumbnail; ``place`` counts thumbnails from 1, ``rank`` images of the ranking. Without two
-    rankings of a query it has no row, and a note says why.
-    """
+    """The query that learning helps most and the one that it harms most, before and after."""
     material = Material(study)
     pairs = material.pairs
     if pairs.empty or len(material.methods) < 2:

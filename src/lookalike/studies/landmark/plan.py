@@ -141,10 +141,7 @@ def ground_truth_folder(config: Config, dataset: str) -> str:
 
 
 def landmarks_of(config: Config, dataset: str) -> list[str]:
-    """Names of the landmarks that a data set's study learns; a `LookalikeError` where ground truth cannot be read.
-
-    Where a user's own ground truth is away (an unmounted disk), those that its results were made with.
-    """
+    """Landmarks that a study learns; where a user's ground truth is away, those that the results were made with."""
     study, data = config["landmark"][dataset], config["datasets"][dataset]
     if study["landmarks"] != "all":
         return list(study["landmarks"])
@@ -167,10 +164,7 @@ def located_data(config: Config, dataset: str) -> dict[str, Any]:
 
 
 def own_listing(config: Config, dataset: str, key: str) -> str:
-    """Fingerprint of a user's own folder, ``path`` or ``ground_truth``, so that a change in it is noticed.
-
-    A folder that is away keeps the one that its results were made with.
-    """
+    """Fingerprint of a user's folder, ``path`` or ``ground_truth``; of one that is away, that of its results."""
     data = config["datasets"][dataset]
     recorded = Path(f"results/{dataset}/{key}_listing.txt")
     if data["kind"] != "landmarks":

@@ -53,13 +53,7 @@ def draw_learning_images(
     n_draws: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Draw the images that each landmark's metric is learned from, in independent draws.
-
-    Positives are uniform, without replacement, over what is good or ok for any of the landmark's queries, without its
-    query images; negatives over the images that are neither good, ok nor junk for any of them and none of its query
-    images. Images of other landmarks, their queries too, are negatives like any other. A draw depends on the root seed,
-    on the landmark and on its own number alone. Returns ``landmark, draw, image_id, role`` ("positive", "negative").
-    """
+    """Draw each landmark's positives and negatives; a draw depends on the seed, landmark and own number alone."""
     images = np.unique(np.asarray(image_ids, dtype=np.int32))
     tables = []
     for landmark in landmarks:
@@ -85,6 +79,7 @@ def _candidates(
         known = ", ".join(sorted(set(queries["landmark"].tolist())))
         raise LookalikeError(f"there is no query of landmark {landmark!r}; there are landmarks: {known}")
     asked = own["image_id"].to_numpy()
+    # images of other landmarks, their queries too, are negatives like any other
     judged = relevance[relevance["query"].isin(own["query"])]
     wanted = judged.loc[judged["relevance"] != "junk", "image_id"].to_numpy()
     junk = judged.loc[judged["relevance"] == "junk", "image_id"].to_numpy()
@@ -108,12 +103,7 @@ def _check_enough(landmark: str, positives: IntArray, negatives: IntArray, n_pos
 
 
 def landmark_triplets(n_positives: int, n_negatives: int, seed: int) -> npt.NDArray[np.int32]:
-    """Every ordered pair of positives with every negative, once each, in a random order.
-
-    Rows are (query, positive, negative). Positives are rows 0 to n_positives - 1, then come the negatives; 7 and 500
-    make the paper's 7 x 6 x 500 = 21,000. Their order is not printed; sorted, one image would be the query of 3,000
-    steps on end, and an online learner would forget the first ones.
-    """
+    """Every ordered pair of positives with every negative, once each, in random order; positives are rows 0, 1, ..."""
     query, positive, negative = np.meshgrid(
         np.arange(n_positives, dtype=np.int32),
         np.arange(n_positives, dtype=np.int32),
@@ -122,6 +112,7 @@ def landmark_triplets(n_positives: int, n_negatives: int, seed: int) -> npt.NDAr
     )
     every = np.stack([query.ravel(), positive.ravel(), negative.ravel()], axis=1)
     triplets: npt.NDArray[np.int32] = every[every[:, 0] != every[:, 1]]
+    # the order is not printed; sorted, one image asks 3,000 times on end, and an online learner forgets the first ones
     np.random.Generator(np.random.PCG64(seed)).shuffle(triplets, axis=0)
     return triplets
 
@@ -164,17 +155,12 @@ def landmark_data(
     relevance: pd.DataFrame,
     image_ids: npt.ArrayLike | None = None,
 ) -> LandmarkData:
-    """Weight gallery and queries, once for all runs.
-
-    Row i of `counts` (raw, n_images x n_words) is image i, and row i of `query_counts` what is inside the rectangle of
-    query i; `image_ids` can be retrieved, by default all. Document frequencies are those of all that is ranked: they
-    need no labels, and a retrieval system counts them over whatever it holds, unlike in the category study. A query
-    without a word in its rectangle that weighs anything ranks all images alike, at random; it is warned of.
-    """
+    """Weight gallery and queries once for all runs; `image_ids` can be retrieved, by default all."""
     images = np.arange(counts.shape[0]) if image_ids is None else np.unique(np.asarray(image_ids))
     clock = Clock()
     with clock("features"):
         gallery = counts[images]
+        # document frequencies need no labels: a retrieval system counts them over all that it holds
         weights = TfidfVisterms(dtype="float64").fit(gallery)
         rows, query_rows = weights.transform(gallery), weights.transform(query_counts)
     queries = queries.reset_index(drop=True)
@@ -204,11 +190,9 @@ class LandmarkResult:
     model: Any
     """The fitted learner; None where it did not end within its time limit."""
     fit: dict[str, Any]
-    """How it was made: landmark (``subset``), draw (``fold``), method, parameters, steps, sizes, seeds, and (only here)
-    seconds of the clock and of the processor, the processor's name, and why there is no model, if there is none."""
+    """The content of ``fit.json``: landmark (``subset``), draw (``fold``), method, sizes, seconds, ..."""
     metrics: pd.DataFrame
-    """``metric`` ("map", "map_full", "sparsity" except of TF-IDF, "ap:<query>" by rectangle) and ``value``; no rows
-    without a model."""
+    """``metric`` (``map``, ``map_full``, ``sparsity``, ``ap:<query>``) and ``value``; no rows without a model."""
     rankings: LandmarkRankings
     """Of no query without a model."""
 
@@ -246,13 +230,7 @@ def run_landmark(
     method: str,
     n_top: int = 50,
 ) -> LandmarkResult:
-    """Learn a landmark's metric from one draw and let the landmark's queries rank the other images.
-
-    `method_spec` has ``learner`` (a name in `lookalike.learners.registry`), optional ``parameters`` and ``time_limit``
-    (seconds of processor time for the fit; one that takes longer has no result). Triplets and ties depend on the root
-    seed, on the landmark and on the draw, and are the same for all methods. `n_top` first images of each ranking are
-    kept.
-    """
+    """Learn a landmark's metric from one draw; its queries rank the other images, of which `n_top` are kept."""
     learner = make_learner(method_spec, fold_seed(seed, landmark, draw, "fit"))
     warm_up(method_spec["learner"])
     clock = Clock()
@@ -304,11 +282,7 @@ def run_landmark(
 def write_landmark(
     result: LandmarkResult, folder: str | os.PathLike[str], *, dataset: str, representation: str
 ) -> None:
-    """Write a run: ``model.npz`` (and ``.json``), ``fit.json``, ``metrics.parquet``, ``ranks.npz``.
-
-    Times are in ``fit.json`` alone, so that all the others are the same bytes each time. Without a model the same files
-    are there: no metrics, no ranks, and a sidecar that says why.
-    """
+    """Write a run's files; times are in ``fit.json`` alone, so that all others are the same bytes each time."""
     folder = Path(folder)
     keys = {"representation": representation} | {name: result.fit[name] for name in ("subset", "method", "fold")}
     names = {"dataset": dataset, **keys}
@@ -333,6 +307,7 @@ def landmark_task(
             f"image {learned[rows < 0][0]}, drawn for landmark {landmark}, is not in the gallery: "
             "draw the images to learn from again, from the manifest at hand"
         )
+    # without the method: triplets and ties are the same for all
     names = ("landmark", landmark, "draw", int(draw))
     seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("triplets", "steps", "ties")}
     gallery = np.setdiff1d(np.arange(len(data.image_ids)), rows)
@@ -346,11 +321,7 @@ def landmark_task(
 
 
 def triplets_for(learner: Any, task: LandmarkTask) -> npt.NDArray[np.int32]:
-    """Return the triplets that a learner sees, in order.
-
-    Each once, in the task's order; learners of `STEPS_AT_RANDOM` instead take ``n_steps`` of them, drawn with
-    replacement (the paper: 1e5 steps over 21,000 triplets).
-    """
+    """Triplets that a learner sees: each once, in order, or of `STEPS_AT_RANDOM` one a step, with replacement."""
     if type(learner).__name__ not in STEPS_AT_RANDOM:
         return task.triplets
     rng = np.random.Generator(np.random.PCG64(task.seeds["steps"]))
@@ -359,13 +330,10 @@ def triplets_for(learner: Any, task: LandmarkTask) -> npt.NDArray[np.int32]:
 
 
 def rank_task(model: Any, data: LandmarkData, task: LandmarkTask, *, n_top: int = 50) -> LandmarkRankings:
-    """Let the landmark's queries rank what is left of the gallery, by rectangle and by whole image.
-
-    The model's ``similarity`` is asked once, for all queries against the whole gallery: no row of the gallery is
-    copied. A similarity that is NaN is a ValueError.
-    """
+    """Let the landmark's queries rank what is left of the gallery, by rectangle and by whole image."""
     own = data.queries.iloc[task.queries]
     whole = data.rows[data.positions(own["image_id"].to_numpy())]
+    # asked once, against the whole gallery, so that no row of it is copied
     scores = np.asarray(model.similarity(sp.vstack([data.query_rows[task.queries], whole], format="csr"), data.rows))
     if np.isnan(scores).any():
         raise ValueError("similarity is NaN: the model or its input holds NaN, so there is no ranking")
@@ -411,11 +379,7 @@ def sparsity_of(model: Any) -> float | None:
 
 
 def metrics_of(rankings: LandmarkRankings, sparsity: float | None) -> pd.DataFrame:
-    """Put the measures of one run into a table of ``metric`` and ``value``.
-
-    Mean average precision by rectangle and by whole image, over the queries that have a positive, the share of zero
-    weights, and the average precision by rectangle of every query; a `LookalikeError` where no query has a positive.
-    """
+    """Table of ``metric`` and ``value`` of one run; means are over the queries that have a positive."""
     values: dict[str, float] = {}
     if rankings.n_queries:
         box, full = rankings.average_precision("box"), rankings.average_precision("full")

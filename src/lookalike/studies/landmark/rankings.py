@@ -31,11 +31,7 @@ RELEVANCE = ("good", "ok", "junk")
 
 @dataclass(frozen=True, eq=False)
 class LandmarkRankings:
-    """Where each query of a landmark finds the images of its ground truth, by its rectangle and by its whole image.
-
-    Ranks are 1-based among the images that were not learned from, and count junk; 0 stands for an image that the
-    gallery lacks. Images that were learned from are not listed at all.
-    """
+    """Ranks of each query's ground truth among images not learned from: from 1, with junk; 0: not in the gallery."""
 
     queries: npt.NDArray[np.str_]
     """Names, shape (n_queries,)."""
@@ -64,10 +60,7 @@ class LandmarkRankings:
         return len(self.queries)
 
     def average_precision(self, region: str = "box") -> FloatArray:
-        """Oxford average precision of each query, 0 to 1; NaN for one without a positive.
-
-        `region` is the query vector: "box" of the rectangle, "full" of the whole image.
-        """
+        """Oxford average precision of each query by ``box`` or ``full`` image; NaN without a positive."""
         all_ranks = {"box": self.ranks, "full": self.ranks_full}[region]
         result = np.empty(self.n_queries)
         for query, (start, stop) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
@@ -99,12 +92,7 @@ class LandmarkRankings:
 
 
 def read_top_images(files: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
-    """Put the first images that queries found, by their rectangles, into one table.
-
-    Of files ``.../{landmark}/{method}/{draw}/ranks.npz``: a row for each image found, best first, with ``method``,
-    ``landmark``, ``draw`` (int), ``query``, ``average_precision`` (of the query), ``rank`` (from 1), ``image_id``,
-    ``score``.
-    """
+    """First images that queries found by their rectangles, from ``{landmark}/{method}/{draw}/ranks.npz``."""
     tables = []
     for file in files:
         landmark, method, draw = Path(file).parts[-4:-1]

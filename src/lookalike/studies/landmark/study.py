@@ -76,13 +76,7 @@ class Codebook:
 
 
 class LandmarkStudy(Study):
-    """The landmark study of one data set.
-
-    Its settings are those of ``plan.exhibit_settings``: of every study ``dataset, title, kind, synthetic, not_run,
-    titles``, and ``codebooks`` (id to ``words``, ``title`` and ``not_comparable``), ``landmarks``, ``methods``,
-    ``variants``, ``draws``, ``positives``, ``negatives``, ``parts`` (of ``sweep`` and ``dimensions`` those that are
-    run), ``notes`` (method to a sentence), ``regularization`` (method to the lambda that is used) and ``seed``.
-    """
+    """The landmark study of one data set; its settings are those of ``plan.exhibit_settings``."""
 
     codebook: Codebook | None = None
     """The one to which a claim has narrowed it; None: all."""
@@ -134,11 +128,7 @@ class LandmarkStudy(Study):
 
     @cached_property
     def values(self) -> pd.DataFrame:
-        """Every number by ``representation, subset`` (the landmark)``, method, fold`` (the draw)``, metric, value``.
-
-        Metrics are in percent; besides them there are `TRAIN_TIME` in seconds of CPU time, `UPDATE_SHARE` and
-        `NONZEROS` of what the fits recorded.
-        """
+        """Every number, a row each: metrics in percent, and times, shares of updates and non-zeros of the fits."""
         numbers = self.own(self.table("metrics"))
         numbers = numbers[numbers["x"].isna()]
         parts = [numbers.assign(value=100 * numbers["value"]), *_of_fits(self.own(self.table("fits")))]
@@ -159,12 +149,9 @@ class LandmarkStudy(Study):
 
     @cached_property
     def summary(self) -> dict[tuple[str, str, str, str], Number]:
-        """(codebook, landmark or "mean", method, metric) to our number, in percent or seconds.
-
-        The mean over landmarks is taken within each draw, so that its spread is one over draws too. A method that has
-        no result in some draw of a landmark has none there, nor a mean over landmarks: what did end is the easier part.
-        """
+        """(codebook, landmark or `MEAN`, method, metric) to our number, in percent or seconds."""
         keys = ["representation", "method", "metric", "fold"]
+        # within each draw, so that the spread of the mean over landmarks is one over draws too
         means = self.values.groupby(keys, sort=False)["value"].agg(["mean", "count"]).reset_index()
         # a draw that lacks a landmark has no mean over all of them
         whole = means[means["count"] == len(self.landmarks)].rename(columns={"mean": "value"}).assign(subset=MEAN)
@@ -172,6 +159,7 @@ class LandmarkStudy(Study):
         for part in (self.values, whole):
             rows: Any = summarise(part, by=("representation", "subset", "method", "metric")).itertuples()
             for row in rows:
+                # where a fit did not end, the others are the easier part
                 if not self.why_without(row.representation, row.subset, row.method):
                     key = (row.representation, row.subset, row.method, row.metric)
                     found[key] = (row.mean, row.std, int(row.n_folds))

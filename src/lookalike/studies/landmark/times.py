@@ -19,11 +19,7 @@ def timed(times: pd.DataFrame) -> pd.DataFrame:
 
 
 def medians(times: pd.DataFrame) -> pd.DataFrame:
-    """Median, least and largest seconds of the repeats of each method and size, of dimensions.parquet.
-
-    Columns ``series`` (`OURS`, or `WITHOUT_PAIRS`: without the products of pairs, where they were timed apart)``,
-    method, n_features, seconds, low, high, n_repeats, data``.
-    """
+    """Median, least and largest seconds of the repeats of each method and size; ``series`` is one of the two above."""
     rows = timed(times)
     apart = rows[rows.groupby(["learner", "n_features"])["pair_cpu_seconds"].transform(lambda one: one.notna().all())]
     parts = {OURS: rows.assign(value=rows["cpu_seconds"])}

@@ -26,11 +26,7 @@ RUNTIME_TYPES = {
     "lower_bound": bool,
     "own_run": bool,
 }
-"""Columns of ``runtime.parquet``.
-
-``lower_bound``: whether the learner had not reached its end, so that it needs more time than ``seconds``; ``own_run``:
-whether the row is of the study's own training, not of a size of this study.
-"""
+"""Columns of ``runtime.parquet``; ``lower_bound``: not at its end yet; ``own_run``: the study's own training."""
 
 
 def study_metrics(
@@ -40,12 +36,7 @@ def study_metrics(
     marginals: pd.DataFrame,
     searched: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Return every number of a study in the form of `lookalike.studies.metrics`.
-
-    `precision` has that form already, from `lookalike.studies.web.protocol.score_retrieval`; `curve` has ``ranker,
-    step, map, loss_rate`` of every ranker; `counts` and `marginals` have ``part, quantity, value`` and ``quantity,
-    part, x, y`` of the collection; `searched`, where it was measured, ``index, rank, parameter, k, recall``.
-    """
+    """Join every number of a study in the one form; `precision` has it already, the other tables are the jobs' own."""
     scores = [
         pd.DataFrame({"fold": curve["ranker"], "metric": metric, "x": curve["step"], "value": curve[column]})
         for metric, column in (("validation_map", "map"), ("loss_rate", "loss_rate"))

@@ -1,7 +1,4 @@
-"""The steps of the web study, each a job of the workflow: prepare, train a ranker, average, score (JMLR 5.2).
-
-Relevance comes from the query log, never from the features.
-"""
+"""The steps of the web study: prepare, train a ranker, average, score; relevance is from the log (JMLR 5.2)."""
 
 from __future__ import annotations
 
@@ -54,10 +51,7 @@ def prepare_training(
     rows_folder: str | os.PathLike[str],
     validation_path: str | os.PathLike[str],
 ) -> tuple[CompactRows, Validation]:
-    """Hold out images of the training part, and write the rows of those that are learned from, and of these.
-
-    `settings` has ``images`` and ``queries`` of the validation; `theta` cuts the relevance that scores held-out images.
-    """
+    """Hold out training images, and write rows of the others; `theta` cuts the relevance that scores held-out ones."""
     training = images_of_part(images, "train")
     held_out = hold_out(log, training, settings["images"], integer_seed(seed, "web", "held_out"))
     rows = CompactRows.build(store, np.setdiff1d(training, held_out), rows_folder)
@@ -80,11 +74,7 @@ def train_ranker(
     checkpoint_seconds: float,
     report: Callable[[str], None],
 ) -> tuple[TrainingRun, dict[str, Any]]:
-    """Train one ranker on the images of `rows`; return what it learned, and what ``fit.json`` says of it.
-
-    `settings` are ``web.<dataset>.training`` of the configuration. Each `ranker` has a stream of triplets of its own,
-    the same whatever others there are.
-    """
+    """Train one ranker, on a stream of triplets of its own; return what it learned, and the content of ``fit.json``."""
     warm_up_training()
     warm_up_triplets()
     triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), ranker + 1)[ranker]
@@ -186,12 +176,7 @@ def score_retrieval(
     n_threads: int,
     report: Callable[[str], None],
 ) -> pd.DataFrame:
-    """Let seeded test images query all other test images, and count what is relevant among the first k (Figure 3A).
-
-    `systems` are methods with what gives their W, or None for the Euclidean baseline; called one after the other.
-    `gallery` has the weighted rows of the test images, whose ids ascend; `topics` are of all images. `settings` has
-    ``queries`` and ``neighbours``. Tables are those of `precision_of_retrieval`, one below the other.
-    """
+    """Let seeded test images query all others, by each method's W (None: Euclidean), and score them (Figure 3A)."""
     query_ids = draw_query_images(gallery_ids, settings["queries"], integer_seed(seed, "web", "test_queries"))
     own = np.searchsorted(gallery_ids, query_ids)
     longest = min(settings["neighbours"], len(gallery_ids) - 1)
@@ -223,14 +208,8 @@ def precision_of_retrieval(
     *,
     method: str,
 ) -> pd.DataFrame:
-    """Return precision at k with its standard error over the query images, by the log and by latent topics.
-
-    An image is relevant to a query image when at least one query of the log leads to both (JMLR section 5.2 with
-    theta = 0), and of the same topic when it was made from the same. Every query image counts, also one that has no
-    relevant image in the gallery. `found` has a row a query image: the places in the gallery of the images found, best
-    first, never its own. In the one form: ``p@k`` and ``topic_p@k`` with x = k, means over the query images from 0 to
-    1; low and high lie one standard error of the mean beside it (standard deviation with n - 1).
-    """
+    """Precision at k by the log and by latent topics, with one standard error on both sides (JMLR 5.2, theta 0)."""
+    # every query image counts, also one without a relevant image in the gallery
     queries, gallery, topics = (np.asarray(ids) for ids in (query_ids, gallery_ids, topics))
     candidates = gallery[found]
     hits = {

@@ -39,12 +39,9 @@ VARIANCE = {"classes": 5.0, "shared": 34.0, "own": 8.0, "noise": 6.0}
 
 
 def score_interval(n_images: int) -> int:
-    """Return how many steps OASIS takes between two scores: the power of two nearest to the images, 64 at least.
-
-    The patience of early stopping is then about the same number of passes over the images at every size. Blocks of
-    `lookalike.learners.look_ahead.BLOCK` or fewer steps, a power of two as well, divide it.
-    """
+    """Steps between two scores: the power of two nearest to the images, so that patience is a number of passes."""
     least, most = INTERVALS
+    # blocks of steps, powers of two as well, divide it
     nearest = 2 ** round(np.log2(max(n_images, 1)))
     return int(min(max(nearest, least), most))
 
@@ -57,22 +54,13 @@ def time_oasis(
     folder: str | os.PathLike[str],
     report: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Time OASIS on simulated web data, from its first step to the one that early stopping chooses.
-
-    All images are training images; some, a third at most, are held out by `hold_out` and stop the run, which looks at
-    them every `score_interval` steps. Neither these scores nor the steps after the chosen one are counted, as in the
-    papers; drawing triplets and weighing rows is, as it is part of the steps.
-
-    `settings` has ``aggressiveness``; ``steps_per_image``, of which the run may take so many at most; ``patience`` and
-    ``tolerance`` of `TrainingPlan`; ``validation_images`` and ``validation_queries``, the most that are held out and
-    query. Images are made in `folder` and removed at the end. In the row ``n_images`` counts the held-out ones too,
-    ``steps`` is the chosen one (0: nothing was learned), ``stopped`` "saturated" or, by `steps_per_image`, "limit".
-    After the latter the time is a ``lower_bound`` if the last score was the best, so that it was still growing.
-    """
+    """Time OASIS up to the step that early stopping chooses, on images that are made in `folder` and removed."""
     warm_up()
     with TemporaryDirectory(dir=folder) as scratch:
         run = _learn(simulation, settings, seed, Path(scratch), report)
+    # scores are not counted, as in the papers; drawing triplets and weighing rows is, as part of the steps
     steps, *times = time_to_best(run)
+    # the last score was the best, so it was still growing
     is_bound = run.stopped == "limit" and steps == run.n_steps
     return timed_run("OASIS", simulation.n_images, steps, times, run.stopped, is_bound)
 
@@ -85,12 +73,9 @@ def timed_run(
 
 
 def time_to_best(run: large_scale.TrainingRun) -> tuple[int, float, float]:
-    """Return the step that early stopping chooses, and the seconds by the clock and of the processor until then.
-
-    It is the first of the best scored ones, the start among them: step 0 and no time say that nothing was learned.
-    Processor time is known of the whole run only, and shared out by the clock.
-    """
+    """First step of the best score (0: nothing was learned), and the seconds by clock and processor until then."""
     best = max(run.curve, key=lambda row: row["map"])
+    # processor time is known of the whole run only
     share = best["seconds"] / run.seconds if run.seconds else 0.0
     return int(best["step"]), float(best["seconds"]), float(share * run.cpu_seconds)
 
@@ -127,15 +112,10 @@ def _learn(
 
 
 def mnist_like(n: int, seed: int) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Simulate labelled rows of MNIST's shape, on which LMNN has something to do; classes in turn, from 0.
-
-    A row is the mean of its class, a Gaussian of `OWN` dimensions of the class's own, one of `SHARED` dimensions that
-    all classes have alike and that says nothing about them, and noise in every feature; the variances, falling with
-    the dimension, are in `VARIANCE`. Most of what keeps two rows apart is shared, so some nearest neighbours are of
-    other classes until a metric leaves it out. The first rows of a larger set are those of a smaller one.
-    """
+    """Simulate labelled rows of MNIST's shape; the first rows of a larger set are those of a smaller one."""
     shape = generator(seed, "web", "labelled rows", "shape")
     means = _gaussian_map(shape, N_CLASSES, VARIANCE["classes"], falling=False)
+    # what most keeps rows apart is shared: some nearest neighbours are of other classes until a metric leaves it out
     shared = _gaussian_map(shape, SHARED, VARIANCE["shared"])
     own = np.stack([_gaussian_map(shape, OWN, VARIANCE["own"]) for _ in range(N_CLASSES)])
     # rows one after another, so that sets are nested
@@ -157,12 +137,7 @@ def _gaussian_map(random: np.random.Generator, rank: int, variance: float, *, fa
 
 
 def time_lmnn(n: int, settings: Mapping[str, Any], *, seed: int) -> dict[str, Any]:
-    """Time LMNN with an active set on `n` simulated labelled rows of 784 features in 10 classes (`mnist_like`).
-
-    `settings` has ``max_iter`` of `LMNN` and ``time_limit``, the most seconds of processor time. In the row ``steps``
-    are iterations, ``stopped`` is "converged", "limit" or "time limit". With the last, seconds are how far it got, and
-    steps the last power of two of iterations before.
-    """
+    """Time LMNN with an active set on `n` rows of `mnist_like`; past its time limit, by how far it got."""
     lmnn.warm_up()
     X, y = mnist_like(n, integer_seed(seed, "web", "runtime", "rows", 0))
     model = lmnn.LMNN(solver="active_set", max_iter=int(settings["max_iter"]))

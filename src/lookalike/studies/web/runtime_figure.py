@@ -54,10 +54,7 @@ def runtime_figure(study: WebStudy) -> Figure:
 
 
 def measured_times(runtime: pd.DataFrame) -> pd.DataFrame:
-    """Median, least and largest processor seconds of each learner and size; runs that learned nothing are left out.
-
-    By learner and size, own runs last; ``stopped`` has every way in which a repeat ended, such as ``saturated, limit``.
-    """
+    """Median, least and largest processor seconds of each learner and size, without runs that learned nothing."""
     groups = runtime[~is_unlearned(runtime)].groupby(["own_run", "learner", "n_images"], sort=True)
     rows = groups.agg(
         seconds=("cpu_seconds", "median"), low=("cpu_seconds", "min"), high=("cpu_seconds", "max"),
@@ -148,15 +145,12 @@ def continued_through(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def second_degree(times: pd.DataFrame) -> Floats:
-    """Fit a polynomial of second degree: coefficients of 1, n and n^2, shape (3,).
-
-    Coefficients are not negative, so that time never falls with the number of images, and residuals are relative, so
-    that the largest size does not decide alone.
-    """
+    """Coefficients of 1, n and n^2 of a polynomial of second degree through times, none of them negative."""
     from scipy.optimize import nnls
 
     x, y = (times[column].to_numpy(dtype=np.float64) for column in ("n_images", "seconds"))
     scale = x.max()
+    # not negative, so that time never falls; relative residuals, so that the largest size does not decide alone
     terms = np.stack([np.ones_like(x), x / scale, (x / scale) ** 2], axis=1)
     coefficients, _ = nnls(terms / y[:, None], np.ones_like(y))
     return np.asarray(coefficients / scale ** np.arange(3))
@@ -180,10 +174,7 @@ def _drawn(series: str, n_images: Any, seconds: Any, source: str) -> pd.DataFram
 
 
 def times_beside_print(study: WebStudy, measured: pd.DataFrame) -> pd.DataFrame:
-    """Our times beside the printed ones of the paper at hand in minutes, without a verdict.
-
-    JMLR prints one time, of the whole collection; NIPS Figure 1b those of five sizes, and two of LMNN.
-    """
+    """Our times beside the printed ones of the paper at hand in minutes: one in JMLR, seven in NIPS Figure 1b."""
     if study.paper == NIPS:
         printed = study.printed_in("fig1b", NIPS)
         sizes = [int(setting.removeprefix("images=")) for setting in printed["setting"]]

@@ -28,12 +28,7 @@ def rows_in(frame: pd.DataFrame) -> Any:
 
 
 class WebStudy(Study):
-    """The web study of one data set.
-
-    Its settings are those of ``plan.exhibit_settings``: of every study ``dataset, title, kind, synthetic, not_run,
-    titles`` (of the methods, in order), and ``words``, ``runtime`` (settings of the runtime study; empty where there is
-    none) and ``approximate`` (whether approximate search was measured).
-    """
+    """The web study of one data set; its settings are those of ``plan.exhibit_settings``."""
 
     @property
     def methods(self) -> list[str]:
@@ -90,11 +85,7 @@ class WebStudy(Study):
         return " and ".join(sorted(set(self.table("fits")["processor"].dropna()))) if self.has("fits") else ""
 
     def speeds(self) -> pd.DataFrame:
-        """One row a method, mode, number of threads and of images: means over its rankers, the largest of their peaks.
-
-        Columns ``method, mode, n_threads, n_train, n_rankers, n_steps, chosen_step, steps_per_second,
-        steps_per_cpu_second, hours, peak_memory_gigabytes, loss_rate`` (percent) and ``resumed`` (their sum).
-        """
+        """Means over the rankers of each method, mode, number of threads and of images, and their largest peak."""
         fits = self.table("fits")
         fits = fits.assign(
             steps_per_cpu_second=fits["n_steps"] / fits["cpu_seconds_fit"], hours=fits["seconds_fit"] / 3600,

@@ -29,12 +29,7 @@ LARGEST_SHARE = 3
 
 
 def hold_out(log: QueryLog, train_ids: npt.ArrayLike, n_images: int, seed: Seed) -> npt.NDArray[np.int32]:
-    """Choose the training images that are not learned from: those of whole queries, drawn one after another.
-
-    An image of two queries goes with the first one drawn; the rest of the other query is still learned from. Queries
-    are drawn until `n_images` are held out, or a few more; one that would make them more than a third of all is passed
-    over. Returns ascending image ids, shape (n_held_out,).
-    """
+    """Draw whole queries whose images are held out, until there are `n_images` or a few more; ascending ids."""
     ids = np.unique(np.asarray(train_ids, dtype=np.int64))
     free = np.zeros(log.n_images, dtype=np.bool_)
     free[ids] = True
@@ -44,6 +39,7 @@ def hold_out(log: QueryLog, train_ids: npt.ArrayLike, n_images: int, seed: Seed)
             break
         images = log.query_images[log.query_start[query] : log.query_start[query + 1]]
         images = images[free[images]]
+        # of two queries an image goes with the first; one that would make them more than a third is passed over
         if n_held + len(images) <= most:
             free[images] = False
             n_held += len(images)
@@ -60,8 +56,7 @@ class Validation:
     """Held-out images that query each other: what `lookalike.learners.large_scale.train` is given as its score."""
 
     rows: sp.csr_array
-    """tf-idf rows of length 1, shape (n_images, d), float32, with the document frequencies of the images that are
-    learned from, and the features in the order that `CompactRows.take` gives them."""
+    """tf-idf rows, weighed like those that are learned from; features in the order of `CompactRows.take`."""
     queries: npt.NDArray[np.int64]
     """Rows that query all others, ascending; each has a relevant one."""
     relevant_indptr: npt.NDArray[np.int64]
@@ -82,15 +77,9 @@ class Validation:
         *,
         theta: float = 0.0,
     ) -> Self:
-        """Read the held-out images, draw those that query, and collect what is relevant to them.
-
-        `rows` are of the images that are learned from, whose document frequencies weigh the held-out ones. At most
-        `n_queries` images query, drawn from those that have a relevant one among the held-out. Images are relevant to
-        each other when Pr(p1, p2) is above `theta` (JMLR eq. 10), in the log of those that are learned from and those
-        held out. A `LookalikeError` where none has a relevant one.
-        """
+        """Read held-out images, weigh them as those of `rows`, draw those that query, and collect what is relevant."""
         ids = np.asarray(held_out, dtype=np.int64)
-        # the held-out images come first, and with them their numbers among all relevant ones
+        # relevant: Pr(p1, p2) above theta (JMLR eq. 10) in the log of all training images; held-out ones come first
         training = log.of_images(np.concatenate([ids, rows.image_ids]))
         relevant = [training.relevant(image, theta)[0] for image in range(len(ids))]
         relevant = [images[: np.searchsorted(images, len(ids))] for images in relevant]
@@ -107,10 +96,7 @@ class Validation:
         return cls(weighted, queries.astype(np.int64), indptr, np.concatenate(chosen))
 
     def score(self, W: npt.NDArray[Any]) -> float:
-        """Return mean average precision, 0 to 1, of every query's ranking of all other held-out images.
-
-        `W`, shape (d, d), has its features in the order of `rows`, as `train` has them while it learns.
-        """
+        """Mean average precision of every query's ranking of the others; W has its features in the order of `rows`."""
         values = average_precision(
             W, self.rows, self.relevant_indptr, self.relevant_indices, self.queries, n_threads=self.n_threads
         )
