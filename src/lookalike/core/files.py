@@ -22,18 +22,14 @@ _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], scratch: str | os.PathLike[str] | None = None) -> Iterator[Path]:
-    """Yield a temporary path that replaces `path` once the block ends without an error.
-
-    The temporary name keeps the suffix, because many writers choose their format by it. Whatever goes wrong, `path`
-    is either the old file or the whole new one; a killed process may leave the temporary file behind. It lies in
-    `scratch`, on the same file system: a folder that is listed needs one elsewhere, or what a killed process left there
-    is taken for one of its files. A full disk or a folder that cannot be written is a `LookalikeError`.
-    """
+    """Yield a temporary path, which replaces `path` once the block ends without an error: whole or not at all."""
     target = Path(path)
+    # a folder that is listed needs another one for scratch, or what a killed process left is taken for one of its files
+    folder = target.parent if scratch is None else Path(scratch)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        folder = target.parent if scratch is None else Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
+        # many writers choose their format by the suffix
         temporary = folder / f".{target.stem}.{os.getpid()}.part{target.suffix}"
         try:
             yield temporary
@@ -42,7 +38,7 @@ def replacing(path: str | os.PathLike[str], scratch: str | os.PathLike[str] | No
             temporary.unlink(missing_ok=True)
     except OSError as error:
         # only what concerns this file or the disk; the block may read others
-        if error.errno is None or (error.errno not in _DISK and not _concerns(error, target, scratch)):
+        if error.errno is None or (error.errno not in _DISK and not _concerns(error, target, folder)):
             raise
         raise LookalikeError(
             f"cannot write {target}: {os.strerror(error.errno)}; nothing was changed there: "
@@ -50,15 +46,14 @@ def replacing(path: str | os.PathLike[str], scratch: str | os.PathLike[str] | No
         ) from error
 
 
-def _concerns(error: OSError, target: Path, scratch: str | os.PathLike[str] | None) -> bool:
+def _concerns(error: OSError, target: Path, scratch: Path) -> bool:
     """Whether an error is about making or replacing `target`, and not about another file that the block reads."""
     if error.filename is None:
         return False
-    if isinstance(error, FileNotFoundError) and (target if scratch is None else Path(scratch)).parent.is_dir():
+    if isinstance(error, FileNotFoundError) and scratch.is_dir():
         return False  # the block looked for a file; where no folder could be made, this is about the target
-    folders = {target.parent, target.parent if scratch is None else Path(scratch)}
     named = Path(os.fsdecode(error.filename))
-    return named.parent in folders or any(named in (folder, *folder.parents) for folder in folders)
+    return any(named.parent == folder or named in (folder, *folder.parents) for folder in (target.parent, scratch))
 
 
 def write_table(table: Any, path: str | os.PathLike[str]) -> None:

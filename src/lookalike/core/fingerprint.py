@@ -21,33 +21,24 @@ PACKAGE = Path(__file__).parents[1]
 KEPT = Path(".snakemake", "code")
 """What modules were read as, by their content: parsing all of them takes a second, for every job once more."""
 LEFT_OUT = {"learners/registry.py", "core/job_log.py"}
-"""Modules that change no result: the table of the learners' names, which are hashed where a rule names them, so that a
-new one changes no old hash; and the log of a job."""
+"""Modules that change no result: the table of learners, which rules name one by one, and the log of a job."""
+
+_READER = f"{sys.version}\n".encode() + Path(__file__).read_bytes()  # what a tree depends on besides its source
 
 
 def fingerprint(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> str:
-    """Hash some modules and every module of the package that they import, at any depth and inside functions too.
-
-    Imports are read from the source and nothing is executed. Those under ``TYPE_CHECKING`` do not count, neither do
-    the ``__init__`` files of packages, through which no module imports another.
-
-    Modules are paths inside the package, such as ``"learners/oasis.py"``, or a script's absolute path; one that is not
-    there is a `LookalikeError`.
-    """
+    """Hash modules (``"learners/oasis.py"``, or a script's absolute path) and all that they import at any depth."""
     hashes = sorted(_parsed(path, package, _version(path))[0] for path in imported_modules(*modules, package=package))
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
 
 
 def kernels_fingerprint(package: Path = PACKAGE) -> str:
-    """Hash every module that compiles a kernel: numba does not notice an edited kernel that another module calls.
-
-    Who sets ``NUMBA_CACHE_DIR`` to a folder of this name never runs an old one.
-    """
+    """Hash every module that compiles a kernel, to name numba's cache by: it misses edits of a kernel's callees."""
     return fingerprint(*(path for path in package.rglob("*.py") if b"core.kernels import" in path.read_bytes()))
 
 
 def imported_modules(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> set[Path]:
-    """Files of some modules and of every module that they import; parameters and errors as of `fingerprint`."""
+    """Files of some modules and of every module that they import; nothing is executed to find them."""
     found: set[Path] = set()
     waiting = [package / module for module in modules]
     for path in waiting:
@@ -71,7 +62,7 @@ def _version(path: Path) -> tuple[int, int]:
 def _parsed(path: Path, package: Path, _edited: tuple[int, int]) -> tuple[str, list[Path]]:
     """Hash of a file's syntax tree, and the files that it imports, which are kept by the file's content."""
     source = path.read_bytes()
-    kept = KEPT / hashlib.sha256(_reader() + source).hexdigest()
+    kept = KEPT / hashlib.sha256(_READER + source).hexdigest()
     try:
         digest, *imports = kept.read_text(encoding="utf-8").split()
     except (OSError, ValueError):
@@ -79,65 +70,44 @@ def _parsed(path: Path, package: Path, _edited: tuple[int, int]) -> tuple[str, l
         if KEPT.parent.is_dir():
             with replacing(kept) as part:
                 part.write_text(" ".join([digest, *imports]), encoding="utf-8")
+    # no module imports another through an `__init__`, which is why those do not count
     files = [package / inside for inside in imports if inside not in LEFT_OUT]
     return digest, [file for file in files if file.is_file()]
 
 
-@cache
-def _reader() -> bytes:
-    """What reads a tree besides its source: this module and the version of Python."""
-    return f"{sys.version}\n".encode() + Path(__file__).read_bytes()
-
-
 def _read(source: bytes, path: Path) -> tuple[str, list[str]]:
     """Hash of a syntax tree, and the paths inside the package that its imports may be."""
-    names: set[str] = set()
-    words: list[str] = []
+    code = _Code()
     was_enabled = gc.isenabled()
     gc.disable()  # a tree holds no garbage, and looking for it takes longer than parsing
     try:
-        _visit(ast.parse(source, filename=str(path)), words, names)
+        text = ast.dump(code.visit(ast.parse(source, filename=str(path))))
     finally:
         if was_enabled:
             gc.enable()
-    inside = ("/".join(name.split(".")[1:]) + ".py" for name in names if name.startswith(f"{PACKAGE.name}."))
-    return hashlib.sha256(" ".join(words).encode()).hexdigest(), sorted(inside)
+    inside = ("/".join(name.split(".")[1:]) + ".py" for name in code.imports if name.startswith(f"{PACKAGE.name}."))
+    return hashlib.sha256(text.encode()).hexdigest(), sorted(inside)
 
 
-def _visit(node: ast.AST, words: list[str], imports: set[str]) -> None:
-    """Write down a tree without its docstrings, and the dotted names that may be modules which it imports."""
-    kind = type(node)
-    if kind in _LOOKED_INTO:
-        if _changes_nothing(node):
-            return
-        imports.update(_imported(node))
-    words.append(kind.__name__)
-    for field in kind._fields:
-        value = getattr(node, field)
-        for part in value if type(value) is list else (value,):
-            if isinstance(part, ast.AST):
-                _visit(part, words, imports)
-            else:
-                words.append(repr(part))
-        words.append(";")  # where one field ends and the next begins
+class _Code(ast.NodeTransformer):
+    """Takes docstrings and what is for type checkers alone out of a tree, and notes which modules it may import."""
 
+    def __init__(self) -> None:
+        self.imports: set[str] = set()
 
-_LOOKED_INTO = {ast.Expr, ast.If, ast.Import, ast.ImportFrom}
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        is_docstring = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_docstring else self.generic_visit(node)
 
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        is_for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return None if is_for_types else self.generic_visit(node)
 
-def _changes_nothing(node: ast.AST) -> bool:
-    """Whether a statement is a docstring, or for type checkers alone."""
-    match node:
-        case ast.Expr(value=ast.Constant(value=str())) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
-            return True
-    return False
+    def visit_Import(self, node: ast.Import) -> ast.AST:
+        self.imports.update(alias.name for alias in node.names)
+        return node
 
-
-def _imported(node: ast.AST) -> list[str]:
-    """Dotted names that may be modules: of ``from a import b`` both a and a.b."""
-    match node:
-        case ast.Import(names=names):
-            return [alias.name for alias in names]
-        case ast.ImportFrom(module=str(module), names=names):
-            return [module, *(f"{module}.{alias.name}" for alias in names)]
-    return []
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        # of `from a import b` both a and a.b may be modules
+        self.imports.update([str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)])
+        return node

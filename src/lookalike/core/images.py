@@ -50,15 +50,7 @@ class UnreadableImage(LookalikeError):
 
 
 def load_rgb(path: str | os.PathLike[str]) -> np.ndarray:
-    """Read an image file as 8-bit RGB, shape (height, width, 3) and C-contiguous; its content decides, not its name.
-
-    The image is upright by EXIF. Grey is repeated three times, 16-bit grey is value / 257 rounded (other 16-bit images
-    keep their high byte, as Pillow reads them), transparency is laid over white, CMYK is converted without a colour
-    profile, an animation gives its first frame.
-
-    A file of none of `FORMATS` is `NotAnImage`. One that is missing, damaged or cut short, has more than `MAX_PIXELS`
-    pixels, or holds floats or 32-bit integers, whose white is not defined, is an `UnreadableImage`.
-    """
+    """Read an image file as 8-bit RGB, (height, width, 3) and C-contiguous; its content decides, not its name."""
     file = Path(path)
     try:
         with _opened(file) as stream, _header(stream, file) as image:

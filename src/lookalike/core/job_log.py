@@ -20,14 +20,7 @@ from lookalike.core.job_record import Job, record_path, write_record
 
 @contextlib.contextmanager
 def logged(job: Job, *, append: bool = False) -> Iterator[TextIO]:
-    """Send stdout and stderr of the block to the job's first log, and leave a record beside it once the block is done.
-
-    A `LookalikeError` becomes one line, in the log and on the terminal, and exit status 1. Any other error leaves its
-    traceback in the log, goes on to Snakemake, and names the log.
-
-    Without a log, output goes where it always goes and there is no record. With `append` the block writes below what
-    the log holds. It gets standard error as it was before, for what is to be seen at once and not kept: a progress bar.
-    """
+    """Send the block's output to the job's first log, if any, and give it the terminal, for a bar that is not kept."""
     path = next(iter(job.log), None)
     started = time.time()
     terminal = sys.stderr

@@ -27,11 +27,10 @@ def njit(**options: Any) -> Callable[[Function], Function]:
 
 
 class _SharedCache(FunctionCache):
-    """Numba's cache of one function, which one process at a time reads or writes.
+    """Numba's cache of one function, which one process at a time reads or writes."""
 
-    Numba first notes a file's name in an index and then writes the file. Of two processes that compile the function
-    for different types at once, both would take the same name, and a third would run one's code on the other's data.
-    """
+    # Numba notes a file's name in an index and then writes the file. Two processes that compile the function for two
+    # types at once would take the same name, and a third would run one's code on the other's data.
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         with self._alone():

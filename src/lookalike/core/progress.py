@@ -15,10 +15,7 @@ SECONDS = 30.0
 
 
 def progress_lines(what: str, seconds: float = SECONDS, stream: TextIO | None = None) -> Progress:
-    """Return a callback that prints a line every so many seconds, and one at the end if there was one before.
-
-    Lines go to standard output, which a job's log keeps, or to `stream`.
-    """
+    """Return a callback that prints a line every so many seconds, and one at the end if there was one before."""
     start = last = time.monotonic()
 
     def report(done: int, total: int) -> None:

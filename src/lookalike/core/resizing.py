@@ -9,11 +9,7 @@ from lookalike.core.images import MIN_SIDE, check_pixels
 
 
 def fit_within(image: np.ndarray, longest_side: int) -> np.ndarray:
-    """Shrink an image so that its longer side is at most so many pixels; its aspect stays as it is.
-
-    0 leaves large images as they are. A side that is, or would become, shorter than `MIN_SIDE` is stretched to it: only
-    then does the aspect change.
-    """
+    """Shrink an image until its longer side has so many pixels (0: any), and stretch a side below `MIN_SIDE` to it."""
     check_pixels(image)
     height, width = image.shape[:2]
     scale = min(1.0, longest_side / max(height, width)) if longest_side else 1.0

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from lookalike.core.settings.methods import Batch, Changes, batch_of_study
+from lookalike.core.settings.methods import BatchOfStudy, Overrides
 from lookalike.core.settings.model import ABSENT, Distinct, Id, Number, Section, left_out
 
 
@@ -20,9 +20,8 @@ class Printed(Section):
     oasis_jmlr_2010: Literal["classes=10", "classes=20", "classes=50", "classes=249"] = left_out(
         alias="oasis-jmlr-2010", description="Row block of JMLR Table 4 or panel of Figure 6."
     )
-    oasis_2009_draft: Literal["easy10", "var10", "var20"] = left_out(
-        alias="oasis-2009-draft", description="Row block of the draft's Table 1."
-    )
+    oasis_2009_draft: Literal["easy10", "var10", "var20"] = left_out(alias="oasis-2009-draft")
+    """Row block of the draft's Table 1."""
 
 
 def check_classes(classes: Any) -> Any:
@@ -42,19 +41,12 @@ class Subset(Section):
     """One subset of classes."""
 
     title: str = left_out(description="Name in captions; the id if left out.")
-    classes: Classes = Field(
-        description=(
-            "A list of class names (folder names, with or without the leading number), `all`, `first N` in the order "
-            "of the folders, or `published`: the list that the papers print under this subset's id."
-        )
-    )
+    classes: Classes = Field()
+    """A list of class names (folder names, with or without the leading number), `all`, `first N` in the order of the
+    folders, or `published`: the list that the papers print under this subset's id."""
     printed: Printed = Printed()
-    too_small: Literal["error", "drop"] = Field(
-        "error",
-        description=(
-            "What to do with a class that has fewer usable images than a split needs: `error` or `drop` it and list it."
-        ),
-    )
+    too_small: Literal["error", "drop"] = "error"
+    """What to do with a class that has fewer usable images than a split needs: `error` or `drop` it and list it."""
 
 
 class Ratings(Section):
@@ -64,12 +56,9 @@ class Ratings(Section):
 
     subset: str = Field(description="Id of the subset whose test images are queried and shown.")
     fold: int = Field(0, ge=0, description="Number of the partition.")
-    path: str = left_out(
-        description=(
-            "Folder of the raters' CSV files, as the page exports them, relative to the work folder; `data/ratings/` "
-            "and the data set's id if left out. Without a file there, a panel is simulated."
-        )
-    )
+    path: str = ABSENT
+    """Folder of the raters' CSV files, as the page exports them, relative to the work folder; `data/ratings/` and the
+    data set's id if left out. Without a file there, a panel is simulated."""
     queries: int = Field(25, ge=1, description="Query images that are rated, those of largest total relevance.")
     retrieved: int = Field(10, ge=1, le=10, description="First images of each query that are rated.")
     random: int = Field(10, ge=0, description="Images without relevance to a query that are mixed in.")
@@ -80,9 +69,8 @@ class Rankers(Section):
     """Rankers, each trained without the others, and their averages (JMLR Figure 7); none if left out."""
 
     count: int = Field(10, ge=2, le=100, description="Number of rankers.")
-    averages: Distinct[Annotated[int, Field(ge=2)]] = Field(
-        [5, 10], min_length=1, description="How many of them are averaged, a curve for each number."
-    )
+    averages: Distinct[Annotated[int, Field(ge=2)]] = Field([5, 10], min_length=1)
+    """How many of them are averaged, a curve for each number."""
     folds: int = left_out(ge=1, description="Partitions that rankers are trained on; all if left out.")
     steps: int = Field(100000, ge=1, description="Longest run, in training steps.")
     points: int = Field(20, ge=2, description="Number of log-spaced points at which a number is kept.")
@@ -109,40 +97,25 @@ class Splits(Section):
 class CategoryStudy(Section):
     """The category study on one data set."""
 
-    batch: Batch = batch_of_study()
+    batch: BatchOfStudy = ABSENT
     ratings: Ratings = ABSENT
     representation: str = Field(description="Id of the representation that the exhibits show.")
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
-    variants: Distinct[str] = Field(
-        [], description="Ids of the symmetric variants of OASIS that are run besides (JMLR Figure 8, draft Figure 5)."
-    )
-    timed: Distinct[str] = Field(
-        [], description="Ids of further methods that are run for their training times (JMLR Table 5, draft Table 2)."
-    )
-    projected: Distinct[str] = Field(
-        [],
-        description=(
-            "Ids of OASIS with projections onto the positive semidefinite cone, of which only the curves are traced "
-            "(JMLR Figure 9)."
-        ),
-    )
+    variants: Distinct[str] = Field([])
+    """Ids of the symmetric variants of OASIS that are run besides (JMLR Figure 8, draft Figure 5)."""
+    timed: Distinct[str] = Field([])
+    """Ids of further methods that are run for their training times (JMLR Table 5, draft Table 2)."""
+    projected: Distinct[str] = Field([])
+    """Ids of OASIS with projections onto the positive semidefinite cone, of which only the curves are traced (JMLR
+    Figure 9)."""
     rankers: Rankers = ABSENT
     loss_bound: LossBound = ABSENT
-    ablations: Distinct[str] = Field(
-        [], description="Ids of further representations that are run with the same subsets."
-    )
-    ablation_methods: Distinct[str] = left_out(
-        min_length=1,
-        description="Ids of the methods that are run in the further representations; all of `methods` if left out.",
-    )
+    ablations: Distinct[str] = Field([])
+    """Ids of further representations that are run with the same subsets."""
+    ablation_methods: Distinct[str] = left_out(min_length=1)
+    """Ids of the methods that are run in the further representations; all of `methods` if left out."""
     splits: Splits = Splits()
     subsets: dict[Id, Subset] = Field(min_length=1, description="The subsets of classes, by id.")
-    exhibits: dict[str, Annotated[list[str], Field(min_length=1)]] = left_out(
-        description="Which subsets each exhibit shows, by `paper/name`; every exhibit shows every subset if left out."
-    )
-    overrides: dict[str, Changes] = Field(
-        {},
-        description=(
-            "Changes to `methods` for this data set only, by method id; keys that are left out stay as they are."
-        ),
-    )
+    exhibits: dict[str, Annotated[list[str], Field(min_length=1)]] = ABSENT
+    """Which subsets each exhibit shows, by `paper/name`; every exhibit shows every subset if left out."""
+    overrides: Overrides = Field({})

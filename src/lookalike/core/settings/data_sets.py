@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from lookalike.core.settings.model import Number, Section, left_out
+from lookalike.core.settings.model import ABSENT, Number, Section, left_out
 
 SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks", "synthetic_triplets")
 """Kinds of data sets whose images are made by code."""
@@ -41,19 +41,11 @@ def section_of(config: Mapping[str, Any], dataset: str) -> str:
 class Pool(Section):
     """The images that palette and codebook are learned from, drawn once and never used in a split."""
 
-    share: Number = Field(
-        0.25,
-        ge=0,
-        le=1,
-        description="Share of each class's usable images that goes to the pool, on top of all clutter images.",
-    )
-    keep: int = left_out(
-        ge=2,
-        description=(
-            "No class is left with fewer usable images than this; as many as a split of the study needs (65 in the "
-            "papers' protocol) if left out."
-        ),
-    )
+    share: Number = Field(0.25, ge=0, le=1)
+    """Share of each class's usable images that goes to the pool, on top of all clutter images."""
+    keep: int = left_out(ge=2)
+    """No class is left with fewer usable images than this; as many as a split of the study needs (65 in the papers'
+    protocol) if left out."""
 
 
 class SyntheticClasses(Section):
@@ -73,32 +65,27 @@ class SyntheticTriplets(Section):
     categories: int = Field(20, ge=3, description="Number of categories.")
     held_out: int = Field(4, ge=0, description="Categories among them that are only evaluated on, never trained on.")
     images_per_category: int = Field(60, ge=4, description="Training images of a category.")
-    evaluation_images_per_category: int = Field(
-        40, ge=4, description="Further images of a category, which the rated triplets are drawn from."
-    )
+    evaluation_images_per_category: int = Field(40, ge=4)
+    """Further images of a category, which the rated triplets are drawn from."""
     triplets: int = Field(2000, ge=10, description="Rated triplets.")
-    noise_images: Number = Field(
-        0.25, ge=0, lt=1, description="Share of the images of other categories among the results of a text query."
-    )
+    noise_images: Number = Field(0.25, ge=0, lt=1)
+    """Share of the images of other categories among the results of a text query."""
     size: int = Field(96, ge=48, le=512, description="Width and height of an image in pixels.")
-    difficulty: Number = Field(
-        0.5, ge=0, le=1, description="From 0 (categories hardly vary) to 1 (hardly recognisable)."
-    )
+    difficulty: Number = Field(0.5, ge=0, le=1)
+    """From 0 (categories hardly vary) to 1 (hardly recognisable)."""
 
 
 class ClassTriplets(Section):
     """How triplets are drawn from a folder of class folders and rated by code, by class and appearance."""
 
-    training_share: Number = Field(
-        0.5, gt=0, lt=1, description="Share of a class's images that is trained on; the rest is evaluated on."
-    )
+    training_share: Number = Field(0.5, gt=0, lt=1)
+    """Share of a class's images that is trained on; the rest is evaluated on."""
     held_out: int = Field(2, ge=0, description="How many classes are never trained on, drawn by chance.")
     queries: int = Field(20, ge=1, description="Query images of a class.")
     in_class: int = Field(2, ge=0, description="Triplets of a query image whose images are all of its class.")
     out_of_class: int = Field(2, ge=0, description="Triplets of a query image whose negative is of another class.")
-    margin: Number = Field(
-        0.1, ge=0, description="By how much the relevance of a positive is larger than that of its negative, at least."
-    )
+    margin: Number = Field(0.1, ge=0)
+    """By how much the relevance of a positive is larger than that of its negative, at least."""
     pool_noise: int = Field(100, ge=0, description="Images of other classes in the pool of a class.")
 
 
@@ -110,35 +97,26 @@ class Simulation(Section):
     n_images: int = Field(2694423, ge=60, le=2700000, description="Training and test images together.")
     words: int = Field(10000, ge=200, le=1000000, description="Size of the codebook.")
     nonzeros: Number = Field(70, ge=5, le=200, description="Mean number of distinct words of an image.")
-    topics: int = Field(
-        1000,
-        ge=2,
-        le=20000,
-        description="Latent topics, shared by queries and images; at most one for every 100 images are made.",
-    )
+    topics: int = Field(1000, ge=2, le=20000)
+    """Latent topics, shared by queries and images; at most one for every 100 images are made."""
     topic_words: int = Field(80, ge=5, description="Distinct words of a topic.")
     styles: int = Field(300, ge=1, le=20000, description="Number of styles, all as common.")
-    topic_share: Number = Field(
-        0.14, ge=0, le=1, description="Mean share of an image's terms that come from its topic."
-    )
-    style_share: Number = Field(
-        0.3, ge=0, le=1, description="Mean share of an image's terms that come from its style, which means nothing."
-    )
+    topic_share: Number = Field(0.14, ge=0, le=1)
+    """Mean share of an image's terms that come from its topic."""
+    style_share: Number = Field(0.3, ge=0, le=1)
+    """Mean share of an image's terms that come from its style, which means nothing."""
 
 
 class SyntheticLandmarks(Section):
     """Settings of a synthetic data set of landmarks."""
 
     landmarks: int = Field(7, ge=1, le=24, description="Number of landmarks; each has five queries.")
-    images_per_landmark: int = Field(
-        26, ge=12, description="Images that show a landmark, those in which little of it is seen included."
-    )
-    good: Number = Field(
-        0.55, ge=0, le=1, description="Share of a landmark's images that show it clearly; queries are taken from them."
-    )
-    ok: Number = Field(
-        0.27, ge=0, le=1, description="Share that shows more than a quarter of it; the rest shows less, and is junk."
-    )
+    images_per_landmark: int = Field(26, ge=12)
+    """Images that show a landmark, those in which little of it is seen included."""
+    good: Number = Field(0.55, ge=0, le=1)
+    """Share of a landmark's images that show it clearly; queries are taken from them."""
+    ok: Number = Field(0.27, ge=0, le=1)
+    """Share that shows more than a quarter of it; the rest shows less, and is junk."""
     distractors: int = Field(220, ge=10, description="Images that show none.")
     width: int = Field(320, ge=128, le=1024, description="Width of an image in pixels.")
     height: int = Field(240, ge=128, le=1024, description="Height of an image in pixels.")
@@ -160,40 +138,25 @@ class DataSet(Section):
         "triplets",
         "class_triplets",
         "synthetic_triplets",
-    ] = Field(
-        description=(
-            "`caltech256`: the published archive, fetched when it is not in `path`; `folder`: any folder of class "
-            "folders; `synthetic`: images made by code. Of the landmark study: `oxford5k`: the published archives; "
-            "`landmarks`: any folder of images beside a folder of ground-truth files in their format; "
-            "`synthetic_landmarks`: both made by code. Of the web study: `websim`: a simulated query log and "
-            "visterms. Of the fine-grained study: `triplets`: a folder of rated triplets in the form of the public "
-            "release; `class_triplets`: triplets that are drawn and rated by code from any folder of class folders; "
-            "`synthetic_triplets`: images and ratings made by code."
-        )
-    )
-    demo: bool = Field(
-        False,
-        description="Whether the target `demo` makes a data set of kind `websim`; it always makes synthetic images.",
-    )
-    path: str = left_out(
-        description=(
-            "Folder of the images, relative to the work folder. For `caltech256` and `oxford5k` it holds the archives"
-            " or the folders that they unpack to; for `folder` and `class_triplets` it holds the class folders; for "
-            "`triplets` the CSV files and the images that they name; synthetic data needs none."
-        )
-    )
-    ground_truth: str = left_out(
-        description="Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder."
-    )
-    shards: int = Field(
-        4,
-        ge=1,
-        le=256,
-        description="Number of jobs that descriptors are extracted in, or that visterms are simulated in.",
-    )
-    clutter: list[str] = Field(
-        ["257.clutter"], description="Class folders that belong to no category; they serve the codebook only."
-    )
+    ]
+    """`caltech256`: the published archive, fetched when it is not in `path`; `folder`: any folder of class folders;
+    `synthetic`: images made by code. Of the landmark study: `oxford5k`: the published archives; `landmarks`: any folder
+    of images beside a folder of ground-truth files in their format; `synthetic_landmarks`: both made by code. Of the
+    web study: `websim`: a simulated query log and visterms. Of the fine-grained study: `triplets`: a folder of rated
+    triplets in the form of the public release; `class_triplets`: triplets that are drawn and rated by code from any
+    folder of class folders; `synthetic_triplets`: images and ratings made by code."""
+    demo: bool = False
+    """Whether the target `demo` makes a data set of kind `websim`; it always makes synthetic images."""
+    path: str = ABSENT
+    """Folder of the images, relative to the work folder. For `caltech256` and `oxford5k` it holds the archives or the
+    folders that they unpack to; for `folder` and `class_triplets` it holds the class folders; for `triplets` the CSV
+    files and the images that they name; synthetic data needs none."""
+    ground_truth: str = ABSENT
+    """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder."""
+    shards: int = Field(4, ge=1, le=256)
+    """Number of jobs that descriptors are extracted in, or that visterms are simulated in."""
+    clutter: list[str] = Field(["257.clutter"])
+    """Class folders that belong to no category; they serve the codebook only."""
     pool: Pool = Pool()
     fetch: bool = Field(True, description="Whether the archive may be downloaded when it is not in place.")
     synthetic: SyntheticClasses = SyntheticClasses()

@@ -18,10 +18,8 @@ class NetworkTraining(Section):
     momentum: Number = Field(0.9, ge=0, lt=1, description="Nesterov's momentum.")
     regularisation: Number = Field(0.001, ge=0, description="lambda of eq. 4.")
     validation_interval: int = Field(200, ge=1, description="Steps between two scores on held-out training images.")
-    keep: Literal["last", "best"] = Field(
-        "last",
-        description="`last`: the weights after all steps; `best`: those that scored best on held-out training images.",
-    )
+    keep: Literal["last", "best"] = "last"
+    """`last`: the weights after all steps; `best`: those that scored best on held-out training images."""
 
 
 class Features(Section):
@@ -34,9 +32,8 @@ class Features(Section):
     sift_like: dict[str, Any] = left_out(alias="sift-like", description="Of `lookalike.features.sift_like`.")
     fisher: dict[str, Any] = left_out(description="Of `lookalike.features.fisher_vector`.")
     hog: dict[str, Any] = left_out(description="Of `lookalike.features.hog`.")
-    spmk_texton_1024_max: dict[str, Any] = left_out(
-        alias="spmk-texton-1024-max", description="Of `lookalike.features.texton`."
-    )
+    spmk_texton_1024_max: dict[str, Any] = left_out(alias="spmk-texton-1024-max")
+    """Of `lookalike.features.texton`."""
 
 
 class Score(Section):
@@ -49,35 +46,21 @@ class Score(Section):
 class Sampler(Section):
     """How training triplets are sampled (section 5.1); none of these numbers is printed."""
 
-    out_of_class: Number = Field(
-        0.2,
-        ge=0,
-        le=1,
-        description="Share of triplets whose negative is of another category; the paper's Table 1 has 0.2.",
-    )
+    out_of_class: Number = Field(0.2, ge=0, le=1)
+    """Share of triplets whose negative is of another category; the paper's Table 1 has 0.2."""
     capacity: int = left_out(ge=3, description="Images that the buffer of a category holds; all of them if left out.")
-    positive_threshold: Number = left_out(
-        gt=0,
-        description=(
-            "T_p, above which a more relevant image is no likelier to be the positive (eq. 7); none if left out."
-        ),
-    )
-    margin: Number = Field(
-        0.05,
-        ge=0,
-        description="T_r, by which the relevance of the positive is larger than that of an in-class negative (eq. 8).",
-    )
+    positive_threshold: Number = left_out(gt=0)
+    """T_p, above which a more relevant image is no likelier to be the positive (eq. 7); none if left out."""
+    margin: Number = Field(0.05, ge=0)
+    """T_r, by which the relevance of the positive is larger than that of an in-class negative (eq. 8)."""
     tries: int = Field(50, ge=1, description="Draws of an in-class negative before the triplet is given up.")
 
 
 class GoldenFeature(Section):
     """The golden feature, a weighted combination of distances learned by max margin."""
 
-    C: list[Annotated[Number, Field(gt=0)]] = Field(
-        [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0],
-        min_length=1,
-        description="Weights of the hinge loss to choose from by cross-validation on training data.",
-    )
+    C: list[Annotated[Number, Field(gt=0)]] = Field([0.01, 0.1, 1.0, 10.0, 100.0, 1000.0], min_length=1)
+    """Weights of the hinge loss to choose from by cross-validation on training data."""
     n_triplets: int = Field(20000, ge=10, description="Training triplets.")
     folds: int = Field(3, ge=2, description="Parts of the training data that take turns in choosing C.")
 
@@ -85,9 +68,8 @@ class GoldenFeature(Section):
 class L1HashKPCA(Section):
     """Weighted minhash and kernel PCA on the L1 visual features."""
 
-    n_components: int = Field(
-        1000, ge=1, description="Dimensions of the embedding; fewer where there are fewer images."
-    )
+    n_components: int = Field(1000, ge=1)
+    """Dimensions of the embedding; fewer where there are fewer images."""
     n_hashes: int = Field(1024, ge=1, description="Hashes of an image.")
     n_landmarks: int = Field(4000, ge=2, description="The most images that kernel PCA is computed on.")
 
@@ -95,14 +77,10 @@ class L1HashKPCA(Section):
 class EmbeddingOasis(Section):
     """OASIS on the embedding, and on the features of the single-scale network."""
 
-    aggressiveness: list[Annotated[Number, Field(gt=0)]] = Field(
-        [0.001, 0.01, 0.1, 1.0], min_length=1, description="Values of C to choose from on held-out training images."
-    )
-    steps: list[Annotated[int, Field(ge=1)]] = Field(
-        [1000, 3000, 10000, 30000],
-        min_length=1,
-        description="Numbers of triplets to choose from on held-out training images.",
-    )
+    aggressiveness: list[Annotated[Number, Field(gt=0)]] = Field([0.001, 0.01, 0.1, 1.0], min_length=1)
+    """Values of C to choose from on held-out training images."""
+    steps: list[Annotated[int, Field(ge=1)]] = Field([1000, 3000, 10000, 30000], min_length=1)
+    """Numbers of triplets to choose from on held-out training images."""
 
 
 class HeldOutImages(Section):
@@ -122,25 +100,19 @@ class LinearEmbedding(Section):
 class Networks(Section):
     """The networks; they need torch."""
 
-    size: Literal["paper", "small"] = Field(
-        "paper", description="`paper`: 225 x 225 pixels in, 4,096 numbers out; `small`: for two cores and minutes."
-    )
+    size: Literal["paper", "small"] = "paper"
+    """`paper`: 225 x 225 pixels in, 4,096 numbers out; `small`: for two cores and minutes."""
     shift: int = Field(8, ge=0, le=64, description="Pixels by which training images are shifted at random, at most.")
-    device: str = Field(
-        "auto", description="Torch's name of the device, such as `cuda`; `auto`: an accelerator where there is one."
-    )
-    threads: int = Field(
-        1, ge=1, description="Threads of a network in training on processors; more than one changes bits of the result."
-    )
-    checkpoint_seconds: Number = Field(
-        60, gt=0, description="Seconds between two checkpoints; what a kill loses at most."
-    )
-    pretraining: NetworkTraining = Field(
-        default_factory=NetworkTraining, description="Soft-max training of the ConvNet path on the categories."
-    )
-    ranking: NetworkTraining = Field(
-        default_factory=NetworkTraining, description="Fine-tuning by the ranking loss (eq. 4)."
-    )
+    device: str = "auto"
+    """Torch's name of the device, such as `cuda`; `auto`: an accelerator where there is one."""
+    threads: int = Field(1, ge=1)
+    """Threads of a network in training on processors; more than one changes bits of the result."""
+    checkpoint_seconds: Number = Field(60, gt=0)
+    """Seconds between two checkpoints; what a kill loses at most."""
+    pretraining: NetworkTraining = Field(default_factory=NetworkTraining)
+    """Soft-max training of the ConvNet path on the categories."""
+    ranking: NetworkTraining = Field(default_factory=NetworkTraining)
+    """Fine-tuning by the ranking loss (eq. 4)."""
     gap: Number = Field(0.5, gt=0, description="g of the ranking loss (eq. 3), which is not printed.")
     linear_embedding: LinearEmbedding = LinearEmbedding()
 
@@ -150,22 +122,16 @@ class SamplingStudy(Section):
     or null.
     """
 
-    out_of_class: Distinct[Annotated[Number, Field(ge=0, le=1)]] = Field(
-        min_length=2,
-        description="Shares of out-of-class negatives; that of `sampler` is drawn from DeepRanking itself.",
-    )
+    out_of_class: Distinct[Annotated[Number, Field(ge=0, le=1)]] = Field(min_length=2)
+    """Shares of out-of-class negatives; that of `sampler` is drawn from DeepRanking itself."""
 
 
 class FinegrainedStudy(Section):
     """The fine-grained study (Deep Ranking, CVPR 2014) on one data set."""
 
-    batch: Literal["method", "subset"] = Field(
-        "method",
-        description=(
-            "`method`: a job for every hand-crafted feature and every network; `subset`: one for all features, and one "
-            "for all networks trained by the ranking loss."
-        ),
-    )
+    batch: Literal["method", "subset"] = "method"
+    """`method`: a job for every hand-crafted feature and every network; `subset`: one for all features, and one for all
+    networks trained by the ranking loss."""
     features: Features = Features()
     score: Score = Score()
     sampler: Sampler = Sampler()

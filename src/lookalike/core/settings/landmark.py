@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from lookalike.core.settings.methods import Batch, Changes, batch_of_study
+from lookalike.core.settings.methods import BatchOfStudy, Changes, Overrides
 from lookalike.core.settings.model import ABSENT, Distinct, Number, Section
 
 
@@ -34,11 +34,8 @@ class Dimensions(Section):
     words: Distinct[Annotated[int, Field(ge=100)]] = Field(min_length=2, description="Numbers of words.")
     nonzeros: int = Field(2000, ge=10, description="Words that a simulated image has.")
     repeats: int = Field(3, ge=1, description="How often each fit is timed; figures show the median.")
-    time_limit: Number = Field(
-        3600,
-        gt=0,
-        description="Seconds of processor time of one fit; a method that takes longer is not run with more words.",
-    )
+    time_limit: Number = Field(3600, gt=0)
+    """Seconds of processor time of one fit; a method that takes longer is not run with more words."""
 
 
 def check_landmarks(landmarks: Any) -> Any:
@@ -55,39 +52,20 @@ Landmarks = Annotated[str | list[str], BeforeValidator(check_landmarks)]
 class LandmarkStudy(Section):
     """The landmark study (SOML, AAAI 2014) on one data set."""
 
-    batch: Batch = batch_of_study()
-    codebooks: Distinct[str] = Field(
-        min_length=1,
-        max_length=3,
-        description=(
-            "Ids of the codebooks, from small to large; the first fills Tables 1, 4 and 7 of the paper, the second 2,"
-            " 5 and 8, the third 3, 6 and 9."
-        ),
-    )
+    batch: BatchOfStudy = ABSENT
+    codebooks: Distinct[str] = Field(min_length=1, max_length=3)
+    """Ids of the codebooks, from small to large; the first fills Tables 1, 4 and 7 of the paper, the second 2, 5 and 8,
+    the third 3, 6 and 9."""
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
-    variants: Distinct[str] = Field(
-        [], description="Ids of methods run besides, which show what the paper's equations do as they are printed."
-    )
-    landmarks: Landmarks = Field(
-        "all",
-        description=(
-            "The landmarks to learn; one with too few images is an error. `all`: those of the ground truth that have "
-            "enough images; `oxford5k` must list them."
-        ),
-    )
+    variants: Distinct[str] = Field([])
+    """Ids of methods run besides, which show what the paper's equations do as they are printed."""
+    landmarks: Landmarks = "all"
+    """The landmarks to learn; one with too few images is an error. `all`: those of the ground truth that have enough
+    images; `oxford5k` must list them."""
     learning: LearningImages = LearningImages()
     sweep: Sweep = ABSENT
     dimensions: Dimensions = ABSENT
-    overrides: dict[str, Changes] = Field(
-        {},
-        description=(
-            "Changes to `methods` for this data set only, by method id; keys that are left out stay as they are."
-        ),
-    )
-    codebook_overrides: dict[str, dict[str, Changes]] = Field(
-        {},
-        description=(
-            "Further changes for one codebook, by codebook id and method id; those for a codebook that the study does "
-            "not use are ignored."
-        ),
-    )
+    overrides: Overrides = Field({})
+    codebook_overrides: dict[str, dict[str, Changes]] = Field({})
+    """Further changes for one codebook, by codebook id and method id; those for a codebook that the study does not use
+    are ignored."""

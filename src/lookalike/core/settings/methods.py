@@ -14,15 +14,13 @@ from lookalike.core.settings.model import ABSENT, Number, Section, as_written, c
 Batch = Literal["fold", "method", "subset"]
 """Which fits share a job."""
 
-
-def batch_of_study() -> Any:
-    """The key of a study that says it for its methods."""
-    return left_out(
-        description=(
-            "`batch` of all methods of the study but those whose `overrides` have one; that of each method if left "
-            "out. With `subset`, traces along training are in the same job, and all rankers in one."
-        )
-    )
+BatchOfStudy = Annotated[
+    Batch,
+    Field(
+        description="`batch` of all methods of the study but those whose `overrides` have one; that of each method if "
+        "left out. With `subset`, traces along training are in the same job, and all rankers in one."
+    ),
+]
 
 
 class Trace(Section):
@@ -30,13 +28,9 @@ class Trace(Section):
     chooses the number of steps from.
     """
 
-    stop: bool = Field(
-        True,
-        description=(
-            "Whether the best traced step is where the final fit stops; if not, the learner runs to its own end, and "
-            "the trace is for figures only."
-        ),
-    )
+    stop: bool = True
+    """Whether the best traced step is where the final fit stops; if not, the learner runs to its own end, and the trace
+    is for figures only."""
     first: int = Field(100, ge=1, description="First traced step after 0.")
     steps: int = Field(250000, ge=1, description="Longest run, in training steps.")
     points: int = Field(60, ge=2, description="Number of log-spaced points at which mAP is traced.")
@@ -48,49 +42,39 @@ class Method(Section):
 
     title: str = left_out(description="Name in tables and legends; the id if left out.")
     learner: str = left_out(description="Class name in `lookalike.learners`; an entry of `methods` needs one.")
-    note: str = left_out(
-        description="What the captions of exhibits that show it say of it, such as a limit that the papers have not."
-    )
-    batch: Batch = Field(
-        "fold",
-        description=(
-            "Which fits share a job; no number depends on it. `fold`: a job for every fold of a subset; `method`: one "
-            "job for all its folds; `subset`: one job for all folds of all methods that say so. In the landmark study "
-            "a fold is a landmark, and a subset all landmarks with a codebook."
-        ),
-    )
-    parameters: dict[str, Any] = Field(
-        {},
-        description=(
-            "Constructor arguments of the learner that are not selected. `n_blocks` of QPAO, if left out, is 50 for "
-            "codebooks of up to 100,000 words and 500 for larger ones."
-        ),
-    )
-    select: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
-        {},
-        description="Grid of values for constructor arguments; one combination per fold is chosen on the 32 / 8 cut.",
-    )
-    time_limit: Number = left_out(
-        gt=0,
-        description=(
-            "Seconds of processor time that one fit may take; a method whose fits take longer gets the papers' `*` "
-            "and a reason. The papers gave up after five days. No limit if left out."
-        ),
-    )
+    note: str = ABSENT
+    """What the captions of exhibits that show it say of it, such as a limit that the papers have not."""
+    batch: Batch = "fold"
+    """Which fits share a job; no number depends on it. `fold`: a job for every fold of a subset; `method`: one job for
+    all its folds; `subset`: one job for all folds of all methods that say so. In the landmark study a fold is a
+    landmark, and a subset all landmarks with a codebook."""
+    parameters: dict[str, Any] = Field({})
+    """Constructor arguments of the learner that are not selected. `n_blocks` of QPAO, if left out, is 50 for codebooks
+    of up to 100,000 words and 500 for larger ones."""
+    select: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field({})
+    """Grid of values for constructor arguments; one combination per fold is chosen on the 32 / 8 cut."""
+    time_limit: Number = left_out(gt=0)
+    """Seconds of processor time that one fit may take; a method whose fits take longer gets the papers' `*` and a
+    reason. The papers gave up after five days. No limit if left out."""
     trace: Trace = ABSENT
 
 
 Changes = Annotated[Method, WrapValidator(as_written)]
 """Keys of a method that are laid over others: without defaults, which would change what is not named."""
 
+Overrides = Annotated[
+    dict[str, Changes],
+    Field(
+        description="Changes to `methods` for this data set only, by method id; keys that are left out stay as "
+        "they are."
+    ),
+]
+
 
 def method_spec(
     config: Mapping[str, Any], dataset: str, method: str, codebook: str | None = None, words: int | None = None
 ) -> dict[str, Any]:
-    """Return the settings of a method with the overrides of a data set's study, and last those of a codebook.
-
-    `words` is their number where there is no such codebook.
-    """
+    """Return the settings of a method with the overrides of its study and then of a codebook of so many words."""
     spec: dict[str, Any] = copy.deepcopy(config["methods"][method])
     study = config[section_of(config, dataset)][dataset]
     of_codebook = study.get("codebook_overrides", {}).get(codebook, {})

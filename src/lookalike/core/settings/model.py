@@ -1,4 +1,7 @@
-"""What the models of all sections share: strictness, keys that may be left out, numbers that stay as written."""
+"""What the models of all sections share: strictness, keys that may be left out, numbers that stay as written.
+
+A key is described in its `Field`, or by the docstring below it where that is longer than the line.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ def left_out(**described: Any) -> Any:
 class Section(BaseModel):
     """Keys of one section of config.yaml. Its docstring is the section's description in the reference."""
 
-    model_config = ConfigDict(strict=True, extra="forbid")
+    model_config = ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -69,10 +72,7 @@ Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
 def completed(section: type[Section], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a section's settings with every default filled in, of dicts, lists, strings and numbers only.
-
-    An unknown or missing key and a wrong type or value are a `LookalikeError`: one sentence that starts with the place.
-    """
+    """Return a section's settings with all defaults filled in; a mistake is an error that starts with its place."""
     try:
         checked = section.model_validate(dict(given))
     except ValidationError as error:

@@ -13,46 +13,28 @@ class LogTraining(Section):
     """How OASIS is trained on the log."""
 
     aggressiveness: Number = Field(0.1, gt=0, description="C of OASIS.")
-    steps: int = Field(
-        160000000,
-        ge=1,
-        description=(
-            "The most triplets; training stops before, where mean average precision on held-out images no longer grows."
-        ),
-    )
-    interval: int = Field(
-        2097152, ge=1, description="Triplets between two scores on held-out images; a multiple of `block`."
-    )
-    patience: int = Field(
-        8, ge=0, description="Scores in a row that may fail to beat the best before training stops; 0 takes all steps."
-    )
+    steps: int = Field(160000000, ge=1)
+    """The most triplets; training stops before, where mean average precision on held-out images no longer grows."""
+    interval: int = Field(2097152, ge=1)
+    """Triplets between two scores on held-out images; a multiple of `block`."""
+    patience: int = Field(8, ge=0)
+    """Scores in a row that may fail to beat the best before training stops; 0 takes all steps."""
     tolerance: Number = Field(0, ge=0, description="By how much mean average precision must grow to count.")
-    mode: Literal["look-ahead", "sequential"] = Field(
-        "look-ahead",
-        description=(
-            "`look-ahead`: a block of triplets at a time on all threads, the same result to rounding; `sequential`: "
-            "one after the other on one thread."
-        ),
-    )
+    mode: Literal["look-ahead", "sequential"] = "look-ahead"
+    """`look-ahead`: a block of triplets at a time on all threads, the same result to rounding; `sequential`: one after
+    the other on one thread."""
     block: int = Field(2048, ge=1, le=16384, description="Triplets of a block.")
-    threads: int = Field(
-        2, ge=1, description="Threads of a ranker in mode `look-ahead`; they change no bit of the result."
-    )
-    rankers: int = Field(
-        1, ge=1, description="Rankers that are trained, each in a job of its own, and averaged (JMLR section 5.4)."
-    )
-    checkpoint_seconds: Number = Field(
-        300, gt=0, description="Seconds between two checkpoints; what a kill loses at most."
-    )
-    relevance: Literal["joint", "co_clicks"] = Field(
-        "joint", description="`joint`: Pr(p1, p2) of draft eq. 19; `co_clicks`: C'C of the NIPS version."
-    )
+    threads: int = Field(2, ge=1)
+    """Threads of a ranker in mode `look-ahead`; they change no bit of the result."""
+    rankers: int = Field(1, ge=1)
+    """Rankers that are trained, each in a job of its own, and averaged (JMLR section 5.4)."""
+    checkpoint_seconds: Number = Field(300, gt=0)
+    """Seconds between two checkpoints; what a kill loses at most."""
+    relevance: Literal["joint", "co_clicks"] = "joint"
+    """`joint`: Pr(p1, p2) of draft eq. 19; `co_clicks`: C'C of the NIPS version."""
     theta: Number = Field(0, ge=0, description="Cut of the joint relevance (JMLR eq. 10).")
-    share: Number = left_out(
-        gt=0,
-        le=1,
-        description="Share of the largest values that is kept of `co_clicks`, which are not used without it.",
-    )
+    share: Number = left_out(gt=0, le=1)
+    """Share of the largest values that is kept of `co_clicks`, which are not used without it."""
 
 
 class HeldOutLog(Section):
@@ -72,70 +54,48 @@ class LogTest(Section):
 class Index(Section):
     """One approximate index."""
 
-    rank: int = Field(
-        ge=1,
-        le=1024,
-        description="Leading eigenvectors of the positive semidefinite part of W that rows are projected on.",
-    )
+    rank: int = Field(ge=1, le=1024)
+    """Leading eigenvectors of the positive semidefinite part of W that rows are projected on."""
     index: str = Field(description="Factory string of faiss, such as `Flat`, `HNSW32` or `IVF1024,Flat`.")
-    parameters: Distinct[Annotated[int, Field(ge=1)]] = left_out(
-        description="Values of efSearch or nprobe, one measurement each; none for an index without if left out."
-    )
+    parameters: Distinct[Annotated[int, Field(ge=1)]] = ABSENT
+    """Values of efSearch or nprobe, one measurement each; none for an index without if left out."""
 
 
 class Approximate(Section):
     """Approximate indices whose recall and time are compared with the exact search; not run if left out."""
 
     queries: int = Field(1000, ge=1, description="Test images that query.")
-    neighbours: Distinct[Annotated[int, Field(ge=1)]] = Field(
-        [1, 10], min_length=1, description="Lengths of the lists that recall is computed for."
-    )
-    indices: list[Index] = Field(
-        min_length=1,
-        description="Dimensions of the projection, faiss factory string, and values of its search parameter.",
-    )
+    neighbours: Distinct[Annotated[int, Field(ge=1)]] = Field([1, 10], min_length=1)
+    """Lengths of the lists that recall is computed for."""
+    indices: list[Index] = Field(min_length=1)
+    """Dimensions of the projection, faiss factory string, and values of its search parameter."""
 
 
 class Runtime(Section):
     """Time to early stopping against the number of images (JMLR Figure 4); not run if left out."""
 
-    images: Distinct[Annotated[int, Field(ge=60)]] = Field(
-        min_length=1,
-        description="Sizes of further simulated data sets that OASIS is trained on; the study's own is drawn too.",
-    )
-    aggressiveness: Number = Field(
-        1.0,
-        gt=0,
-        description=(
-            "C of OASIS at these sizes, chosen on held-out images of other simulated sets; with a smaller one, mean "
-            "average precision first falls for tens of passes over so few images."
-        ),
-    )
-    patience: int = Field(
-        20,
-        ge=1,
-        description=(
-            "Scores in a row, about one for each pass over the images, that may fail to beat the best before training"
-            " stops."
-        ),
-    )
+    images: Distinct[Annotated[int, Field(ge=60)]] = Field(min_length=1)
+    """Sizes of further simulated data sets that OASIS is trained on; the study's own is drawn too."""
+    aggressiveness: Number = Field(1.0, gt=0)
+    """C of OASIS at these sizes, chosen on held-out images of other simulated sets; with a smaller one, mean average
+    precision first falls for tens of passes over so few images."""
+    patience: int = Field(20, ge=1)
+    """Scores in a row, about one for each pass over the images, that may fail to beat the best before training
+    stops."""
     tolerance: Number = Field(0.001, ge=0, description="By how much mean average precision must grow to count.")
     steps_per_image: int = Field(200, ge=1, description="The most triplets, for each image.")
-    lmnn: Distinct[Annotated[int, Field(ge=60)]] = Field(
-        [], description="Sizes of labelled sets of MNIST's shape that active-set LMNN is trained on."
-    )
+    lmnn: Distinct[Annotated[int, Field(ge=60)]] = Field([])
+    """Sizes of labelled sets of MNIST's shape that active-set LMNN is trained on."""
     max_iter: int = Field(1000, ge=1, description="The most iterations of LMNN.")
-    time_limit: Number = Field(
-        3600, gt=0, description="Seconds of processor time after which a fit of LMNN is given up."
-    )
+    time_limit: Number = Field(3600, gt=0)
+    """Seconds of processor time after which a fit of LMNN is given up."""
 
 
 class WebStudy(Section):
     """The web-scale study (OASIS, JMLR section 5.2) on one data set."""
 
-    batch: Literal["method", "subset"] = Field(
-        "method", description="`method`: a job for every size of `runtime`; `subset`: one for all of them."
-    )
+    batch: Literal["method", "subset"] = "method"
+    """`method`: a job for every size of `runtime`; `subset`: one for all of them."""
     training: LogTraining = LogTraining()
     validation: HeldOutLog = HeldOutLog()
     test: LogTest = LogTest()
