@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from PIL import Image
-from project import ROOT, Project, needs_torch, tiny_settings, write_settings
+from project import Project, needs_torch, tiny_settings, write_settings
 
 from lookalike.core.files import read_json
 from lookalike.data.painted_triplets import PaintedTriplets, write_ratings
@@ -247,14 +247,3 @@ def test_real_photographs_run_through_the_same_rules(project: Project, real_imag
     assert manifest["status"].value_counts().to_dict() == {"ok": 54, "unreadable": 1, "not_an_image": 1}
     metrics = pd.read_parquet(project.folder / "results/photographs/category/metrics.parquet")
     assert metrics.loc[metrics["metric"] == "map", "value"].between(0.34, 0.95).all(), "no better than chance"
-
-
-def test_rule_files_open_with_what_they_need_and_make() -> None:
-    files = sorted((ROOT / "workflow/rules").glob("*.smk"))
-    assert len(files) >= 5
-    for file in files:
-        text = file.read_text()
-        assert text.startswith('"""'), file
-        if file.name != "common.smk" and not file.name.endswith("inputs.smk"):
-            assert "Needs:" in text.split('"""')[1], file
-            assert "akes" in text.split('"""')[1], file

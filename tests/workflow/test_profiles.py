@@ -6,7 +6,6 @@ tested is our side: the profile, what it asks for, and that a job finds its code
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -180,17 +179,3 @@ def test_a_kubernetes_job_states_what_became_of_it(tmp_path: Path) -> None:
     assert subprocess.check_output(gone, env=environment, text=True).strip() == "failed"
     subprocess.run([str(PROFILES / "kubernetes/cancel.sh"), "one", "two"], env=environment, check=True)
     assert (cluster.notes / "deleted.txt").read_text().split()[-2:] == ["one", "two"]
-
-
-def test_the_submitted_job_is_the_template_with_command_and_resources() -> None:
-    spec = importlib.util.spec_from_file_location("submit", PROFILES / "kubernetes/submit.py")
-    assert spec is not None
-    assert spec.loader is not None
-    submit = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(submit)
-    template = yaml.safe_load((PROFILES / "kubernetes/job.yaml").read_text())
-    job = submit.manifest(template, "/work/job.sh", threads=2, memory=500)
-    container = job["spec"]["template"]["spec"]["containers"][0]
-    assert container["command"] == ["/bin/sh", "/work/job.sh"]
-    assert container["resources"] == {"requests": {"cpu": "2", "memory": "500M"}, "limits": {"memory": "500M"}}
-    assert job["spec"]["backoffLimit"] == 0

@@ -31,6 +31,8 @@ MARKER, CAP = 2.4, 3.0
 """Size of markers, and half the width of error bars' caps, in points."""
 START = 0.4
 """Room of the linear piece of a ``start and log`` axis, in decades."""
+DECADES = [0.0, *(START + power for power in range(8))]
+"""Ticks of such an axis: 0, 1, 10, 100 and so on."""
 SIDES = {"left": ("right", "center", -4, 0), "right": ("left", "center", 4, 0)} | {
     "above": ("center", "bottom", 0, 4),
     "below": ("center", "top", 0, -4),
@@ -135,14 +137,11 @@ def _scale(axis: Axes, panel: Panel) -> None:
         if ticks is not None:
             one.set_ticks([place for place, _ in ticks], labels=[name for _, name in ticks])
             one.set_minor_locator(NullLocator())
-        elif form.tick_form == "thousands":
-            one.set_major_formatter(thousands)
         elif form.tick_form == "short":
             one.set_major_formatter(short_count)
             one.set_minor_locator(NullLocator())
         if form.scale == "start and log":
-            decades = range(8)
-            one.set_ticks([0.0, *(START + power for power in decades)], labels=["0", *(f"{10**p:,}" for p in decades)])
+            one.set_ticks(DECADES, labels=["0", *(f"{10**power:,}" for power in range(8))])
     if "log" in (panel.x.scale, panel.y.scale):
         axis.grid(which="minor", visible=False)
 
@@ -180,7 +179,7 @@ def _draw_series(axis: Axes, panel: Panel, series: Series, frame: pd.DataFrame, 
     # the legend shows line and marker together
     axis.plot([], [], label=series.name, marker=look.marker, markerfacecolor=face, **style)
     every = series.kind == "points" or series.each
-    kept = np.arange(len(x)) if every else _marked(x, panel.x, shift)
+    kept = np.arange(len(x)) if every else marked_points(x, panel.x, shift)
     if not look.marker:
         kept = kept[:0] if not series.low else kept
     # the points of a star hold little colour
@@ -195,7 +194,7 @@ def _draw_series(axis: Axes, panel: Panel, series: Series, frame: pd.DataFrame, 
                       capthick=0.8, zorder=3)  # fmt: skip
 
 
-def _marked(x: Floats, form: Axis, shift: float) -> npt.NDArray[np.intp]:
+def marked_points(x: Floats, form: Axis, shift: float = 0.0) -> npt.NDArray[np.intp]:
     """Places of the points that carry a marker; those of several series stand beside, not upon, each other."""
     # a start at 0 has no place on a logarithmic axis
     along = np.log(np.maximum(x, x[x > 0].min(initial=1.0))) if form.scale == "log" else x
@@ -228,11 +227,6 @@ def _limits(axis: Axes, panel: Panel) -> None:
         axis.invert_xaxis()
     if panel.y.reversed:
         axis.invert_yaxis()
-
-
-def thousands(value: float, position: float | None = None) -> str:
-    """Label of a tick in thousands: ``0``, ``10K``."""
-    return "0" if value == 0 else f"{value / 1000:g}K"
 
 
 def short_count(value: float, position: float | None = None) -> str:

@@ -1,7 +1,4 @@
-"""The one grid of images: galleries, montages, filters and examples of rankings are drawn by it.
-
-Thumbnails of image files are made here too, so that every picture shrinks an image in the same way.
-"""
+"""The one grid of images, by which galleries, montages, filters and examples of rankings are drawn; and thumbnails."""
 
 from __future__ import annotations
 
@@ -72,7 +69,10 @@ def class_name(label: str) -> str:
 def draw_gallery(gallery: Gallery) -> Canvas:
     """Return a gallery on a Matplotlib canvas, with a legend of the marks that it has."""
     if not gallery.rows:
-        return _empty(gallery)
+        empty = empty_picture(gallery.notes[0] if gallery.notes else "nothing to show")
+        canvas = new_figure(*empty.size)
+        empty.paint(canvas)
+        return canvas
     n_columns = max(len(row) for row in gallery.rows)
     beside = TITLE if any(gallery.row_titles) else 0.0
     heights = [_height(row, gallery.tile) for row in gallery.rows]
@@ -160,16 +160,6 @@ def _legend(canvas: Canvas, gallery: Gallery) -> None:
         for mark in marks
     ]  # fmt: skip
     canvas.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
-
-
-def _empty(gallery: Gallery) -> Canvas:
-    """A picture that says why there is nothing to show."""
-    canvas = new_figure(6.2, 0.9)
-    axis = canvas.subplots()
-    axis.set_axis_off()
-    text = gallery.notes[0] if gallery.notes else "nothing to show"
-    axis.text(0.5, 0.5, text, ha="center", va="center", fontsize=8, color=VERMILLION, wrap=True)
-    return canvas
 
 
 def empty_picture(why: str) -> Picture:

@@ -1,7 +1,6 @@
-"""Figures with Bokeh: the same panels of series as `lookalike.exhibits.drawing`, read off with the pointer on a page.
+"""Figures with Bokeh: the panels of `lookalike.exhibits.drawing`, read off with the pointer on a page.
 
-Most plots are read in strips: wherever the pointer is, the x nearest to it is told with the numbers of all series.
-Where series have no x in common, the point beneath the pointer is told.
+The pointer tells the numbers of all series at the nearest x; where series have no x in common, the point beneath it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.exhibits.drawing import FEW, MARKS, SIDES, START, placed, rows_of, ticks_of, values_of
+from lookalike.exhibits.drawing import DECADES, SIDES, START, marked_points, placed, rows_of, ticks_of, values_of
 from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series
 from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.style import GREY, sign_of
@@ -47,7 +46,7 @@ return +(tick / worth).toPrecision(6) + unit
 """
 PLAIN = "return (+tick.toPrecision(6)).toLocaleString('en', { maximumFractionDigits: 8 })"
 NAMED = "return names[String(tick)] ?? ''"
-DECADES = f"return tick == 0 ? '0' : (10 ** Math.round(tick - {START})).toLocaleString('en')"
+DECADE = f"return tick == 0 ? '0' : (10 ** Math.round(tick - {START})).toLocaleString('en')"
 
 
 @dataclass(frozen=True)
@@ -96,10 +95,7 @@ class Curves:
 
 
 def curves_of(figure: Figure, place: str) -> Curves | None:
-    """Plots of a figure that are read with the pointer, below an element with the id `place`.
-
-    None where the figure has nothing to show, and where Bokeh is not installed (extra ``report``).
-    """
+    """Plots of a figure below an element with the id `place`; None with nothing to show, or without Bokeh."""
     shown = [(panel, traces) for panel in figure.panels if (traces := _traces(panel, figure))]
     if not shown or find_spec("bokeh") is None:
         return None
@@ -185,8 +181,8 @@ def _dress(plot: Any, panel: Panel) -> None:
         elif form.scale == "log":
             axis.ticker = LogTicker(mantissas=[1], desired_num_ticks=5)
         elif form.scale == "start and log":
-            axis.ticker = FixedTicker(ticks=[0.0, *(START + power for power in range(8))])
-            axis.formatter = CustomJSTickFormatter(code=DECADES)
+            axis.ticker = FixedTicker(ticks=DECADES)
+            axis.formatter = CustomJSTickFormatter(code=DECADE)
     plot.background_fill_color = plot.border_fill_color = "#ffffff"
     plot.grid.grid_line_color = "#e4e4e4"
     plot.outline_line_color = None
@@ -234,7 +230,7 @@ def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, 
     shown &= (np.isfinite(trace.y) & ((trace.y > 0) if panel.y.scale == "log" else True)) | trace.is_range
     x, y, low, high = (part[shown] for part in (placed(trace.x, panel.x), trace.y, trace.low, trace.high))
     every = trace.series.kind == "points" or trace.series.each or panel.reads_points
-    marked = np.arange(len(x)) if every else _marked(x, panel.x)
+    marked = np.arange(len(x)) if every else marked_points(x, panel.x)
     _spread(plot, panel, trace, name, (x, y, low, high), marked)
     if trace.series.kind != "points" and not trace.is_range:
         is_stepped = trace.series.kind == "steps"
@@ -265,15 +261,6 @@ def _marker(trace: Trace) -> dict[str, Any]:
         "line_width": 1.6 if trace.series.hollow or trace.series.look.marker in ("X", "P") else 1,
         "fill_color": None if trace.series.hollow else trace.series.look.colour,
     }
-
-
-def _marked(x: Floats, form: Axis) -> npt.NDArray[np.intp]:
-    """Places of about as many markers as in the static figure, all where there are few points."""
-    if len(x) <= FEW:
-        return np.arange(len(x))
-    along = np.log(x) if form.scale == "log" else x
-    targets = np.linspace(along[0], along[-1], MARKS + 1)
-    return np.unique(np.abs(along[:, None] - targets).argmin(axis=0))
 
 
 def _spread(plot: Any, panel: Panel, trace: Trace, name: str, numbers: Sequence[Floats], marked: Any) -> None:

@@ -29,11 +29,10 @@ Names = Mapping[str, Mapping[Any, str]]
 
 @dataclass(frozen=True)
 class Table:
-    """A table: what its CSV holds, and which columns of that make rows, columns and blocks.
+    """What a table's CSV holds, and which of its columns make rows, columns and blocks.
 
-    There are two forms. A table of cells names its keys: `rows`, `columns` and, if there are several, `blocks`; the
-    frame then has one row a cell with the text columns ``ours_cell`` and, where a paper prints the cell,
-    ``printed_cell``, which stands in a row beneath ours. A table of records names in `shown` which columns stand where.
+    A table of cells names its keys `rows`, `columns` and, if there are several, `blocks`; its frame has one row a cell,
+    with the text columns ``ours_cell`` and ``printed_cell``. A table of records names in `shown` its columns' headings.
     """
 
     frame: pd.DataFrame
@@ -66,8 +65,8 @@ class Axis:
     high: Number | None = None
     ticks: tuple[tuple[Number, str], ...] | None = None
     """Places and names of ticks; None: chosen by the renderer."""
-    tick_form: Literal["", "thousands", "short", "time"] = ""
-    """How ticks are written: ``10K``; ``0.1``, ``600``, ``10K``, ``2.3M``; or seconds as ``1 min``."""
+    tick_form: Literal["", "short", "time"] = ""
+    """How ticks are written: ``0.1``, ``600``, ``10K``, ``2.3M``; or seconds as ``1 min``."""
     told: str = "{:,.6g}"
     """How the pointer tells a value: a format, or ``time`` for seconds."""
     reversed: bool = False

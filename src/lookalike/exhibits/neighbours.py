@@ -1,7 +1,4 @@
-"""Queries with their nearest images before and after learning: how they are chosen, and the gallery that shows them.
-
-Each study fills in the entries; which queries are shown is one rule for all of them.
-"""
+"""Queries with their nearest images before and after learning: one rule to choose them, one gallery to show them."""
 
 from __future__ import annotations
 
@@ -42,11 +39,10 @@ class Choice(NamedTuple):
 
 
 def choose(candidates: Sequence[Candidate], n: int, *, seed: int, dataset: str) -> list[Choice]:
-    """Choose the queries of a gallery by a rule that does not look at how they turn out, but for two that are marked.
+    """Choose a gallery's queries by a rule that looks at how they turn out only for two, which are marked.
 
-    All but two are drawn at random, the classes in turn, from a stream that is named by the data set. The two are the
-    query that gains the most by learning and the one that loses the most; of equal gains, the first one counts. With
-    fewer than three queries all are drawn at random. Those drawn at random come first.
+    All others are drawn at random, the classes in turn, from a stream that the data set names, and come first. The two
+    gain and lose the most by learning, the first of equals. With fewer than three queries all are drawn at random.
     """
     marked = extremes(candidates) if n > 2 else []
     taken = {choice.key for choice in marked}
@@ -78,10 +74,7 @@ def extremes(candidates: Sequence[Candidate]) -> list[Choice]:
 def choice_note(
     candidates: Sequence[Candidate], choices: Sequence[Choice], *, seed: int, groups: str, measure: str
 ) -> str:
-    """Sentences of a note: how queries were chosen, and how many gain and lose among them and among all.
-
-    `groups` are, for instance, ``classes``; gains are told in a `measure` such as ``average precision``.
-    """
+    """Say how queries were chosen from the `groups` (such as classes), and how many gain and lose in `measure`."""
     n_random = sum(choice.chosen == RANDOM for choice in choices)
     extremes = [choice.chosen for choice in choices if choice.chosen != RANDOM]
     marked = f"; the {' and the '.join(extremes)} in {measure} of all {len(candidates):,} are added, and marked"
@@ -116,10 +109,7 @@ def change_text(difference: float, what: str) -> str:
 
 
 def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
-    """Return the gallery of some queries, with notes on how they were chosen.
-
-    The picture shows the first of them, the report's page all; the frame has a row an image.
-    """
+    """Return the gallery of some queries: the picture shows the first of them, the report's page all."""
     columns = ["query", "label", "ranking", "rank", "image", "words", "meaning", "score"]
     records = [
         (Path(entry.image).name, entry.words, ranking.title, rank, Path(found.image).name, found.words,

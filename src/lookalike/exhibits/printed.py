@@ -39,11 +39,7 @@ RULE = (
 
 
 def printed_numbers(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
-    """Rows of reference-values.csv, whose values are text, as a table.
-
-    ``value`` and ``spread`` are float64, NaN where the paper prints none; ``last_digit`` is the worth of the last
-    printed digit, in the unit of ``value``.
-    """
+    """Rows of reference-values.csv as a table with ``last_digit``, the worth of the last printed digit of ``value``."""
     table = pd.DataFrame(list(rows), columns=list(COLUMNS), dtype=str)
     digits = table["value"].map(last_digit).astype(np.float64)
     # an exhibit prints all percentages of one metric equally far, so the number printed furthest tells for all of them

@@ -137,11 +137,10 @@ def exhibit(
 ) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
     """Make a function ``(study) -> Table | Figure | Gallery | Picture`` an exhibit.
 
-    Its docstring's first paragraph is the first sentence of the caption; its return annotation says which files there
-    are. There is one of `ids`, ``paper/name``, for each paper that prints it in the same form; ``study.exhibit`` says
-    which of them is drawn. `needs` and `optional` name the study's tables and files that it is drawn from; where one
-    that it needs is missing the function is not called, and the exhibit reads ``not run: ...``. `when` says of a
-    study's settings whether the study has this exhibit; by default every one has.
+    Its docstring begins the caption; its return annotation says which files there are. `ids` are ``paper/name``, one
+    for each paper that prints it; ``study.exhibit`` says which is drawn. `needs` and `optional` name the study's tables
+    and files that it is drawn from; without one that it needs it reads ``not run: ...``. `when` asks the study's
+    settings whether the study has it.
     """
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:

@@ -1,8 +1,4 @@
-"""A table as it is read: wide sheets of text, which pandas writes as Markdown, LaTeX and HTML.
-
-A sheet is one block of a `lookalike.exhibits.model.Table`. The sidecar holds the sheets, so that a page shows what the
-files show and nothing has to be parsed.
-"""
+"""A table as it is read: one sheet of text a block, which pandas writes as Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
@@ -130,10 +126,7 @@ def latex(sheets: Sequence[Sheet]) -> str:
 
 
 def html(sheets: Sequence[Sheet], uuid: str) -> str:
-    """Sheets as HTML tables for a page; a paper's rows have the class ``printed``, numbers the class ``number``.
-
-    The name of the exhibit, `uuid`, makes ids unique on a page.
-    """
+    """Sheets as HTML tables; a paper's rows have the class ``printed``, and `uuid` makes ids unique on a page."""
     parts = []
     for place, sheet in enumerate(sheets):
         if sheet.heading:

@@ -1,7 +1,6 @@
 """What the function of an exhibit is given: its study's settings, tables and printed numbers.
 
-Each room of `lookalike.studies` has a subclass in ``study.py``, which adds what its exhibits ask besides, such as the
-subsets of the category study or the codebooks of the landmark study.
+Each room of `lookalike.studies` has a subclass in ``study.py``, which adds what its exhibits ask besides.
 """
 
 from __future__ import annotations

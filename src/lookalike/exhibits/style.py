@@ -1,7 +1,6 @@
 """How figures look, and how they are written: one style for every paper, the same bytes from the same numbers.
 
-Colours are those of Okabe and Ito, which people with colour blindness tell apart; every method has a marker of its own
-besides, so that a figure reads in grey.
+Colours are those of Okabe and Ito, for readers with colour blindness; markers differ too, for readers in grey.
 """
 
 from __future__ import annotations
@@ -17,25 +16,6 @@ from lookalike.core.files import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-METHOD_TITLES = {
-    "oasis": "OASIS",
-    "mcml": "MCML",
-    "lego": "LEGO",
-    "lmnn": "LMNN",
-    "lmnn-naive": "LMNN (naive)",
-    "rca": "RCA",
-    "mmc": "Xing et al.",
-    "oasis-proj": "Proj-OASIS",
-    "oasis-online-proj": "Online-Proj-OASIS",
-    "oasis-dissim": "Dissim-OASIS",
-    "euclidean": "Euclidean",
-    "tfidf": "TF-IDF",
-    "qpao": "QPAO",
-    "oasis-diagonal": "OASIS",
-    "soml-tg": "S-TG",
-    "soml-da": "S-DA",
-}
-
 
 @dataclass(frozen=True)
 class Look:
@@ -47,35 +27,29 @@ class Look:
 
 
 BLACK, GREY = "#000000", "#6e6e6e"
-ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = (
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-)
+ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
+BLUE, VERMILLION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
 
-LOOKS = {
-    "oasis": Look(VERMILLION, "o"),
-    "mcml": Look(BLUE, "s"),
-    "lego": Look(GREEN, "^"),
-    "lmnn": Look(PURPLE, "D"),
-    "euclidean": Look(BLACK, "X"),
-    "lmnn-naive": Look(PURPLE, "d", "--"),
-    "rca": Look(SKY, "<", "--"),
-    "mmc": Look(ORANGE, "*", "--"),
-    "oasis-proj": Look(ORANGE, ">", "--"),
-    "oasis-online-proj": Look(SKY, "s"),
-    "oasis-dissim": Look(BLUE, "^", "-."),
-    "tfidf": Look(BLACK, "P"),
-    "qpao": Look(PURPLE, "s"),
-    "oasis-diagonal": Look(VERMILLION, "h"),
-    "soml-tg": Look(GREEN, "v"),
-    "soml-da": Look(BLUE, "D"),
+METHODS = {
+    "oasis": ("OASIS", Look(VERMILLION, "o")),
+    "mcml": ("MCML", Look(BLUE, "s")),
+    "lego": ("LEGO", Look(GREEN, "^")),
+    "lmnn": ("LMNN", Look(PURPLE, "D")),
+    "euclidean": ("Euclidean", Look(BLACK, "X")),
+    "lmnn-naive": ("LMNN (naive)", Look(PURPLE, "d", "--")),
+    "rca": ("RCA", Look(SKY, "<", "--")),
+    "mmc": ("Xing et al.", Look(ORANGE, "*", "--")),
+    "oasis-proj": ("Proj-OASIS", Look(ORANGE, ">", "--")),
+    "oasis-online-proj": ("Online-Proj-OASIS", Look(SKY, "s")),
+    "oasis-dissim": ("Dissim-OASIS", Look(BLUE, "^", "-.")),
+    "tfidf": ("TF-IDF", Look(BLACK, "P")),
+    "qpao": ("QPAO", Look(PURPLE, "s")),
+    "oasis-diagonal": ("OASIS", Look(VERMILLION, "h")),
+    "soml-tg": ("S-TG", Look(GREEN, "v")),
+    "soml-da": ("S-DA", Look(BLUE, "D")),
 }
-"""Looks of methods; those that stand in one figure of the papers differ in colour and in marker."""
+"""Methods to the papers' names and their looks; those of one figure of the papers differ in colour and in marker."""
+LOOKS = {method: look for method, (_, look) in METHODS.items()}
 OTHERS = (Look(SKY, "v", "--"), Look(ORANGE, "P", "--"), Look(GREY, "*", "--"), Look(BLUE, "<", "--"))
 """Looks of all other methods; yellow is too pale for lines on white."""
 
@@ -116,9 +90,7 @@ RC: dict[str, Any] = {
 
 def look_of(method: str) -> Look:
     """Return the look of a method; a method without one of its own always gets the same of a few others."""
-    if method in LOOKS:
-        return LOOKS[method]
-    return OTHERS[sum(method.encode()) % len(OTHERS)]
+    return LOOKS.get(method, OTHERS[sum(method.encode()) % len(OTHERS)])
 
 
 def looks_of(methods: Sequence[str]) -> dict[str, Look]:
@@ -142,7 +114,7 @@ def sign_of(look: Look, *, hollow: bool = False) -> str:
 
 def title_of(method: str, titles: Mapping[str, str] | None = None) -> str:
     """Return the printed name of a method."""
-    return (titles or {}).get(method) or METHOD_TITLES.get(method, method)
+    return (titles or {}).get(method) or (METHODS[method][0] if method in METHODS else method)
 
 
 @contextmanager

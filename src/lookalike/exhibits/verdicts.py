@@ -1,7 +1,6 @@
 """Claims of the papers: rows of one claims.csv, each decided by a short rule that returns evidence.
 
-A rule is a function of a room's ``claims.py`` with ``@rule``. It is given the study, narrowed to what the claim is
-about, and the claim's parameters, and answers with a `Finding`.
+A rule, marked with ``@rule``, is given the study, narrowed to the claim's parts, and the claim's parameters.
 """
 
 from __future__ import annotations

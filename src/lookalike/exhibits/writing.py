@@ -1,8 +1,4 @@
-"""Writing exhibits: the files of each, its sidecar, and the index of a data set.
-
-The sidecar ``{name}.json`` holds as data everything that a page or a notebook needs; nothing reads the other files back
-but the CSV.
-"""
+"""Writing exhibits: the files of each, its sidecar with all that pages and notebooks need, and a data set's index."""
 
 from __future__ import annotations
 
@@ -82,10 +78,7 @@ class Sidecar:
 
 
 def write_exhibits(exhibits: Iterable[Exhibit], study: Study, folder: Path) -> list[str]:
-    """Draw several exhibits and write them below ``results/{dataset}/exhibits``; returns the ids of those that failed.
-
-    One that fails is written as failed, and the others go on.
-    """
+    """Write exhibits below ``results/{dataset}/exhibits``, go on where one fails, and return the ids of those."""
     return [exhibit.id for exhibit in exhibits if write_exhibit(exhibit, study, folder).state == FAILED]
 
 
@@ -173,10 +166,7 @@ def _write_text(text: str, path: Path) -> Path:
 
 
 def write_index(folder: Path, *, title: str, headline: str = "") -> Path:
-    """Write ``index.md``: every exhibit below ``results/{dataset}/exhibits`` with caption and status, by paper.
-
-    The data set's title and some lines of a headline come first.
-    """
+    """Write ``index.md``: title, headline, then every exhibit of a data set with caption and status, by paper."""
     read = TypeAdapter(Sidecar).validate_json
     sidecars = sorted((read(path.read_bytes()) for path in sorted(folder.glob("*/*.json"))), key=lambda one: one.order)
     groups = {paper: named.citation for paper, named in PAPERS.items()}

@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -152,17 +151,6 @@ def test_what_has_no_place_on_a_logarithmic_axis_is_not_drawn() -> None:
 def test_ends_of_an_axis_are_those_that_it_names() -> None:
     made = drawn(replace(PANEL, x=replace(K, low=0, high=10), y=replace(P, low=0, high=2)))
     assert ranges(made) == [(0, 10), (0, 2)]
-
-
-def test_plots_of_a_whole_figure_are_small() -> None:
-    k = np.arange(1.0, 61.0)
-    parts = [pd.DataFrame({"series": name, "k": k, "p": 1 / (k + place)}) for place, name in enumerate("abcde")]
-    frame = pd.concat(parts)
-    frame["low"], frame["high"] = frame["p"] - 0.012345678, frame["p"] + 0.012345678
-    looks = list(LOOKS.values())
-    series = tuple(Series(n, {"series": n}, "k", "p", looks[i], "low", "high") for i, n in enumerate("abcde"))
-    panel = Panel("", K, P, series)
-    assert len(drawn(panel, panel, panel, frame=frame).data) < 130_000
 
 
 def test_without_a_point_or_without_bokeh_there_are_no_curves(monkeypatch: pytest.MonkeyPatch) -> None:

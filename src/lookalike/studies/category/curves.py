@@ -20,7 +20,7 @@ from lookalike.ranking.statistics import summarise
 from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
-STEPS = Axis("Training steps", low=0, tick_form="thousands")
+STEPS = Axis("Training steps", low=0, tick_form="short")
 MAP = Axis("Mean average precision", told="{:.4f}")
 COLUMNS = ("subset", "series", "step", "map", "low", "high", "sem", "n_folds")
 """Columns of a curve along training."""
