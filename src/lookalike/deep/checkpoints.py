@@ -23,11 +23,7 @@ from lookalike.core.files import replacing
 
 
 class Checkpoint:
-    """A file that a run keeps itself in at least every so many seconds; no path keeps nothing.
-
-    `made_by` holds plain values that decide the result, the code among them: the checkpoint of a run with others is
-    ignored.
-    """
+    """A file that a run keeps itself in every so many seconds; that of a run with another `made_by` is ignored."""
 
     def __init__(self, path: str | os.PathLike[str] | None, seconds: float, made_by: Mapping[str, Any]) -> None:
         self._path = Path(path) if path is not None else None

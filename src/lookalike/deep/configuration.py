@@ -32,10 +32,7 @@ class ConvolutionLayer:
 
 @dataclass(frozen=True)
 class LowResolutionPath:
-    """A shallow path: every `every`-th pixel, one convolution with ReLU, one max-pooling, both with SAME padding.
-
-    Pixels are taken at 0, every, 2 * every, ... of both directions, without smoothing and without learning.
-    """
+    """A shallow path: every `every`-th pixel, one convolution with ReLU, one max-pooling, both with SAME padding."""
 
     every: int
     channels: int = 96
@@ -122,8 +119,6 @@ def paper(multiscale: bool = True, **changes: Any) -> NetworkConfiguration:
 
     The ConvNet path is that of Krizhevsky et al. (2012), their two groups included; padding 2 before the first layer
     makes 55 x 55 of 225 x 225, as they have it.
-
-    `multiscale` is false for the single-scale network; `changes` are fields of the configuration to set otherwise.
     """
     configuration = NetworkConfiguration(
         name="paper",
@@ -146,10 +141,7 @@ def paper(multiscale: bool = True, **changes: Any) -> NetworkConfiguration:
 def small(multiscale: bool = True, **changes: Any) -> NetworkConfiguration:
     """Return a network of the same kind for 64 x 64 pixels, which one core trains at 2,000 images a second.
 
-    The steps of the low-resolution paths, 4 and 8 pixels, and their 4 x 4 maps are the paper's; their filters are
-    smaller because there are fewer pixels.
-
-    `multiscale` is false for the single-scale network; `changes` are fields of the configuration to set otherwise.
+    The steps of the low-resolution paths and their 4 x 4 maps are the paper's, their filters smaller.
     """
     configuration = NetworkConfiguration(
         name="small",

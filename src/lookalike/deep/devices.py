@@ -14,16 +14,14 @@ from lookalike.core.errors import LookalikeError
 
 
 def choose_device(name: str | torch.device = "auto") -> torch.device:
-    """Return a device of torch; ``"auto"`` is the accelerator that torch finds, else the processor.
-
-    Under torchrun an accelerator without a number is the one of this process.
-    """
+    """Return a device of torch; ``"auto"`` is the accelerator that torch finds, else the processor."""
     if str(name) == "auto":
         found = torch.accelerator.current_accelerator(check_available=True)
         name = found if found is not None else "cpu"
     try:
         device = torch.device(name)
         if device.type == "cuda" and device.index is None:
+            # under torchrun, that of this process
             device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
@@ -43,11 +41,7 @@ def choose_precision(precision: str, device: torch.device) -> str:
 
 @contextmanager
 def repeatable(device: torch.device, n_threads: int, seed: int) -> Iterator[None]:
-    """Fix threads, algorithms and the seed of dropout for the block, and put all of it back.
-
-    On a processor the same seed and number of threads give the same bits. On an accelerator torch is left its fastest
-    kernels, some of which add in an order that changes.
-    """
+    """Fix threads, algorithms and the seed of dropout for the block, and put all of it back."""
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     settings: Any = torch.utils.deterministic
@@ -56,6 +50,7 @@ def repeatable(device: torch.device, n_threads: int, seed: int) -> Iterator[None
         torch.manual_seed(seed)
         torch.set_num_threads(n_threads)
         if device.type == "cpu":
+            # an accelerator is left its fastest kernels, some of which add in an order that changes
             torch.use_deterministic_algorithms(True)
             # it guards against reading memory that nobody has written, and costs time
             settings.fill_uninitialized_memory = False

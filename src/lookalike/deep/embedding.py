@@ -52,11 +52,7 @@ def embed(
 
 
 def first_layer_filters(network: DeepRankingNetwork | ClassificationNetwork) -> dict[str, NDArray[np.float32]]:
-    """Return the filters of every path's first convolution (Figure 5): float32 of shape (channels, height, width, 3).
-
-    Neither scaled nor shifted: "convnet", and of a multiscale network one "every-<n>th-pixel" for each low-resolution
-    path.
-    """
+    """Return the first filters of every path (Figure 5), (channels, height, width, 3), neither scaled nor shifted."""
     filters = {"convnet": _as_pictures(network.convnet.convolutions[0])}
     if isinstance(network, DeepRankingNetwork) and network.low_resolution is not None:
         for path, convolution in zip(network.low_resolution.paths, network.low_resolution.convolutions, strict=True):

@@ -1,7 +1,4 @@
-"""Pixels for the networks: images in memory, or files decoded by worker processes, handed out a batch at a time.
-
-Images are squashed to a square, each side scaled by itself, as other systems of the study do.
-"""
+"""Pixels for the networks: images in memory, or files decoded by worker processes, a batch at a time."""
 
 from __future__ import annotations
 
@@ -54,9 +51,8 @@ def load_pixels(
 class ImageSource(Dataset[torch.Tensor], ABC):
     """Images by row number, each kept as a square of `stored_size` pixels and given as a window of `input_size`.
 
-    A window may lie `shift` pixels off the centre, to either side: ``stored_size = input_size + 2 shift``. That is the
-    random pixel shift of the training (Deep Ranking, section 5). Who asks chooses it: a *request* is the row of an
-    image and the top left corner of its window, and a run draws the same whatever reads the pixels.
+    A window may lie `shift` pixels off the centre: the random pixel shift of the training (Deep Ranking, section 5). A
+    *request* is the row of an image and the top left corner of its window, so a run draws the same whatever reads it.
     """
 
     def __init__(self, input_size: int, stored_size: int) -> None:
@@ -77,10 +73,7 @@ class ImageSource(Dataset[torch.Tensor], ABC):
         """Return one image at the size at which it is kept."""
 
     def windows(self, requests: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the windows that are asked for, uint8 of shape (b, input_size, input_size, 3).
-
-        Requests are rows (image, top, left), the corners from 0 to ``2 * shift``.
-        """
+        """Return the windows of requests (image, top, left), uint8 of shape (b, input_size, input_size, 3)."""
         size = self.input_size
         batch = np.empty((len(requests), size, size, 3), dtype=np.uint8)
         for image, (row, top, left) in zip(batch, requests.tolist(), strict=True):
@@ -92,10 +85,8 @@ class ImageSource(Dataset[torch.Tensor], ABC):
         """Return a number that tells these images from others, without reading them all."""
 
     def __getitems__(self, requests: NDArray[np.int64]) -> torch.Tensor | str:
-        """Return a batch (called by torch), or the sentence that says which image cannot be read.
-
-        An error that leaves a worker process arrives wrapped into its traceback; a sentence arrives as it is.
-        """
+        """Return a batch (called by torch), or the sentence that says which image cannot be read."""
+        # an error that leaves a worker process arrives wrapped into its traceback; a sentence arrives as it is
         try:
             return torch.from_numpy(self.windows(requests))
         except LookalikeError as error:
@@ -138,10 +129,7 @@ class ArrayImages(ImageSource):
 
 
 class FileImages(ImageSource):
-    """Image files, decoded when they are asked for: for sets that do not fit into memory.
-
-    A row that is never asked for may be of a file that is missing or damaged.
-    """
+    """Image files, decoded when they are asked for; a row that is never asked for may be of a damaged file."""
 
     def __init__(self, paths: Sequence[str | os.PathLike[str]], input_size: int, shift: int) -> None:
         super().__init__(input_size, input_size + 2 * shift)
@@ -170,11 +158,7 @@ def _unchanged(batch: Any) -> Any:
 def fetch(
     source: ImageSource, requests: Iterable[NDArray[np.int64]], *, n_workers: int = 0, device: torch.device
 ) -> Iterator[torch.Tensor]:
-    """Yield the windows of every array of requests, with `n_workers` processes that read ahead.
-
-    Batches go to an accelerator from pinned memory, beside its work. A LookalikeError names the image that cannot be
-    read.
-    """
+    """Yield the windows of every array of requests, with `n_workers` processes that read ahead."""
     is_accelerator = device.type == "cuda"
     asked: Any = requests  # torch's annotation knows only lists of row numbers
     loader: DataLoader[torch.Tensor] = DataLoader(

@@ -1,8 +1,8 @@
 """A linear embedding of vectors that are there already: the row "Single-Scale & Visual Feature" of Table 2.
 
 Section 6.5 of the paper trains one on the vectors of the single-scale network and the hand-crafted features side by
-side. It is what stands at the end of the multiscale network, with other things to join: every part gets length 1, one
-linear layer follows, its output gets length 1, and the ranking loss is that of the networks.
+side. As at the end of the multiscale network, every part gets length 1, one linear layer follows, its output gets
+length 1, and the ranking loss is that of the networks.
 """
 
 from __future__ import annotations
@@ -83,15 +83,10 @@ def train_linear_embedding(
 ) -> LinearEmbedding:
     """Train a linear embedding with the ranking loss, and choose its learning rate and when to stop.
 
-    All learning rates see the same triplets. Kept is the matrix with the least validation loss, the start included, so
-    that an embedding which learns nothing is no worse than none on these triplets. The start holds the directions
-    in which the training vectors are largest (their right singular vectors), so that it measures nearly as the joined
-    vectors themselves do.
-
-    `vectors` are joined ones (`join_parts`), and `rows` the row of them for each number that the sampler draws. The
-    `validation` triplets are rows of images that it does not draw from; never the rated triplets of the evaluation.
-    The learning rate and the precision of the settings are not used: this is computed in float32. `random_state` fixes
-    the start; `device`, `n_threads` and `report` are those of `lookalike.deep.loop.Machine`.
+    All learning rates see the same triplets. Kept is the matrix with the least loss on the `validation` triplets,
+    which are never the rated ones of the evaluation. The start counts too: its directions are those in which the
+    training vectors are largest (right singular vectors), so it measures nearly as the joined vectors themselves do.
+    `rows` has the row for each number that the sampler draws; the rate and precision of the settings are not used.
     """
     settings = settings or RankingSettings()
     if not 1 <= width <= vectors.shape[1]:

@@ -1,7 +1,7 @@
 """The loop that both trainings share: steps of gradient descent, looks at held-out images, checkpoints.
 
-The same code runs on a processor (repeatable to the bit, also across a kill), on an accelerator (passes in half
-precision) and in several processes that torchrun started, which average their gradients.
+The same code runs on a processor (repeatable to the bit, also across a kill), on an accelerator (half precision) and
+in several processes that torchrun started, which average their gradients.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class Trained:
 class Machine:
     """Where and how a run is done; nothing here decides the result but by the rounding of sums.
 
-    A run that is killed, at any moment, and started again with the same arguments goes on from its checkpoint; on a
-    processor with the same number of threads to the same bits. The checkpoint of a run with others is ignored, which
-    `report` is told. The caller removes the file once it has written the result.
+    A run that is killed and started again with the same arguments goes on from its checkpoint; on a processor with
+    the same number of threads to the same bits. The checkpoint of a run with others is ignored, which `report` is
+    told. The caller removes the file once it has written the result.
 
     Parameters
     ----------

@@ -28,10 +28,7 @@ def save_network(
     path: str | os.PathLike[str],
     about: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a network, float32 on any device, as one ``.npz`` file; the same network, the same bytes.
-
-    `about` is anything that JSON holds and that should travel with it: settings, classes, where it was trained.
-    """
+    """Write a network and `about` (anything that JSON holds) as one ``.npz``; the same network, the same bytes."""
     path = _npz(path)
     arrays: dict[str, np.ndarray] = {}
     for name, value in sorted(network.state_dict().items()):
@@ -54,10 +51,7 @@ def save_network(
 
 
 def load_network(path: str | os.PathLike[str]) -> DeepRankingNetwork | ClassificationNetwork:
-    """Read a network that `save_network` wrote, ready to embed images (in evaluation mode).
-
-    A LookalikeError says that the file is missing, damaged, of another kind, or of a version that is not read.
-    """
+    """Read a network that `save_network` wrote, in evaluation mode; a LookalikeError says why it cannot be."""
     path = _npz(path)
     description, arrays = _read(path, weights=True)
     weights = {name.removeprefix(_WEIGHTS): torch.from_numpy(array) for name, array in arrays.items()}

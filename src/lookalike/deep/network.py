@@ -25,10 +25,7 @@ _SHORTEST = 1e-6
 
 
 def input_statistics(images: NDArray[np.uint8]) -> tuple[NDArray[np.float32], float]:
-    """Return the mean colour (0 to 255) of training images (n, height, width, 3), and one standard deviation around it.
-
-    The deviation is of all three colours together, and at least 1. Images that are evaluated take no part.
-    """
+    """Return the mean colour of images (n, height, width, 3), and one deviation around it, at least 1, of all three."""
     # exact: sums of whole numbers, over the 256 values that there are
     counts = np.stack([np.bincount(images[..., channel].ravel(), minlength=256) for channel in range(3)])
     values = np.arange(256)
@@ -68,21 +65,12 @@ class DeepRankingNetwork(ConvNetPath):
 
     Multiscale, the ConvNet path's activations get length 1, the values of the low-resolution paths, joined, get
     length 1, and one linear layer makes the embedding of both, which gets length 1 again. Single-scale, the embedding
-    is the ConvNet path's activations at length 1 without a linear layer: section 6.5 says that this network and the
-    one for classification have the same architecture, and that the layer before the soft-max or ranking layer is
-    what is measured.
+    is the ConvNet path's activations at length 1: section 6.5 says that this network and the one for classification
+    have the same architecture, and that the layer before the soft-max or ranking layer is measured.
 
-    Parameters
-    ----------
-    configuration : NetworkConfiguration
-    random_state : int, default=0
-        Fixes the initial weights, whatever torch's own generator has drawn.
-
-    Notes
-    -----
-    Images are uint8 RGB tensors of shape (n, side, side, 3), as decoded; the network takes off the training images'
-    mean colour itself. Dropout draws from torch's global generator. It follows every fully connected layer whose
-    activations another layer takes in, and so not the single-scale network's embedding itself.
+    Images are uint8 RGB tensors of shape (n, side, side, 3); the network takes off the training images' mean colour
+    itself. Dropout draws from torch's global generator, and follows every fully connected layer whose activations
+    another layer takes in, so not the single-scale embedding itself. `random_state` fixes the initial weights.
     """
 
     def __init__(self, configuration: NetworkConfiguration, random_state: int = 0) -> None:
@@ -119,17 +107,7 @@ class DeepRankingNetwork(ConvNetPath):
 
 
 class ClassificationNetwork(ConvNetPath):
-    """The ConvNet path under a soft-max layer: what pre-trains it, and the row "ConvNet" of Table 2.
-
-    Parameters
-    ----------
-    configuration : NetworkConfiguration
-        What concerns the other paths is not used.
-    n_classes : int
-        Classes that it tells apart, at least 2.
-    random_state : int, default=0
-        Fixes the initial weights.
-    """
+    """The ConvNet path under a soft-max layer: what pre-trains it, and the row "ConvNet" of Table 2."""
 
     def __init__(self, configuration: NetworkConfiguration, n_classes: int, random_state: int = 0) -> None:
         super().__init__(configuration)
@@ -244,13 +222,11 @@ def _without_initial_values(layer: type[nn.Module], *arguments: Any, **settings:
 
 
 def _initialise(network: nn.Module, random_state: int) -> None:
-    """Draw weights for layers before a ReLU as He et al. (2015) do, others with variance 1 / inputs; biases are 0.
-
-    Krizhevsky et al.'s fixed deviation of 0.01 is made for pixels of 0 to 255 and weeks of training.
-    """
+    """Draw weights for layers before a ReLU as He et al. (2015) do, others with variance 1 / inputs; biases are 0."""
     generator = torch.Generator().manual_seed(random_state)
     for name, module in network.named_modules():
         if isinstance(module, (nn.Conv2d, nn.Linear)):
+            # Krizhevsky et al.'s fixed deviation of 0.01 is made for pixels of 0 to 255 and weeks of training
             gain = 1.0 if name in ("linear", "classes") else 2.0
             inputs = module.weight[0].numel()
             with torch.no_grad():

@@ -16,14 +16,8 @@ _EXPONENT = 0.75
 
 
 def local_response_normalisation(maps: Tensor) -> Tensor:
-    """Divide each value by (2 + 1e-4 * sum of the squares of 5 neighbouring channels) ** 0.75.
-
-    1e-4 multiplies the sum, as printed there, and not the mean as in `torch.nn.functional.local_response_norm`; the
-    sum at the first and the last channels has fewer terms.
-
-    Maps are of shape (n, channels, height, width); the result is float32, or float64 where they are: squares can leave
-    the range of half precision.
-    """
+    """Divide each value by (2 + 1e-4 * sum of the squares of 5 neighbouring channels) ** 0.75, in float32 at least."""
+    # 1e-4 multiplies the sum, as printed there, not the mean as in torch; squares can leave the range of half precision
     with torch.autocast(maps.device.type, enabled=False):
         maps = maps.to(torch.promote_types(maps.dtype, torch.float32))
         operation: Any = _LocalResponseNormalisation.apply

@@ -34,7 +34,7 @@ def pretrain(
     random_state: RandomState = 0,
     **machine: Any,
 ) -> Trained:
-    """Train the ConvNet path of a network to tell classes apart.
+    """Train the ConvNet path of a network to tell classes apart; ``fit["classes"]`` is in the order of its outputs.
 
     Parameters
     ----------
@@ -52,12 +52,6 @@ def pretrain(
         Of the initial weights, the order of images, the shifts and dropout.
     **machine
         Fields of `lookalike.deep.loop.Machine`.
-
-    Returns
-    -------
-    Trained
-        With a `ClassificationNetwork`, whose ConvNet path ``DeepRankingNetwork.take_pretrained`` takes; ``fit`` has the
-        classes in the order of its outputs.
     """
     settings = settings or PretrainingSettings()
     learned, held_out = _rows(source, np.asarray(labels), rows, validation_rows)

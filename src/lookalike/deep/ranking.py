@@ -100,11 +100,9 @@ def train_ranking(
 def hold_out(
     relevance: RelevanceData, share: float, n_triplets: int, *, random_state: RandomState = 0, **sampling: Any
 ) -> tuple[RelevanceData, NDArray[np.int32]]:
-    """Hold out training images, whole and category by category, and draw triplets of them alone.
+    """Hold out a `share` of the images of every category, whole, and draw triplets of them alone.
 
-    So large a share of the images of every category is held out, rounded. The triplets may repeat; `sampling` is of
-    `RelevanceTripletSampler`. Returns the relevance of the images that are left to learn from, and rows
-    (query, positive, negative) of IMAGE IDS.
+    Return the relevance of the images that are left, and rows (query, positive, negative) of IMAGE IDS.
     """
     if not 0 < share < 1:
         raise ValueError(f"the share of images to hold out must lie between 0 and 1, not {share!r}")

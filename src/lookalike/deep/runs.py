@@ -1,7 +1,6 @@
-"""The networks of the fine-grained study, each from stored pixels to the distances that its row of a table needs.
+"""The networks of the fine-grained study (Deep Ranking, sections 6.4 and 6.5), each from pixels to distances.
 
-They are those of the Deep Ranking paper's sections 6.4 and 6.5. All are trained on training relevance only; the same
-part of the training images is held out for all.
+All are trained on training relevance only; the same part of the training images is held out for all.
 """
 
 from __future__ import annotations
@@ -169,10 +168,7 @@ def stored_pixels(
     n_threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Bytes:
-    """Return all images of a manifest, (n_images, side, side, 3), at the size that the network of `size` trains on.
-
-    `shift` is the most pixels that training images are shifted by. An image that cannot be used is zero.
-    """
+    """Return all images of a manifest at the network's input plus twice the shift; unusable ones are zero."""
     side = SIZES[size]().input_size + 2 * shift
     paths = image_paths(manifest, folder)
     usable = {row: path for row, path in enumerate(paths) if path is not None}
@@ -182,10 +178,7 @@ def stored_pixels(
 
 
 def run_pretraining(run: NetworkRun) -> NetworkMeasured:
-    """Train the ConvNet path to tell the training categories apart (section 6.1), and measure by its features.
-
-    Distances are Euclidean, of the activations before the soft-max layer (section 6.5).
-    """
+    """Train the ConvNet path to tell training categories apart (section 6.1), and measure by its features (6.5)."""
     learned, _ = run.held_out
     if learned.n_categories < 2:
         raise LookalikeError("pre-training needs at least two categories of training images: add folders to training/")
@@ -206,10 +199,7 @@ def run_pretraining(run: NetworkRun) -> NetworkMeasured:
 
 
 def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]) -> NetworkMeasured:
-    """Fine-tune a network from that of `run_pretraining` by the ranking loss, and measure by its embedding.
-
-    `system` is ``single-scale-ranking``, or any other id for the multiscale network.
-    """
+    """Fine-tune the network of `run_pretraining` by the ranking loss, and measure by its embedding."""
     warm_up()
     learned, validation = run.held_out
     network = DeepRankingNetwork(
@@ -235,18 +225,15 @@ def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]
 
 
 def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> Measured:
-    """Train one linear layer on the vectors of other systems (section 6.5), and measure by its embedding.
-
-    The parts are the vectors, row = image id, of the single-scale network and of the visual features. The latter come
-    as their L1HashKPCA embedding: side by side, the features themselves have so many dimensions that a layer of the
-    paper's width would hold more weights than the network.
-    """
+    """Train one linear layer on the vectors of other systems (section 6.5), and measure by its embedding."""
     warm_up()
     started = time.perf_counter()
     learned, validation = run.held_out
     settings = RankingSettings(
         **{**run.settings["ranking"], "n_steps": run.settings["linear_embedding"]["n_steps"]}, gap=run.settings["gap"]
     )
+    # the visual features come as their L1HashKPCA embedding: side by side they have so many dimensions that a layer of
+    # the paper's width would hold more weights than the network
     joined = join_parts(parts)
     embedding = train_linear_embedding(
         joined,

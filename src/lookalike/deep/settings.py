@@ -1,7 +1,6 @@
 """What decides the result of a training run: settings of both trainings.
 
-The paper prints lambda, momentum by reference and the dropout rate (which belongs to the network); the gap g, the
-learning rate and how it falls, the size of a batch and the number of steps are not printed and are settings.
+The paper prints lambda, momentum by reference and the dropout rate; gap, learning rate, batch and steps it does not.
 """
 
 from __future__ import annotations
@@ -72,10 +71,7 @@ class PretrainingSettings(TrainingSettings):
 
 @dataclass(frozen=True)
 class RankingSettings(TrainingSettings):
-    """Of the ranking training; a batch is so many triplets, and `gap` is g of eq. 3.
-
-    Squared distances of normalised embeddings lie between 0 and 4.
-    """
+    """Of the ranking training; a batch is so many triplets, and `gap` is g of eq. 3."""
 
     batch: Annotated[int, Field(ge=1)] = 32
     gap: Annotated[float, Field(gt=0)] = 0.5

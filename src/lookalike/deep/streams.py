@@ -1,7 +1,6 @@
 """Batches of a training by number of step, which go on exactly where a checkpoint stands.
 
-A batch is requests to an image source and what is to be learned of these images. The shift of every window is a
-function of the seed and the step alone; only a triplet sampler has a state to keep.
+A window's shift is a function of the seed and the step alone; only a triplet sampler has a state to keep.
 """
 
 from __future__ import annotations
@@ -69,10 +68,7 @@ class LabelStream:
 
 
 class TripletStream:
-    """Triplets of a sampler; every image of a batch is asked for once, however many triplets it is in.
-
-    `rows` holds the row of `source` for every row number that the sampler draws; `seed` is of the shifts.
-    """
+    """Triplets of a sampler, by `rows` of the source; each image of a batch is asked for once. `seed` is of shifts."""
 
     def __init__(self, source: ImageSource, sampler: Sampler, rows: NDArray[np.int64], batch: int, seed: int) -> None:
         self._source, self._sampler, self._rows, self._batch, self._seed = source, sampler, rows, batch, seed
@@ -94,10 +90,8 @@ class TripletStream:
                 yield self._source.shifted(images, _random(self._seed, _SHIFT, step)), places.reshape(-1, 3)
 
     def state(self, step: int) -> dict[str, Any]:
-        """Return the state of the sampler before the block that holds `step`, and the block's first step.
-
-        It is not the sampler's present state where processes read ahead, because batches are drawn ahead too.
-        """
+        """Return the sampler's state before the block that holds `step`, and the block's first step."""
+        # not its present state: processes that read ahead draw batches ahead too
         while self._drawn and self._drawn[0][0] + BLOCK <= step:
             self._drawn.popleft()
         first, state = self._drawn[0] if self._drawn else (self._first, self._sampler.get_state())

@@ -4,6 +4,11 @@ k-means compares every descriptor with every word, which a million words forbid.
 2007, section 3.1) looks the nearest word up in an index of the words that is rebuilt in every iteration; SOML learns
 its codebooks so (AAAI 2014, Experiments). Philbin's index is a forest of randomised k-d trees, ours an inverted file
 (`word_index`); codebooks of at most 2,000 words are searched exactly, which is ordinary k-means.
+
+Draws depend on the images and not on how they are split into files. Sums are in single precision: exact for SIFT up to
+65,000 descriptors a word, whatever the order. With more of them, or with RootSIFT, the last bits of a word's mean do
+depend on the split, and with them, now and then, a nearest word. A million words take 1.6 GB, the largest file, and 24
+bytes for every descriptor that is trained on.
 """
 
 from __future__ import annotations
@@ -68,58 +73,13 @@ def train_words(
     *,
     seed: int,
     iterations: int,
-    max_descriptors: int = 0,
+    max_descriptors: int = 0,  # drawn uniformly without replacement; 0 takes all
     root: bool = False,
-    checkpoint: PathLike,
+    checkpoint: PathLike,  # folder: the same inputs and settings go on from its state, others begin anew
     checkpoint_seconds: float = 300,
     progress: Progress | None = None,
 ) -> Floats:
-    """Cluster descriptors into words by approximate k-means, in one thread, going on where a killed run was.
-
-    The first words are descriptors drawn without replacement, in the order of image ids. An iteration gives every
-    descriptor to its nearest word as the index finds it, and moves every word to the mean of its descriptors. A word
-    without a descriptor is put beside a large one: the i-th such word, in the order of words, takes the i-th largest
-    word's place moved by 1/1024 of it, up in even and down in odd dimensions, and the large one is moved the opposite
-    way; words of a single descriptor are not split, and an empty word that finds none to split stays where it was.
-
-    Memory, for a million words: words 0.5 GB, their copy in the order of the index 0.5 GB, sums 0.5 GB, 0.1 GB for a
-    batch, and the descriptors of a file (128 bytes each): 1.6 GB plus the largest file, and 24 bytes for every
-    descriptor that is trained on.
-
-    What is drawn, here and by `max_descriptors`, depends on the images and not on how they are split into files. Sums
-    are in single precision: exact for SIFT up to 65,000 descriptors a word, whatever the order. With more of them, or
-    with RootSIFT, the last bits of a word's mean do depend on the split, and with them, now and then, a nearest word.
-
-    Parameters
-    ----------
-    shard_files : iterable of paths
-        Files of a `KeypointShard`; one is in memory at a time.
-    n_words : int
-    seed : int
-        Root of the streams that draw the descriptors and the first words.
-    iterations : int
-    max_descriptors : int
-        The most descriptors to train on, drawn uniformly without replacement; 0 takes all.
-    root : bool
-        Train on RootSIFT (`keypoints.root_sift`).
-    checkpoint : path
-        Folder for the state of a run, one file of 1 GB for a million words, written whole or not at all. A call with
-        the same inputs and settings goes on from there and returns the same bits as one that was never interrupted;
-        with others it begins anew. `clear_checkpoint` deletes it.
-    checkpoint_seconds : float
-        The state is written after a file when the last time was so many seconds ago.
-    progress : callable, optional
-        Called after each batch with the number of descriptors done and the number of all, over all iterations.
-
-    Returns
-    -------
-    ndarray of shape (n_words, 128), float32
-
-    Raises
-    ------
-    LookalikeError
-        When there are fewer descriptors than words, or the state cannot be read or written.
-    """
+    """Cluster descriptors into words by approximate k-means, in one thread, going on where a killed run was."""
     sample = _draw(list(shard_files), n_words, max_descriptors, seed)
     settings = {"words": n_words, "seed": seed, "iterations": iterations, "most": max_descriptors, "root": root}
     settings |= {"exact_up_to": EXACT_UP_TO, "n_probes": N_PROBES}
@@ -190,9 +150,10 @@ def _add(state: _State, words: npt.NDArray[np.int32], vectors: Floats) -> None:
 
 
 def _move(state: _State) -> None:
-    """Move every word to the mean of its descriptors, and empty ones beside the largest."""
+    """Move every word to the mean of its descriptors, and the i-th empty one beside the i-th largest."""
     centroids, counts = state.centroids, state.counts
     np.divide(state.sums, counts[:, None], out=centroids, where=counts[:, None] > 0, casting="same_kind")
+    # words of a single descriptor are not split; an empty one that finds none to split stays where it was
     empty = np.flatnonzero(counts == 0)
     large = np.argsort(-counts, kind="stable")[: len(empty)]
     large = large[counts[large] > 1]

@@ -1,7 +1,6 @@
 """Clustering, and one thread for what must come out the same whatever ``--cores`` says.
 
-BLAS and OpenMP split sums by thread, and a sum's last bits depend on where it is split. Codebooks and word
-assignments run inside `one_thread`, so that their bits do not depend on the environment that a job finds.
+BLAS and OpenMP split sums by thread, and a sum's last bits depend on where it is split.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ def one_thread() -> Iterator[None]:
 def cluster(
     points: npt.NDArray[np.float32], n_centres: int, seed: int, n_iterations: int, n_redo: int
 ) -> npt.NDArray[np.float32]:
-    """Cluster points by k-means (faiss), in one thread and with all points: faiss keeps 256 a centre otherwise.
-
-    Of `n_redo` starts drawn with `seed`, the one with the smallest distortion is kept.
-    """
+    """Cluster points by k-means (faiss) in one thread; of `n_redo` starts, the one of smallest distortion is kept."""
     with one_thread():
         kmeans = faiss.Kmeans(
             points.shape[1],
@@ -42,6 +38,7 @@ def cluster(
             nredo=n_redo,
             seed=seed,
             min_points_per_centroid=1,
+            # all points: faiss keeps 256 a centre otherwise
             max_points_per_centroid=-(-len(points) // n_centres),
         )
         kmeans.train(np.ascontiguousarray(points, dtype=np.float32))

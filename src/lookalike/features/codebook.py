@@ -2,7 +2,7 @@
 
 A visterm is a cell of a codebook learned by k-means over block descriptors of a separate pool of images (JMLR 2010,
 section 3: 10,000 words; 1,000 for the comparisons of section 5.3). Everything runs in one thread and is settled in
-double precision where rounding could matter, so a codebook and the counts come out the same whatever ``--cores`` says.
+double precision where rounding could matter, so codebook and counts are the same whatever ``--cores`` says.
 """
 
 from __future__ import annotations
@@ -30,11 +30,7 @@ _CHUNK = 32_768  # descriptors in single precision at once, 10 MB
 def sample_descriptors(
     block_files: Iterable[PathLike], image_ids: Collection[int], n_max: int, rng: np.random.Generator
 ) -> npt.NDArray[np.uint16]:
-    """Draw block counts of some images, uniformly over their blocks and without replacement.
-
-    The sample, uint16 of shape (min(n_max, n_blocks), 59 + n_colours) in the order of the images' ids, depends on the
-    images and on `rng`, not on how the images are split into files. One file is in memory at a time.
-    """
+    """Draw block counts of some images, uniformly over their blocks, without replacement, in the order of the ids."""
     files = list(block_files)
     index = index_images(files, np.fromiter(image_ids, np.int64))
     total = int(index["n"].sum())
@@ -44,6 +40,7 @@ def sample_descriptors(
             "check that the pool was drawn from this data set and that its images are large enough"
         )
     chosen = np.arange(total) if total <= n_max else np.sort(rng.choice(total, size=n_max, replace=False))
+    # rows are counted over the images, so the files that these are split into do not matter
     file, row = locate(index, chosen)
     counts = [load_shard(Blocks, path).counts[row[file == number]] for number, path in enumerate(files)]
     sample = np.empty((len(chosen), counts[0].shape[1]), np.uint16)
@@ -64,23 +61,15 @@ def check_enough(n_descriptors: int, n_words: int) -> None:
 def learn_codebook(
     descriptors: Floats, n_words: int, seed: int, n_iterations: int = 25, n_redo: int = 1
 ) -> npt.NDArray[np.float32]:
-    """Cluster descriptors into words by k-means, see `lookalike.features.clustering.cluster`.
-
-    A word that loses its last descriptor is put beside a large one by faiss, so every word has a place of its own.
-    """
+    """Cluster descriptors into words by k-means; faiss puts a word without a descriptor beside a large one."""
     check_enough(len(descriptors), n_words)
     return cluster(descriptors, n_words, seed, n_iterations, n_redo)
 
 
 def assign(descriptors: Floats, codebook: Floats, batch: int = BATCH) -> npt.NDArray[np.int32]:
-    """Return the nearest word of each descriptor by Euclidean distance, ties to the lowest index.
-
-    A single-precision matrix product finds the candidates; those that its rounding could have swapped are compared
-    again in double precision, so the answer depends neither on the batch nor on the BLAS library.
-
-    `descriptors` and `codebook` are float32 with a row each; so many descriptors as `batch` are compared with all words
-    at once.
-    """
+    """Return the nearest word of each descriptor by Euclidean distance, ties to the lowest index."""
+    # a single-precision product finds the candidates; those that its rounding could have swapped are compared again,
+    # so the answer depends neither on the batch nor on the BLAS library
     codebook = np.ascontiguousarray(codebook, dtype=np.float32)
     descriptors = np.ascontiguousarray(descriptors, dtype=np.float32)
     half_squares = np.einsum("ij,ij->i", codebook, codebook, dtype=np.float64) / 2
@@ -104,15 +93,8 @@ def assign(descriptors: Floats, codebook: Floats, batch: int = BATCH) -> npt.NDA
 def settle_nearest(
     scores: Floats, highest: Floats, slack: Floats, descriptors: Floats, codebook: Floats, words: npt.NDArray[np.int32]
 ) -> None:
-    """Choose the nearest word of each descriptor among those whose score is within rounding of the highest.
-
-    A matrix product rounds differently with the batch, the library and the processor. Words that its rounding could
-    have swapped are compared again by their squared distance, summed in order in double precision; ties go to the
-    lowest index.
-
-    `scores` is x . c - |c|^2 / 2 up to rounding, `highest` the highest score of each row, and `slack` twice the bound
-    on a score's rounding error. `words` is written.
-    """
+    """Choose the nearest word of each descriptor among those whose score is within rounding of the highest."""
+    # scores are x . c - |c|^2 / 2, and the slack is twice the bound on their rounding error
     for i in range(scores.shape[0]):
         threshold = highest[i] - slack[i]
         row = scores[i]
@@ -129,10 +111,7 @@ def settle_nearest(
 
 
 def count_visterms(block_files: Iterable[PathLike], codebook: Floats, hellinger: bool, n_rows: int) -> sp.csr_array:
-    """Count how often each visterm occurs in each image: (n_rows, n_words), int32, row = image_id.
-
-    `hellinger` says whether the codebook was learned from square roots (`descriptors.normalise`).
-    """
+    """Count how often each visterm occurs in each image: (n_rows, n_words), int32, row = image_id."""
 
     def words_of(counts: npt.NDArray[np.uint16]) -> npt.NDArray[np.int32]:
         starts = range(0, len(counts), _CHUNK)

@@ -26,12 +26,9 @@ B_RANGE = (-108.0, 95.0)
 
 
 def lab_pixels(image: Image) -> npt.NDArray[np.float32]:
-    """Convert sRGB pixels to CIE L*a*b* (D65) in its own units, within 0.03 of scikit-image.
-
-    L* is in 0..100, a* and b* in about -108..99. OpenCV's conversion of uint8 would give 255/100 L*, a* + 128 and
-    b* + 128, rounded; of floats it gives true units, but from a coarse table, up to 0.4 off. Of linear light, which is
-    what it gets here, it computes them.
-    """
+    """Convert sRGB pixels to CIE L*a*b* (D65) in its own units, within 0.03 of scikit-image."""
+    # of uint8, OpenCV gives 255/100 L*, a* + 128 and b* + 128, rounded; of sRGB floats true units from a coarse table,
+    # up to 0.4 off; of linear light it computes them
     return np.asarray(cv2.cvtColor(cv2.LUT(image, _linear_light()), cv2.COLOR_LRGB2Lab), dtype=np.float32)
 
 
@@ -54,11 +51,6 @@ class ColorHistogram(Describer):
         Bins of L*, a* and b*, of equal width over the range of sRGB colours.
     soft : bool, default=False
         Whether a pixel is shared between the bins whose centres are nearest to it (trilinear), in place of one bin.
-
-    Examples
-    --------
-    >>> float(ColorHistogram().describe(np.zeros((90, 60, 3), np.uint8)).max())
-    1.0
     """
 
     system: ClassVar[str] = "color"

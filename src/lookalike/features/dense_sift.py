@@ -1,7 +1,6 @@
-"""Dense SIFT: descriptors on a regular grid at several sizes, what the SIFT-like and Fisher descriptions share.
+"""Dense SIFT: descriptors on a regular grid at several sizes, shared by the SIFT-like and Fisher descriptions.
 
-Descriptors are OpenCV's (Lowe 2004, section 6.1), upright, at points that nobody detected. Flat patches, whose
-orientations are noise, are descriptors of zeros, as in other dense implementations.
+Descriptors are OpenCV's (Lowe 2004, section 6.1), upright; flat patches, whose orientations are noise, give zeros.
 """
 
 from __future__ import annotations
@@ -72,18 +71,7 @@ class DenseSift(Describer):
             raise LookalikeError("`least_contrast` of dense SIFT must not be negative: set it to 2")
 
     def descriptors(self, image: Image) -> tuple[Floats, Doubles]:
-        """Describe patches on a grid, size by size, each row by row; there is at least one patch of every size.
-
-        The grid of a size is centred, and its patches lie inside the image; a size that is larger than the image gives
-        one patch in its middle.
-
-        Returns
-        -------
-        vectors : ndarray of shape (n, 128), float32
-            SIFT (0..255) or RootSIFT (rows of unit length); rows of zeros where the patch is flat.
-        places : ndarray of shape (n, 2), float64
-            x and y of the patches' centres as shares of the image's width and height, between 0 and 1.
-        """
+        """Describe patches size by size, each row by row: vectors, and x and y of centres as shares of the sides."""
         grey = luma(image)
         grid = patch_grid(grey.shape, tuple(self.sizes), self.step)
         textured = self._textured(grey, grid)
@@ -92,10 +80,7 @@ class DenseSift(Describer):
         return as_vectors(vectors, self.root), grid.places
 
     def sample(self, images: Iterable[Image], seed: int) -> Floats:
-        """Draw descriptors of many images to learn from, flat patches left out.
-
-        They are uniform without replacement within an image, and then among what was drawn.
-        """
+        """Draw textured patches' descriptors, uniformly within an image and then among what was drawn."""
         random = np.random.Generator(np.random.PCG64(seed))
         drawn = [np.empty((0, N_FEATURES), np.float32)]
         for image in images:
@@ -119,11 +104,7 @@ class DenseSift(Describer):
 
 
 class PatchGrid(NamedTuple):
-    """The patches of images of one shape.
-
-    ``keypoints`` are OpenCV's, ``corners`` left, top, right and bottom of the pixels that lie in the image, and
-    ``places`` x and y of the centres as shares of width and height.
-    """
+    """The patches of images of one shape: OpenCV's keypoints, left, top, right and bottom, and centres as shares."""
 
     keypoints: npt.NDArray[Any]
     corners: npt.NDArray[np.int64]
@@ -132,7 +113,7 @@ class PatchGrid(NamedTuple):
 
 @lru_cache(maxsize=64)
 def patch_grid(shape: tuple[int, ...], sizes: tuple[int, ...], step: int) -> PatchGrid:
-    """Lay the patches of every size, each row by row, see `DenseSift.descriptors`."""
+    """Lay the patches of every size on a centred grid, each row by row."""
     height, width = shape
     centres = [_centres(shape, size, step) for size in sizes]
     points = [
@@ -152,7 +133,7 @@ def _centres(shape: tuple[int, ...], size: int, step: int) -> Doubles:
     starts = []
     for side in (shape[1], shape[0]):
         room = side - size
-        if room < 0:
+        if room < 0:  # one patch in the middle
             starts.append(np.array([(side - 1) / 2]))
             continue
         offset = (room % step) // 2

@@ -1,8 +1,6 @@
 """Hand-crafted descriptions of whole images behind one interface: the baselines of the fine-grained study.
 
-Table 1 of the Deep Ranking paper (CVPR 2014, section 6.4) compares six of them. Each is a `Describer` in a module of
-its own; here are what they share (the size that images are brought to, checks, threads) and the registry that names
-them, which imports a module only when its describer is asked for.
+Table 1 of the Deep Ranking paper (CVPR 2014, section 6.4) compares six; each is a `Describer` in its own module.
 """
 
 from __future__ import annotations
@@ -48,8 +46,7 @@ SHORT_NAMES = {"colour": "color", "sift": "sift-like", "texton": "spmk-texton-10
 class Describer(ABC):
     """Turns an image into one vector of fixed length.
 
-    A subclass writes `_describe` and `n_dimensions`, and where it learns something `_fit` and `learned`. It is a
-    dataclass whose fields are its settings, each with a default.
+    A subclass is a dataclass: its fields are its settings, each with a default.
 
     Attributes
     ----------
@@ -61,11 +58,8 @@ class Describer(ABC):
         Distance that its vectors are compared by, see `lookalike.ranking.distances`.
     learned : tuple of str
         Attributes that `fit` learns from images (a codebook, a mixture), which must come before `describe`.
-    needs_fit : bool
-        Whether there are any.
     longest_side : int
-        Pixels of the longer side of an image at most; larger ones are shrunk. 0 describes images at full size. A
-        subclass that has another size overrides `prepare`.
+        Pixels of the longer side of an image at most; larger ones are shrunk. 0 describes images at full size.
     """
 
     system: ClassVar[str]
@@ -111,11 +105,9 @@ class Describer(ABC):
         return self
 
     def describe(self, image: Image) -> Floats:
-        """Describe one image: float32 of shape (n_dimensions,), finite.
+        """Describe one RGB image of uint8 of any size: float32 of shape (n_dimensions,), finite, repeatable.
 
-        The same pixels and settings give the same bits on one machine. `image` is RGB of uint8, of any size; grey ones
-        come with three equal channels (`lookalike.core.images.load_rgb`). Anything else is a ValueError, and a
-        describer that was not fitted and must be a RuntimeError.
+        Other pixels are a ValueError, and a describer that was not fitted and must be a RuntimeError.
         """
         if not all(hasattr(self, name) for name in self.learned):
             raise RuntimeError(f"{self.system} has learned nothing yet: call fit(images) first")
@@ -180,25 +172,9 @@ def describe_files(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> tuple[Floats, float]:
-    """Read and describe image files.
+    """Read and describe image files; return vectors, float32 of shape (n, n_dimensions), and the seconds that it took.
 
-    Parameters
-    ----------
-    describer : Describer
-        Fitted where it needs to be.
-    paths : sequence of path or None
-        None stands for an image that is not to be described.
-    n_threads : int, default=1
-        Images described at a time; the vectors do not depend on it.
-    progress : callable, optional
-        Called with the number of images done and their total, see `lookalike.core.progress.progress_lines`.
-
-    Returns
-    -------
-    vectors : ndarray of shape (len(paths), n_dimensions), float32
-        Rows of None are NaN.
-    seconds : float
-        Wall-clock time of reading and describing.
+    A path of None gives a row of NaN. The vectors do not depend on `n_threads`, the images described at a time.
     """
     vectors = np.empty((len(paths), describer.n_dimensions), np.float32)
 

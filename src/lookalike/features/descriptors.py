@@ -1,8 +1,7 @@
 """Block descriptors: an image as counts of edges and colours in overlapping blocks at several scales.
 
-This is the step between pixels and visterms (JMLR 2010, section 3): each 64x64 block of each pyramid level becomes 59
-counts of uniform local binary patterns and one count per palette colour. Raw counts are what is stored, because they
-are exact and small; `normalise` turns them into the descriptors that codebooks are learned from.
+Each 64x64 block of each pyramid level becomes 59 counts of uniform local binary patterns and one count per palette
+colour (JMLR 2010, section 3). Raw counts are stored, because they are exact and small; `normalise` makes descriptors.
 """
 
 from __future__ import annotations
@@ -28,10 +27,7 @@ CELL = pyramid.STRIDE
 
 
 class Blocks(NamedTuple):
-    """Block counts of several images, as `lookalike.features.shards` keeps them: what one ``blocks-NNN.npz`` holds.
-
-    ``counts`` is of shape (n_blocks, 59 + n_colours); a file has about 45 kB an image.
-    """
+    """Block counts of several images, (n_blocks, 59 + n_colours): one ``blocks-NNN.npz``, about 45 kB an image."""
 
     image_id: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]
@@ -58,11 +54,8 @@ def describe_levels(levels: Iterable[Image], palette: npt.NDArray[np.float32]) -
 
 @njit(cache=True, nogil=True)
 def count_level(image: Image, padded: Image, bins: Image, n_lbp: int, keys: npt.NDArray[np.int32]) -> Counts:
-    """Count LBP bins, and palette colours after them, in every block of one level, blocks row by row.
-
-    A block is 2 x 2 cells, so each pixel is counted once instead of up to four times. `padded` is the level's luma with
-    a border, `bins` has the bin of each pattern, `keys` is the palette as `nearest_colours` takes it.
-    """
+    """Count LBP bins, and palette colours after them, in every block of one level, blocks row by row."""
+    # a block is 2 x 2 cells, so each pixel is counted once instead of up to four times
     rows, columns = image.shape[0] // CELL - 1, image.shape[1] // CELL - 1
     width = (columns + 1) * CELL
     counts = np.empty((rows * columns, n_lbp + keys.shape[0]), np.uint16)
@@ -90,23 +83,16 @@ def count_level(image: Image, padded: Image, bins: Image, n_lbp: int, keys: npt.
 
 
 def normalise(counts: npt.NDArray[np.integer], hellinger: bool = False) -> npt.NDArray[np.float32]:
-    """Turn raw counts into descriptors: the edge part and the colour part each sum to 1.
-
-    With `hellinger`, square roots are taken, so that Euclidean distances between descriptors are Hellinger distances
-    between histograms; the papers do not.
-    """
+    """Turn raw counts into descriptors: the edge part and the colour part each sum to 1."""
     descriptors = counts.astype(np.float32)
     for part in (descriptors[:, : lbp.N_BINS], descriptors[:, lbp.N_BINS :]):
         part /= np.maximum(part.sum(axis=1, keepdims=True), 1)
+    # Euclidean distances between square roots are Hellinger distances; the papers take none
     return np.sqrt(descriptors, out=descriptors) if hellinger else descriptors
 
 
 def block_positions(width: int, height: int) -> npt.NDArray[np.int32]:
-    """Return where each block of an image lies in the original, in the order of `describe`: int32, (n_blocks, 4).
-
-    Columns are x and y of the upper left corner and side, in pixels of the original, and the pyramid level (0 is full
-    size). Rounded, and always inside the image.
-    """
+    """Return x, y and side in pixels of the original, and the level, of each block in the order of `describe`."""
     positions = [np.empty((0, 4), np.int32)]
     for level, (level_width, level_height) in enumerate(pyramid.level_sizes(width, height)):
         rows, columns = pyramid.grid_shape(level_width, level_height)

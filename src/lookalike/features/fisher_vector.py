@@ -1,7 +1,6 @@
 """Fisher vectors of dense SIFT (Perronnin, Liu, Sanchez and Poirier, CVPR 2010; Deep Ranking, Table 1, "Fisher").
 
-The encoding is written out here, because scikit-image's loops over descriptors and mixture components; a test holds the
-two together.
+The encoding is written out, because scikit-image's loops over descriptors and components; a test holds them together.
 """
 
 from __future__ import annotations
@@ -36,8 +35,6 @@ class Mixture(NamedTuple):
 class FisherVector(DenseSift):
     """Gradients of the likelihood of an image's descriptors with respect to a Gaussian mixture, compared by L2.
 
-    It takes the parameters of `DenseSift` too.
-
     Parameters
     ----------
     n_gaussians : int, default=64
@@ -48,13 +45,8 @@ class FisherVector(DenseSift):
         Whether gradients by standard deviations follow those by means: twice as long vectors.
     power : float, default=0.5
         Exponent of the signed power normalisation, which comes before the L2 normalisation; 1 leaves it out.
-
-    Attributes
-    ----------
-    mean_ : ndarray of shape (128,), float64
-    projection_ : ndarray of shape (128, n_components), float64
-        Once fitted, as the others: principal directions, not whitened.
-    mixture_ : Mixture
+    **others
+        Those of `DenseSift`.
     """
 
     system: ClassVar[str] = "fisher"
@@ -127,13 +119,11 @@ class FisherVector(DenseSift):
 
 
 def fisher_gradients(descriptors: Doubles, mixture: Mixture, deviations: bool = True) -> Doubles:
-    """Encode descriptors as their Fisher vector, before any normalisation.
+    """Encode descriptors as their Fisher vector, Gaussian by Gaussian, by means first, before any normalisation.
 
     With posteriors g_ti of descriptor t and Gaussian i, the gradient by mean i is the sum over t of
     g_ti (x_t - m_i) / s_i divided by T sqrt(w_i), that by its deviations the sum of g_ti ((x_t - m_i)^2 / s_i^2 - 1)
     divided by T sqrt(2 w_i), after Perronnin et al.'s diagonal approximation of the Fisher information.
-
-    The vector, (k * d,) or twice that with the `deviations`, stands Gaussian by Gaussian, first those by means.
     """
     weights, means, variances = mixture
     posteriors = _posteriors(descriptors, mixture)

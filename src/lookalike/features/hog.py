@@ -32,11 +32,6 @@ class Hog(Describer):
         Pixels of a cell's side.
     n_orientations : int, default=9
         Bins of 0 to 180 degrees.
-
-    Examples
-    --------
-    >>> Hog().describe(np.zeros((90, 60, 3), np.uint8)).shape
-    (8100,)
     """
 
     system: ClassVar[str] = "hog"

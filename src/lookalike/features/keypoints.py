@@ -1,8 +1,6 @@
-"""Local features: SIFT keypoints of an image, and the files that hold those of many images.
+"""Local features: SIFT keypoints of an image (AAAI 2014, Experiments), and the files that hold those of many images.
 
-This is the step between pixels and visual words in the landmark study (AAAI 2014, Experiments). Descriptors are stored
-as the detector gives them, 128 bytes each, with the place and size of their keypoints; `root_sift` is applied when they
-are read. OpenCV runs in one thread, so the files are the same bytes whatever ``--cores`` says.
+Descriptors are stored as OpenCV gives them in one thread, 128 bytes each; RootSIFT is made when they are read.
 """
 
 from __future__ import annotations
@@ -27,23 +25,14 @@ N_FEATURES = 128
 
 @dataclass(frozen=True)
 class SiftSettings:
-    """What SIFT is asked for.
-
-    Parameters
-    ----------
-    n_max : int
-        The strongest so many keypoints of an image are kept; 0 keeps all.
-    contrast_threshold : float
-        Keypoints of less contrast are left out. OpenCV divides it by the 3 layers of an octave: its own value, 0.04,
-        asks for a difference of Gaussians of 0.0133 at least, for grey values in 0..1. The 0.03 that Lowe (2004),
-        section 4, asks for would be 0.09 here, which keeps fewer.
-    max_side : int
-        Images with a longer side, in pixels, are shrunk to it first; 0 describes them at full size.
-    """
+    """What SIFT is asked for."""
 
     n_max: int = 0
+    """The strongest so many keypoints of an image are kept; 0 keeps all."""
     contrast_threshold: float = 0.04
+    """OpenCV divides it by the 3 layers of an octave: the 0.03 of Lowe (2004), section 4, would be 0.09 here."""
     max_side: int = 0
+    """Images with a longer side, in pixels, are shrunk to it first; 0 describes them at full size."""
 
     def __post_init__(self) -> None:
         """Refuse settings that mean nothing."""
@@ -54,8 +43,9 @@ class SiftSettings:
 class Keypoints(NamedTuple):
     """Keypoints of one image.
 
-    ``descriptors`` are of shape (n, 128), ``positions`` of shape (n, 2) are x and y in pixels of the full-size image,
-    whose upper left pixel has its centre at (0, 0); ``sizes`` are diameters of the neighbourhoods in such pixels.
+    Positions are x and y in pixels of the full-size image, whose upper left pixel has its centre at (0, 0); sizes are
+    diameters of the neighbourhoods in such pixels. The ground truth of the Oxford buildings gives its rectangles so;
+    whether that counts the first pixel as 0 or as 1 is not documented, and nothing here depends on a pixel.
     """
 
     descriptors: npt.NDArray[np.uint8]
@@ -77,16 +67,7 @@ _NONE = Keypoints(np.empty((0, N_FEATURES), np.uint8), np.empty((0, 2), np.float
 
 
 def extract_keypoints(image: npt.NDArray[np.uint8], settings: SiftSettings | None = None) -> Keypoints:
-    """Detect and describe the SIFT keypoints of one image (Lowe 2004, by OpenCV), in one thread.
-
-    Grey values are BT.601 luma in 8 bits, as everywhere in this package. The ground truth of the Oxford buildings
-    gives rectangles as x and y of their corners in pixels of the full-size image, x to the right and y downwards from
-    the upper left corner; positions are given in the same way. Whether that ground truth counts the first pixel as 0
-    or as 1 is not documented; nothing here depends on a pixel.
-
-    They are sorted by x, y, size and angle. A place with two main orientations gives two keypoints (Lowe 2004,
-    section 5).
-    """
+    """Detect and describe the SIFT keypoints of one image (Lowe 2004, by OpenCV), by x, y, size and angle."""
     settings = SiftSettings() if settings is None else settings
     grey = full = luma(image)
     if settings.max_side:
@@ -99,6 +80,7 @@ def extract_keypoints(image: npt.NDArray[np.uint8], settings: SiftSettings | Non
         points, descriptors = sift.detectAndCompute(grey, None)
     if not points:
         return _NONE
+    # a place with two main orientations gives two keypoints (Lowe 2004, section 5)
     # x, y, size, angle, response; a small pixel's centre is the centre of the `scale` pixels that it was made of
     table = np.array([(*point.pt, point.size, point.angle, point.response) for point in points])
     table[:, :2] = (table[:, :2] + 0.5) * scale - 0.5
@@ -120,10 +102,7 @@ def extract_shard(
     settings: SiftSettings | None = None,
     progress: Progress | None = None,
 ) -> KeypointShard:
-    """Extract the keypoints of one shard of a manifest whose paths are relative to `root`; `progress` counts images.
-
-    All of a shard is in memory: about 140 bytes a keypoint, half a megabyte for a photograph of 1024x768.
-    """
+    """Extract the keypoints of one shard of a manifest whose paths are relative to `root`; about 140 bytes each."""
     rows = shard_of(manifest, shard, n_shards)
     images = [extract_keypoints(image, settings) for image in read_images(rows, root, progress)]
     return join_keypoints(rows["image_id"].to_numpy(np.int32), images)
@@ -135,11 +114,7 @@ def join_keypoints(image_ids: npt.NDArray[np.int32], images: list[Keypoints]) ->
 
 
 def root_sift(descriptors: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """Turn SIFT into RootSIFT: divided by its sum, then the square root (Arandjelovic and Zisserman 2012, section 2).
-
-    Euclidean distances between the results are Hellinger distances between the histograms. Rows have unit length; a row
-    of zeros stays as it is.
-    """
+    """Turn SIFT into RootSIFT: the square root of its shares (Arandjelovic and Zisserman 2012, section 2)."""
     roots = descriptors.astype(np.float32)
     roots /= np.maximum(roots.sum(axis=1, keepdims=True), 1)
     return np.sqrt(roots, out=roots)

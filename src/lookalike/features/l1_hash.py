@@ -2,8 +2,7 @@
 
 Long non-negative vectors are sketched by weighted minhash (Ioffe, "Improved consistent weighted sampling, weighted
 minhash and L1 sketching", ICDM 2010), and kernel PCA of the share of hashes that agree makes vectors of them, without
-labels. It is the second step of the study's L1HashKPCA row; the first, the golden feature's `select_l1`, says
-which features take part with which weights, and OASIS learns on top of the result.
+labels. The golden feature's `select_l1` weights the features before it, and OASIS learns on top of it.
 """
 
 from __future__ import annotations
@@ -72,13 +71,9 @@ def weighted_minhash(X: Any, n_hashes: int, random_state: RandomState = None) ->
     """Draw consistent weighted samples of non-negative rows, dense or CSR (Ioffe 2010, algorithm 1).
 
     Two rows have the same sample at a hash with probability sum_k min(a_k, b_k) / sum_k max(a_k, b_k), their weighted
-    Jaccard similarity; for rows of the same L1 norm s this is (2 s - l) / (2 s + l), l being their L1 distance. Work is
-    done for values above zero only.
-
-    The result has a row of `n_hashes` samples for each row: a feature and a quantised value of it as 32 mixed bits, of
-    which two different ones are taken for the same once in 4 billion. Rows of zeros have one sample of their own. The
-    same integer as seed gives every row the same samples, whatever other rows are beside it, and hash i is the same
-    whatever `n_hashes` is.
+    Jaccard similarity; for rows of the same L1 norm s this is (2 s - l) / (2 s + l), l being their L1 distance. The
+    32 mixed bits of two different samples are equal once in 4 billion. The same integer as seed gives a row the same
+    samples, whatever rows are beside it and however many hashes follow.
     """
     rows = sp.csr_array(X, dtype=np.float64, copy=True)
     if not np.isfinite(rows.data).all() or (rows.data < 0).any():
@@ -124,10 +119,10 @@ def sample_block(
 ) -> None:
     """Draw the consistent weighted samples of a block of hashes for every row (Ioffe 2010, algorithm 1).
 
-    `tables` are r, 1 / r, beta and ln(c) - r, each float32 of shape (d, BLOCK): a row of hashes per feature, so that
-    the inner loop runs over neighbours. With t = floor(ln(S) / r + beta), ln(a) = ln(c) - r (t - beta) - r; the feature
-    with the smallest a is the sample, together with its t. The pair is kept as 32 mixed bits.
+    With t = floor(ln(S) / r + beta), ln(a) = ln(c) - r (t - beta) - r; the feature with the smallest a is the sample,
+    together with its t.
     """
+    # r, 1 / r, beta and ln(c) - r, a row of hashes per feature: the inner loop runs over neighbours
     rates, inverse_rates, shifts, log_scores = tables
     width = min(BLOCK, signatures.shape[1] - first)
     best = np.empty(BLOCK, np.float32)

@@ -26,12 +26,8 @@ N_BINS = N_POINTS * (N_POINTS - 1) + 3
 
 @cache
 def pattern_bins() -> Bytes:
-    """Return the bin of each of the 256 patterns, in the order of scikit-image's ``nri_uniform``.
-
-    Bit i of a pattern is the point at angle 45 degrees times i, anticlockwise from the right. A uniform pattern is one
-    run of ones around the circle; its bin is given by the run's length and by where it starts. The last bin takes the
-    patterns with more than one run.
-    """
+    """Return the bin of each of the 256 patterns, in the order of scikit-image's ``nri_uniform``."""
+    # a uniform pattern is one run of ones: its bin is given by the run's length and by where it starts
     bins = np.full(256, N_BINS - 1, np.uint8)
     for pattern in range(256):
         bits = [pattern >> i & 1 for i in range(N_POINTS)]
@@ -54,10 +50,7 @@ def padded(grey: Bytes) -> Bytes:
 
 
 def lbp_patterns(grey: Bytes) -> Bytes:
-    """Return the 8-bit LBP(8, 2) pattern of every pixel of a grey image.
-
-    Bit i is set where the value at angle 45 degrees times i on the circle of radius 2 is at least the centre's.
-    """
+    """Return the 8-bit LBP(8, 2) pattern of every pixel; bit i is the point at 45 degrees times i, anticlockwise."""
     if grey.ndim != 2 or grey.dtype != np.uint8 or grey.size == 0:
         raise ValueError(f"expected uint8 grey values of shape (height, width), not {grey.dtype} {grey.shape}")
     return _patterns(padded(grey))
@@ -65,11 +58,8 @@ def lbp_patterns(grey: Bytes) -> Bytes:
 
 @njit(cache=True, nogil=True, inline="always")
 def _diagonal(near: Any, side: Any, other: Any, far: Any, centre: Any) -> Any:
-    """Return 1 where the bilinear value at distance 2 on a diagonal is at least the centre, else 0, exactly.
-
-    The point lies sqrt(2) away along both axes, so the value minus the centre is P + Q sqrt(2) with integer P and Q;
-    its sign is that of P|P| + 2 Q|Q|, which needs integers only.
-    """
+    """Return 1 where the bilinear value at distance 2 on a diagonal is at least the centre, else 0, exactly."""
+    # the point lies sqrt(2) away along both axes: value less centre is P + Q sqrt(2), of the sign of P|P| + 2 Q|Q|
     sides = side + other
     p = np.int32(6) * near - np.int32(4) * sides + np.int32(3) * far - centre
     q = np.int32(3) * sides - np.int32(4) * near - np.int32(2) * far

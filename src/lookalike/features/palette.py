@@ -1,8 +1,7 @@
 """Colours: the palette that a block's pixels are counted by, the colour half of its descriptor.
 
-The papers cluster RGB pixels of many images into 20 typical colours and map every pixel to the closest (JMLR 2010,
-section 3). Here palette colours are multiples of an eighth of a grey level, so squared distances are integers and the
-closest colour is exact, with ties to the lowest index.
+The papers cluster RGB pixels of many images into 20 colours and map every pixel to the closest (JMLR 2010, section 3).
+Palette colours are multiples of an eighth of a grey level, so the closest is exact, with ties to the lowest index.
 """
 
 from __future__ import annotations
@@ -37,11 +36,7 @@ def sample_pixels(image: npt.NDArray[np.uint8], n: int, rng: np.random.Generator
 def pool_pixels(
     root: str | os.PathLike[str], manifest: pd.DataFrame, pool: pd.DataFrame, n_pixels: int, seed: int
 ) -> npt.NDArray[np.uint8]:
-    """Draw the same number of pixels from every image of the codebook pool, in all about `n_pixels` or a few more.
-
-    `root` is the folder that the manifest's paths are relative to. Every image has a stream of its own, named after its
-    id, so the pixels, in the order of the manifest, do not depend on the other images.
-    """
+    """Draw `n_pixels` or a few more, as many of every image of the pool, each by a stream named after its id."""
     rows = manifest[manifest["image_id"].isin(pool["image_id"])]
     if not len(rows):
         raise LookalikeError(
@@ -57,11 +52,7 @@ def pool_pixels(
 
 
 def learn_palette(pixels: npt.NDArray[np.uint8], n_colours: int = N_COLOURS, seed: int = 0) -> npt.NDArray[np.float32]:
-    """Cluster RGB pixels into the colours of a palette (k-means, the best of five starts).
-
-    The colours, float32 of shape (n_colours, 3), are multiples of 1/8 in 0..255 and stand from dark to light, so that a
-    colour's index does not depend on the start.
-    """
+    """Cluster RGB pixels into the colours of a palette, multiples of 1/8 from dark to light (k-means, five starts)."""
     if not 1 <= n_colours <= MAX_COLOURS:
         raise LookalikeError(f"a palette has 1 to {MAX_COLOURS} colours, not {n_colours}: set `n_colours` to 20")
     packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
@@ -78,18 +69,13 @@ def learn_palette(pixels: npt.NDArray[np.uint8], n_colours: int = N_COLOURS, see
 
 
 def palette_keys(palette: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
-    """Return the palette as the integers that the kernels take.
-
-    With colours c and pixels p in eighths of a grey level, |p - c|^2 - |p|^2 = |c|^2 - 2 p.c; it is multiplied by 128
-    and the colour's index added, which makes the nearest colour the one with the smallest key, and ties go to the
-    lowest index. Keys stay below 1.6e9 in size, so int32 holds them.
-
-    The result has, for each colour, factors of a pixel's red, green and blue, and a constant: int32, (n_colours, 4).
-    """
+    """Return factors of red, green and blue, and a constant, of each colour: the integers that the kernels take."""
     palette = np.asarray(palette, dtype=np.float64)
     fits = palette.ndim == 2 and palette.shape[1] == 3 and 1 <= len(palette) <= MAX_COLOURS
     if not fits or not ((palette >= 0) & (palette <= 255)).all():
         raise LookalikeError(f"a palette is 1 to {MAX_COLOURS} rows of red, green and blue in 0..255: learn it anew")
+    # in eighths of a grey level |p - c|^2 - |p|^2 = |c|^2 - 2 p.c; times 128 plus the colour's index, the smallest key
+    # is the nearest colour, and ties go to the lowest index; keys stay below 1.6e9, so int32 holds them
     colours = np.rint(palette * _STEPS).astype(np.int64)
     keys = np.empty((len(colours), 4), np.int64)
     keys[:, :3] = -2 * _STEPS * MAX_COLOURS * colours
@@ -104,12 +90,8 @@ def nearest_colours(
     planes: npt.NDArray[np.int32],
     nearest: npt.NDArray[np.uint8],
 ) -> None:
-    """Write the index of the nearest palette colour of each pixel of a row, ties to the lowest index.
-
-    A colour's squared distance (in eighths of a grey level, less the pixel's own squared length) and its index share
-    one integer, distance * 128 + index, so that the nearest is a plain minimum that the compiler vectorises. `keys` is
-    what `palette_keys` returns, and `planes`, (4, n), has room for the three channels and the best key so far.
-    """
+    """Write the index of the nearest palette colour of each pixel of a row, ties to the lowest index."""
+    # `planes` has room for three channels and the best key so far: a plain minimum, which the compiler vectorises
     n = nearest.shape[0]
     reds, greens, blues, best = planes[0], planes[1], planes[2], planes[3]
     for x in range(n):

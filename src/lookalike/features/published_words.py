@@ -43,13 +43,7 @@ def read_published_words(
     first_id: int | None = None,
     progress: Progress | None = None,
 ) -> WordShard:
-    """Read the published words, from 0, of one shard of a manifest (columns `image_id`, `path`, `status`).
-
-    The files, which may lie in folders within `folder`, are named like the images, with or without the prefix
-    ``oxc1_``. An image without a file is left out, with a warning; more than 1 of 100 such images, two images of one
-    name, two files of one image and a malformed line are refused. The format does not say whether the first word is 0
-    or 1, so by default the files decide (`find_first_id`).
-    """
+    """Read the published words, from 0, of one shard of a manifest; images without a file are left out."""
     files = _find_files(folder, shard_of(manifest, 0, 1)["path"])
     if first_id is None:
         first_id = find_first_id(files.values(), n_words)
@@ -69,17 +63,14 @@ def read_published_words(
 
 
 def find_first_id(files: Iterable[PathLike], n_words: int = N_WORDS) -> int:
-    """Return whether words are numbered from 0 or from 1.
-
-    Files are read until one holds word 0, or word `n_words`. With 16 descriptors a word that is after about a sixteenth
-    of the files. Where neither occurs, 0 is as good as 1: one word is then never used.
-    """
+    """Return whether words are numbered from 0 or from 1, which the format does not say: the files decide."""
     for path in files:
         ids = _read_table(Path(path))[1][:, 0]
         if (ids == 0).any():
             return 0
         if (ids == n_words).any():
             return 1
+    # 0 is as good as 1: one word is then never used
     return 0
 
 

@@ -1,8 +1,4 @@
-"""Where the blocks of an image lie: the first step from pixels to visterms.
-
-OASIS describes an image by overlapping square blocks at several scales (JMLR 2010, section 3). This module knows only
-the geometry: which levels an image has, how many blocks each holds, and the resized image of each level.
-"""
+"""Where the blocks of an image lie: overlapping squares at several scales (JMLR 2010, section 3)."""
 
 from __future__ import annotations
 
@@ -52,12 +48,8 @@ def blocks_in(width: int, height: int) -> int:
 
 
 def level_sizes(width: int, height: int) -> list[tuple[int, int]]:
-    """Return the sizes of the pyramid levels that are used, from full size down.
-
-    Level k measures the original divided by 1.25**k, each side rounded half up from the original rather than from
-    the level before, so that rounding does not build up. Levels end before the first with fewer than 10 blocks
-    (JMLR 2010, section 3). Sizes are (width, height); an image that is too small has none.
-    """
+    """Return (width, height) of the pyramid levels, full size first, until one has fewer than 10 blocks."""
+    # each side is rounded from the original rather than from the level before, so that rounding does not build up
     sizes: list[tuple[int, int]] = []
     while True:
         size = _scaled(width, len(sizes)), _scaled(height, len(sizes))
@@ -77,11 +69,8 @@ def count_blocks(width: int, height: int) -> int:
 
 
 def levels(image: npt.NDArray[np.uint8]) -> Iterator[npt.NDArray[np.uint8]]:
-    """Yield the image at each pyramid level, full size first.
-
-    Every level is resampled from the original with Pillow's box filter, which averages the area that a pixel covers:
-    no aliasing at any scale, and the same bytes on every machine (Pillow resizes 8-bit images in fixed point).
-    """
+    """Yield the image at each pyramid level, full size first, each resampled from the original."""
+    # Pillow's box filter averages the area that a pixel covers, in fixed point: the same bytes on every machine
     picture = Image.fromarray(image)
     for size in level_sizes(*picture.size):
         yield np.asarray(picture.resize(size, Image.Resampling.BOX))

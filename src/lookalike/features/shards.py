@@ -1,7 +1,6 @@
 """Shards: a manifest's images in parts, the ``.npz`` files with what was found in them, and words counted by image.
 
-A file has the arrays of a named tuple: first the ids of its images, then ``offsets``. Rows ``offsets[i]`` to
-``offsets[i + 1]`` of the others belong to image i.
+A file has the ids of its images and ``offsets``: rows ``offsets[i]`` to ``offsets[i + 1]`` of the others are image i's.
 """
 
 from __future__ import annotations
@@ -98,10 +97,7 @@ def count_by_image(
     n_rows: int,
     n_words: int,
 ) -> sp.csr_array:
-    """Count how often each word occurs in each image, from the path, ids, offsets and words of shards.
-
-    Row = image_id, of int32 with sorted indices; rows of images that are in no shard are empty.
-    """
+    """Count each word in each image (row = image_id, int32), from the path, ids, offsets and words of shards."""
     seen = np.zeros(n_rows, bool)
     rows, columns = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
     for path, ids, offsets, words in shards:

@@ -26,19 +26,14 @@ class SiftLike(DenseSift):
     Half their L1 distance is 1 less the pyramid match of Lazebnik et al. (eq. 3): every level counts as much as there,
     so that the shares of an image sum to 1.
 
-    It takes the parameters of `DenseSift` too.
-
     Parameters
     ----------
     n_words : int, default=400
         Size of the codebook, the larger of the two that Lazebnik et al. use; flat patches are one word more.
     grids : sequence of int, default=(1, 2)
         Cells of a level in each direction, from coarse to fine.
-
-    Attributes
-    ----------
-    words_ : ndarray of shape (n_words, 128), float32
-        Once fitted.
+    **others
+        Those of `DenseSift`.
     """
 
     system: ClassVar[str] = "sift-like"

@@ -38,12 +38,7 @@ Integers = npt.NDArray[np.intp]
 
 
 def mr8_filters() -> Floats:
-    """Return the 38 filters of MR8, float32 of shape (38, 49, 49).
-
-    These are edges (first derivative of a Gaussian with standard deviations 1 and 3, 2 and 6, 4 and 12) in six
-    orientations each, then bars (second derivative) alike, then a Gaussian and a Laplacian of a Gaussian with standard
-    deviation 10. All but the Gaussian sum to zero; absolute values of each sum to one.
-    """
+    """Return MR8: edges, then bars, in six orientations at three scales, a Gaussian, a Laplacian: (38, 49, 49)."""
     y, x = np.mgrid[-_RADIUS : _RADIUS + 1, -_RADIUS : _RADIUS + 1].astype(np.float64)
     edges, bars = [], []
     for across, along in _SCALES:
@@ -120,11 +115,7 @@ class TextonPyramid(Describer):
         return self.n_textons * (((1 << 2 * self.n_levels) - 1) // 3)  # 1 + 4 + 16 + ... cells
 
     def responses(self, image: Image, rows: Integers, columns: Integers) -> Floats:
-        """Describe pixels of an image by the MR8 filters.
-
-        These are for each of the pixels in `rows` and `columns` three edges, three bars (fine to coarse), the Gaussian
-        and the Laplacian: float32, (n, 8). They are zero where the image has one grey.
-        """
+        """Describe pixels by MR8, float32 (n, 8): edges, bars (fine to coarse), Gaussian, Laplacian; 0 in one grey."""
         grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
         grey = (grey - grey.mean()) / max(float(grey.std()), 1e-3)
         padded = cv2.copyMakeBorder(grey, _RADIUS, _RADIUS, _RADIUS, _RADIUS, cv2.BORDER_REFLECT_101)

@@ -1,8 +1,7 @@
-"""Visterm counts of millions of images on disk, read through memory maps: what stands between simulator and learner.
+"""Visterm counts of millions of images on disk, read through memory maps: between simulator and learner.
 
-A store is a folder of three arrays, the parts of a CSR matrix: ``indptr.npy`` (int64), ``words.npy`` (uint16, or
-uint32 above 65,536 words, sorted within an image) and ``counts.npy`` (uint8). Several folders of consecutive images
-are read as one.
+A store is a folder with the parts of a CSR matrix: ``indptr.npy`` (int64), ``words.npy`` (uint16, or uint32 above
+65,536 words, sorted within an image) and ``counts.npy`` (uint8). Folders of consecutive images are read as one.
 """
 
 from __future__ import annotations
@@ -44,10 +43,7 @@ def write_arrays(
     words: npt.NDArray[Any],
     counts: npt.NDArray[np.uint8],
 ) -> None:
-    """Write the three arrays of a store; without the last, ``indptr.npy``, a folder is none.
-
-    `indptr` is int64, `words` uint16 or uint32, `counts` uint8.
-    """
+    """Write the three arrays of a store; without the last, ``indptr.npy``, a folder is none."""
     target = Path(folder)
     (target / "indptr.npy").unlink(missing_ok=True)
     arrays = {"counts.npy": counts, "words.npy": words, "indptr.npy": indptr}
@@ -56,21 +52,7 @@ def write_arrays(
 
 
 class VistermStore:
-    """Visterm counts of consecutive images in one folder or several, read from disk as they are asked for.
-
-    Parameters
-    ----------
-    folders : path, or sequence of paths
-        Stores in the order of their images.
-    n_words : int
-        Number of words of the codebook, the columns of what is read.
-
-    Attributes
-    ----------
-    n_images, n_words, nnz : int
-    shards : list of Shard
-        Memory maps of each folder.
-    """
+    """Visterm counts of consecutive images in one folder or several, read from disk as they are asked for."""
 
     def __init__(
         self, folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], n_words: int = 10_000
@@ -96,11 +78,7 @@ class VistermStore:
         return np.concatenate([np.diff(shard.indptr) for shard in self.shards])
 
     def rows(self, ids: npt.ArrayLike, dtype: npt.DTypeLike = np.uint8) -> sp.csr_array:
-        """Return the counts of some images.
-
-        `ids` are numbers of images, in any order, repeated as you like; `dtype` is the type of the result, a csr_array
-        of shape (m, n_words) with sorted indices.
-        """
+        """Return the counts of some images, in any order, repeated as you like: (m, n_words), sorted indices."""
         wanted = np.asarray(ids, dtype=np.int64)
         if wanted.size and (wanted.min() < 0 or wanted.max() >= self.n_images):
             raise LookalikeError(
@@ -128,10 +106,7 @@ class VistermStore:
         return self._matrix(indptr, indices, data)
 
     def slices(self, size: int, dtype: npt.DTypeLike = np.uint8) -> Iterator[tuple[int, sp.csr_array]]:
-        """Iterate over all images in blocks of at most `size` of them, in order, none reaching over two shards.
-
-        Yields the number of the block's first image, and its counts.
-        """
+        """Yield first image and counts of blocks of at most `size` images, in order, none reaching over two shards."""
         for shard in self.shards:
             n = len(shard.indptr) - 1
             for start in range(0, n, size):

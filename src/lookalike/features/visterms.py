@@ -1,7 +1,6 @@
 """Weights of visterms: from raw counts to the sparse vectors that every learner of the category study takes.
 
-A scikit-learn transformer, because inverse document frequencies must come from a run's own training rows and nothing
-else: `fit` sees those, `transform` sees any.
+A transformer of scikit-learn, because inverse document frequencies must come from a run's own training rows alone.
 """
 
 from __future__ import annotations
@@ -39,10 +38,7 @@ class TfidfVisterms(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         self.dtype = dtype
 
     def fit(self, X: npt.ArrayLike | sp.csr_array, y: object = None) -> Self:
-        """Learn inverse document frequencies from the counts of training images.
-
-        `X`, dense or sparse of shape (n_images, n_words), has raw counts, none negative.
-        """
+        """Learn inverse document frequencies from the counts of training images, (n_images, n_words), none negative."""
         if self.dtype not in ("float32", "float64"):
             raise ValueError(f'dtype must be "float32" or "float64", got {self.dtype!r}')
         counts = self._validated(X, reset=True)
@@ -54,10 +50,7 @@ class TfidfVisterms(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         return self
 
     def transform(self, X: npt.ArrayLike | sp.csr_array) -> sp.csr_array:
-        """Return weighted rows of unit length for raw counts, a csr_array of type `dtype` without stored zeros.
-
-        A row without a weighted visterm is empty.
-        """
+        """Weight raw counts: rows of unit length, or empty, as a csr_array of type `dtype` without stored zeros."""
         check_is_fitted(self)
         counts = self._validated(X, reset=False)
         values = counts.data * self.idf_[counts.indices]

@@ -39,12 +39,8 @@ _NOISE = 1e-9  # the smallest true coefficient of 8-bit pixels is above 1e-7, ro
 
 
 def standard_haar(image: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Decompose an image by the standard two-dimensional orthonormal Haar transform.
-
-    `image` is of shape (n, n) or (n, n, channels), n a power of two. The result, of the same shape, is H A H' of each
-    channel: entry (0, 0) is n times the mean, indices grow from coarse to fine in each direction, and a detail is
-    positive where the earlier half of its support is the brighter one.
-    """
+    """Return H A H' of each channel, H the orthonormal Haar transform; (0, 0) is n times the mean, coarse first."""
+    # a detail is positive where the earlier half of its support is the brighter one;
     # wavedec2 would be the nonstandard decomposition, rows and columns in turn
     coefficients: npt.NDArray[np.float64] = pywt.fswavedecn(image, "haar", mode="periodization", axes=(0, 1)).coeffs
     return coefficients

@@ -2,8 +2,7 @@
 
 An inverted file splits the words into lists by a small k-means and compares a descriptor only with the words of the
 lists whose centres are nearest to it. The lists are searched one after the other, each with all descriptors that want
-it, because that makes one matrix product of thousands of comparisons; see docs/decisions.md for what it gains over
-searching descriptor by descriptor, and ``benchmarks/approximate_words.py`` for the measurements.
+it, in one matrix product; see docs/decisions.md for the gain, and ``benchmarks/approximate_words.py``.
 """
 
 from __future__ import annotations
@@ -34,10 +33,7 @@ _SEED = 1
 
 
 class WordIndex:
-    """Finds the nearest word, by Euclidean distance, of many descriptors; in one thread.
-
-    A large codebook is copied in the order of its lists: 512 MB for a million words of 128 numbers.
-    """
+    """Finds the nearest word of many descriptors; a large codebook is copied, 512 MB for a million of 128 numbers."""
 
     def __init__(self, codebook: Floats, n_probes: int = N_PROBES) -> None:
         self._words = np.ascontiguousarray(codebook, dtype=np.float32)
@@ -62,11 +58,7 @@ class WordIndex:
         self._words = self._words[self._order]
 
     def nearest(self, descriptors: Floats) -> npt.NDArray[np.int32]:
-        """Return the nearest word of each descriptor, int32.
-
-        Exact searches break ties by the lowest word. Approximate ones may miss the nearest word, and give the same
-        words each time.
-        """
+        """Return the nearest word of each descriptor, ties to the lowest; an approximate search may miss it."""
         descriptors = np.ascontiguousarray(descriptors, dtype=np.float32)
         if self.exact:
             return assign(descriptors, self._words)

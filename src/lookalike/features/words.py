@@ -1,7 +1,6 @@
 """From keypoints to bags of visual words: the word of each descriptor, and how often each word occurs in an image.
 
-Words keep the places of their keypoints, because a query of the Oxford buildings is a rectangle of an image and only
-the descriptors inside it count (Philbin et al. 2007). Everything runs in one thread and gives the same bytes each time.
+Words keep the places of their keypoints: a query of the Oxford buildings is a rectangle (Philbin et al. 2007).
 """
 
 from __future__ import annotations
@@ -22,10 +21,7 @@ from lookalike.features.word_index import BATCH, WordIndex
 
 
 class WordShard(NamedTuple):
-    """Words of several images, as `lookalike.features.shards` keeps them: what one ``words-NNN.npz`` holds.
-
-    ``words`` is int32, from 0; ``positions`` of shape (n, 2), float32, are x and y in pixels of the full-size image.
-    """
+    """Words of several images, from 0, and x and y in pixels of the full size: one ``words-NNN.npz``."""
 
     image_ids: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]
@@ -40,11 +36,7 @@ def assign_words(
     root: bool = False,
     progress: Progress | None = None,
 ) -> WordShard:
-    """Find the nearest word of every descriptor of a keypoint file, in one thread.
-
-    `root` says whether the codebook was learned from RootSIFT; `progress` is told of descriptors. Besides the file,
-    1.1 GB are in memory for a million words: the codebook, and its copy in the index's order.
-    """
+    """Find the nearest word of every descriptor of a keypoint file; `root` is that of the codebook."""
     keypoints = load_shard(KeypointShard, keypoints_file)
     n = len(keypoints.descriptors)
     words = np.empty(n, np.int32)
@@ -64,11 +56,8 @@ def count_words(words_files: Iterable[PathLike], n_rows: int, n_words: int) -> s
 
 
 def count_query_words(words_files: Iterable[PathLike], queries: pd.DataFrame, n_words: int) -> sp.csr_array:
-    """Count the words inside the rectangle of each query: (n_queries, n_words), int32, in the order of `queries`.
-
-    `queries` has the columns `query` (its name), `image_id`, `x_min`, `y_min`, `x_max`, `y_max` (pixels; the edges are
-    inside). A row is empty where no descriptor lies in the rectangle; a query whose image has no words is refused.
-    """
+    """Count the words inside the rectangle of each query (edges inside): (n_queries, n_words), int32."""
+    # `queries` has the columns query (its name), image_id, x_min, y_min, x_max and y_max, in pixels
     boxes = queries[["x_min", "y_min", "x_max", "y_max"]].to_numpy(np.float64)
     found: dict[int, npt.NDArray[np.int32]] = {}
     for path in words_files:
