@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -48,9 +49,7 @@ def curves(study: Study) -> Figure:
     ]
     frame = pd.concat(parts, ignore_index=True)
     frame["low"], frame["high"] = frame["p"] - frame["error"], frame["p"] + frame["error"]
-    series = tuple(
-        Series(name.upper(), {"series": name}, "k", "p", LOOKS[name], "low", "high") for name in METHODS
-    )  # fmt: skip
+    series = tuple(Series(name.upper(), {"series": name}, "k", "p", LOOKS[name], "low", "high") for name in METHODS)
     panel = Panel(
         "10 classes", Axis("Number of neighbours k", told="k = {:.0f}"),
         Axis("Precision at top k", low=0, told="{:.3f}"), series, (Line("chance", 0.1, Look("#000000", "", "--")),),
@@ -173,6 +172,11 @@ def add_record(logs: Path, name: str, inputs: list[str], outputs: list[str], **t
     }  # fmt: skip
     write_json(record | told, path)
     return path
+
+
+def edit_sidecar(sidecar: Path, **values: object) -> None:
+    """Change what a sidecar tells."""
+    sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | values))
 
 
 def made_report(folder: Path) -> Path:

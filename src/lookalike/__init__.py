@@ -9,14 +9,11 @@ __version__ = "0.1.0.dev0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import `load`, `ImageSimilarity` and learners when first asked for: ``import lookalike`` stays fast (PEP 562).
-
-    A learner is what the registry names; any other name is no attribute.
-    """
+    """Import `load`, `ImageSimilarity` and learners when first asked for: ``import lookalike`` stays fast (PEP 562)."""
     if name == "load":
         return import_module("lookalike.app").load
     if name == "ImageSimilarity":
-        return import_module("lookalike.app.similarity").ImageSimilarity
+        return import_module("lookalike.app").similarity_class()
     if not name.startswith("_"):
         registry = import_module("lookalike.learners.registry")
         if name in registry.MODULES:

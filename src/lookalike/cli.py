@@ -1,7 +1,4 @@
-"""The command ``lookalike``: what the package does for a user's own images, from a terminal.
-
-The commands import whatever is heavy when they run, so that ``--help`` answers at once.
-"""
+"""The command ``lookalike``; its commands import what is heavy when they run, so that ``--help`` answers at once."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any
 
 from lookalike.app import extra_needed
 from lookalike.core.errors import LookalikeError
@@ -23,19 +20,7 @@ _OUTPUT_FAILS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        What follows the command's name; by default that of the process.
-
-    Returns
-    -------
-    int
-        0; 1 after a mistake in the input and 2 after one in the command line, told in one sentence on standard error;
-        130 after Ctrl-C.
-    """
+    """Run a command, by default that of the process, and return its exit status; a mistake is one sentence."""
     try:
         try:
             status = _run(sys.argv[1:] if arguments is None else list(arguments))
@@ -92,13 +77,6 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _tell_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _tell_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning as a sentence, without the place in the code."""
     _fail(str(message))

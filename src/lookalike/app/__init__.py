@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any
 
 
@@ -25,14 +26,16 @@ def load(path: str | os.PathLike[str]) -> Any:
         When it is a similarity of images, and the extra ``images`` is not installed.
     """
     if os.fspath(path).endswith(".lookalike"):
-        try:
-            from lookalike.app.similarity import ImageSimilarity
-        except ModuleNotFoundError as error:
-            raise ImportError(extra_needed(error, "models of images need it")) from None
-        return ImageSimilarity.load(path)
-    from lookalike.learners.model_io import load as load_learner
+        return similarity_class().load(path)
+    return import_module("lookalike.learners.model_io").load(path)
 
-    return load_learner(path)
+
+def similarity_class() -> Any:
+    """Return `ImageSimilarity`, or say which library of the extra `images` it lacks."""
+    try:
+        return import_module("lookalike.app.similarity").ImageSimilarity
+    except ModuleNotFoundError as error:
+        raise ImportError(extra_needed(error, "models of images need it")) from None
 
 
 def extra_needed(error: ModuleNotFoundError, why: str) -> str:

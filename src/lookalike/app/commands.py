@@ -261,9 +261,7 @@ def rank(
     elif html is None:
         tell(_ranking_lines(ranked))
     elif not quiet:
-        n_queries = ranked[True]["query"].nunique()
-        noun = "query" if n_queries == 1 else "queries"
-        tell([f"{html}: {n_queries} {noun}, {k} neighbours each"])
+        tell([f"{html}: {counted(ranked[True]['query'].nunique(), 'query')}, {k} neighbours each"])
 
 
 def _warn(ranked: pd.DataFrame, left_out: pd.DataFrame, k: int) -> None:

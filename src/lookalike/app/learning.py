@@ -1,7 +1,4 @@
-"""Training a learner on the rows of one's own images, so that no setting must be chosen by hand; and how well it ranks.
-
-Learners that can stop by themselves do: from labels by their early stopping, from triplets by held-out ones here.
-"""
+"""Training a learner on the rows of one's own images, so that no setting is chosen by hand; and how well it ranks."""
 
 from __future__ import annotations
 
@@ -121,11 +118,7 @@ def choose_roles(found: ImageSet, hold_out: float, seed: int) -> npt.NDArray[np.
 
 
 def fit_components(vectors: Vectors, seed: int) -> Arrays:
-    """Find ``mean`` and ``components`` of long dense rows; nothing for others, which are learned from as they are.
-
-    A learned matrix has the square of their number, so there are not many. They are found from at most 2,000 rows,
-    which the seed draws.
-    """
+    """Find ``mean`` and ``components`` of long dense rows; nothing for others, which are learned from as they are."""
     if hasattr(vectors, "indptr") or vectors.shape[1] <= MOST_COMPONENTS:
         return {}
     order = generator(seed, "own images", "components").permutation(len(vectors))
@@ -155,10 +148,7 @@ def train(
     seed: int = 0,
     jobs: int = 1,
 ) -> Any:
-    """Make a learner and fit it to labels `y` or to triplets of rows.
-
-    What it learns does not depend on `jobs`, and neither does what is saved of it: ``n_jobs`` is its default again.
-    """
+    """Make a learner and fit it to labels `y` or to triplets of rows; what it learns and saves is free of `jobs`."""
     defaults = learner_defaults(name)
     parameters = dict(settings)
     ours = {"random_state": integer_seed(seed, "own images", "learning"), "verbose": 0, "n_jobs": jobs}
@@ -198,10 +188,7 @@ def share_ordered(model: Any, X: Vectors, triplets: Integers) -> float:
 
 
 def margins_won(model: Any, X: Vectors, triplets: Integers, block: int = 256) -> npt.NDArray[np.float64]:
-    """Return for every triplet 1 where the positive is more similar to the query than the negative, 0.5 in a tie, or 0.
-
-    So many queries are compared with all rows at a time.
-    """
+    """Return 1 for a triplet whose positive is more similar to the query than the negative, 0.5 for a tie, else 0."""
     won = np.empty(len(triplets))
     queries, query_of = np.unique(triplets[:, 0], return_inverse=True)
     for start in range(0, len(queries), block):
@@ -267,10 +254,7 @@ def is_like(value: Any, default: Any) -> bool:
 
 
 def nearest(learner: Any, queries: tuple[pd.DataFrame, Any], gallery: tuple[pd.DataFrame, Any], k: int) -> pd.DataFrame:
-    """Rank a gallery's images for each query, those of the query's own content left out; at most `k` of each.
-
-    Queries and gallery are `lookalike.app.sources.COLUMNS` of images, and the rows that the learner takes.
-    """
+    """Rank at most `k` of a gallery's images for each query, those of its own content left out; each with its rows."""
     (wanted, query_rows), (images, gallery_rows) = queries, gallery
     contents = images["sha256"].to_numpy(str)
     parts: list[pd.DataFrame] = []
@@ -288,11 +272,7 @@ def nearest(learner: Any, queries: tuple[pd.DataFrame, Any], gallery: tuple[pd.D
 def choose_evaluated(
     found: ImageSet, seen: npt.NDArray[np.bool_], *, everything: bool = False
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32] | None, dict[str, int]]:
-    """Pass over images, or triplets whose query, was `seen` in learning, as long as others can be evaluated.
-
-    Returns row numbers of images, triplets of places in them, and counts: ``images``; of them (of triplets: of their
-    queries) ``learned_from``, and others that are ``passed_over``; with triplets their numbers too.
-    """
+    """Pass over what was `seen` in learning while other queries are left; return rows, triplets of them, counts."""
     numbers, triplets = np.arange(len(seen)), found.triplets
     places: npt.NDArray[np.int32] | None = None
     counts: dict[str, int] = {}
@@ -314,11 +294,7 @@ def choose_evaluated(
 def compare_on_labels(
     sides: Mapping[str, Side], labels: npt.NDArray[Any], ks: Sequence[int], seed: int = 0
 ) -> pd.DataFrame:
-    """Let each image query all others; those of its class are what it should find (JMLR section 5.1).
-
-    Returns ``method``, ``measure`` (``map``, ``precision@1``...), ``value`` (0..1), ``low`` and ``high`` (95% interval
-    over resampled queries), ``queries``: those that have another image of their class.
-    """
+    """Let each image query all others; those of its class are what it should find (JMLR section 5.1)."""
     if len(labels) < 2 or np.unique(labels, return_counts=True)[1].max() < 2:
         raise LookalikeError("no class has two images that can be evaluated: give more labelled images")
     values: dict[tuple[str, str], npt.NDArray[Any]] = {}
@@ -332,13 +308,9 @@ def compare_on_labels(
 
 
 def compare_on_triplets(sides: Mapping[str, Side], triplets: npt.NDArray[np.int32], seed: int = 0) -> pd.DataFrame:
-    """Measure how often the positive of a triplet comes before its negative; a tie counts one half.
-
-    Returns what `compare_on_labels` does; the only measure is ``triplets ordered``.
-    """
-    values = {
-        (method, "triplets ordered"): margins_won(learner, rows, triplets) for method, (learner, rows) in sides.items()
-    }
+    """Measure how often the positive of a triplet comes before its negative; a tie counts one half."""
+    name = "triplets ordered"
+    values = {(method, name): margins_won(learner, rows, triplets) for method, (learner, rows) in sides.items()}
     return _table(values, triplets[:, 0], seed)
 
 

@@ -1,8 +1,4 @@
-"""The model file of one's own images: safetensors, arrays and one JSON text, and nothing in it that could run.
-
-A stranger's file is only read as text and numbers, of the sizes that the file has. The same images and seed give the
-same bytes, but for times. What a file says of itself is read without its arrays.
-"""
+"""The model file of one's own images: safetensors, arrays and one JSON text, and nothing in it that could run."""
 
 from __future__ import annotations
 

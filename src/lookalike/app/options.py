@@ -207,11 +207,7 @@ def tell(lines: Iterable[str]) -> None:
 
 
 def escaped(text: str) -> str:
-    r"""Return text with its control characters written as in Python, as in ``\x1b``: names of files may hold any.
-
-    Escapes that colour or clear a terminal, line breaks, marks that turn the direction of writing, and bytes of names
-    that are no text are spelled out.
-    """
+    r"""Return text with what could steer a terminal written as in Python (``\x1b``): names of files may hold any."""
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
     )

@@ -47,23 +47,10 @@ def write_page(
     queries = []
     for query in dict.fromkeys(ranked[True]["query"]):
         label = label_in(Path(query), root)
-        rankings = [
-            {
-                "name": names[learned],
-                "neighbours": [
-                    {
-                        "rank": int(row.rank),
-                        "path": str(row.path),
-                        "score": f"{row.score:.4g}",
-                        "label": str(row.label),
-                        "same": None if label is None else str(row.label) == label,
-                        "picture": picture(root / str(row.path)),
-                    }
-                    for row in table[table["query"] == query].itertuples()
-                ],
-            }
-            for learned, table in ranked.items()
-        ]
+        rankings = {}
+        for learned, table in ranked.items():
+            rows = table[table["query"] == query].itertuples()
+            rankings[names[learned]] = [(row, picture(root / str(row.path))) for row in rows]
         shown = _thumbnail(Path(query), QUERY_SIDE)
         seen = hashlib.sha256(Path(query).read_bytes()).hexdigest() in learned_from
         queries.append(

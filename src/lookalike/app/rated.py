@@ -1,7 +1,4 @@
-"""The commands for what people judge: ``lookalike rate`` and ``ratings`` of retrieved images, ``evaluate-triplets``.
-
-The last prints the rows of Table 1 of the Deep Ranking paper for a user's own triplets; nothing learns from ratings.
-"""
+"""The commands for what people judge: ``rate``, ``ratings``, and ``evaluate-triplets`` (Deep Ranking, Table 1)."""
 
 from __future__ import annotations
 
@@ -220,7 +217,11 @@ def evaluate_triplets(
     describers = [make_describer(name) for name in dict.fromkeys(names)]
     network = _load_network(model) if model is not None else None
     if output is not None:
-        _check_output(output, folder, model)
+        check_table(output)
+        refuse_same(output, model)
+        if output.exists() and output.resolve().is_relative_to(folder.resolve()):
+            raise LookalikeError(f"{output} is a file of the rated triplets: name a table outside {folder}")
+        make_folder(output)
     with Told() as told:
         rated = read_release(folder, n_threads=n_threads, progress=partial(told, "reading images"))
         pairs = candidate_pairs(rated.triplets, rated.pool, rated.manifest)
@@ -244,15 +245,6 @@ def evaluate_triplets(
         return
     tell([f"{folder}: {len(rated.triplets):,} rated triplets of {n_queries:,} query images"])
     tell(_lines(table, rated, k))
-
-
-def _check_output(output: Path, folder: Path, model: Path | None) -> None:
-    """Refuse, before anything is computed, a table that cannot be written or would damage what is read."""
-    check_table(output)
-    refuse_same(output, model)
-    if output.exists() and output.resolve().is_relative_to(folder.resolve()):
-        raise LookalikeError(f"{output} is a file of the rated triplets: name a table outside {folder}")
-    make_folder(output)
 
 
 def _measure_describers(
@@ -343,10 +335,9 @@ def _measure_network(
     def centres() -> Iterator[npt.NDArray[np.uint8]]:
         """As in training and evaluation of the study: the centre of a square that is larger by the shift."""
         for first in range(0, len(paths), _NETWORK_BATCH):
-            chunk = paths[first : first + _NETWORK_BATCH]
-            pixels = load_pixels(chunk, side + 2 * shift, n_threads=n_threads)
+            pixels = load_pixels(paths[first : first + _NETWORK_BATCH], side + 2 * shift, n_threads=n_threads)
             yield pixels[:, shift : shift + side, shift : shift + side]
-            told(name, first + len(chunk), len(paths))
+            told(name, first + len(pixels), len(paths))
 
     start = time.perf_counter()
     found = embed(network, centres())

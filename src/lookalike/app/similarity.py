@@ -1,7 +1,4 @@
-"""`ImageSimilarity`: from a folder of one's own images to a similarity, rankings, numbers and a model file.
-
-What the commands ``fit``, ``rank``, ``evaluate``, ``features`` and ``info`` do, for use from Python.
-"""
+"""`ImageSimilarity`: from a folder of one's own images to a similarity, rankings, numbers and a model file."""
 
 from __future__ import annotations
 
@@ -23,17 +20,17 @@ import pandas as pd
 from lookalike import __version__
 from lookalike.app import learning
 from lookalike.app.learning import TRAIN, choose_evaluated, choose_roles, fit_components, nearest, onto_components
-from lookalike.app.model_file import (
-    FORMAT,
-    FORMAT_VERSION,
-    SUFFIX,
-    Header,
-    fits_together,
-    read_model,
-    write_model,
-)
+from lookalike.app.model_file import FORMAT, FORMAT_VERSION, SUFFIX, Header, fits_together, read_model, write_model
 from lookalike.app.representations import Arrays, Progress, Representation, Vectors, Work, make_representation, silent
-from lookalike.app.sources import ImageSet, distinct, read_files, read_images, read_source
+from lookalike.app.sources import (
+    ImageSet,
+    distinct,
+    read_class_folders,
+    read_files,
+    read_images,
+    read_labels,
+    read_triplets,
+)
 from lookalike.core.errors import LookalikeError
 from lookalike.learners.euclidean import Euclidean
 
@@ -44,7 +41,7 @@ PathLike = str | os.PathLike[str]
 
 
 class ImageSimilarity:
-    """A similarity of images, learned from one's own.
+    """A similarity of images, learned from one's own; what cannot be used is a `LookalikeError`, one sentence.
 
     Parameters
     ----------
@@ -140,11 +137,6 @@ class ImageSimilarity:
         Returns
         -------
         self
-
-        Raises
-        ------
-        LookalikeError
-            When the input, the representation or the learner's settings cannot be used.
         """
         name = learning.learner_name(self.learner)
         learning.check_learner(name, triplets=triplets is not None)
@@ -199,11 +191,6 @@ class ImageSimilarity:
         DataFrame
             ``query``, ``rank`` (from 1), ``path`` (relative to `gallery`), ``score`` (larger is more alike), ``label``
             (the folder in the gallery that the image lies in).
-
-        Raises
-        ------
-        LookalikeError
-            When a query or the gallery cannot be used.
         """
         return self.rank_both(queries, gallery, k, which=(learned,))[learned]
 
@@ -257,11 +244,6 @@ class ImageSimilarity:
             ``value``, ``low``, ``high`` (95% interval over queries), ``queries``. Its ``attrs`` say how many ``images``
             (and ``triplets``) were evaluated, how many of them the model has ``learned_from``, and how many were
             ``passed_over`` because it has.
-
-        Raises
-        ------
-        LookalikeError
-            When the input cannot be used.
         """
         self._check_fitted()
         found = self._read(folder, labels, triplets)
@@ -310,11 +292,6 @@ class ImageSimilarity:
         ----------
         path : path-like
             Ends in ``.lookalike``.
-
-        Raises
-        ------
-        LookalikeError
-            When it cannot be written.
         """
         about = self.about()
         about["images"] = {name: self.images_[name].tolist() for name in self.images_.columns}
@@ -336,11 +313,6 @@ class ImageSimilarity:
         Returns
         -------
         ImageSimilarity
-
-        Raises
-        ------
-        LookalikeError
-            When it is missing, damaged, none of ours, or of a later version.
         """
         about, arrays, learner = read_model(path)
         with fits_together(path):
@@ -366,11 +338,7 @@ class ImageSimilarity:
         self._check_fitted()
         train = self.images_[self.images_["role"] == TRAIN]
         learner, representation, components = self.learner_, self.representation_, self.reduction_.get("components")
-        fitted = {
-            name.rstrip("_"): getattr(learner, name)
-            for name in ("n_steps_", "n_updates_", "n_iter_", "metric_")
-            if hasattr(learner, name)
-        }
+        fitted = {name: getattr(learner, f"{name}_", None) for name in ("n_steps", "n_updates", "n_iter", "metric")}
         return {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -383,7 +351,7 @@ class ImageSimilarity:
             "learner": {
                 "name": type(learner).__name__,
                 "parameters": {name: _plain(value) for name, value in learner.get_params(deep=False).items()},
-                **{name: _plain(value) for name, value in fitted.items()},
+                **{name: _plain(value) for name, value in fitted.items() if value is not None},
             },
             "learned_from": "triplets" if self.n_triplets_ else "labels",
             "n_images": len(train),
@@ -431,8 +399,13 @@ class ImageSimilarity:
         return make_representation(str(self.representation), self.words)
 
     def _read(self, folder: PathLike, labels: Any, triplets: Any) -> ImageSet:
-        told = partial(self.progress, "reading images")
-        return read_source(folder, labels, triplets, n_threads=self.jobs, progress=told)
+        """Read images with their triplets or labels, of tables or of class folders."""
+        how: dict[str, Any] = {"n_threads": self.jobs, "progress": partial(self.progress, "reading images")}
+        if labels is not None and triplets is not None:
+            raise LookalikeError("labels and triplets cannot be learned from at once: give one of the two")
+        if triplets is not None:
+            return read_triplets(folder, triplets, **how)
+        return read_class_folders(folder, **how) if labels is None else read_labels(folder, labels, **how)
 
     def _work(self) -> Work:
         return Work(self.jobs, self.cache, self.progress)

@@ -1,7 +1,4 @@
-"""Which images a user means: a folder of class folders, any folder, a table of labels or triplets, or files by name.
-
-What is wrong with an image is found here, once, and kept as a reason. Rows are in the order of their paths.
-"""
+"""Which images a user means: a folder of class folders, any folder, a table of labels or triplets, or files by name."""
 
 from __future__ import annotations
 
@@ -72,23 +69,6 @@ class ImageSet:
         """Return the files of some of `images`, and the sha256 of each."""
         chosen = self.images.iloc[rows]
         return [self.root / path for path in chosen["path"]], chosen["sha256"].tolist()
-
-
-def read_source(
-    folder: PathLike,
-    labels: Table | None = None,
-    triplets: Table | None = None,
-    *,
-    n_threads: int = 1,
-    progress: Progress | None = None,
-) -> ImageSet:
-    """Read images with their triplets or labels, of tables or of class folders, so many at a time."""
-    how: dict[str, Any] = {"n_threads": n_threads, "progress": progress}
-    if labels is not None and triplets is not None:
-        raise LookalikeError("labels and triplets cannot be learned from at once: give one of the two")
-    if triplets is not None:
-        return read_triplets(folder, triplets, **how)
-    return read_class_folders(folder, **how) if labels is None else read_labels(folder, labels, **how)
 
 
 def read_images(folder: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
@@ -168,11 +148,7 @@ def distinct(found: ImageSet) -> ImageSet:
 
 
 def read_csv(path: PathLike, columns: Sequence[str], *, what: str = "file", **options: Any) -> pd.DataFrame:
-    """Read a CSV file that a user wrote: UTF-8, separated by commas; whatever is wrong with it is one sentence.
-
-    The caller checks that it has the columns; here they tell how a line that has none of them is separated.
-    `options` are those of ``pandas.read_csv``.
-    """
+    """Read a CSV file that a user wrote; its columns tell which separator stands between them instead of commas."""
     content = _read_bytes(Path(path), what)
     _check_text(content, path)
     try:
@@ -315,7 +291,9 @@ def _links_told(root: Path) -> Iterator[None]:
     try:
         yield
     except LookalikeError as error:
-        links, files = _count_links(root)
+        inside = [path for path in root.rglob("*") if "/." not in f"/{path.relative_to(root).as_posix()}"]
+        links = sum(path.is_symlink() for path in inside)
+        files = sum(not path.is_symlink() and not path.is_dir() for path in inside)
         if not links:
             raise
         if files:
@@ -324,14 +302,3 @@ def _links_told(root: Path) -> Iterator[None]:
             f"{root} holds links and no file of its own, and links inside a folder are not followed: copy or move the "
             "images themselves there"
         ) from error
-
-
-def _count_links(root: Path) -> tuple[int, int]:
-    """Return how many links and how many other files a folder holds at any depth, hidden ones not counted."""
-    links = files = 0
-    for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        linked = [os.path.islink(os.path.join(folder, name)) for name in names if not name.startswith(".")]
-        links += sum(linked) + sum(os.path.islink(os.path.join(folder, name)) for name in folders)
-        files += len(linked) - sum(linked)
-    return links, files

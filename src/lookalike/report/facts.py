@@ -1,8 +1,4 @@
-"""What made an exhibit, and what a whole run took, as pairs of a term and a text.
-
-From the records that jobs leave (`lookalike.report.provenance`); results without records still say which module drew
-them and by which command they are made again.
-"""
+"""What made an exhibit, and what a whole run took, as pairs of a term and a text, from the records of jobs."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""The gallery of the report: queries and their nearest neighbours before and after learning, for every study.
-
-Thumbnails are made of the images that a sidecar's entries name, embedded once in the page and used by reference.
-"""
+"""The gallery of the report: queries and their nearest neighbours before and after learning, for every study."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -105,16 +101,11 @@ def galleries_of(results: Results) -> tuple[list[Gallery], list[str]]:
             continue
         id = f"{exhibit.dataset}-{exhibit.paper}-{exhibit.name}"
         album = Album(results.folder.resolve(), id)
-        queries = list(_queries(exhibit, album))
+        entries = sorted(exhibit.entries, key=lambda entry: entry.words)
+        found = [(f"query-{id}-{place}", entry, album.of(entry.image)) for place, entry in enumerate(entries, start=1)]
+        queries = [Query(name, entry, thumbnail) for name, entry, thumbnail in found if thumbnail is not None]
         if queries:
             galleries.append(Gallery(id, exhibit, queries, album))
         else:
             left_out.append(f"{exhibit.dataset_title}: its images are not in place any more; put them back.")
     return galleries, left_out
-
-
-def _queries(exhibit: Exhibit, album: Album) -> Iterator[Query]:
-    for place, entry in enumerate(sorted(exhibit.entries, key=lambda entry: entry.words), start=1):
-        thumbnail = album.of(entry.image)
-        if thumbnail is not None:
-            yield Query(f"query-{album.id}-{place}", entry, thumbnail)

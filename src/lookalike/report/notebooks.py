@@ -1,8 +1,4 @@
-"""One paper for the reader of a notebook: its exhibits, its claims and its metrics.
-
-The notebooks read ``results/`` through this alone. A sentence stands in place of whatever is missing, so that none of
-them breaks where a study was not run.
-"""
+"""One paper for the reader of a notebook: its exhibits, claims and metrics, or how to make those that are missing."""
 
 from __future__ import annotations
 
@@ -44,14 +40,9 @@ class PaperReader:
     Parameters
     ----------
     paper : str
-        Id of a paper, such as ``"oasis-jmlr-2010"``.
+        Id of a paper, such as ``"oasis-jmlr-2010"``; a `LookalikeError` for any other.
     results : Results, optional
         By default what `Results.find` finds. Where there is none, everything says how to make some.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such paper.
 
     Examples
     --------
@@ -140,11 +131,7 @@ class PaperReader:
         )
 
     def metrics(self) -> pd.DataFrame:
-        """The tidy metrics of all data sets that have exhibits of this paper; without rows where nothing was run.
-
-        Columns are ``dataset, study``, those of `lookalike.studies.metrics`, and ``source``, which names the data set
-        and says where it is synthetic.
-        """
+        """The tidy metrics of all data sets that have exhibits of this paper, with ``source``, the name of each."""
         tables = []
         for dataset in self.datasets:
             source = source_of(dataset.title, dataset.synthetic)

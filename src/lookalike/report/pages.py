@@ -1,8 +1,4 @@
-"""What the pages of the report show of exhibits: their tables, pictures and curves, and the matrix of their states.
-
-Where a file cannot be read its sentence is shown in place of what it held, so that one broken exhibit never costs the
-others.
-"""
+"""What the pages of the report show of exhibits: their tables, pictures and curves, and the matrix of their states."""
 
 from __future__ import annotations
 
@@ -108,7 +104,7 @@ def view_of(exhibit: Exhibit, made: list[Fact]) -> View:
     title, id = f"{exhibit.heading}, {exhibit.dataset_title}", view_id(exhibit)
 
     def tried(read: Callable[[], Any]) -> Any:
-        """What `read` gives; None where a file cannot be read, whose sentence joins the problems."""
+        """What `read` gives, or None and a problem: a broken file never costs the other exhibits."""
         try:
             return read() if exhibit.was_drawn else None
         except UNREADABLE as error:

@@ -1,8 +1,4 @@
-"""Pictures of the report, small enough to be carried inside a page.
-
-Plots, which are flat colours and thin lines, stay exact to the last pixel; photographs and montages of them are
-encoded as photographs and made no larger than a page shows them.
-"""
+"""Pictures of the report, small enough for a page: plots stay exact, montages of photographs shrink."""
 
 from __future__ import annotations
 

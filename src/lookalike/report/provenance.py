@@ -89,16 +89,12 @@ class Work:
 
 
 class Jobs:
-    """All records of a run.
-
-    Where two made the same file, the later is the one that made what lies there; a job of which nothing lies there any
-    more (it ran before under another name) is left out. `unreadable` counts records that told nothing.
-    """
+    """All records of a run, without jobs whose files later ones made anew; `unreadable` counts records left out."""
 
     def __init__(self, records: Sequence[JobRecord], unreadable: int = 0) -> None:
         ordered = sorted(records, key=lambda job: job.started)
-        last = {path: id(job) for job in ordered for path in job.outputs}  # a later one replaces an earlier
-        current = set(last.values())
+        # of two that made the same file, the later replaces the earlier
+        current = set({path: id(job) for job in ordered for path in job.outputs}.values())
         self.records = tuple(job for job in ordered if id(job) in current or not job.outputs)
         self.unreadable = unreadable
         self._maker = {path: place for place, job in enumerate(self.records) for path in job.outputs}
@@ -171,11 +167,7 @@ def read_jobs(folder: str | os.PathLike[str]) -> Jobs:
 
 
 def project_path(path: str) -> str:
-    """Path as a page may show it: without the folder that the project lies in here, or any other of this machine.
-
-    Paths of the project's resources and modules start where the project does, other absolute ones are the file's name
-    alone, and relative ones stay.
-    """
+    """Path as a page may show it, without folders of this machine: from the project on, else the file's name alone."""
     shown = re.sub(r"^/.*/(?=(?:workflow/resources|src/lookalike)/)", "", path)
     return shown.rpartition("/")[2] if shown.startswith("/") else shown
 

@@ -1,8 +1,4 @@
-"""The numbers and the picture of README.md, made from the demo's results by `make readme`.
-
-The README's text is written by hand; what a run says stands between two marks and is replaced here, so that no number
-in it is typed.
-"""
+"""The numbers and the picture of README.md, put between two marks by `make readme`: no number in it is typed."""
 
 from __future__ import annotations
 
@@ -38,10 +34,7 @@ def readme_numbers(datasets: Sequence[Dataset], made_with: str) -> str:
 
 
 def write_readme_picture(gallery: Exhibit, path: str | os.PathLike[str]) -> None:
-    """Draw the first queries of a gallery that were drawn at random, with what was found before and after learning.
-
-    The picture is a WebP file; a gallery without such a query is a `LookalikeError`.
-    """
+    """Draw the first random queries of a gallery, with their neighbours before and after learning, as WebP."""
     drawn = [entry for entry in gallery.entries if entry.chosen == RANDOM]
     # without names, which are wider than a picture of this size
     queries = [replace(entry, words="") for entry in drawn[:N_QUERIES]]
@@ -53,13 +46,7 @@ def write_readme_picture(gallery: Exhibit, path: str | os.PathLike[str]) -> None
 
 
 def replace_between_marks(text: str, content: str) -> str:
-    """Return a text in which what stands between the two marks is `content`.
-
-    Raises
-    ------
-    LookalikeError
-        When the marks are not there, each once and in their order.
-    """
+    """Put `content` between the two marks of a text, which has each once."""
     pattern = re.escape(BEGIN) + r"\n.*?" + re.escape(END)
     if text.count(BEGIN) != 1 or text.count(END) != 1 or not re.search(pattern, text, flags=re.DOTALL):
         raise LookalikeError(f"README.md has no place for the numbers: put the lines {BEGIN} and {END} into it")

@@ -1,7 +1,4 @@
-"""What lies in ``results/``, for the report and the notebooks: data sets, exhibits and claims, read on demand.
-
-A notebook starts with ``Results.find()``; every exhibit displays itself.
-"""
+"""What lies in ``results/``, for the report and the notebooks: data sets, exhibits and claims, read on demand."""
 
 from __future__ import annotations
 
@@ -72,10 +69,7 @@ class Exhibit(Sidecar):
         return read_csv(self.folder / f"{self.name}.csv")
 
     def compare(self) -> pd.DataFrame | None:
-        """Read ours beside the printed numbers: the rows of its CSV, or of a figure's ``_compare.csv``, with a status.
-
-        None where there is none; a `LookalikeError` where the file cannot be read.
-        """
+        """Read ours beside the printed numbers: the rows of a CSV that have a status, or None."""
         path = self.folder / (f"{self.name}.csv" if self.kind == "table" else f"{self.name}_compare.csv")
         if not self.statuses or not path.is_file():
             return None
@@ -124,12 +118,8 @@ class Results:
     Parameters
     ----------
     folder : path-like
-        ``results``, as the workflow makes it. It is read when something is first asked of it, and once.
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such folder. An empty one is fine and has no data sets.
+        ``results``, as the workflow makes it, read once, when something is first asked of it. An empty one has no data
+        sets; a `LookalikeError` where there is none.
 
     Examples
     --------
@@ -144,10 +134,7 @@ class Results:
 
     @classmethod
     def find(cls) -> Results:
-        """Return the results of the environment variable `ENVIRONMENT`, else of ``results`` or ``../results``.
-
-        Where no such folder has an exhibit, or the variable names none that has, this is a `LookalikeError`.
-        """
+        """Return the results of the environment variable `ENVIRONMENT`, else of ``results`` or ``../results``."""
         named = os.environ.get(ENVIRONMENT)
         candidates = [Path(named)] if named else [Path("results"), Path("../results")]
         for folder in candidates:
@@ -181,10 +168,7 @@ class Results:
         return list(dict.fromkeys(one.paper for one in self.exhibits() if one.paper not in PAPERS))
 
     def exhibits(self, paper: str | None = None, dataset: str | None = None) -> list[Exhibit]:
-        """Exhibits of all papers and data sets, or of one paper (or group of our own) or data set.
-
-        They come by paper, its numbering and study; one of several data sets in their order.
-        """
+        """Exhibits of all or one paper (or group of our own) and data set, by paper, its numbering and study."""
         every = [exhibit for one in self.datasets if dataset in (None, one.id) for exhibit in one.exhibits]
         # sorting is stable: data sets keep their order within an exhibit
         return sorted((exhibit for exhibit in every if paper in (None, exhibit.paper)), key=_place)
@@ -197,11 +181,7 @@ class Results:
         return found[f"{paper}/{name}"]
 
     def claims(self) -> pd.DataFrame:
-        """Read the verdicts on the papers' claims, of all data sets; `LookalikeError` where a table cannot be read.
-
-        Columns are ``dataset``, then `VERDICT_COLUMNS`, then what single studies add (such as ``representation``), all
-        str ("" where empty).
-        """
+        """Read the verdicts on claims: ``dataset``, `VERDICT_COLUMNS`, then what single studies add, all str."""
         tables = [
             read_csv(one.folder / f"{CLAIMS}.csv", dtype=str, keep_default_na=False).assign(dataset=one.dataset)
             for one in self.exhibits()

@@ -1,7 +1,4 @@
-"""The report: `results/` as pages that a browser opens from the disk, without a network and without a server.
-
-Every page is one file: style, script and pictures are inside it, and links lead to the pages beside it only.
-"""
+"""The report: `results/` as pages, each one file that a browser opens from the disk without network or server."""
 
 from __future__ import annotations
 
@@ -61,12 +58,7 @@ def write_report(
     *,
     configuration: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write the report below a folder, and return its pages, ``index.html`` first.
-
-    A study that was not run shows as such; `jobs`, the records of the jobs that made the results, is None where there
-    are none. Each page is written whole or not at all; one that cannot be written is a `LookalikeError`. What cannot be
-    read is told on the page of its exhibit.
-    """
+    """Write the report below a folder, each page whole or not at all, and return its pages, ``index.html`` first."""
     site = _Site(results, jobs, configuration)
     papers = [partial(site.paper, paper) for paper in PAPERS]
     makers: list[Callable[[], str]] = [site.front, *papers, site.beyond, site.claims, site.gallery, site.made]
@@ -248,11 +240,7 @@ def _summary(results: Results) -> str:
 
 @cache
 def bokeh_script() -> Markup:
-    """The script that is run once on a page before its curves; "" where Bokeh is not installed.
-
-    It holds Bokeh's main library alone, gzipped in base64, which the browser unpacks. The same bytes come from the same
-    version of Bokeh.
-    """
+    """Bokeh's main library alone, gzipped, in the script that unpacks it on a page; "" where it is not installed."""
     if find_spec("bokeh") is None:
         return Markup("")
     import bokeh

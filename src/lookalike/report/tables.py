@@ -66,10 +66,7 @@ def _spoken(sheet: Sheet) -> Sheet:
 
 
 def frame_grid(frame: pd.DataFrame, caption: str, name: str, limit: int = MOST_ROWS, right: Sequence[str] = ()) -> Grid:
-    """A data frame as a table that can be sorted: numbers to four digits, a dash for what is missing.
-
-    `limit` rows are shown; columns of text that are named in `right` are aligned as numbers are.
-    """
+    """A data frame as a sortable table of `limit` rows; columns of text named in `right` are aligned as numbers are."""
     shown = frame.head(limit)
     heads = tuple(TITLES.get(str(column), str(column).replace("_", " ")) for column in shown)
     columns = [shown[column] for column in shown]

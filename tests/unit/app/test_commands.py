@@ -172,11 +172,12 @@ def test_without_the_extra_one_sentence_names_it(missing: str, place: Path) -> N
 def test_a_model_that_is_loaded_without_the_extra_is_a_plain_import_error(missing: str) -> None:
     code = (
         "import lookalike\n"
-        "try:\n    lookalike.load('m.lookalike')\n"
-        "except ImportError as error:\n    print(type(error).__name__, error)"
+        "for ask in (lambda: lookalike.load('m.lookalike'), lambda: lookalike.ImageSimilarity):\n"
+        "    try:\n        ask()\n"
+        "    except ImportError as error:\n        print(type(error).__name__, error)"
     )
     told = f'ImportError {missing} is not installed, and models of images need it: pip install "lookalike[images]"\n'
-    assert without(missing, code).stdout == told
+    assert without(missing, code).stdout == 2 * told
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])

@@ -1,4 +1,4 @@
-"""A number is followed back through the records of jobs."""
+"""A number is followed back through the records of jobs, and what made it is told in words."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from made_report import JMLR, add_record
-from made_results import add_exhibit
 
 from lookalike.core.job_record import JobRecord, write_record
+from lookalike.report.facts import commits, configuration_parts, duration
 from lookalike.report.provenance import COLUMNS, Work, project_path, read_jobs
-from lookalike.report.results import Results
 
 TABLE4 = f"results/demo/exhibits/{JMLR}/table4"
 
@@ -57,30 +57,20 @@ def test_a_job_and_all_before_it(logs: Path) -> None:
     assert (before.cpu_seconds, before.seconds, before.unrecorded) == (17.0, 19.0, ())
 
 
-@pytest.mark.parametrize(
-    ("file", "expected"),
-    [
-        ("results/demo/features/0.npz", ["describe", "draw_images"]),  # a file in a folder that a job made
-        ("results/demo/features", ["describe", "describe", "draw_images"]),  # a folder in which jobs made files
-    ],
-)
-def test_folders_are_followed_both_ways(logs: Path, file: str, expected: list[str]) -> None:
-    assert rules(logs, file) == expected
-
-
-def test_a_name_that_begins_another_is_another_file(logs: Path) -> None:
+def test_folders_are_followed_both_ways_and_names_to_their_end(logs: Path) -> None:
+    # a file in a folder that a job made, and a folder in which jobs made files
+    assert rules(logs, "results/demo/features/0.npz") == ["describe", "draw_images"]
+    assert rules(logs, "results/demo/features") == ["describe", "describe", "draw_images"]
     for file in ("results/demo/images2/a.png", "results/demo/image", "results/demo/metrics"):
         assert read_jobs(logs).of(file) is None
 
 
-def test_an_exhibit_is_known_wherever_its_results_lie(logs: Path, tmp_path: Path) -> None:
+def test_an_exhibit_is_known_by_its_name(logs: Path) -> None:
     add_record(logs, "ten", [], [f"{TABLE4}0.json"])
-    moved = tmp_path / "moved" / "numbers"
-    for name in ("table4", "table40", "table5"):
-        add_exhibit(moved, "demo", JMLR, name)
-    jobs = read_jobs(logs)
-    made = {exhibit.name: jobs.of_exhibit(exhibit) for exhibit in Results(moved).exhibits()}
-    assert {name: one[0].rule for name, one in made.items() if one} == {"table4": "draw_table", "table40": "ten"}
+    names = ("table4", "table40", "table5")
+    exhibits = [SimpleNamespace(dataset="demo", paper=JMLR, name=name) for name in names]
+    made = [read_jobs(logs).of_exhibit(exhibit) for exhibit in exhibits]  # type: ignore[arg-type]
+    assert [one and one[0].rule for one in made] == ["draw_table", "ten", None]
 
 
 def test_commits_versions_and_processors_of_all_jobs(logs: Path) -> None:
@@ -129,17 +119,14 @@ def test_jobs_by_rule_and_the_whole(logs: Path) -> None:
     assert jobs.whole.version_note == ""
 
 
-def test_no_records_are_no_jobs(tmp_path: Path) -> None:
+def test_no_records_are_no_jobs_and_broken_ones_are_passed_over(logs: Path, tmp_path: Path) -> None:
+    for content in ("", "{", "[]", "{}", '{"rule": "a", "inputs": "b", "outputs": []}'):
+        (logs / "draw_table" / "table4.job.json").write_text(content)
+        jobs = read_jobs(logs)
+        assert (jobs.unreadable, len(jobs), jobs.of(f"{TABLE4}.csv")) == (1, 8, None)
     jobs = read_jobs(tmp_path / "nowhere")
     assert (len(jobs), jobs.of("results/a"), tuple(jobs.by_rule())) == (0, None, COLUMNS)
     assert (jobs.whole.jobs, jobs.whole.commits, jobs.whole.started) == ((), [], None)
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"rule": "a", "inputs": "b", "outputs": []}'])
-def test_broken_records_are_told_and_passed_over(logs: Path, content: str) -> None:
-    (logs / "draw_table" / "table4.job.json").write_text(content)
-    jobs = read_jobs(logs)
-    assert (jobs.unreadable, len(jobs), jobs.of(f"{TABLE4}.csv")) == (1, 8, None)
 
 
 def test_what_the_workflow_writes_is_read(tmp_path: Path) -> None:
@@ -163,3 +150,24 @@ def test_what_the_workflow_writes_is_read(tmp_path: Path) -> None:
 )
 def test_no_path_shows_a_folder_of_one_machine(path: str, told: str) -> None:
     assert project_path(path) == told
+
+
+def test_times_and_commits_are_told_in_words() -> None:
+    seconds = (0.908, 12.34, 59.96, 192.4, 3599.7, 7500, 4e6)
+    words = ["0.91 s", "12.3 s", "1 min 0 s", "3 min 12 s", "1 h 0 min", "2 h 5 min", "1,111 h 7 min"]
+    assert [duration(one) for one in seconds] == words
+    assert commits([], False) == "outside a git work tree"
+    assert commits(["aaaa", "bbbb"], True) == "aaaa, bbbb, with files changed since"
+
+
+def test_settings_are_written_by_data_set_and_whole() -> None:
+    shared = {"steps": 3}
+    category = {"demo": {"a": shared, "b": shared, "rate": 1e-05}}
+    demo = {"datasets": {"demo": {"kind": "synthetic"}}, "category": category}
+    configuration = demo | {"seed": 1, "datasets": {"demo": {"kind": "synthetic"}, "other": {}}}
+    dataset = SimpleNamespace(id="demo", title="Demo", studies=["category"])
+    own, whole = configuration_parts(configuration | {"path": Path("data")}, [dataset])  # type: ignore[list-item]
+    assert (own[0], yaml.safe_load(own[1])) == ("Demo", demo)
+    assert "&" not in own[1], "settings that are shared are written out"
+    assert yaml.safe_load(whole[1]) == configuration | {"path": "data"}
+    assert configuration_parts(None, []) == []

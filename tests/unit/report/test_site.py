@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from html.parser import HTMLParser
 from importlib import resources
 from itertools import pairwise
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_report import NOT_RUN, made_results
-from made_results import DRAFT, JMLR, add_claims, add_exhibit, edit_sidecar
+from made_report import DRAFT, JMLR, NOT_RUN, edit_sidecar
 
 from lookalike.core.errors import LookalikeError
 from lookalike.report import PAGES, site
+from lookalike.report.claims import SHORT, claims_of, counts_grid, notes, verdict_choices
+from lookalike.report.gallery import SIDE, galleries_of
 from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results
 from lookalike.report.site import NAVIGATION, failures, write_report
@@ -49,9 +51,9 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def results(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
     """Toy studies, of which one was not run and one exhibit fails; a strange name, and a broken picture."""
-    folder = made_results(tmp_path_factory.mktemp("work"))
+    folder = Path(shutil.copytree(made.parent, tmp_path_factory.mktemp("work") / "copy")) / "results"
     exhibits = folder / "demo" / "exhibits"
     edit_sidecar(exhibits / JMLR / "table4.json", caption=f"First. Then {EVIL}.", notes=[f"Note {EVIL}."])
     (exhibits / DRAFT / "fig4.png").write_text("no picture")
@@ -61,12 +63,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 @pytest.fixture(scope="module")
 def pages(results: Results) -> dict[str, str]:
     configuration = {"seed": 7, "datasets": {"demo": {"kind": EVIL}}, "category": {"demo": {"methods": ["oasis"]}}}
-    written = write_report(
-        results,
-        read_jobs(results.folder.parent / "logs"),
-        results.folder / "report",
-        configuration=configuration,
-    )
+    jobs = read_jobs(results.folder.parent / "logs")
+    written = write_report(results, jobs, results.folder / "report", configuration=configuration)
     assert not list(written[0].parent.glob(".*")), "no temporary file stays"
     return {path.name: path.read_text(encoding="utf-8") for path in written}
 
@@ -75,13 +73,8 @@ def article(page: str, id: str) -> str:
     return page.partition(f'id="{id}"')[2].partition("</article>")[0]
 
 
-def test_all_pages_are_written(pages: dict[str, str]) -> None:
-    names = [link.page for link in NAVIGATION]
-    assert list(pages) == names
-    assert names == [f"{page}.html" for page in PAGES]
-
-
 def test_pages_load_nothing_and_their_links_lead_somewhere(pages: dict[str, str]) -> None:
+    assert list(pages) == [link.page for link in NAVIGATION] == [f"{page}.html" for page in PAGES]
     parsed = {name: Page(text) for name, text in pages.items()}
     for name, page in parsed.items():
         assert all(source.startswith("data:") for source in page.values("src"))
@@ -159,14 +152,11 @@ def test_an_exhibit_shows(pages: dict[str, str], case: str) -> None:
     assert [part for part in hidden if part in text] == []
 
 
-def test_text_is_escaped_and_settings_are_shown(pages: dict[str, str]) -> None:
+def test_text_is_escaped_and_settings_are_shown(pages: dict[str, str], results: Results) -> None:
+    assert failures(results).startswith("1 exhibits failed: demo: learning/broken; ")
     assert not [name for name, text in pages.items() if EVIL in text]
     for part in ("&lt;script&gt;alert", "draw_category", "methods:"):
         assert part in pages["made.html"]
-
-
-def test_the_run_names_what_failed(results: Results) -> None:
-    assert failures(results).startswith("1 exhibits failed: demo: learning/broken; ")
 
 
 def test_curves_stand_beside_their_picture_and_their_library_once(pages: dict[str, str]) -> None:
@@ -179,6 +169,9 @@ def test_curves_stand_beside_their_picture_and_their_library_once(pages: dict[st
     assert page.count('<script type="text/plain" id="bokeh">') == 1
     assert 'id="bokeh"' not in pages["nips2009.html"], "a page without curves has no library"
     assert "Move the pointer over a point" in pages["cvpr2014.html"]
+    script = site.bokeh_script()  # it stands in a script element
+    assert len(script) < 600_000
+    assert not any(part in script for part in ("</", "@packed@"))
 
 
 def test_without_bokeh_the_picture_stays(results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,15 +181,7 @@ def test_without_bokeh_the_picture_stays(results: Results, tmp_path: Path, monke
     assert "<img" in written[1].read_text(encoding="utf-8")
 
 
-def test_the_library_is_bokehs_own_file() -> None:
-    script = site.bokeh_script()
-    assert len(script) < 600_000
-    # it stands in a script element
-    assert "</" not in script
-    assert "@packed@" not in script
-
-
-def test_claims_filter_without_a_script(pages: dict[str, str]) -> None:
+def test_claims_are_counted_and_filter_without_a_script(pages: dict[str, str], results: Results) -> None:
     text = pages["claims.html"]
     assert re.search(
         r"#verdict-holds:checked\) #claims-table tr\[data-verdict\]:not\(\[data-verdict=\"holds\"\]\)", text
@@ -204,33 +189,107 @@ def test_claims_filter_without_a_script(pages: dict[str, str]) -> None:
     assert text.count('<tr role="row" data-verdict="holds"') == 1
     assert "<dt>Rule</dt><dd>Above 0.</dd>" in text
     assert "<b>1</b> does not hold" in text
+    claims = claims_of(results).iloc[[2, 1, 1, 0]]
+    found = [(one.id, one.n_rows) for one in verdict_choices(claims)]
+    assert found == [("holds", 1), ("does-not-hold", 2), ("not-decidable-here", 1)]
+    cells = re.findall(r">([^<>]+)</(?:th|span|td)>", counts_grid(claims).html)
+    assert cells[2:5] == ["holds", "does not hold", "not decidable here"]
+    assert cells[5:] == [
+        "SOML, AAAI 2014",
+        "demo title",
+        "0",
+        "0",
+        "1",
+        "OASIS, JMLR 2010",
+        "demo title",
+        "1",
+        "2",
+        "0",
+    ]
 
 
-def test_broken_sidecars_and_claims_cost_themselves_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "results"
-    add_exhibit(folder, "demo", JMLR, "table4", sheets=[{"title": "no rows"}])
-    add_claims(folder, "demo", "learning", pd.DataFrame({"id": ["a"]}))
+def test_long_evidence_is_cut_where_a_part_ends_and_what_a_study_adds_is_kept(folder: Path) -> None:
+    parts = [f"OASIS minus number {place} +{place}.5 points" for place in range(40)]
+    path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
+    told = {"evidence": "; ".join(parts), "representation": "sift-1k", "printed_verdict": "holds"}
+    pd.read_csv(path).assign(**told).to_csv(path, index=False)
+    edit_sidecar(path.with_suffix(".json"), caption="Lead. Rest.", notes=["A note."])
+    claim = claims_of(Results(folder)).iloc[0]
+    assert len(claim.evidence) <= SHORT + 2
+    assert claim.evidence.endswith(" …")
+    assert "; ".join((claim.evidence.removesuffix(" …"), claim.rest.removeprefix("… "))) == told["evidence"]
+    assert (claim.representation, claim.page) == ("sift-1k", "jmlr2010.html")
+    assert ("Of the printed numbers", "holds") in claim.further
+    assert notes(Results(folder))[1] == "demo title: Lead. Rest. A note."
+
+
+def test_entries_become_queries_with_their_rankings(made: Path) -> None:
+    (gallery,), left_out = galleries_of(Results(made))
+    assert left_out == []
+    assert [query.entry.words for query in gallery.queries] == ["class 0", "class 0", "class 1", "class 1"], "by label"
+    assert gallery.labels == ["class 0", "class 1"]
+    query = gallery.queries[3]
+    assert (query.entry.chosen, query.box) == ("largest gain", (28.0, 21.0, 56.0, 42.0))
+    assert [mark.meaning for mark in gallery.marks] == ["same class", "other class"]
+    pictures = [one.thumbnail.picture for one in gallery.queries]
+    assert {(one.width, one.height) for one in pictures} == {(SIDE, SIDE * 3 // 4)}
+    assert not gallery.square
+
+
+def test_every_picture_of_the_gallery_is_embedded_once_and_says_what_it_is(pages: dict[str, str]) -> None:
+    page = pages["gallery.html"]
+    ids = re.findall(r'<image id="([^"]+)"', page)
+    assert len(ids) == len(set(ids)) == 4 == page.count("data:image/webp;base64,")
+    assert set(re.findall(r'<use href="#([^"]+)"', page)) == set(ids)
+    shown = re.findall(r'<li class="gallery-of-(\w+)">(.*?)</li>', page, re.DOTALL)
+    assert len(shown) == 4 * (3 + 4)
+    for kind, text in shown:
+        assert re.search(r'role="img" aria-label="Rank \d+: [^"]+"', text)
+        found = re.search(r'aria-hidden="true">(.)</span> ([^<]+)</span>', text)
+        assert found
+        assert (kind, *found.groups()) in {("same", "✓", "same class"), ("other", "✗", "other class")}
+
+
+def test_images_of_the_gallery_are_found_after_a_move_and_told_where_they_are_gone(folder: Path) -> None:
+    def gallery_page() -> str:
+        write_report(Results(folder), None, folder.parent / "report")
+        return (folder.parent / "report" / "gallery.html").read_text(encoding="utf-8")
+
+    folder = folder.rename(folder.parent / "elsewhere")
+    assert len(galleries_of(Results(folder))[0][0].queries) == 4
+    (folder / "demo" / "images" / "0.png").write_bytes(b"no image")
+    assert len(galleries_of(Results(folder))[0][0].queries) == 3
+    assert "picture cannot be read" in gallery_page()
+    shutil.rmtree(folder / "demo" / "images")
+    told = "demo title: its images are not in place any more; put them back."
+    assert galleries_of(Results(folder)) == ([], [told])
+    page = gallery_page()
+    assert "There is no gallery" in page
+    assert told in page
+
+
+def test_broken_sidecars_and_claims_cost_themselves_alone(folder: Path, tmp_path: Path) -> None:
+    exhibits = folder / "demo" / "exhibits"
+    edit_sidecar(exhibits / JMLR / "table4.json", sheets=[{"title": "no rows"}])
+    pd.DataFrame({"id": ["a"]}).to_csv(exhibits / "learning" / "claims.csv", index=False)
     write_report(Results(folder), None, tmp_path / "report")
     page = (tmp_path / "report" / "jmlr2010.html").read_text(encoding="utf-8")
     assert article(page, "table4-demo").count("cannot be read (its ") == 1
 
 
-def test_an_empty_folder_makes_a_report(tmp_path: Path) -> None:
+def test_an_empty_folder_makes_a_report_and_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
-    written = write_report(Results(tmp_path / "results"), None, tmp_path / "report")
+    results = Results(tmp_path / "results")
+    written = write_report(results, None, tmp_path / "report")
     front = written[0].read_text(encoding="utf-8")
     assert "run <code>make demo</code>" in front
     assert "0 exhibits were made" in front
     for path in written:
         Page(path.read_text(encoding="utf-8"))
-    assert failures(Results(tmp_path / "results")) == ""
-
-
-def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
-    (tmp_path / "results").mkdir()
+    assert failures(results) == ""
     (tmp_path / "index.html").mkdir()
     with pytest.raises(LookalikeError, match="cannot write"):
-        write_report(Results(tmp_path / "results"), None, tmp_path)
+        write_report(results, None, tmp_path)
     assert not list(tmp_path.glob(".*"))
 
 

@@ -1,0 +1,95 @@
+"""Tables and pictures of the report: what of a data frame a page shows, exact plots and small montages."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image, ImageDraw
+
+from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.sheets import Sheet
+from lookalike.report.pictures import LONGEST_SIDE, Picture, encode
+from lookalike.report.tables import MISSING, comparison_grid, frame_grid, grids_of
+
+
+def cells(html: str) -> list[list[str]]:
+    rows = re.findall(r"<tr>(.*?)</tr>", html.partition("<tbody>")[2], re.DOTALL)
+    return [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in rows]
+
+
+def heads(html: str) -> list[str]:
+    found = re.findall(r"<th[^>]*>(.*?)</th>", html)
+    return [re.sub(r"<[^>]+>", "", head) for head in found]
+
+
+def test_a_frame_shows_numbers_short_and_says_what_it_leaves_out() -> None:
+    rows = [("a", 1234.5678, 1, True), ("b", np.nan, 20_000, False), ("c", 2.0, 3, True)]
+    frame = pd.DataFrame(rows, columns=["name", "cpu_seconds", "count", "good"])
+    grid = frame_grid(frame, "T", "t", limit=2)
+    assert heads(grid.html) == ["name", "CPU seconds", "count", "good"]
+    assert cells(grid.html) == [["a", "1,235", "1", "True"], ["b", MISSING, "20,000", "False"]]
+    assert grid.html.count("number") == 2 + 4, "heads and cells of the two columns of numbers"
+    assert (grid.n_rows, grid.rest, grid.sortable) == (2, 1, True)
+
+
+def test_ours_beside_print_has_the_texts_of_the_cells_and_only_columns_that_tell_something() -> None:
+    frame = pd.DataFrame(
+        {"status": "higher", "method": ["oasis", "mcml"], "setting": "a", "empty": np.nan, "ours": [41.0, 2],
+         "ours_std": 1.6, "printed": 33.0, "ours_cell": ["41 ± 1.6", "2"], "printed_cell": "33 ± 1.6",
+         "last_digit": 1.0}
+    )  # fmt: skip
+    grid = comparison_grid(frame, "T", "t")
+    assert heads(grid.html) == ["method", "ours", "printed", "status"]
+    assert cells(grid.html) == [["oasis", "41 ± 1.6", "33 ± 1.6", "higher"], ["mcml", "2", "33 ± 1.6", "higher"]]
+    without = comparison_grid(frame.drop(columns=["ours_cell", "printed_cell"]), "T", "t")
+    assert cells(without.html)[0] == ["oasis", "41", "33", "higher"]
+
+
+def test_several_sheets_are_told_apart_and_a_missing_number_is_a_dash() -> None:
+    sheet = Sheet("10 classes", ("10 classes", "ours"), (("mAP", "-"),), (False, True))
+    first, second = grids_of([sheet, sheet], "Table 4", "table4")
+    assert [one.caption for one in (first, second)] == [f"Table 4, part {part} of 2: 10 classes" for part in (1, 2)]
+    assert cells(first.html) == [["mAP", MISSING]]
+    assert not first.sortable
+
+
+def decoded(picture: Picture) -> Image.Image:
+    return Image.open(io.BytesIO(base64.b64decode(picture.address.partition(",")[2]))).convert("RGB")
+
+
+def test_a_plot_is_exact_and_smaller(tmp_path: Path) -> None:
+    plot = Image.new("RGBA", (1800, 700), (255, 255, 255, 0))
+    pen = ImageDraw.Draw(plot)
+    for step in range(60):
+        pen.line((20 * step, 600, 20 * step + 300, 40 + 9 * step), fill=(0, 114, 178, 255), width=3)
+    plot.save(tmp_path / "plot.png")
+    picture = encode(tmp_path / "plot.png")
+    on_white = Image.new("RGB", plot.size, "white")
+    on_white.paste(plot, mask=plot.getchannel("A"))
+    assert picture.is_plot
+    assert picture.address.startswith("data:image/webp;base64,")
+    assert (picture.width, picture.height) == plot.size
+    assert np.array_equal(np.asarray(decoded(picture)), np.asarray(on_white))
+    assert len(picture.address) < (tmp_path / "plot.png").stat().st_size
+
+
+def test_a_montage_is_made_no_larger_than_a_page_shows_it(tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (120, 240, 3), dtype=np.uint8)
+    Image.fromarray(noise).resize((2400, 1200), Image.Resampling.BICUBIC).save(tmp_path / "montage.png")
+    picture = encode(tmp_path / "montage.png")
+    assert not picture.is_plot
+    assert (picture.width, picture.height) == (LONGEST_SIDE, LONGEST_SIDE // 2)
+    assert decoded(picture).size == (picture.width, picture.height)
+    assert len(picture.address) < (tmp_path / "montage.png").stat().st_size / 2
+
+
+def test_what_is_no_picture_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_text("no picture")
+    with pytest.raises(LookalikeError, match=r"a\.png cannot be read"):
+        encode(tmp_path / "a.png")
