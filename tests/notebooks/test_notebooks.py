@@ -23,13 +23,7 @@ from lookalike.data.painted_categories import PaintedCategories
 
 pytestmark = pytest.mark.workflow
 
-OF_PAPERS = (
-    "oasis_2009_draft",
-    "oasis_nips_2009",
-    "oasis_jmlr_2010",
-    "soml_aaai_2014",
-    "deep_ranking_cvpr_2014",
-)
+OF_PAPERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*_2*.ipynb"))
 TIMEOUT = 300
 """Seconds a cell may take: kernels may have to be compiled first, on a machine that does other things too."""
 

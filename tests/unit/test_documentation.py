@@ -111,25 +111,6 @@ def test_a_key_without_a_description_is_found() -> None:
     assert list(extension("configuration_keys").undescribed(schema)) == ["part.list[].bare"]
 
 
-def test_rules_are_read_as_they_are_written(tmp_path: Path) -> None:
-    smk = extension("smk")
-    (tmp_path / "some.smk").write_text(
-        '"""What it needs.\n\nMakes: things.\n"""\n\nRESULTS = "results/{dataset}"\n\n\n'
-        "# one a subset,\n# for a reason\nfor subset in SUBSETS:\n\n    rule:\n        name:\n"
-        '            f"run_{subset}"\n        input:\n            unpack(numbers),\n'
-        '            table=f"{RESULTS}/{{fold}}.csv",\n'
-        '        output:\n            temp("b.npz"),\n        threads: 4\n\n\nrule plain:\n    output:\n        "c",\n'
-    )
-    (file,) = smk.read_rules(tmp_path)
-    run, plain = file.rules
-    assert file.docstring == "What it needs.\n\nMakes: things."
-    assert (run.name, run.comment) == ("run_{subset}", "one a subset, for a reason")
-    assert run.directives["input"] == [("", "unpack(numbers)"), ("table", "results/{dataset}/{fold}.csv")]
-    assert run.directives["output"] == [("", "b.npz (temp)")]
-    assert run.directives["threads"] == [("", "4")]
-    assert (plain.name, plain.comment, plain.directives) == ("plain", "", {"output": [("", "c")]})
-
-
 def test_a_file_of_rules_without_a_docstring_is_found(tmp_path: Path) -> None:
     (tmp_path / "bare.smk").write_text('rule plain:\n    output:\n        "c",\n')
     with pytest.raises(ValueError, match="docstring"):

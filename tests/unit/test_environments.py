@@ -63,8 +63,3 @@ def test_only_locks_of_the_networks_name_torch() -> None:
         "requirements-deep.txt",
         "requirements-deep-cpu.txt",
     }
-
-
-def test_there_are_locks_and_conda_environments() -> None:
-    assert {lock.name for lock in LOCKS} >= {"requirements.txt", "requirements-dev.txt", "requirements-bootstrap.txt"}
-    assert len(CONDA) >= 3

@@ -202,16 +202,3 @@ def test_a_github_workflow_is_whole(workflow: Path) -> None:
                 assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"]), step["uses"]
             made = re.findall(r"\bmake ([a-z]+)\b", step.get("run", ""))
             assert set(made) <= targets, f"{name}: make {made}"
-
-
-def test_github_runs_the_environments_that_we_could_not() -> None:
-    commands = [
-        step["run"]
-        for workflow in WORKFLOWS
-        for job in yaml.safe_load(workflow.read_text())["jobs"].values()
-        for step in job["steps"]
-        if "run" in step
-    ]
-    assert any("--sdm conda" in command and "tests/workflow/tiny.yaml" in command for command in commands)
-    assert any("build" in command and "Containerfile" in command for command in commands)
-    assert "make docs" in commands

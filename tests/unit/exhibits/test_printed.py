@@ -7,8 +7,6 @@ import math
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from project import ROOT
 from toy import PRINTED
 
@@ -64,16 +62,6 @@ def test_whole_tables_are_printed_equally_far(paper, exhibit, digit):
     assert rows["last_digit"].tolist() == pytest.approx([digit] * len(rows))
 
 
-def test_both_papers_print_the_same_numbers_for_the_same_subsets():
-    table = project_numbers().set_index(["method", "metric"])
-    for setting, name in (("classes=10", "var10"), ("classes=20", "var20")):
-        jmlr = table[(table["exhibit"] == "table4") & (table["setting"] == setting)]
-        draft = table[(table["exhibit"] == "table1") & (table["setting"] == name)]
-        assert len(jmlr) == 20
-        for cell, row in jmlr.iterrows():
-            assert row[["value", "spread"]].tolist() == draft.loc[cell, ["value", "spread"]].tolist()
-
-
 @pytest.mark.parametrize(
     ("ours", "status"),
     [
@@ -93,16 +81,6 @@ def test_without_any_spread_only_rounding_is_tolerated():
     assert status_of(33.51, math.nan, 33.0, math.nan, 1.0) == "higher"
     # 0.35 - 0.3 is a hair more than 0.05 in binary; the boundary still agrees
     assert status_of(0.35, 0.0, 0.3, 0.0, 0.1) == "agrees"
-
-
-positive = st.floats(0, 10)
-
-
-@settings(deadline=None, max_examples=80)
-@given(ours=st.floats(0, 100), printed=st.floats(0, 100), a=positive, b=positive, digit=st.sampled_from([0.01, 1.0]))
-def test_the_rule_is_two_sided(ours, printed, a, b, digit):
-    mirrored = {"higher": "lower", "lower": "higher", "agrees": "agrees"}
-    assert status_of(printed, b, ours, a, digit) == mirrored[status_of(ours, a, printed, b, digit)]
 
 
 def cells_of(ours: float, judge=lambda cell: None) -> pd.DataFrame:
@@ -161,11 +139,3 @@ def test_numbers_of_all_sizes_have_two_digits(value, std, text):
 )  # fmt: skip
 def test_durations_are_told_as_people_say_them(seconds, said):
     assert human_time(seconds) == said
-
-
-@given(st.floats(1e-6, 1e12))
-def test_a_told_duration_is_within_a_few_percent(seconds):
-    number, unit = human_time(seconds).split(" ")
-    worth = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "day": 86_400, "days": 86_400}
-    worth |= {"year": 365.25 * 86_400, "years": 365.25 * 86_400}
-    assert float(number.replace(",", "")) * worth[unit] == pytest.approx(seconds, rel=0.051)
