@@ -104,19 +104,7 @@ def is_reachable(archive: Archive, timeout: float = 3.0) -> bool:
 
 
 def fetch_archive(archive: Archive, folder: str | os.PathLike[str], progress: TextIO | None = None) -> Path:
-    """Return the archive's file in `folder`, verified; download it if it is not there.
-
-    A download goes to ``<filename>.part``, resumes after an interruption (of the connection or of the program) and gets
-    its name only after size and MD5 have been verified. ``<filename>.json`` records url, size, md5 and sha256. After
-    `RETRIES` attempts that brought nothing new it gives up; the pause between them doubles from 1 second. `progress` is
-    where a bar goes, with a state every ten seconds if it is no terminal.
-
-    Raises
-    ------
-    LookalikeError
-        When a file in place has the wrong size or checksum, or the download fails: the message names the address, the
-        size, the checksum and where to put a copy.
-    """
+    """Return the archive's file in `folder`, verified and recorded beside it; download it if it is not there."""
     target = Path(folder) / archive.filename
     part = target.with_name(target.name + ".part")
     try:
@@ -252,18 +240,8 @@ def _size(file: Path) -> int:
 
 
 def unpack_archive(archive: Archive, file: Path, target: Path) -> Path:
-    """Unpack the tar file of an archive, plain or compressed, to a new folder and return that.
-
-    The members go to ``.<target>.unpacking`` beside `target`, which is renamed at the end: a `target` that exists is
-    complete. What a killed run left behind is removed first. `target` is the one folder that holds everything in the
-    file, which must be called `archive.top_folder` if the archive is not flat; else it is made around the members.
-
-    Raises
-    ------
-    LookalikeError
-        When a member would leave `target` or is neither file nor folder, a bound is passed, the file is damaged, or
-        `target` already holds something. Nothing is left behind then.
-    """
+    """Unpack the tar file of an archive, plain or compressed, to a new folder: whole or not at all."""
+    # a killed run leaves this one behind, never a part of the target
     staging = target.with_name(f".{target.name}.unpacking")
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):

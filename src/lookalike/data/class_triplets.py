@@ -1,16 +1,18 @@
 """Triplets made by machine from photographs in class folders: the baselines of the fine-grained study on real images.
 
 Nobody rated these. How like each other two photographs of one class are is measured on thumbnails of 8 x 8 pixels,
-that is by their layout of colours: a machine's measure of appearance, which favours whatever describes colour and
-layout, and which exhibits must name. Half of every class's photographs are kept for the triplets, some classes wholly.
+that is by their layout of colours: a machine's measure, which favours whatever describes colour and layout, and which
+exhibits must name. A triplet's text query is the class of its query. Kind "out-of-class": a positive drawn from the
+query's class and a negative from any other. Kind "in-class": the positive is the nearest photograph of the class (the
+second nearest in the second triplet, and so on), the negative is drawn from those whose relevance is less by the margin
+or more. Relevance is exp(-distance / scale) within a class, 0 across classes.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,12 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
+from lookalike.core.progress import Progress, counted
 from lookalike.core.seeds import generator
 from lookalike.data.rated_triplets import RatedTriplets, contents, pool_table, triplet_table
 from lookalike.data.release_files import Rejections
 from lookalike.data.relevance import RelevanceData
-from lookalike.data.scan import Progress, scan_folder
+from lookalike.data.scan import scan_folder
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -35,26 +38,6 @@ SIDE = 8
 """Pixels that a thumbnail has a side."""
 
 
-@dataclass(frozen=True)
-class ClassTripletSettings:
-    """Settings of `make_class_triplets`."""
-
-    training_share: float = 0.5
-    """Part of each class's photographs that learners may see, 0..1 (both excluded)."""
-    held_out: int = 2
-    """How many classes learners see nothing of."""
-    queries: int = 20
-    """Query images of each class at most."""
-    in_class: int = 2
-    """Triplets of each query image whose negative is of its class."""
-    out_of_class: int = 2
-    """Triplets of each query image whose negative is of another class."""
-    margin: float = 0.1
-    """By how much the relevance of the positive exceeds that of an in-class negative at least."""
-    pool_noise: int = 100
-    """Images of other classes in each pool."""
-
-
 def make_class_triplets(
     folder: str | os.PathLike[str],
     settings: Mapping[str, Any],
@@ -62,23 +45,15 @@ def make_class_triplets(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> RatedTriplets:
-    """Make triplets, pools and training relevance of photographs in class folders.
-
-    `settings` change the defaults of `ClassTripletSettings`; `progress` counts the files twice, as they are read twice.
-    The text query of a triplet is the name of its query's class folder. Kind "out-of-class": a positive drawn from the
-    query's class and a negative from any other. Kind "in-class": the positive is the nearest photograph of the class by
-    thumbnails (the second nearest in the second triplet, and so on), the negative is drawn from those whose relevance
-    is less by the margin or more. Relevance is exp(-distance / scale) within a class, 0 across classes. A photograph
-    that is there twice is taken once. Each class has random streams of its own.
-    """
-    chosen, root = ClassTripletSettings(**settings), Path(folder)
+    """Make triplets, pools and training relevance of class folders; `settings`: all keys of `ClassTriplets`."""
+    root = Path(folder)
     manifest = scan_folder(root, n_threads=n_threads, progress=_half(progress, 0))
     rejections = Rejections()
     usable = _usable(manifest, rejections)
     members = {str(label): rows.to_numpy(dtype=np.int64) for label, rows in usable.groupby("label")["image_id"]}
     if len(members) < 2:
         raise LookalikeError(f"{root} has usable photographs of {len(members)} class: triplets need two or more")
-    training, evaluation = _split(members, chosen, seed)
+    training, evaluation = _split(members, settings, seed)
     thumbnails = _thumbnails(root, manifest, usable["image_id"].to_numpy(), n_threads, _half(progress, 1))
     distances = {label: _distances(thumbnails[images]) for label, images in training.items()}
     of_pairs = [distance[np.triu_indices(len(distance), 1)] for distance in distances.values()]
@@ -92,11 +67,11 @@ def make_class_triplets(
     for label, images in evaluation.items():
         others = np.concatenate([evaluation[other] for other in evaluation if other != label])
         alike = np.exp(-_distances(thumbnails[images]) / scale)
-        made = _class_triplets(label, images, others, alike, chosen, seed)
+        made = _class_triplets(label, images, others, alike, settings, seed)
         triplets.update(made)
         if made:
             order = generator(seed, "class triplets", "pool", label).permutation(len(others))
-            pool = np.concatenate([images, others[order[: chosen.pool_noise]]])
+            pool = np.concatenate([images, others[order[: settings["pool_noise"]]]])
             pools.append(pd.DataFrame({"text_query": label, "image_id": pool, "source": "pool"}))
     if not triplets:
         raise LookalikeError(f"no triplet can be made of {root}: its classes need three photographs or more")
@@ -116,7 +91,7 @@ def make_class_triplets(
     )
 
 
-def _half(progress: Progress | None, half: int) -> Callable[[int, int], None] | None:
+def _half(progress: Progress | None, half: int) -> Progress | None:
     """One of the two passes over the files, of one bar."""
     return progress and (lambda done, total: progress(half * total + done, 2 * total))
 
@@ -133,17 +108,17 @@ def _usable(manifest: pd.DataFrame, rejections: Rejections) -> pd.DataFrame:
 
 
 def _split(
-    members: Mapping[str, Integers], settings: ClassTripletSettings, seed: int
+    members: Mapping[str, Integers], settings: Mapping[str, Any], seed: int
 ) -> tuple[dict[str, Integers], dict[str, Integers]]:
     """Image ids of each class for training (held-out classes have none) and for evaluation, sorted."""
-    if settings.held_out >= len(members):
+    if settings["held_out"] >= len(members):
         raise LookalikeError(f"held_out must leave a class of the {len(members)} to learn from: make it smaller")
     order = generator(seed, "class triplets", "held out").permutation(len(members))
-    held_out = {list(members)[place] for place in order[: settings.held_out]}
+    held_out = {list(members)[place] for place in order[: settings["held_out"]]}
     training, evaluation = {}, {}
     for label, images in members.items():
         order = images[generator(seed, "class triplets", "split", label).permutation(len(images))]
-        n_training = 0 if label in held_out else round(settings.training_share * len(images))
+        n_training = 0 if label in held_out else round(settings["training_share"] * len(images))
         if n_training:
             training[label] = np.sort(order[:n_training])
         evaluation[label] = np.sort(order[n_training:])
@@ -157,10 +132,9 @@ def _thumbnails(
     table = np.full((len(manifest), 3 * SIDE * SIDE), np.nan)
     with ThreadPoolExecutor(max(1, n_threads)) as pool:
         paths = [root / path for path in manifest["path"].iloc[images]]
-        for done, (image, row) in enumerate(zip(images, pool.map(_thumbnail, paths), strict=True), start=1):
+        rows = counted(pool.map(_thumbnail, paths), len(images), progress)
+        for image, row in zip(images, rows, strict=True):
             table[image] = row
-            if progress is not None:
-                progress(done, len(images))
     return table
 
 
@@ -180,23 +154,23 @@ def _distances(thumbnails: Floats) -> Floats:
 
 
 def _class_triplets(
-    label: str, images: Integers, others: Integers, alike: Floats, settings: ClassTripletSettings, seed: int
+    label: str, images: Integers, others: Integers, alike: Floats, settings: Mapping[str, Any], seed: int
 ) -> list[Triplet]:
     """Triplets of the queries of one class; `alike` is the relevance of `images` to each other."""
     if len(images) < 2:
         return []
     rng = generator(seed, "class triplets", "triplets", label)
     triplets: list[Triplet] = []
-    for query in np.sort(rng.permutation(len(images))[: settings.queries]):
+    for query in np.sort(rng.permutation(len(images))[: settings["queries"]]):
         rest = np.delete(np.arange(len(images)), query)
         nearest = rest[np.argsort(-alike[query, rest], kind="stable")]
-        for positive in nearest[: settings.in_class]:
-            is_farther = alike[query, rest] <= alike[query, positive] - settings.margin
+        for positive in nearest[: settings["in_class"]]:
+            is_farther = alike[query, rest] <= alike[query, positive] - settings["margin"]
             farther = rest[is_farther & (rest != positive)]
             if len(farther):
                 chosen = images[[query, positive, rng.choice(farther)]].tolist()
                 triplets.append((label, chosen[0], chosen[1], chosen[2], "in-class"))
-        for _ in range(settings.out_of_class):
+        for _ in range(settings["out_of_class"]):
             positive, negative = images[rng.choice(rest)], rng.choice(others)
             triplets.append((label, int(images[query]), int(positive), int(negative), "out-of-class"))
     return triplets

@@ -78,35 +78,14 @@ _Listed = dict[str, tuple[str, _Line]]
 
 
 def read_lists(folder: str | os.PathLike[str]) -> GroundTruth:
-    """Read a ground-truth folder by itself: names of images only, whether or not there are any images.
-
-    Hidden files, and files that are no ``.txt``, are left alone. A name that a list repeats counts once. A folder
-    without a query, a query that lacks a file, a malformed name or line is a `LookalikeError` that names file and line.
-    """
+    """Read a ground-truth folder by itself: names of images only, whether or not there are any images."""
     queries = _read_folder(Path(folder))
     relevance = {query.name: {image: kind for image, (kind, _) in listed.items()} for query, _, listed in queries}
     return GroundTruth(tuple(query for query, _, _ in queries), relevance)
 
 
 def read_ground_truth(folder: str | os.PathLike[str], manifest: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read a ground-truth folder for the images of a manifest of `lookalike.data.scan.scan_photographs`.
-
-    Returns
-    -------
-    queries : DataFrame
-        A row per query, sorted by landmark, then by number: ``query`` and ``landmark`` (str), ``image_id`` int32,
-        ``x_min``, ``y_min``, ``x_max`` and ``y_max`` float64 in pixels.
-    relevance : DataFrame
-        A row per query and listed image, queries in the order of `queries` and then by image: ``query`` (str),
-        ``image_id`` int32, ``relevance`` (one of `LISTS`).
-
-    Raises
-    ------
-    LookalikeError
-        As for `read_lists`, and when an image is not in the manifest, is there twice, is no usable image, or does not
-        show the query's rectangle, or a query's own image is neither good nor ok for it; the message names file and
-        line.
-    """
+    """Read the queries and the listed images of a ground-truth folder, sorted, by a manifest of photographs."""
     images: dict[str, list[Any]] = {}
     for row in manifest[manifest["status"] != "not_an_image"].itertuples():
         images.setdefault(PurePosixPath(str(row.path)).stem, []).append(row)
@@ -127,12 +106,7 @@ def read_ground_truth(folder: str | os.PathLike[str], manifest: pd.DataFrame) ->
 def write_ground_truth(
     folder: str | os.PathLike[str], queries: Iterable[Query], lists: Mapping[str, Mapping[str, str]]
 ) -> None:
-    """Write queries and lists (as `GroundTruth.relevance`) as text files that `read_lists` reads back.
-
-    Coordinates are written with as few digits as bring them back, lists in the order of the images' names; the same
-    facts give the same bytes. Files of other queries in the folder are left alone. What the format cannot hold is a
-    `LookalikeError`, and nothing is written.
-    """
+    """Write queries and lists as the files that `read_lists` reads back, or nothing if the format cannot hold them."""
     texts, folder = {}, Path(folder)
     truth = {query: dict(lists.get(query.name, {})) for query in queries}
     for query, listed in truth.items():
@@ -157,23 +131,16 @@ def write_ground_truth(
 
 
 def landmarks_of(folder: str | os.PathLike[str]) -> list[str]:
-    """Return the landmarks that a ground-truth folder has queries for, sorted, from the names of its files alone.
-
-    Cheap enough for planning: nothing is read. A folder that is missing has none.
-    """
+    """Return the landmarks that a folder has queries for, sorted, from the names of its files alone: plans need it."""
     names = os.listdir(folder) if Path(folder).is_dir() else []
     matches = (_FILE_NAME.fullmatch(name) for name in names if not name.startswith("."))
     return sorted({match["landmark"] for match in matches if match is not None and match["kind"] == "query"})
 
 
 def landmarks_with(folder: str | os.PathLike[str], n_positives: int) -> list[str]:
-    """Return the landmarks of a ground-truth folder with more than `n_positives` images to learn from, sorted.
-
-    These are good or ok for one of the landmark's queries, junk for none, and no query themselves, as
-    `lookalike.studies.landmark.protocol.draw_learning_images` draws them; one image more is left to be found. With 7
-    these are the 7 of 11 Oxford landmarks that the SOML paper (AAAI 2014) shows. Cheap enough for planning: only the
-    text files are read. A folder that is missing has none.
-    """
+    """Return the landmarks of a ground-truth folder with more than `n_positives` images to learn from, sorted."""
+    # With 7 these are the 7 of 11 Oxford landmarks that the SOML paper (AAAI 2014) shows. Images to learn from are good
+    # or ok for one of the landmark's queries, junk for none, and no query; one more is left to be found.
     if not Path(folder).is_dir():
         return []
     queries, relevance = read_lists(folder)

@@ -37,14 +37,7 @@ def obtain(
     wants_words: bool = False,
     progress: TextIO | None = None,
 ) -> dict[str, Any]:
-    """Return where a data set of archives, or a user's own landmarks, are; what is missing is fetched and unpacked.
-
-    In the folder ``path`` of `data` the user puts archives or their unpacked top folders, and there a download goes. By
-    `class_counts` (CSV: folder, images) a top folder that the user put in place must hold at least as many files in
-    each class folder. The result has ``root``, the folder of class folders or of photographs. Caltech-256 has
-    ``archive`` and its ``md5`` too if it was unpacked just now; landmarks have ``ground_truth``, the folder of its text
-    files, ``words``, only if wanted, and ``archives``, the MD5 of each archive that was unpacked just now.
-    """
+    """Return where the parts of a data set are, and what was unpacked just now; what is missing is fetched."""
     if data["kind"] == "landmarks":
         if missing := _what_is_missing(data):
             raise LookalikeError(f"the landmarks' data is not in place: {missing}")
@@ -157,12 +150,7 @@ def _count_files(folder: Path) -> int:
 
 
 def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
-    """Delete the folders beside a synthetic data set's own: images of other settings, and scratch of killed runs.
-
-    `folder` is the one to keep, ``.../images/<fingerprint>``. Where a folder ``ground_truth`` stands beside ``images``,
-    its folders for other settings go too. Files and links are left alone, and nothing is deleted unless `folder` is
-    there, in a folder named ``images``. Returns the names of the deleted folders.
-    """
+    """Delete what other settings and killed runs left beside ``.../images/<fingerprint>``, and name it."""
     kept = Path(os.path.abspath(folder))
     if kept.parent.name != "images" or not kept.is_dir():
         raise LookalikeError(
@@ -184,11 +172,7 @@ def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
 
 
 def listing_fingerprint(root: str | os.PathLike[str]) -> str:
-    """Return a short hash of what lies below a folder; empty where there is no folder.
-
-    It covers the name, size and time of change of every file, and the names of all folders. Cheap enough for planning,
-    so that a folder of a user's own is scanned again once an image comes, goes or is replaced.
-    """
+    """Hash names, sizes and times below a folder, "" if none: a user's own is scanned again once an image changes."""
     lines = []
     for folder, subfolders, files in os.walk(root):
         inside = os.path.relpath(folder, root)

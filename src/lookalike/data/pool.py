@@ -14,20 +14,12 @@ from lookalike.core.seeds import generator
 
 
 def draw_codebook_pool(manifest: pd.DataFrame, *, share: float, keep: int, seed: int) -> pd.DataFrame:
-    """Set images aside for the codebook: all clutter, and of each class a `share` (0..1) of its usable images.
-
-    Every class keeps `keep` usable images at least (65 = 40 training + 25 test images in the papers' protocol), and has
-    a stream of its own, named after it, so a new class changes no other's draw.
-
-    Returns
-    -------
-    DataFrame
-        ``image_id`` int32 and ``label`` str of the images set aside, sorted by ``image_id``.
-    """
+    """Set aside all clutter, and of each class a `share` (0..1) of its usable images; `keep` stay at least."""
     chosen = [manifest.loc[manifest["status"] == "clutter", "image_id"].to_numpy()]
     usable = manifest[manifest["status"] == "ok"]
     for label, images in usable.groupby("label", sort=True)["image_id"]:
         n_draw = max(0, min(round(share * len(images)), len(images) - keep))
+        # a stream named after the class: a new class changes no other's draw
         order = generator(seed, "codebook pool", str(label)).permutation(len(images))
         chosen.append(np.sort(images.to_numpy())[order[:n_draw]])
     image_ids = np.concatenate(chosen)

@@ -1,7 +1,14 @@
 """A folder of rated triplets, in the layout of the public release, to the tables of the fine-grained study.
 
 Each triplet says that of two images one is more like a query image than the other (Deep Ranking, section 6.2). A
-release has been through many hands: whatever in it cannot be used is counted in a table and never stops the rest.
+release holds, at any depth, CSV files with the columns Image1, Image1_Path, Image2, Image2_Path, Similarity (1 or -1)
+and Text Query, two rows a triplet, in which Image1 is the query; optionally ``Triplet`` (what the two rows share) and
+``Kind`` ("in-class", "out-of-class"); optionally ``pool/<text query>/`` or a ``pool.csv`` (text_query, path), and
+``training/<category>/`` with a ``training/relevance.csv`` (image1, image2, relevance; paths relative to ``training/``).
+
+It has been through many hands: whatever in it cannot be used is counted in a table and never stops the rest. The result
+is the same for any order of rows that keeps the two rows of a triplet beside each other, and for any order at all where
+each triplet has a name or query file of its own, as in the public release.
 """
 
 from __future__ import annotations
@@ -23,7 +30,6 @@ from lookalike.core.files import write_table
 from lookalike.data.release_files import (
     PathFinder,
     Rejections,
-    clean_query,
     column_key,
     path_parts,
     read_columns,
@@ -41,38 +47,20 @@ _COPY = "a copy of an evaluation image among the training images: not trained on
 
 @dataclass(frozen=True)
 class RatedTriplets:
-    """Rated triplets with everything that they are judged by and learned from.
-
-    Attributes
-    ----------
-    root : Path
-        Folder that the paths of the manifest start from.
-    manifest : DataFrame
-        One row per file considered: the columns of `lookalike.data.scan.scan_folder`, and ``part``, "training" or
-        "evaluation". ``label`` is the category or the text query, "" where there are several.
-    triplets : DataFrame
-        ``triplet`` int32 (0..), ``query``, ``positive``, ``negative`` int32 image ids, ``text_query``, ``kind``
-        ("rated", "in-class" or "out-of-class"); sorted.
-    rejected : DataFrame
-        ``reason``, ``rows`` int32 (rows of CSV files, or files), ``example``.
-    pool : DataFrame
-        ``text_query``, ``image_id`` int32, ``source`` ("pool", or "triplets" where only the triplets' own images are
-        there); sorted.
-    relevance : RelevanceData
-        Of the training images; none of them has the content of an evaluation image.
-
-    Notes
-    -----
-    Of files with one content, `triplets`, `pool` and `relevance` name the one of least ``image_id``: equal pictures
-    have equal ids there.
-    """
+    """Rated triplets with what they are judged by and learned from; of files with one content, the least id stands."""
 
     root: Path
+    """Folder that the paths of the manifest start from."""
     manifest: pd.DataFrame
+    """Columns of a scan and ``part`` ("training" or "evaluation"); ``label`` is the category or the only text query."""
     triplets: pd.DataFrame
+    """``triplet``, image ids ``query``, ``positive``, ``negative``, ``text_query``, ``kind`` (or "rated"); sorted."""
     rejected: pd.DataFrame
+    """``reason``, ``rows`` (of CSV files, or files), ``example``."""
     pool: pd.DataFrame
+    """``text_query``, ``image_id``, ``source`` ("pool", or "triplets" where there is no pool); sorted."""
     relevance: RelevanceData
+    """Of the training images; none of them has the content of an evaluation image."""
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Write manifest, triplets and pool as ``.parquet``, ``rejected.csv`` and ``relevance.npz``."""
@@ -84,18 +72,7 @@ class RatedTriplets:
 def read_release(
     folder: str | os.PathLike[str], n_threads: int = 1, progress: Callable[[int, int], None] | None = None
 ) -> RatedTriplets:
-    """Read a folder of rated triplets.
-
-    It holds, at any depth, CSV files with the columns Image1, Image1_Path, Image2, Image2_Path, Similarity (1 or -1)
-    and Text Query, two rows a triplet, in which Image1 is the query; optionally ``pool/<text query>/`` or a
-    ``pool.csv`` (text_query, path), and ``training/<category>/`` with a ``training/relevance.csv`` (image1, image2,
-    relevance, paths relative to ``training/``). Columns ``Triplet`` (what the two rows share) and ``Kind`` ("in-class",
-    "out-of-class") are read where they are there.
-
-    The result is the same for any `n_threads`, for any order of rows that keeps the two rows of a triplet beside each
-    other, and for any order at all where each triplet has a name or query file of its own, as in the public release.
-    Without a folder, a CSV file with these columns, or a usable triplet, a `LookalikeError` says why.
-    """
+    """Read a folder of rated triplets, which holds one usable triplet at least."""
     root, rejections = Path(folder), Rejections()
     rows = read_ratings(root, rejections)
     if rows.empty:
@@ -132,32 +109,26 @@ def _file_of(row: Any, number: int, finder: PathFinder) -> str:
 
 def _training_files(files: pd.Series, rejections: Rejections) -> dict[str, str]:
     """The files below ``training/<category>/`` and their category; one that is in no category is rejected."""
-    found = {}
-    for file in files:
-        top, *inside = file.split("/")
-        if top.casefold() == "training" and inside and not inside[-1].casefold().endswith(".csv"):
-            found[file] = inside[0] if len(inside) > 1 else ""
-    rejections.add("training image in no category", [file for file, category in found.items() if not category])
-    return {file: category for file, category in found.items() if category}
+    inside = files[files.str.contains("(?i)^training/") & ~files.str.lower().str.endswith(".csv")]
+    category = inside.str.extract("^[^/]+/([^/]+)/", expand=False)
+    rejections.add("training image in no category", inside[category.isna()])
+    return dict(zip(inside[category.notna()], category.dropna(), strict=True))
 
 
 def _pool_files(
     root: Path, files: pd.Series, finder: PathFinder, text_queries: pd.Series, rejections: Rejections
 ) -> pd.DataFrame:
     """``text_query`` and ``path`` of the images of pools, by folder or by file."""
-    placed = [(file.split("/"), file) for file in files]
-    named = [(parts[1], file) for parts, file in placed if parts[0].casefold() == "pool" and len(parts) > 2]
+    folder = files.str.extract("(?i)^pool/([^/]+)/", expand=False).dropna()
+    named = list(zip(folder, files[folder.index], strict=True))
     for entry in sorted(path for path in root.iterdir() if path.name.casefold() == "pool.csv"):
         table = read_columns(entry, ("textquery", "path"))
         if isinstance(table, str):
             rejections.add("pool file without text_query, path", [entry.name])
             continue
-        for name, text in table.itertuples(index=False):
-            file = finder.find(text)
-            if file is None:
-                rejections.add("pool image that is missing", [f"{name}: {text}"])
-            else:
-                named.append((clean_query(name), file))
+        found = [(" ".join(name.split()), finder.find(text), text) for name, text in table.itertuples(index=False)]
+        rejections.add("pool image that is missing", [f"{name}: {text}" for name, file, text in found if file is None])
+        named += [(name, file) for name, file, _ in found if file is not None]
     rows = []
     for name, file in named:
         fitting = [query for query in text_queries if column_key(query) == column_key(name)]
@@ -249,12 +220,8 @@ def pool_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _pairs(rows: pd.DataFrame, rejections: Rejections) -> list[tuple[int, int]]:
-    """Pair the rows of triplets: numbers of the row rated alike and of the other.
-
-    Rows of one file that share the column ``Triplet``, or where there is none the query (its name and path) and the
-    text query, belong together. One positive and one negative among them are a triplet in whatever order they come.
-    Where a query has several triplets, rows that follow one another with opposite ratings are one.
-    """
+    """Pair the rows of triplets: numbers of the row rated alike and of the other."""
+    # rows of one file and text query that share the column Triplet, or else the query, belong together
     groups: defaultdict[tuple[str, ...], list[Any]] = defaultdict(list)
     row: Any
     for row in rows.itertuples():
@@ -265,7 +232,7 @@ def _pairs(rows: pd.DataFrame, rejections: Rejections) -> list[tuple[int, int]]:
 
 
 def _pair_group(rows: list[Any], rejections: Rejections) -> list[tuple[Any, Any]]:
-    """Pair the rows of one query, or of one triplet."""
+    """Pair the rows of one query or triplet: its only two in any order, of more those that follow one another."""
     distinct = list({_says(row): row for row in reversed(rows)}.values())
     # without a path, name and rating together say which image it is: those of the public release are named by triplet
     images = {(row.name2, row.path2 or row.sign) for row in distinct}
@@ -293,11 +260,7 @@ def _says(row: Any) -> tuple[str, ...]:
 
 
 def _neighbours(rows: list[Any]) -> list[tuple[Any, Any]]:
-    """Pairs of rows that follow one another with opposite ratings.
-
-    Where rows are lacking, the usual order of the two (positive or negative first) tells the neighbours of one triplet
-    from those of two, each of which lacks a row.
-    """
+    """Pairs of rows that follow one another with opposite ratings."""
 
     def found(*firsts: int) -> list[tuple[Any, Any]]:
         pairs: list[tuple[Any, Any]] = []
@@ -308,17 +271,14 @@ def _neighbours(rows: list[Any]) -> list[tuple[Any, Any]]:
         return pairs
 
     pairs = found(1, -1)
+    # where rows are lacking, neighbours may be of two triplets: the usual order of a triplet's two rows decides
     return pairs if 2 * len(pairs) == len(rows) else max(found(1), found(-1), key=len)  # the first of equals
 
 
 def _training_relevance(
     root: Path, manifest: pd.DataFrame, content: npt.NDArray[np.int64], rejections: Rejections
 ) -> RelevanceData:
-    """Relevance of the images of the part ``training``, each content once, under its least id.
-
-    Contents count, not names: an image that is among the evaluation images leaves the training. Without a file of
-    relevance it is 1 within a category.
-    """
+    """Relevance of the training images, each content once; 1 within a category where there is no file of it."""
     rows = manifest[(manifest["part"] == "training") & (manifest["status"] == "ok")]
     is_copy = content[rows["image_id"]] != rows["image_id"]
     rejections.add("training image that is there already", rows.loc[is_copy, "path"])
@@ -356,11 +316,8 @@ def _training_relevance(
 def _labels(
     manifest: pd.DataFrame, triplets: pd.DataFrame, pool: pd.DataFrame, content: npt.NDArray[np.int64]
 ) -> pd.Series:
-    """Category of training images, text query of evaluation images.
-
-    An image of several text queries has the one that its folder is named after, if any; one that is in the triplets of
-    one text query has that, though pools of others may hold it as noise.
-    """
+    """Category of training images, text query of evaluation images."""
+    # of several the one that the folder is named after, else that of its triplets: pools of others hold it as noise
     by_key = {column_key(name): name for name in sorted(triplets["text_query"].unique(), reverse=True)}
     label = manifest["path"].str.split("/").str[-2].fillna("").map(lambda name: by_key.get(column_key(name), ""))
     for table in (triplets.melt(["text_query"], _IMAGES, value_name="image_id"), pool):
@@ -378,11 +335,7 @@ def _no_triplet(root: Path, rejections: Rejections) -> LookalikeError:
 
 
 def codebook_images(manifest: pd.DataFrame) -> tuple[npt.NDArray[np.int64], str]:
-    """Return the ids of the images that codebooks are learned from, and how captions call them.
-
-    These are the training images. Without any, they are the images of the rated triplets, of which nothing but the
-    pixels is seen.
-    """
+    """Return the ids of the images that codebooks are learned from, training images if any, and what captions say."""
     usable = manifest["status"].eq("ok").to_numpy()
     training = usable & manifest["part"].eq("training").to_numpy()
     if training.any():

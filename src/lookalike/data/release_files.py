@@ -47,16 +47,7 @@ class Rejections:
 
 
 def read_ratings(root: Path, rejections: Rejections) -> pd.DataFrame:
-    """Read the rows of every CSV file below a folder that has the columns of rated triplets, by file, then by line.
-
-    Returns
-    -------
-    DataFrame
-        ``file`` (the CSV file), ``name1``, ``path1``, ``name2``, ``path2``, ``sign`` (1 where the two images are rated
-        alike, else -1), ``text_query``, ``kind``, ``triplet`` ("" where the column is not there), ``other`` (the second
-        image as written), ``example`` (the row as the table of rejections shows it: without its line, as rows may come
-        in any order).
-    """
+    """Read the rows of every CSV file below a folder that has the columns of rated triplets, by file, then by line."""
     if not root.is_dir():
         what = "is a file" if root.exists() else "does not exist"
         raise LookalikeError(f"the folder of rated triplets {root} {what}: give the folder that holds their CSV file")
@@ -73,12 +64,13 @@ def read_ratings(root: Path, rejections: Rejections) -> pd.DataFrame:
             "Query: put the ratings there"
         )
     rows = pd.concat(tables, ignore_index=True)
-    rows["text_query"] = rows["text_query"].map(clean_query)
+    rows["text_query"] = rows["text_query"].str.split().str.join(" ")
     rows["kind"] = [_KINDS.get(column_key(kind), "rated") for kind in rows["kind"]]
     # a minus sign that word processors put for the hyphen
     rating = pd.to_numeric(rows["similarity"].str.replace("\u2212", "-"), errors="coerce")
     rows["sign"] = np.where(rating.isin([1, -1]), rating, 0).astype(np.int64)
     one, rows["other"] = (rows[f"path{i}"].where(rows[f"path{i}"] != "", rows[f"name{i}"]) for i in (1, 2))
+    # without the line, as rows may come in any order
     rows["example"] = rows["file"] + ": " + one + " | " + rows["other"] + " | " + rows["text_query"]
     lacks_image = (one == "") | (rows["other"] == "")
     lacks_rating = ~lacks_image & (rows["sign"] == 0)
@@ -89,11 +81,7 @@ def read_ratings(root: Path, rejections: Rejections) -> pd.DataFrame:
 
 
 def read_columns(path: Path, needed: Sequence[str], others: Sequence[str] = ()) -> pd.DataFrame | str:
-    """Read named columns of a CSV file, tolerant of spelling, separator and encoding; else return why it is none.
-
-    Columns are named as `column_key` spells them. Values are stripped, "" where a row is too short or one of the
-    `others` is lacking.
-    """
+    """Read columns of a CSV file, named as `column_key` spells them, or return why it has not all that are needed."""
     try:
         text = _decode(path.read_bytes())
         for separator in _SEPARATORS:
@@ -112,11 +100,6 @@ def read_columns(path: Path, needed: Sequence[str], others: Sequence[str] = ()) 
 def column_key(name: str) -> str:
     """Spell a column or a text query so that case, blanks and punctuation do not matter."""
     return re.sub(r"[\W_]+", "", name.casefold())
-
-
-def clean_query(text: str) -> str:
-    """Return a text query with its blanks collapsed."""
-    return " ".join(text.split())
 
 
 def has_training_images(root: Path) -> bool:
@@ -175,12 +158,7 @@ def path_parts(text: str) -> list[str]:
 
 
 class PathFinder:
-    """Finds the files of a release (relative, with forward slashes) by what its CSV files call them.
-
-    A path is taken below the release's folder first, then below the CSV file's, then by its trailing parts wherever the
-    release has files, and last by the layout of the public release: ``<name of the triplet>/{Q,P,N}.jpg``. Case and
-    extension decide only between files that are alike without them.
-    """
+    """Finds the files of a release (relative, with forward slashes) by what its CSV files call them."""
 
     def __init__(self, files: Iterable[str]) -> None:
         self._by_tail: defaultdict[str, list[str]] = defaultdict(list)
@@ -189,11 +167,9 @@ class PathFinder:
                 self._by_tail[tail].append(file)
 
     def find(self, text: str, *, folder: str = "", names: Iterable[str] = (), letter: str = "") -> str | None:
-        """Return the file that a path in a CSV file of a `folder` means, or None where none does or several may.
-
-        In the layout of the public release the folder of the triplet has one of the `names`, and the file one `letter`.
-        """
+        """Return the file that a path in a CSV file of a `folder` means, or None where none does or several may."""
         parts = path_parts(text)
+        # below the release, below the CSV file, by its last parts anywhere, in the public layout: <name>/{Q,P,N}.jpg
         keys = []
         if parts:
             whole, *tails = _tails(parts)

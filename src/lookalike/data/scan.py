@@ -10,7 +10,7 @@ import hashlib
 import os
 import stat
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from operator import itemgetter
@@ -21,6 +21,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import NotAnImage, UnreadableImage, load_rgb
+from lookalike.core.progress import Progress, counted
 from lookalike.features.pyramid import is_large_enough
 
 STATUSES = ("ok", "too_small", "unreadable", "not_an_image", "clutter")
@@ -29,18 +30,19 @@ STATUSES = ("ok", "too_small", "unreadable", "not_an_image", "clutter")
 MIN_SIDE = 32
 """Pixels that a photograph without a class must have a side; less holds no local descriptor worth the name."""
 
-Progress = Callable[[int, int], None]
-"""Called with the number of files done and the number of all files."""
-
 _EMPTY = "an empty class folder"
 _LINK = "a link, and links inside the data set's folder are not followed: copy or move here what it leads to"
 
 _COLUMN_TYPES = {
-    "image_id": "int32",
-    **dict.fromkeys(("path", "label"), "str"),
-    **dict.fromkeys(("width", "height"), "int32"),
+    "image_id": "int32",  # the row's number
+    "path": "str",  # from the root, with forward slashes; rows are sorted by it
+    "label": "str",  # the class folder, "" beside them
+    "width": "int32",  # pixels, upright; 0 where unknown
+    "height": "int32",
     "bytes": "int64",
-    **dict.fromkeys(("sha256", "status", "reason"), "str"),
+    "sha256": "str",  # of the file, "" where it is no regular one
+    "status": "str",  # one of `STATUSES`
+    "reason": "str",  # "" where the status is ok or clutter
 }
 _NO_FACTS = {"width": 0, "height": 0, "bytes": 0, "sha256": "", "status": "not_an_image", "reason": ""}
 
@@ -52,21 +54,7 @@ def scan_folder(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Make the manifest of a folder that holds one folder per class.
-
-    A file at any depth below a class folder is of that class. `root` may be a link; links inside are not followed.
-    Usable images of `clutter_labels` get the status ``clutter``: the codebook learns from them, no split does. The
-    result does not depend on `n_threads`.
-
-    Returns
-    -------
-    DataFrame
-        One row per file, in the order of `path`: ``image_id`` int32 = row number, ``path`` relative to `root` with
-        forward slashes, ``label`` = name of the class folder ("" for a file beside the class folders), ``width`` and
-        ``height`` int32 in pixels after EXIF rotation (0 where unknown), ``bytes`` int64, ``sha256`` of the file (""
-        for what is no regular file), ``status`` (one of `STATUSES`), ``reason`` ("" for ok and clutter). A class folder
-        without a file, or that is a link, is a row too: its name is ``path`` and ``label``, its status not_an_image.
-    """
+    """Make the manifest of a folder that holds one folder per class; images of `clutter_labels` serve the codebook."""
     root = Path(root)
     folders = _class_folders(root)
     rows = _look_at_all(root, n_threads, progress)
@@ -85,6 +73,7 @@ def scan_folder(
         raise LookalikeError(
             f"{root} holds no image that can be read: give a folder that holds one folder of images per class"
         )
+    # a class folder without a file, or that is a link, is a row too
     empty = {_escaped(name) for name in folders if not name.startswith(".")} - {row["label"] for row in rows}
     return _table(rows + [{"path": name, "label": name, **_NO_FACTS, "reason": _EMPTY} for name in empty])
 
@@ -92,11 +81,7 @@ def scan_folder(
 def scan_photographs(
     root: str | os.PathLike[str], *, n_threads: int = 1, progress: Progress | None = None
 ) -> pd.DataFrame:
-    """Make the manifest of a folder of photographs without classes, flat or of any depth.
-
-    Parameters and result are those of `scan_folder`, but ``label`` is the folder that holds the file, relative to
-    `root` ("" for `root` itself), and an image of any size from `MIN_SIDE` pixels a side is ``ok``.
-    """
+    """Make the manifest of a folder of photographs without classes, at any depth; their label is their folder."""
     root = Path(root)
     _check_folder(root, "give the folder that holds the photographs")
     rows = _look_at_all(root, n_threads, progress)
@@ -174,14 +159,10 @@ def _files(root: Path) -> list[str]:
 
 def _look_at_all(root: Path, n_threads: int, progress: Progress | None) -> list[dict[str, Any]]:
     """Make the rows of all files below a folder, several at the same time."""
-    rows, files = [], _files(root)
+    files = _files(root)
     with warnings.catch_warnings(), ThreadPoolExecutor(max(1, n_threads)) as pool:
         warnings.filterwarnings("ignore", module="PIL")  # what matters about a file stands in its row
-        for done, row in enumerate(pool.map(partial(_look_at, root), files), start=1):
-            rows.append(row)
-            if progress is not None:
-                progress(done, len(files))
-    return rows
+        return list(counted(pool.map(partial(_look_at, root), files), len(files), progress))
 
 
 def _look_at(root: Path, path: str) -> dict[str, Any]:

@@ -26,18 +26,7 @@ def make_splits(
     seed: int,
     subset: str,
 ) -> pd.DataFrame:
-    """Draw independent random partitions: their test sets overlap, they are no cross-validation folds.
-
-    Of each of the `classes`, in any order, `n_train` and `n_test` images are drawn for each fold (40 and 25 in the
-    papers) from those of status ok that are not in the codebook `pool`. Selection scores on `n_validation` of the
-    training images while it learns from the others (8 in the papers). `subset` is part of the name of every stream.
-
-    Returns
-    -------
-    DataFrame
-        ``fold`` int8, ``image_id`` int32, ``label`` str, ``role`` ("test" | "train"), ``validation`` bool, sorted by
-        fold, role, label and image_id.
-    """
+    """Draw independent random partitions (40 train, 25 test, 8 validation a class): no cross-validation folds."""
     keep_large_enough(classes, usable_counts(manifest, pool), n_train + n_test)
     usable = usable_images(manifest, pool)
     # of each class and fold, the images drawn first validate, then train, the last test

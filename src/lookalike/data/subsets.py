@@ -30,13 +30,7 @@ def class_labels(manifest: pd.DataFrame) -> list[str]:
 def resolve_subset(
     spec: Sequence[str] | str, manifest: pd.DataFrame, published: Sequence[str] | None = None
 ) -> list[str]:
-    """Turn what a user wrote into labels of the manifest, in the order of `spec`; sorted for "all".
-
-    `spec` is class folders ("003.backpack") or their bare names ("backpack"); case does not matter; underscore, blank
-    and hyphen are equal. Or it is "all" classes, the "first N" in the order of their folders, or "published": the
-    papers' list of `read_published_subsets`. Unknown and ambiguous names, classes without images or named twice, and
-    fewer than two are a `LookalikeError`.
-    """
+    """Turn names of classes, "all", "first N" or "published" into two or more labels of the manifest."""
     labels = class_labels(manifest)
     if spec == "published":
         if published is None:
@@ -74,11 +68,7 @@ def keep_large_enough(
     needed: int = 65,
     too_small: Literal["error", "drop"] = "error",
 ) -> tuple[list[str], pd.DataFrame]:
-    """Keep the classes that have `needed` usable images by `counts` (40 training + 25 test), in the order given.
-
-    A class that is too small is an error, or is dropped and listed: ``label``, ``usable`` (int), ``reason``. Fewer than
-    two that remain are an error too.
-    """
+    """Keep the classes that have `needed` usable images by `counts` (40 training + 25 test), and list the dropped."""
     small = [label for label in classes if counts.get(label, 0) < needed]
     listed = ", ".join(f"{label} ({counts.get(label, 0)})" for label in small)
     if small and too_small == "error":
@@ -96,10 +86,7 @@ def keep_large_enough(
 
 
 def left_out(classes: Sequence[str], manifest: pd.DataFrame, pool: pd.DataFrame, dropped: pd.DataFrame) -> pd.DataFrame:
-    """List every class that a published subset leaves out: dropped by us, then those not in the papers' list.
-
-    `classes` is the published list as labels, `dropped` the table of `keep_large_enough`, which the result is like.
-    """
+    """List every class that a published subset leaves out: dropped by us, then those not in the papers' list."""
     counts = usable_counts(manifest, pool)
     others = [label for label in counts if label not in set(classes)]
     return pd.concat([dropped, _left_out_table(others, counts, "not in the published list")], ignore_index=True)

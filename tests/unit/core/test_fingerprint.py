@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.fingerprint import PACKAGE, fingerprint, imported_modules
 
 
-def package(root: Path, **modules: str) -> Path:
+def package(root, **modules):
     for name, text in modules.items():
         path = root / (name.replace("__", "/") + ".py")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -20,40 +19,25 @@ def package(root: Path, **modules: str) -> Path:
     return root
 
 
-def names(root: Path, module: str) -> set[str]:
+def names(root, module):
     return {path.relative_to(root).as_posix() for path in imported_modules(module, package=root)}
 
 
-@pytest.fixture(scope="module")
-def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package that a test may edit."""
-    return shutil.copytree(PACKAGE, tmp_path_factory.mktemp("code") / "lookalike", ignore=lambda *_: ["__pycache__"])
-
-
-def test_imports_are_followed_at_any_depth_and_inside_functions(tmp_path: Path) -> None:
+def test_imports_are_followed_but_for_types_and_the_table_of_learners(tmp_path):
     root = package(
         tmp_path,
-        a="import numpy\nfrom lookalike.deep import b\n",
+        a="import numpy\nfrom lookalike.deep import b\nif TYPE_CHECKING:\n    import lookalike.e\n",
         deep__b="def f():\n    import lookalike.c\n",
-        c="import lookalike.a\nfrom lookalike.d import thing\n",
+        c="import lookalike.a, lookalike.learners.registry\nfrom lookalike.d import thing\n",
         d="thing = 1\n",
         e="import lookalike.a\n",
+        learners__registry="import lookalike.e\n",
     )
     assert names(root, "a.py") == {"a.py", "deep/b.py", "c.py", "d.py"}
     assert names(root, "d.py") == {"d.py"}
 
 
-def test_what_types_alone_need_and_the_table_of_learners_are_left_out(tmp_path: Path) -> None:
-    root = package(
-        tmp_path,
-        a="if TYPE_CHECKING:\n    import lookalike.b\nimport lookalike.learners.registry\n",
-        b="",
-        learners__registry="import lookalike.b\n",
-    )
-    assert names(root, "a.py") == {"a.py"}
-
-
-def test_an_unknown_module_is_an_error() -> None:
+def test_an_unknown_module_is_an_error():
     with pytest.raises(LookalikeError, match=r"learners/none\.py"):
         fingerprint("learners/none.py")
 
@@ -68,14 +52,14 @@ def test_an_unknown_module_is_an_error() -> None:
         ("import lookalike.c\ndef f(x):\n    return x + 1\n", False),
     ],
 )
-def test_words_about_the_code_do_not_count_and_code_does(tmp_path: Path, text: str, same: bool) -> None:
+def test_words_about_the_code_do_not_count_and_code_does(tmp_path, text, same):
     root = package(tmp_path, a="import lookalike.b\ndef f(x): return x + 1\n", b="", c="")
     before = fingerprint("a.py", package=root)
     (root / "a.py").write_text(text)
     assert (fingerprint("a.py", package=root) == before) == same
 
 
-def test_an_edit_below_counts_and_a_move_of_the_package_does_not(tmp_path: Path) -> None:
+def test_an_edit_below_counts_and_a_move_of_the_package_does_not(tmp_path):
     root = package(tmp_path / "one", a="import lookalike.b\n", b="x = 1\n")
     before = fingerprint("a.py", package=root)
     assert fingerprint("a.py", package=shutil.copytree(root, tmp_path / "two")) == before
@@ -84,7 +68,7 @@ def test_an_edit_below_counts_and_a_move_of_the_package_does_not(tmp_path: Path)
     assert fingerprint("a.py", package=root) != before
 
 
-def test_what_was_read_is_kept_by_content_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_read_is_kept_by_content_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".snakemake").mkdir()
     roots = [package(tmp_path / name, a=f"x = {value}\n") for name, value in (("one", 1), ("two", 2), ("three", 1))]
@@ -102,26 +86,20 @@ def test_what_was_read_is_kept_by_content_alone(tmp_path: Path, monkeypatch: pyt
     assert fingerprint("a.py", package=package(tmp_path / "five", a="x = 1\n")) == one, "a broken one is"
 
 
-def edited(root: Path, module: str, old: str, new: str) -> dict[str, bool]:
-    """Which of the learners' fingerprints an edit changes, undone afterwards."""
+def test_an_edit_of_a_learner_changes_those_that_build_upon_it(tmp_path):
+    copied = shutil.copytree(PACKAGE, tmp_path / "lookalike", ignore=lambda *_: ["__pycache__"])
     learners = ["learners/oasis.py", "learners/lego.py", "learners/mcml.py"]
-    before = [fingerprint(learner, package=root) for learner in learners]
-    original = (root / module).read_text()
-    assert old in original
-    try:
-        (root / module).write_text(original.replace(old, new, 1))
-        after = [fingerprint(learner, package=root) for learner in learners]
-    finally:
-        (root / module).write_text(original)
-    return {Path(learner).stem: now != then for learner, now, then in zip(learners, after, before, strict=True)}
-
-
-def test_an_edit_of_a_learner_changes_those_that_build_upon_it(copied: Path) -> None:
-    comment = edited(copied, "learners/oasis.py", "\nfrom __future__", "\n# a comment\nfrom __future__")
-    assert comment == {"oasis": False, "lego": False, "mcml": False}
-    update = edited(copied, "learners/lego.py", "def _", "def _not_")
-    assert update == {"oasis": False, "lego": True, "mcml": False}
-    shared = edited(copied, "learners/sparse_rows.py", "def add_scaled", "def other_name")
-    assert shared == {"oasis": True, "lego": True, "mcml": False}
-    table = edited(copied, "learners/registry.py", "MODULES = {\n", 'MODULES = {\n    "Mine": "mine",\n')
-    assert table == {"oasis": False, "lego": False, "mcml": False}
+    before = [fingerprint(learner, package=copied) for learner in learners]
+    for module, old, new, changed in (
+        ("oasis", "\nfrom __future__", "\n# a comment\nfrom __future__", [False, False, False]),
+        ("lego", "def _", "def _not_", [False, True, False]),
+        ("sparse_rows", "def add_scaled", "def other_name", [True, True, False]),
+        ("registry", "MODULES = {\n", 'MODULES = {\n    "Mine": "mine",\n', [False, False, False]),
+    ):
+        path = copied / "learners" / f"{module}.py"
+        original = path.read_text()
+        assert old in original
+        path.write_text(original.replace(old, new, 1))
+        after = [fingerprint(learner, package=copied) for learner in learners]
+        path.write_text(original)
+        assert [now != then for now, then in zip(after, before, strict=True)] == changed

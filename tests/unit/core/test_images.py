@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,19 +21,19 @@ COLOURS = np.random.default_rng(0).integers(0, 256, (40, 50, 3), dtype=np.uint8)
 GREY = COLOURS[:, :, 0]
 
 
-def saved(pixels: np.ndarray | Image.Image, path: Path, **options: object) -> Path:
+def saved(pixels, path, **options):
     (pixels if isinstance(pixels, Image.Image) else Image.fromarray(pixels)).save(path, **options)
     return path
 
 
-def encoded(form: str, **options: object) -> bytes:
+def encoded(form, **options):
     stream = io.BytesIO()
     Image.fromarray(COLOURS).save(stream, form, **options)
     return stream.getvalue()
 
 
 @pytest.mark.parametrize("suffix", ["png", "bmp", "tif", "ppm"])
-def test_lossless_rgb_is_returned_unchanged_whatever_its_name(tmp_path: Path, suffix: str) -> None:
+def test_lossless_rgb_is_returned_unchanged_whatever_its_name(tmp_path, suffix):
     path = saved(COLOURS, tmp_path / f"a.{suffix}")
     pixels = load_rgb(str(path.rename(tmp_path / "photo.jpg")))
     assert pixels.dtype == np.uint8
@@ -42,13 +41,7 @@ def test_lossless_rgb_is_returned_unchanged_whatever_its_name(tmp_path: Path, su
     np.testing.assert_array_equal(pixels, COLOURS)
 
 
-def grey_with_alpha() -> Image.Image:
-    grey = Image.fromarray(np.array([[100, 100]], dtype=np.uint8))
-    grey.putalpha(Image.fromarray(np.array([[255, 0]], dtype=np.uint8)))
-    return grey
-
-
-def palette() -> Image.Image:
+def palette():
     image = Image.fromarray(np.array([[0, 1, 2]], dtype=np.uint8), "L").convert("P")
     image.putpalette([255, 0, 0, 10, 255, 0, 0, 0, 255])
     return image
@@ -71,18 +64,19 @@ SIXTEEN = np.array([[0, 1, 128, 129, 256, 257, 385, 386, 32767, 32896, 65406, 65
                      id="a transparent value"),
         pytest.param(np.array([[[10, 20, 30, 255], [10, 20, 30, 0], [0, 0, 0, 51]]], dtype=np.uint8), "a.png", {},
                      [10, 255, 204], id="alpha over white"),
-        pytest.param(grey_with_alpha(), "a.png", {}, [100, 255], id="grey with alpha"),
+        pytest.param(Image.fromarray(np.array([[[9, 255], [9, 0]]], dtype=np.uint8), "LA"), "a.png", {}, [9, 255],
+                     id="grey with alpha"),
         pytest.param(palette(), "a.png", {}, [255, 10, 0], id="palette"),
         pytest.param(palette(), "a.png", {"transparency": 1}, [255, 255, 0], id="a transparent colour"),
     ],
 )  # fmt: skip
-def test_red_of_unusual_modes(tmp_path: Path, image: object, name: str, options: dict, red: list[int]) -> None:
+def test_red_of_unusual_modes(tmp_path, image, name, options, red):
     pixels = load_rgb(saved(image, tmp_path / name, **options))
     assert pixels.shape == (1, len(red), 3)
     assert pixels[0, :, 0].tolist() == red
 
 
-def test_cmyk_tiff_and_adobe_inverted_jpeg_look_alike(tmp_path: Path) -> None:
+def test_cmyk_tiff_and_adobe_inverted_jpeg_look_alike(tmp_path):
     ink = np.zeros((16, 16, 4), dtype=np.uint8)
     ink[:, :8, 0] = 255  # left: cyan; right: bare paper
     for name in ("a.tif", "a.jpg"):
@@ -101,41 +95,38 @@ TURNS = {
 
 @pytest.mark.parametrize("orientation", TURNS)
 @pytest.mark.parametrize("suffix", ["png", "tif"])
-def test_exif_rotation(tmp_path: Path, orientation: int, suffix: str) -> None:
+def test_exif_rotation(tmp_path, orientation, suffix):
     exif = Image.Exif()
     exif[ORIENTATION] = orientation
     pixels = load_rgb(saved(COLOURS, tmp_path / f"a.{suffix}", exif=exif))
     np.testing.assert_array_equal(pixels, TURNS[orientation](COLOURS))
+    assert load_rgb(saved(COLOURS, tmp_path / "a.jpg", exif=b"Exif\x00\x00rubbish")).shape == (40, 50, 3)
     deep = load_rgb(saved(GREY.astype(np.uint16) * 257, tmp_path / f"b.{suffix}", exif=exif))
     np.testing.assert_array_equal(deep[:, :, 0], TURNS[orientation](COLOURS)[:, :, 0])
 
 
-def test_damaged_exif_leaves_whole_pixels_as_they_are(tmp_path: Path) -> None:
-    assert load_rgb(saved(COLOURS, tmp_path / "a.jpg", exif=b"Exif\x00\x00rubbish")).shape == (40, 50, 3)
-
-
 @pytest.mark.parametrize("suffix", ["gif", "png", "webp"])
-def test_animation_gives_its_first_frame(tmp_path: Path, suffix: str) -> None:
+def test_animation_gives_its_first_frame(tmp_path, suffix):
     first, *others = (Image.new("RGB", (20, 10), colour) for colour in ("red", "lime", "blue"))
     path = saved(first, tmp_path / f"a.{suffix}", save_all=True, append_images=others, lossless=True, duration=100)
     assert load_rgb(path)[0, 0].tolist() == [255, 0, 0]
 
 
-@pytest.mark.parametrize(("dtype", "words"), [(np.float32, "float pixels"), (np.int32, "32-bit pixels")])
-def test_float_and_32_bit_images_are_refused_with_a_reason(tmp_path: Path, dtype: type, words: str) -> None:
-    with pytest.raises(UnreadableImage, match=words):
-        load_rgb(saved(np.arange(12, dtype=dtype).reshape(3, 4), tmp_path / "a.tif"))
-
-
-FORMS = ["JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM", "JPEG2000"]
+def test_what_is_refused_has_a_reason(tmp_path):
+    saved(np.zeros((3, 4), dtype=np.float32), tmp_path / "float.tif")
+    saved(np.zeros((3, 4), dtype=np.int32), tmp_path / "long.tif")
+    reasons = {"float.tif": "float pixels", "long.tif": "32-bit pixels", "none": "No such file", "": "Is a directory"}
+    for name, words in reasons.items():
+        with pytest.raises(UnreadableImage, match=words):
+            load_rgb(tmp_path / name)
 
 
 @pytest.mark.parametrize(
     ("form", "options"),
-    [*((form, {}) for form in FORMS), ("JPEG", {"progressive": True}), ("TIFF", {"compression": "tiff_lzw"})],
+    [*((form, {}) for form in images.FORMATS), ("JPEG", {"progressive": True}), ("TIFF", {"compression": "tiff_lzw"})],
 )
 @pytest.mark.parametrize("share", [0.1, 0.9])
-def test_truncated_files_are_refused(tmp_path: Path, form: str, options: dict, share: float) -> None:
+def test_truncated_files_are_refused(tmp_path, form, options, share):
     whole = encoded(form, **options)
     path = tmp_path / "cut"
     path.write_bytes(whole)
@@ -147,8 +138,8 @@ def test_truncated_files_are_refused(tmp_path: Path, form: str, options: dict, s
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_damage_anywhere_gives_pixels_or_one_of_our_errors(tmp_path: Path, data: st.DataObject) -> None:
-    content = bytearray(encoded(data.draw(st.sampled_from(FORMS))))
+def test_damage_anywhere_gives_pixels_or_one_of_our_errors(tmp_path, data):
+    content = bytearray(encoded(data.draw(st.sampled_from(images.FORMATS))))
     for _ in range(data.draw(st.integers(1, 5))):
         content[data.draw(st.integers(0, min(len(content), 600) - 1))] = data.draw(st.integers(0, 255))
     path = tmp_path / "damaged"
@@ -159,24 +150,17 @@ def test_damage_anywhere_gives_pixels_or_one_of_our_errors(tmp_path: Path, data:
         assert (pixels.dtype, pixels.ndim) == (np.uint8, 3)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"#!/bin/sh\necho rename\n", b"\x00" * 1000, b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n"]
-)
-def test_other_files_are_not_images(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"#!/bin/sh\n", b"\x00" * 1000, b"%!PS-Adobe-3.0 EPSF-3.0\n%%Pages: 1\n"])
+def test_other_files_are_not_images(tmp_path, content):
     (tmp_path / "RENAME2").write_bytes(content)
-    with pytest.raises(NotAnImage, match="RENAME2") as caught:
+    with pytest.raises(NotAnImage, match="RENAME2"):
         load_rgb(tmp_path / "RENAME2")
-    assert isinstance(caught.value, LookalikeError)
+    assert issubclass(NotAnImage, LookalikeError)
 
 
-@pytest.mark.parametrize(("name", "words"), [("none.jpg", "No such file"), ("", "Is a directory")])
-def test_missing_file_and_folder_are_unreadable(tmp_path: Path, name: str, words: str) -> None:
-    with pytest.raises(UnreadableImage, match=f"cannot be opened: {words}"):
-        load_rgb(tmp_path / name)
-
-
-def test_more_pixels_than_allowed_are_refused_before_decoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_pixels_than_allowed_are_refused_before_decoding(tmp_path, monkeypatch):
     path = saved(COLOURS, tmp_path / "a.png")
+    assert images.MAX_PIXELS > 7900 * 6000, "the widest of Caltech-256"
     monkeypatch.setattr(images, "MAX_PIXELS", 2000)
     assert load_rgb(path).shape == (40, 50, 3)
     monkeypatch.setattr(images, "MAX_PIXELS", 1999)
@@ -185,16 +169,10 @@ def test_more_pixels_than_allowed_are_refused_before_decoding(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("pillow_limit", [1500, 500])  # Pillow warns above its limit and raises above twice that
-def test_pillows_own_limits_become_our_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pillow_limit: int
-) -> None:
+def test_pillows_own_limits_become_our_reason(tmp_path, monkeypatch, pillow_limit):
     path = saved(COLOURS, tmp_path / "a.png")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", pillow_limit)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(UnreadableImage, match=r"a\.png has more than 64,000,000 pixels"):
             load_rgb(path)
-
-
-def test_an_image_as_wide_as_caltechs_widest_is_read(tmp_path: Path) -> None:
-    assert load_rgb(saved(Image.new("L", (7900, 6000)), tmp_path / "wide.png")).shape == (6000, 7900, 3)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 KERNEL = """
 import sys, time
@@ -34,12 +33,12 @@ if __name__ == "__main__":
 """
 
 
-def test_processes_that_compile_one_kernel_for_different_types_do_not_mix_them_up(tmp_path: Path) -> None:
+def test_processes_that_compile_one_kernel_for_different_types_do_not_mix_them_up(tmp_path):
     script = tmp_path / "kernel.py"
     script.write_text(KERNEL)
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
-    def start(*arguments: str) -> subprocess.Popen[str]:
+    def start(*arguments):
         command = [sys.executable, str(script), *arguments]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lookalike.core import progress
 from lookalike.core.progress import counted, progress_lines
 
 
-def test_long_work_has_a_line_now_and_then_and_one_at_the_end(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_long_work_has_a_line_now_and_then_and_one_at_the_end(monkeypatch, capsys):
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     report = progress_lines("files", seconds=30)
@@ -24,6 +20,6 @@ def test_long_work_has_a_line_now_and_then_and_one_at_the_end(
     ]
 
 
-def test_short_work_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+def test_short_work_is_silent(capsys):
     assert list(counted("abc", 3, progress_lines("letters"))) == ["a", "b", "c"]
     assert capsys.readouterr().out == ""

@@ -8,14 +8,13 @@ import hashlib
 import io
 import tarfile
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
-from made_archives import Member, make_tar, member
+from made_archives import make_tar, member
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
@@ -25,29 +24,28 @@ from lookalike.data.archives import Archive, fetch_archive, is_reachable, load_a
 RESOURCES = Path(__file__).resolve().parents[3] / "workflow" / "resources"
 CONTENT = np.random.default_rng(0).bytes(3_500_000)
 MD5 = hashlib.md5(CONTENT).hexdigest()
+SIZE = len(CONTENT)
 CLOSED = "http://127.0.0.1:9/toy.tar"  # the port of nothing
 
 
-@dataclass
-class Behaviour:
-    """What the server does, and what it was asked for."""
+class Server(ThreadingHTTPServer):
+    """A server of one file, which may misbehave."""
 
-    content: bytes = CONTENT
-    ranges: bool = True
-    drops: list[int] = field(default_factory=list)  # bytes of body sent before each of the next answers is cut
-    codes: list[int] = field(default_factory=list)  # answers of the next requests instead of the file
-    send_length: bool = True
-    encoding: str = ""  # what the server calls the body encoded by, which it sends as the file is
-    sent_all: bool = False
-    asked: list[str | None] = field(default_factory=list)  # ranges
-    url: str = ""
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/toy.tar"
+        self.content = CONTENT
+        self.encoding = ""  # what it says that the body is encoded by, which it sends as the file is
+        self.ranges = self.send_length = True
+        self.drops = []  # bytes of body sent before each of the next answers is cut
+        self.codes = []  # answers of the next requests instead of the file
+        self.asked = []  # ranges
+        self.sent_all = False
 
 
 class Handler(BaseHTTPRequestHandler):
-    behaviour: Behaviour
-
-    def do_GET(self) -> None:
-        rules, wanted = self.behaviour, self.headers.get("Range")
+    def do_GET(self):
+        rules, wanted = self.server, self.headers.get("Range")
         rules.asked.append(wanted)
         if rules.codes:
             self.send_error(rules.codes.pop(0))
@@ -67,12 +65,12 @@ class Handler(BaseHTTPRequestHandler):
             rules.sent_all = True
         self.close_connection = True
 
-    def log_message(self, *args: object) -> None:
+    def log_message(self, *args):
         """Keep the tests quiet."""
 
 
 @pytest.fixture(autouse=True)
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def pauses(monkeypatch):
     """No waiting between attempts, and no proxy between us and our own server."""
     slept: list[float] = []
     monkeypatch.setattr(archives.time, "sleep", slept.append)
@@ -83,52 +81,41 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.fixture
-def server() -> Iterator[Behaviour]:
-    behaviour = Behaviour()
-    handler = type("BoundHandler", (Handler,), {"behaviour": behaviour})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        behaviour.url = f"http://127.0.0.1:{running.server_address[1]}/toy.tar"
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield behaviour
+def server():
+    with Server() as running:
+        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        yield running
         running.shutdown()
-        thread.join()
 
 
-def toy(url: str = CLOSED, size: int | None = len(CONTENT), **facts: object) -> Archive:
+def toy(url=CLOSED, size=SIZE, **facts):
     return replace(Archive("toy", url, "toy.tar", size, MD5, "toy_folder", "page", unpacked_limit=10_000_000), **facts)
 
 
-def assert_fetched(folder: Path, archive: Archive) -> None:
+def assert_fetched(folder, archive):
     """The whole file, its record, and nothing left over."""
     assert fetch_archive(archive, folder).read_bytes() == CONTENT
-    record = {"url": archive.url, "size": len(CONTENT), "md5": MD5, "sha256": hashlib.sha256(CONTENT).hexdigest()}
+    record = {"url": archive.url, "size": SIZE, "md5": MD5, "sha256": hashlib.sha256(CONTENT).hexdigest()}
     assert read_json(folder / "toy.tar.json") == record
     assert sorted(file.name for file in folder.iterdir()) == ["toy.tar", "toy.tar.json"]
 
 
-def refused(archive: Archive, folder: Path) -> str:
+def refused(archive, folder):
     with pytest.raises(LookalikeError) as caught:
         fetch_archive(archive, folder)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
-def test_the_published_archives_are_those_of_their_records() -> None:
+def test_the_published_archives_are_described_and_bounded(tmp_path):
     published = load_archives(RESOURCES / "archives.yaml")
-    facts = {name: (archive.size, archive.md5, archive.files, archive.flat) for name, archive in published.items()}
-    assert facts == {
-        "caltech256": (1_183_006_720, "67b4f42ca05d46448c6bb8ecd2220f6d", 0, False),
-        "oxford5k_images": (None, "8f0017cc5d671f35011d6968269fbf47", 5062, True),
-        "oxford5k_ground_truth": (8_174, "06c4dee0ad954f6ee122c82390548537", 220, True),
-        "oxford5k_words": (304_646_902, "0734e6023f6bf2140b9531af22ce7953", 0, True),
+    sizes = {name: (archive.size, archive.files, archive.md5[:8]) for name, archive in published.items()}
+    assert sizes == {
+        "caltech256": (1_183_006_720, 0, "67b4f42c"),
+        "oxford5k_images": (None, 5062, "8f0017cc"),
+        "oxford5k_ground_truth": (8_174, 220, "06c4dee0"),
+        "oxford5k_words": (304_646_902, 0, "0734e602"),
     }
-    assert published["caltech256"].url == "https://data.caltech.edu/records/nyy15-4j048/files/256_ObjectCategories.tar"
-    for name in list(facts)[1:]:
-        assert published[name].url == f"{published[name].page}/{published[name].top_folder}.tgz"
-
-
-def test_an_archive_needs_a_bound_on_what_it_writes(tmp_path: Path) -> None:
     path = tmp_path / "archives.yaml"
     path.write_text("x: {url: u, filename: f, size: 1, md5: m, top_folder: t, page: p}\n")
     assert load_archives(path)["x"].max_bytes == 2
@@ -137,11 +124,9 @@ def test_an_archive_needs_a_bound_on_what_it_writes(tmp_path: Path) -> None:
         load_archives(path)
 
 
-@pytest.mark.parametrize("size", [len(CONTENT), None])
+@pytest.mark.parametrize("size", [SIZE, None])
 @pytest.mark.parametrize("send_length", [True, False])
-def test_a_dropped_connection_resumes_where_it_stopped(
-    tmp_path: Path, server: Behaviour, send_length: bool, size: int | None, pauses: list[float]
-) -> None:
+def test_a_dropped_connection_resumes_where_it_stopped(tmp_path, server, send_length, size, pauses):
     ends_are_known = bool(size or send_length)  # else the end of the connection is the end of the file
     server.drops, server.send_length = [1_500_000, 1_200_000] if ends_are_known else [], send_length
     assert_fetched(tmp_path, toy(server.url, size))
@@ -154,44 +139,39 @@ def test_a_dropped_connection_resumes_where_it_stopped(
     assert len(server.asked) == 1 + len(offsets)
 
 
+@pytest.mark.parametrize("ranges", [True, False])
 @pytest.mark.parametrize(
-    ("found", "size", "ranges", "asked"),
+    ("n_found", "size", "asked"),
     [
-        (CONTENT[:1000], len(CONTENT), True, ["bytes=1000-"]),
-        (CONTENT[:1000], len(CONTENT), False, ["bytes=1000-"]),
-        (CONTENT + b"x", len(CONTENT), True, [None]),
-        (CONTENT, len(CONTENT), True, []),
-        (CONTENT, None, True, [f"bytes={len(CONTENT)}-"]),
+        (1000, SIZE, ["bytes=1000-"]),
+        (SIZE + 1, SIZE, [None]),
+        (SIZE, SIZE, []),
+        (SIZE, None, [f"bytes={SIZE}-"]),
     ],
-    ids=["a part", "no ranges", "too long", "whole", "whole by the server"],
 )
-def test_what_a_killed_run_left_is_resumed_taken_or_discarded(
-    tmp_path: Path, server: Behaviour, found: bytes, size: int | None, ranges: bool, asked: list[str | None]
-) -> None:
+def test_what_a_killed_run_left_is_resumed_taken_or_discarded(tmp_path, server, n_found, size, ranges, asked):
     server.ranges = ranges
-    (tmp_path / "toy.tar.part").write_bytes(found)
+    (tmp_path / "toy.tar.part").write_bytes((CONTENT + b"x")[:n_found])
     assert_fetched(tmp_path, toy(server.url, size))
     assert server.asked == asked
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip"])
-def test_a_compressed_archive_is_stored_as_it_is_sent(tmp_path: Path, server: Behaviour, encoding: str) -> None:
+def test_a_compressed_archive_is_stored_as_it_is_sent(tmp_path, server, encoding):
     server.content, server.encoding = gzip.compress(CONTENT, compresslevel=1), encoding
     archive = toy(server.url, len(server.content), md5=hashlib.md5(server.content).hexdigest())
     assert fetch_archive(archive, tmp_path).read_bytes() == server.content
 
 
-@pytest.mark.parametrize("code", [500, 503, 429, 416])
-def test_passing_trouble_is_retried(tmp_path: Path, server: Behaviour, code: int, pauses: list[float]) -> None:
+@pytest.mark.parametrize("code", [500, 429, 416])
+def test_passing_trouble_is_retried(tmp_path, server, code, pauses):
     server.codes = [code] * 3
     assert_fetched(tmp_path, toy(server.url))
     assert pauses == [1.0, 2.0, 4.0]
 
 
 @pytest.mark.parametrize(("code", "times"), [(404, 1), (503, 1 + archives.RETRIES)])
-def test_lasting_trouble_is_not_retried_and_passing_trouble_not_for_ever(
-    tmp_path: Path, server: Behaviour, code: int, times: int
-) -> None:
+def test_trouble_that_lasts_ends_the_attempts(tmp_path, server, code, times):
     (tmp_path / "toy.tar.part").write_bytes(CONTENT[:1000])
     server.codes = [code] * 20
     assert f"the server answered {code}" in refused(toy(server.url), tmp_path)
@@ -202,15 +182,13 @@ def test_lasting_trouble_is_not_retried_and_passing_trouble_not_for_ever(
 @pytest.mark.parametrize(
     ("behaviour", "facts", "message"),
     [
-        ({"content": b"x" * len(CONTENT)}, {}, f"instead of {MD5}; it was removed"),
+        ({"content": b"x" * SIZE}, {}, f"instead of {MD5}; it was removed"),
         ({"content": CONTENT + b"extra"}, {}, "offers 3,500,005 bytes"),
         ({"content": CONTENT + bytes(80_000_000), "send_length": False}, {}, "sends more than the 3,500,000 bytes"),
         ({"content": bytes(80_000_000), "send_length": False}, {"size": None, "unpacked_limit": 9}, "more than the 9"),
     ],
 )
-def test_another_file_than_the_published_one_is_refused(
-    tmp_path: Path, server: Behaviour, behaviour: dict[str, object], facts: dict[str, object], message: str
-) -> None:
+def test_another_file_than_the_published_one_is_refused(tmp_path, server, behaviour, facts, message):
     vars(server).update(behaviour)
     assert message in refused(replace(toy(server.url), **facts), tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -218,23 +196,14 @@ def test_another_file_than_the_published_one_is_refused(
     assert not server.sent_all or len(server.content) < 10_000_000, "one that never ends is left"
 
 
-def test_no_network_is_one_sentence_with_everything_in_it(tmp_path: Path) -> None:
-    message = refused(toy(), tmp_path / "data")
-    for fact in (CLOSED, "3,500,000 bytes", MD5, "toy.tar", "toy_folder", str(tmp_path / "data"), "refuses"):
+def test_a_users_own_file_is_verified_used_and_never_changed(tmp_path):
+    message = refused(toy(), tmp_path)  # no network, no file
+    for fact in (CLOSED, "3,500,000 bytes", MD5, "toy.tar", "toy_folder", str(tmp_path), "refuses"):
         assert fact in message
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (CONTENT[:-1], "has 3,499,999 bytes instead of 3,500,000; it was left as it is"),
-        (b"x" * len(CONTENT), f"instead of {MD5}; it was left as it is"),
-    ],
-)
-def test_a_users_own_file_is_verified_used_and_never_changed(tmp_path: Path, content: bytes, message: str) -> None:
-    (tmp_path / "toy.tar").write_bytes(content)
-    assert message in refused(toy(), tmp_path)
-    assert (tmp_path / "toy.tar").read_bytes() == content
+    for content, why in ((CONTENT[:-1], "3,499,999 bytes instead of 3,500,000"), (bytes(SIZE), MD5)):
+        (tmp_path / "toy.tar").write_bytes(content)
+        assert f"{why}; it was left as it is" in refused(toy(), tmp_path)
+        assert (tmp_path / "toy.tar").read_bytes() == content
     assert "cannot read or write" in refused(toy(), tmp_path / "toy.tar")  # a file where the folder should be
     (tmp_path / "toy.tar").write_bytes(CONTENT)
     (tmp_path / "toy.tar.json").write_text("{")  # a damaged record
@@ -242,19 +211,15 @@ def test_a_users_own_file_is_verified_used_and_never_changed(tmp_path: Path, con
     assert "is not a file" in refused(toy(filename="."), tmp_path)
 
 
-@pytest.mark.parametrize("on_terminal", [True, False])
-def test_progress_goes_to_the_stream_that_is_given(
-    tmp_path: Path, server: Behaviour, on_terminal: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_goes_to_the_stream_that_is_given(tmp_path, server, capsys):
     stream = io.StringIO()
-    stream.isatty = lambda: on_terminal  # type: ignore[method-assign]
     fetch_archive(toy(server.url), tmp_path, stream)
     assert "toy.tar: 100%" in stream.getvalue()
     fetch_archive(toy(server.url), tmp_path / "quiet")
     assert capsys.readouterr().err == ""
 
 
-def test_a_host_is_reachable_also_through_a_proxy(server: Behaviour, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_is_reachable_also_through_a_proxy(server, monkeypatch):
     assert is_reachable(toy(server.url))
     assert not is_reachable(toy(), timeout=0.5)
     monkeypatch.setenv("http_proxy", server.url.removesuffix("/toy.tar"))
@@ -263,11 +228,11 @@ def test_a_host_is_reachable_also_through_a_proxy(server: Behaviour, monkeypatch
     assert not is_reachable(toy("http://images.invalid/toy.tar"), timeout=0.5)
 
 
-def unpack(path: Path, target: Path, top: str = "", max_bytes: int = 10_000) -> Path:
+def unpack(path, target, top="", max_bytes=10_000):
     return unpack_archive(toy(top_folder=top, flat=not top, unpacked_limit=max_bytes), path, target)
 
 
-def tree(root: Path) -> list[str]:
+def tree(root):
     return sorted(path.relative_to(root).as_posix() for path in root.rglob("*"))
 
 
@@ -279,7 +244,7 @@ GOOD = (
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
-def test_the_one_top_folder_becomes_the_target(tmp_path: Path, mode: str) -> None:
+def test_the_one_top_folder_becomes_the_target(tmp_path, mode):
     path = make_tar(tmp_path / "x.tar", *GOOD, mode=mode)
     (tmp_path / "deep" / "out").mkdir(parents=True)  # empty: fine
     (tmp_path / "deep" / ".out.unpacking" / "top").mkdir(parents=True)  # of a killed run
@@ -293,7 +258,7 @@ def test_the_one_top_folder_becomes_the_target(tmp_path: Path, mode: str) -> Non
 
 
 @pytest.mark.parametrize("top", ["", "./", "any_name/", "/any_name/"])
-def test_flat_archives_and_those_with_one_folder_give_the_same(tmp_path: Path, top: str) -> None:
+def test_flat_archives_and_those_with_one_folder_give_the_same(tmp_path, top):
     path = make_tar(tmp_path / "x.tgz", member(f"{top}a.jpg"), member(f"{top}b.jpg"), mode="w:gz")
     assert tree(unpack(path, tmp_path / "x")) == ["a.jpg", "b.jpg"]
 
@@ -302,10 +267,8 @@ def test_flat_archives_and_those_with_one_folder_give_the_same(tmp_path: Path, t
     ("members", "top", "message"),
     [
         ([*GOOD, member("../evil")], "", r"not safe to unpack: .*'\.\./evil'"),
-        ([*GOOD, member("top/../../evil")], "", "not safe to unpack"),
         ([*GOOD, member("top/link", type=tarfile.SYMTYPE, linkname="a")], "", "'top/link' is neither file nor folder"),
         ([*GOOD, member("top/hard", type=tarfile.LNKTYPE, linkname="top/a/1.jpg")], "", "'top/hard' is neither"),
-        ([*GOOD, member("top/disk", type=tarfile.BLKTYPE)], "", "'top/disk' is neither file nor folder"),
         ([*GOOD, member("other/3.jpg")], "top", "does not hold the one folder top"),
         ([member("top")], "top", "does not hold the one folder top"),
         ([member("top/a"), member("top/a/b")], "", "cannot unpack"),
@@ -314,10 +277,7 @@ def test_flat_archives_and_those_with_one_folder_give_the_same(tmp_path: Path, t
         (None, "", r"cannot unpack .*No such file"),
     ],
 )
-def test_what_must_not_be_unpacked_is_named_and_leaves_nothing(
-    tmp_path: Path, members: list[Member] | None, top: str, message: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+def test_what_must_not_be_unpacked_is_named_and_leaves_nothing(tmp_path, members, top, message, monkeypatch):
     monkeypatch.setattr(archives, "MAX_MEMBERS", 5)
     if members:
         make_tar(tmp_path / "x.tgz", *members, mode="w:gz")
@@ -326,21 +286,21 @@ def test_what_must_not_be_unpacked_is_named_and_leaves_nothing(
     assert set(tree(tmp_path)) <= {"in", "x.tgz"}
 
 
-@pytest.mark.parametrize("kept", [0, 30, 0.5])
+@pytest.mark.parametrize("kept", [0, 0.02, 0.5])
 @pytest.mark.parametrize("mode", ["w", "w:gz"])
-def test_damaged_archives(tmp_path: Path, kept: float, mode: str) -> None:
+def test_damaged_archives(tmp_path, kept, mode):
     path = make_tar(tmp_path / "x.tar", *GOOD, member("top/large", b"x" * 9000), mode=mode)
     content = path.read_bytes()
-    path.write_bytes(content[: int(kept * len(content)) if kept < 1 else int(kept)])
+    path.write_bytes(content[: int(kept * len(content))])
     with pytest.raises(LookalikeError, match="damaged or no tar archive"):
         unpack(path, tmp_path / "out")
     assert tree(tmp_path) == ["x.tar"]
 
 
-def test_a_target_exists_only_once_it_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_exists_only_once_it_is_complete(tmp_path, monkeypatch):
     seen: list[str] = []
 
-    def killed(*args: object) -> None:
+    def killed(*args):
         seen.extend(tree(tmp_path))
         raise KeyboardInterrupt
 

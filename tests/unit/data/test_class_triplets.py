@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,15 +10,15 @@ import pytest
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.data_sets import ClassTriplets
 from lookalike.data.class_triplets import make_class_triplets
-from lookalike.data.rated_triplets import RatedTriplets
 
 SIDE = 200
-SMALL = {"held_out": 1, "queries": 5, "pool_noise": 4}
+SMALL = ClassTriplets(held_out=1, queries=5, pool_noise=4).model_dump()
 IMAGES = ["query", "positive", "negative"]
 
 
-def paint(path: Path, level: float, seed: int) -> None:
+def paint(path, level, seed):
     """A smooth picture: its brightness says how like another it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
     ramp = np.linspace(0, 30, SIDE)[:, None, None]
@@ -28,7 +27,7 @@ def paint(path: Path, level: float, seed: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def classes(tmp_path_factory):
     root = tmp_path_factory.mktemp("classes")
     for c, name in enumerate(("ant", "bee", "cow")):
         for i in range(12):
@@ -39,16 +38,16 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(classes: Path) -> RatedTriplets:
+def made(classes):
     return make_class_triplets(classes, SMALL, seed=3)
 
 
 @pytest.fixture(scope="module")
-def distance(classes: Path, made: RatedTriplets) -> np.ndarray:
+def distance(classes, made):
     """The measure of all pairs again, by other libraries: a mean over blocks and scikit-image's Lab."""
     from skimage.color import rgb2lab
 
-    def lab(path: str) -> np.ndarray:
+    def lab(path):
         pixels = np.asarray(Image.open(classes / path).convert("RGB"), dtype=float)
         means = pixels.reshape(8, SIDE // 8, 8, SIDE // 8, 3).mean(axis=(1, 3))
         return rgb2lab(np.round(means) / 255)
@@ -57,7 +56,7 @@ def distance(classes: Path, made: RatedTriplets) -> np.ndarray:
     return np.sqrt(((thumbnails[:, None] - thumbnails) ** 2).sum(axis=-1).mean(axis=(2, 3)))
 
 
-def test_parts_and_pools_share_nothing(made: RatedTriplets) -> None:
+def test_parts_and_pools_share_nothing(made):
     manifest = made.manifest
     used = {*made.triplets[IMAGES].to_numpy().ravel(), *made.pool["image_id"]}
     assert set(manifest["part"][list(used)]) == {"evaluation"}
@@ -66,10 +65,8 @@ def test_parts_and_pools_share_nothing(made: RatedTriplets) -> None:
     assert trained["label"].nunique() == 2  # one class is held out
     assert set(made.relevance.image_id) == set(trained["image_id"])
     assert not set(trained["sha256"]) & set(manifest.loc[manifest["part"] == "evaluation", "sha256"])
-    assert dict(zip(made.rejected["reason"], made.rejected["rows"], strict=True)) == {
-        "photograph in two classes": 2,
-        "photograph that is there already": 1,
-    }
+    rejected = {"photograph in two classes": 2, "photograph that is there already": 1}
+    assert made.rejected.set_index("reason")["rows"].to_dict() == rejected
     for text_query, rows in made.pool.groupby("text_query"):
         assert (manifest["label"][rows["image_id"]] != text_query).sum() == 4
         own = made.triplets.loc[made.triplets["text_query"] == text_query, ["query", "positive"]].to_numpy().ravel()
@@ -78,7 +75,7 @@ def test_parts_and_pools_share_nothing(made: RatedTriplets) -> None:
     assert set(made.pool["source"]) == {"pool"}
 
 
-def test_triplets_are_what_their_kind_says(made: RatedTriplets, distance: np.ndarray) -> None:
+def test_triplets_are_what_their_kind_says(made, distance):
     triplets, manifest = made.triplets, made.manifest
     assert triplets.groupby(["text_query", "kind"]).ngroups == 6
     labels = manifest["label"].to_numpy()[triplets[IMAGES].to_numpy()]
@@ -97,18 +94,16 @@ def test_triplets_are_what_their_kind_says(made: RatedTriplets, distance: np.nda
         assert distance[row.query, row.negative] > distance[row.query, row.positive]
 
 
-def test_relevance_is_the_stated_function_of_thumbnails(made: RatedTriplets, distance: np.ndarray) -> None:
+def test_relevance_is_the_stated_function_of_thumbnails(made, distance):
     relevance = made.relevance
     matrix, distances = relevance.relevance.toarray(), distance[np.ix_(relevance.image_id, relevance.image_id)]
-    same = relevance.category[:, None] == relevance.category[None, :]
+    same = relevance.category[:, None] == relevance.category
     pairs = np.triu(same, 1)
     np.testing.assert_allclose(matrix[pairs], np.exp(-distances[pairs] / np.median(distances[pairs])), atol=0.03)
     assert not matrix[~same].any()
 
 
-def test_the_same_seed_gives_the_same_tables_and_progress_counts_both_passes(
-    made: RatedTriplets, classes: Path
-) -> None:
+def test_the_same_seed_gives_the_same_tables_and_progress_counts_both_passes(made, classes):
     seen: list[tuple[int, int]] = []
     again = make_class_triplets(classes, SMALL, seed=3, n_threads=3, progress=lambda *counts: seen.append(counts))
     for name in ("manifest", "triplets", "pool", "rejected"):
@@ -129,11 +124,9 @@ def test_the_same_seed_gives_the_same_tables_and_progress_counts_both_passes(
         ("*/0[01].png", {"held_out": 0, "training_share": 0.9}, "no triplet can be made"),
     ],
 )
-def test_what_no_triplet_can_be_made_of(
-    classes: Path, tmp_path: Path, kept: str, settings: dict[str, float], message: str
-) -> None:
+def test_what_no_triplet_can_be_made_of(classes, tmp_path, kept, settings, message):
     for file in classes.glob(kept):
         (tmp_path / file.parent.name).mkdir(exist_ok=True)
         shutil.copy(file, tmp_path / file.parent.name)
     with pytest.raises(LookalikeError, match=message):
-        make_class_triplets(tmp_path, settings)
+        make_class_triplets(tmp_path, SMALL | settings)

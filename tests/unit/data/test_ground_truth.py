@@ -35,20 +35,20 @@ GOOD = {"hall_1_query": "oxc1_a 1 2 30 40\n", "hall_1_good": "a\nb\n", "hall_1_o
 
 
 @pytest.fixture
-def real_ground_truth(shared_data: Path) -> Path:
+def real_ground_truth(shared_data):
     folder = shared_data / "oxford5k" / "gt_files_170407"
     if not folder.is_dir():
         pytest.skip(f"no ground truth of the Oxford Buildings at {folder}: set LOOKALIKE_TEST_DATA")
     return folder
 
 
-def manifest_of(names: str | list[str], size: tuple[int, int] = (100, 80)) -> pd.DataFrame:
+def manifest_of(names, size=(100, 80)):
     paths = [f"{name}.jpg" for name in sorted(names)]
     facts = {"width": size[0], "height": size[1], "status": "ok", "reason": ""}
     return pd.DataFrame({"image_id": np.arange(len(paths), dtype=np.int32), "path": paths, **facts})
 
 
-def write(folder: Path, **changes: str | bytes | None) -> Path:
+def write(folder, **changes):
     """Write ground truth of one query; `changes` are the texts of files, None of one that is away."""
     for name, text in (GOOD | changes).items():
         if text is not None:
@@ -56,15 +56,13 @@ def write(folder: Path, **changes: str | bytes | None) -> Path:
     return folder
 
 
-def test_the_real_ground_truth(real_ground_truth: Path, tmp_path: Path) -> None:
+def test_the_real_ground_truth(real_ground_truth, tmp_path):
     truth = read_lists(real_ground_truth)
     assert landmarks_of(real_ground_truth) == ELEVEN
     assert [query.name for query in truth.queries] == [f"{name}_{n}" for name in ELEVEN for n in range(1, 6)]
     assert truth.queries[0] == Query("all_souls_1", "all_souls", 1, "all_souls_000013", 136.5, 34.1, 648.5, 955.7)
-    counts = {name: Counter(truth.relevance[f"{name}_1"].values()) for name in ELEVEN}
     # all_souls_1_good.txt has 25 lines, of which one is repeated
-    assert counts["all_souls"] == {"good": 24, "ok": 54, "junk": 33}
-    assert counts["pitt_rivers"] == {"good": 3, "ok": 3, "junk": 2}
+    assert Counter(truth.relevance["all_souls_1"].values()) == {"good": 24, "ok": 54, "junk": 33}
     own = [truth.relevance[query.name][query.image] for query in truth.queries]
     assert Counter(own) == {"good": 41, "ok": 14}  # every query is in one of its own lists
 
@@ -82,25 +80,20 @@ def test_the_real_ground_truth(real_ground_truth: Path, tmp_path: Path) -> None:
     write_ground_truth(tmp_path, *truth)
     assert read_lists(tmp_path) == truth
     assert len(list(tmp_path.iterdir())) == 220
-    for query in truth.queries:
-        file = f"{query.name}_query.txt"
+    for file in (f"{query.name}_query.txt" for query in truth.queries):
         assert (tmp_path / file).read_bytes() == (real_ground_truth / file).read_bytes()
 
-
-def test_landmarks_with_enough_images_are_the_paper_s_seven(real_ground_truth: Path, tmp_path: Path) -> None:
     seven = ["all_souls", "ashmolean", "bodleian", "christ_church", "hertford", "magdalen", "radcliffe_camera"]
-    assert landmarks_with(real_ground_truth, 7) == seven
+    assert landmarks_with(real_ground_truth, 7) == seven  # those of the SOML paper
     assert landmarks_with(real_ground_truth, 6) == sorted([*seven, "balliol"])  # which has exactly 7
-    assert landmarks_with(real_ground_truth, 1000) == []
-    assert landmarks_with(tmp_path / "nowhere", 7) == landmarks_of(tmp_path / "nowhere") == []
 
 
-def test_queries_and_what_is_junk_for_another_query_are_not_learned_from(tmp_path: Path) -> None:
+def test_queries_and_what_is_junk_for_another_query_are_not_learned_from(tmp_path):
     boxes = [Query(f"hall_{n}", "hall", n, image, 0, 0, 9, 9) for n, image in ((1, "a"), (2, "b"))]
     listed = {"a": "good", "b": "good", "c": "good", "d": "ok"}
     write_ground_truth(tmp_path, boxes, {"hall_1": {**listed, "e": "ok"}, "hall_2": {**listed, "e": "junk"}})
-    assert landmarks_with(tmp_path, 1) == ["hall"]
-    assert landmarks_with(tmp_path, 2) == []
+    assert [landmarks_with(tmp_path, n_positives) for n_positives in (1, 2)] == [["hall"], []]
+    assert landmarks_with(tmp_path / "nowhere", 1) == landmarks_of(tmp_path / "nowhere") == []
 
 
 number = st.floats(-1e4, 1e4, allow_nan=False)
@@ -109,9 +102,7 @@ size = st.floats(0.01, 1e3)
 
 @settings(max_examples=20, deadline=None)
 @given(number, number, size, size, st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(LISTS)))
-def test_what_is_written_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, x: float, y: float, w: float, h: float, listed: dict[str, str]
-) -> None:
+def test_what_is_written_is_read_back(tmp_path_factory, x, y, w, h, listed):
     query = Query("town_hall_3", "town_hall", 3, "ä_1", x, y, x + w, y + h)
     folder = tmp_path_factory.mktemp("truth")
     write_ground_truth(folder, [query], {query.name: listed})
@@ -124,23 +115,19 @@ def test_what_is_written_is_read_back(
         ({"image": "a b"}, {}, "names hold no blanks"),
         ({}, {"a b": "ok"}, "names hold no blanks"),
         ({"x_max": 0.0}, {}, "is empty"),
-        ({"y_max": float("nan")}, {}, "'nan' is not a number"),
-        ({"name": "caf\u00e9_1"}, {}, "rename the files"),
         ({"name": "hall"}, {}, "is called"),
         ({"landmark": "tower"}, {}, "a name"),
         ({}, {"a ": "ok"}, "begins or ends with a blank"),
     ],
 )
-def test_what_could_not_be_read_is_not_written(
-    tmp_path: Path, changes: dict[str, object], listed: dict[str, str], words: str
-) -> None:
+def test_what_could_not_be_read_is_not_written(tmp_path, changes, listed, words):
     query = Query("hall_1", "hall", 1, "a", 0, 0, 9, 9)._replace(**changes)
     with pytest.raises(LookalikeError, match=f"cannot write ground truth.* ?{tmp_path}.*{words}"):
         write_ground_truth(tmp_path, [query], {query.name: listed})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_blank_lines_windows_line_ends_and_byte_order_marks_are_no_mistake(tmp_path: Path) -> None:
+def test_blank_lines_windows_line_ends_and_byte_order_marks_are_no_mistake(tmp_path):
     write(tmp_path, hall_1_query="\ufeffa 1 2 30 40\r\n", hall_1_good="\r\na\r\n\r\nb", hall_1_ok="c\n\n")
     (tmp_path / ".hidden.txt").write_text("x")
     (tmp_path / "README").write_text("x")
@@ -149,7 +136,6 @@ def test_blank_lines_windows_line_ends_and_byte_order_marks_are_no_mistake(tmp_p
     assert truth.relevance == {"hall_1": {"a": "good", "b": "good", "c": "ok"}}
 
 
-NOTHING = dict.fromkeys(GOOD)
 OTHER_B = {"hall_1_query": "b 1 2 30 40\n", "hall_1_good": "a\n", "hall_1_junk": "b\n"}
 
 
@@ -158,17 +144,10 @@ OTHER_B = {"hall_1_query": "b 1 2 30 40\n", "hall_1_good": "a\n", "hall_1_junk":
     [
         ({"hall_1_query": "oxc1_a 1 2 30\n"}, "hall_1_query.txt, line 1: 4 fields instead of 5"),
         ({"hall_1_query": "\noxc1_a 1 2 30 40 50\n"}, "hall_1_query.txt, line 2: 6 fields instead of 5"),
-        (
-            {"hall_1_query": "my photo 1 2 30 40\n"},
-            "hall_1_query.txt, line 1: .*no blanks: rename the image",
-        ),
+        ({"hall_1_query": "my photo 1 2 30 40\n"}, "hall_1_query.txt, line 1: .*no blanks: rename the image"),
         (OTHER_B, "hall_1_query.txt, line 1: .*image b is junk"),
-        (
-            {"hall_1_good": "b\n"},
-            "hall_1_query.txt, line 1: .*a is in none of its lists, .*add it to hall_1_good",
-        ),
+        ({"hall_1_good": "b\n"}, "hall_1_query.txt, line 1: .*a is in none of its lists, .*add it to hall_1_good"),
         ({"hall_1_query": "oxc1_a 1 two 30 40\n"}, "hall_1_query.txt, line 1: 'two' is not a number"),
-        ({"hall_1_query": "oxc1_a 1 nan 30 40\n"}, "hall_1_query.txt, line 1: 'nan' is not a number"),
         ({"hall_1_query": "oxc1_a 1 2 1 40\n"}, "hall_1_query.txt, line 1: .*is empty"),
         ({"hall_1_query": "oxc1_a 1 50 30 40\n"}, "hall_1_query.txt, line 1: .*is empty"),
         ({"hall_1_query": ""}, "hall_1_query.txt, line 1: a query is one line"),
@@ -183,23 +162,18 @@ OTHER_B = {"hall_1_query": "b 1 2 30 40\n", "hall_1_good": "a\n", "hall_1_junk":
         ({"hall_1_query": None}, " has hall_1_good.txt but no hall_1_query.txt"),
         ({"hall_2_great": "a"}, "hall_2_great.txt: .* is called"),
         ({"st mary's_1_ok": "a"}, r"st mary's_1_ok.txt: .*digits, '\.', '_' and '-': rename the files"),
-        ({"caf\u00e9_1_ok": "a"}, ".*rename the files"),
-        ({"a{b}_1_ok": "a"}, ".*rename the files"),
-        (NOTHING, " holds no ground truth"),
+        (dict.fromkeys(GOOD), " holds no ground truth"),
     ],
 )
-def test_a_mistake_is_one_sentence_with_file_and_line(
-    tmp_path: Path, changes: dict[str, str | bytes | None], words: str
-) -> None:
+def test_a_mistake_is_one_sentence_with_file_and_line(tmp_path, changes, words):
     write(tmp_path, **changes)
-    with pytest.raises(LookalikeError, match=f"{tmp_path}/?{words}") as caught:
+    with pytest.raises(LookalikeError, match=f"^{tmp_path}/?{words}[^\n]*$"):
         read_ground_truth(tmp_path, manifest_of("abc"))
-    assert "\n" not in str(caught.value)
     with pytest.raises(LookalikeError, match="cannot list the ground truth"):
         read_lists(tmp_path / "nowhere")
 
 
-def test_images_that_cannot_be_used_or_told_apart_matter_where_they_are_named(tmp_path: Path) -> None:
+def test_images_that_cannot_be_used_or_told_apart_matter_where_they_are_named(tmp_path):
     manifest = manifest_of("abcde")
     manifest.loc[4, "path"] = "other/d.png"
     assert [len(table) for table in read_ground_truth(write(tmp_path), manifest)] == [1, 3]
@@ -212,26 +186,23 @@ def test_images_that_cannot_be_used_or_told_apart_matter_where_they_are_named(tm
         read_ground_truth(tmp_path, manifest)
 
 
-def run(*arguments: object) -> None:
+def run(*arguments):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [str(SCRIPT), *map(str, arguments)])
         runpy.run_path(str(SCRIPT), run_name="__main__")
 
 
 @pytest.fixture
-def classes(tmp_path: Path) -> Path:
-    for number, label in enumerate(("001.ak47", "002.american-flag"), start=1):
-        folder = tmp_path / "images" / label
-        folder.mkdir(parents=True)
+def classes(tmp_path):
+    for label in ("001.ak47", "002.american-flag"):
+        (tmp_path / "images" / label).mkdir(parents=True)
         for image in range(9):
-            pixels = np.full((40, 50 + image, 3), 20 * image, np.uint8)
-            Image.fromarray(pixels).save(folder / f"{number:03d}_{image:04d}.png")
+            file = tmp_path / "images" / label / f"{label[:3]}_{image:04d}.png"
+            Image.new("RGB", (50 + image, 40)).save(file)
     return tmp_path / "images"
 
 
-def test_each_class_is_a_landmark(classes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (classes / "001.ak47" / "deep").mkdir()
-    (classes / "001.ak47" / "001_0000.png").rename(classes / "001.ak47" / "deep" / "001_0000.png")
+def test_each_class_is_a_landmark(classes, tmp_path, capsys):
     run(classes, tmp_path / "out", "--ok", "0.5")
     assert "10 queries of 2 classes" in capsys.readouterr().out
     assert landmarks_of(tmp_path / "out") == ["ak47", "american_flag"]
@@ -241,9 +212,8 @@ def test_each_class_is_a_landmark(classes: Path, tmp_path: Path, capsys: pytest.
     assert queries["image_id"].is_unique
     boxes = [[0, 0, photographs["width"][image], 40] for image in queries["image_id"]]
     assert queries[COLUMNS[3:]].to_numpy().tolist() == boxes
-    run(classes, tmp_path / "again", "--ok", "0.5")
     run(classes, tmp_path / "other", "--ok", "0.5", "--seed", "1")
-    assert read_lists(tmp_path / "again") == read_lists(tmp_path / "out") != read_lists(tmp_path / "other")
+    assert read_lists(tmp_path / "out") != read_lists(tmp_path / "other")
 
 
 @pytest.mark.parametrize(
@@ -252,7 +222,6 @@ def test_each_class_is_a_landmark(classes: Path, tmp_path: Path, capsys: pytest.
         (["--queries", "0"], [], "--queries is 0: give 1 or more"),
         (["--queries", "9"], [], "ak47 has 9 usable images"),
         (["--ok", "1.5"], [], "--ok is 1.5: give a share between 0 and 1"),
-        (["--ok", "nan"], [], "--ok is nan"),
         ([], ["001.ak47", "003.\u98de\u673a"], "has no letter from A to Z and no digit"),
         ([], ["001.ak47", "003.american flag"], "two class folders are called american_flag"),
         ([], ["001.ak47/001_0000.png", "001.ak47/001 0000.png"], "001.ak47/001 0000.png has a blank in its name"),
@@ -260,9 +229,7 @@ def test_each_class_is_a_landmark(classes: Path, tmp_path: Path, capsys: pytest.
         ([], ["001.ak47", "../out"], "out is there and not an empty folder"),
     ],
 )
-def test_what_the_script_refuses(
-    classes: Path, tmp_path: Path, arguments: list[str], renamed: list[str], words: str
-) -> None:
+def test_what_the_script_refuses(classes, tmp_path, arguments, renamed, words):
     if renamed:
         (classes / renamed[0]).rename(classes / renamed[1])
     before = sorted(tmp_path.rglob("*"))

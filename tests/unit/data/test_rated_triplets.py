@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import shutil
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +15,14 @@ from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
-from lookalike.data.rated_triplets import RatedTriplets, read_release
+from lookalike.data.rated_triplets import read_release
 from lookalike.data.relevance import RelevanceData
 
 HEADER = ("Image1", "Image1_Path", "Image2", "Image2_Path", "Similarity", "Text Query")
 Row = tuple[str, ...]
 
 
-def draw(path: Path, number: int) -> Path:
+def draw(path, number):
     """Write a picture that differs for each number: PNG files whose names say JPEG, as in the public release."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pixels = np.random.default_rng(number).integers(0, 256, (40, 40, 3), dtype=np.uint8)
@@ -31,72 +30,67 @@ def draw(path: Path, number: int) -> Path:
     return path
 
 
-def draw_triplet(root: Path, name: str, numbers: tuple[int, int, int]) -> None:
+def draw_triplet(root, name, numbers):
     for letter, number in zip("QPN", numbers, strict=True):
         draw(root / name / f"{letter}.jpg", number)
 
 
-def write_csv(
-    path: Path, rows: Iterable[Sequence[str]], header: Sequence[str] = HEADER, encoding: str = "utf-8", by: str = ","
-) -> None:
+def write_csv(path, rows, header=HEADER, encoding="utf-8", by=","):
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding=encoding, newline="") as stream:
         csv.writer(stream, delimiter=by).writerows([header, *rows])
 
 
-def two_rows(name: str, text_query: str = "red car", path: str = "{}/{}.jpg") -> list[Row]:
+def two_rows(name, text_query="red car", path="{}/{}.jpg"):
     """The two rows of a triplet that has a folder of its own, as the public release writes them."""
     query = (name, path.format(name, "Q"), name)
     return [(*query, path.format(name, letter), sign, text_query) for letter, sign in (("P", "1"), ("N", "-1"))]
 
 
-def sound_release(root: Path, n: int = 4) -> None:
+def sound_release(root, n=4):
     """Draw n triplets of pictures of their own and write their CSV file."""
     for i in range(n):
         draw_triplet(root, f"t{i}", (10 * i, 10 * i + 1, 10 * i + 2))
     write_csv(root / "ratings.csv", [row for i in range(n) for row in two_rows(f"t{i}")])
 
 
-def reasons(release: RatedTriplets) -> dict[str, int]:
+def reasons(release):
     return dict(zip(release.rejected["reason"], release.rejected["rows"], strict=True))
 
 
-def by_path(release: RatedTriplets) -> set[tuple[str, str, str, str]]:
+def by_path(release):
     """Triplets by the paths of their images, with their text query."""
     path = release.manifest["path"]
     return {(path[row[2]], path[row[3]], path[row[4]], row.text_query) for row in release.triplets.itertuples()}
 
 
-def of_folders(*names: str, text_query: str = "red car") -> set[tuple[str, str, str, str]]:
+def of_folders(*names, text_query="red car"):
     return {(f"{name}/Q.jpg", f"{name}/P.jpg", f"{name}/N.jpg", text_query) for name in names}
 
 
-def test_a_sound_release_is_read_and_written(tmp_path: Path) -> None:
+def test_a_sound_release_is_read_and_written(tmp_path):
     root = tmp_path / "in"
     sound_release(root)
     draw(root / "training" / "cat" / "1.jpg", 90)
     seen: list[tuple[int, int]] = []
     release = read_release(root, n_threads=2, progress=lambda *counts: seen.append(counts))
     assert by_path(release) == of_folders("t0", "t1", "t2", "t3")
-    assert (list(release.rejected), len(release.rejected)) == (["reason", "rows", "example"], 0)
     manifest = release.manifest
     assert manifest["image_id"].tolist() == list(range(13))  # the CSV file is no image that was considered
-    parts = manifest[["part", "label"]].value_counts().to_dict()
-    assert parts == {("evaluation", "red car"): 12, ("training", "cat"): 1}
-    assert set(manifest["status"]) == {"ok"}
+    parts = manifest[["part", "label", "status"]].value_counts().to_dict()
+    assert parts == {("evaluation", "red car", "ok"): 12, ("training", "cat", "ok"): 1}
     assert release.pool["source"].tolist() == ["triplets"] * 12
     assert seen[-1] == (14, 14)
-    types = dict.fromkeys(("triplet", "query", "positive", "negative"), "int32")
-    assert {name: str(release.triplets[name].dtype) for name in types} == types
+    assert release.triplets.dtypes.astype(str).tolist() == ["int32"] * 4 + ["str"] * 2
     assert set(release.triplets["kind"]) == {"rated"}
     release.write(tmp_path / "out")
     for name in ("manifest", "triplets", "pool"):
         pd.testing.assert_frame_equal(read_table(tmp_path / "out" / f"{name}.parquet"), getattr(release, name))
-    assert list(read_table(tmp_path / "out" / "rejected.csv")) == ["reason", "rows", "example"]
+    assert (tmp_path / "out" / "rejected.csv").read_text() == "reason,rows,example\n"
     assert RelevanceData.load(tmp_path / "out" / "relevance.npz").n_images == 1
 
 
-def test_everything_crooked_is_counted_and_the_rest_is_kept(tmp_path: Path) -> None:
+def test_everything_crooked_is_counted_and_the_rest_is_kept(tmp_path):
     for i, name in enumerate(["good", "other machine", "broken", "missing", "alone", "twice", "both", "word"]):
         draw_triplet(tmp_path, name, (10 * i, 10 * i + 1, 10 * i + 2))
     rows = two_rows("good") + two_rows("other machine", "red  car", "C:\\Users\\Ada\\release\\{}/{}.jpg")
@@ -139,29 +133,25 @@ def test_everything_crooked_is_counted_and_the_rest_is_kept(tmp_path: Path) -> N
 
     # missing and broken files are rows of the manifest; equal pictures have one id in triplets and pool
     manifest = crooked.manifest.set_index("path")
-    facts = manifest.loc["missing/N.jpg", ["status", "reason", "bytes"]].tolist()
-    assert facts == ["unreadable", "there is no such file", 0]
+    assert manifest.index.is_unique
+    facts = manifest.loc["missing/N.jpg", ["part", "status", "reason", "bytes"]].tolist()
+    assert facts == ["evaluation", "unreadable", "there is no such file", 0]
     assert manifest.loc["broken/P.jpg", "status"] == "unreadable"
-    assert manifest["part"].eq("evaluation").all()
-    assert not manifest.index.duplicated().any()
     assert crooked.manifest.loc[crooked.pool["image_id"], "sha256"].is_unique
-    used = pd.unique(crooked.triplets[["query", "positive", "negative"]].to_numpy().ravel())
-    assert set(used) == set(crooked.pool["image_id"])
+    assert set(crooked.triplets[["query", "positive", "negative"]].to_numpy().ravel()) == set(crooked.pool["image_id"])
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain(tmp_path_factory):
     root = tmp_path_factory.mktemp("plain")
-    sound_release(root, 4)
+    sound_release(root)
     (root / "t3" / "P.jpg").unlink()
     return root
 
 
 @settings(max_examples=5, deadline=None)
 @given(order=st.permutations(range(8)), split=st.integers(0, 4))
-def test_the_order_of_rows_and_files_does_not_matter(
-    plain: Path, tmp_path_factory: pytest.TempPathFactory, order: list[int], split: int
-) -> None:
+def test_the_order_of_rows_and_files_does_not_matter(plain, tmp_path_factory, order, split):
     rows = [row for i in range(4) for row in two_rows(f"t{i}")]
     root = tmp_path_factory.mktemp("shuffled") / "in"
     shutil.copytree(plain, root)
@@ -177,13 +167,13 @@ def test_the_order_of_rows_and_files_does_not_matter(
 
 
 @pytest.fixture
-def shared(tmp_path: Path) -> Path:
+def shared(tmp_path):
     for number, name in enumerate("abcdef"):
         draw(tmp_path / "e" / f"{name}.png", number)
     return tmp_path
 
 
-def shared_rows(*triplets: str) -> list[Row]:
+def shared_rows(*triplets):
     """Rows of triplets that share files, as a data set made by code writes them."""
     signs = ("1", "-1")
     return [
@@ -216,9 +206,7 @@ BOTH = shared_rows("abc", "acb")
         ([BOTH[i] for i in (2, 0, 3, 1)] + shared_rows("def"), {"def": "rated"}, {"rated both ways": 4}),
     ],
 )
-def test_rows_of_one_query_or_name_are_paired(
-    shared: Path, rows: list[Row], found: dict[str, str], rejected: dict[str, int]
-) -> None:
+def test_rows_of_one_query_or_name_are_paired(shared, rows, found, rejected):
     write_csv(shared / "r.csv", rows, header=(*HEADER, "triplet", "KIND"))
     release = read_release(shared)
     path = release.manifest["path"].map(lambda path: Path(path).stem)
@@ -240,9 +228,7 @@ def test_rows_of_one_query_or_name_are_paired(
         ("utf-8", ",", "{1}.jpg"),
     ],
 )
-def test_files_columns_and_paths_are_spelt_in_many_ways(
-    tmp_path: Path, encoding: str, separator: str, path: str
-) -> None:
+def test_files_columns_and_paths_are_spelt_in_many_ways(tmp_path, encoding, separator, path):
     sound_release(tmp_path / "inner" / "deep", 2)
     (tmp_path / "inner" / "deep" / "ratings.csv").unlink()
     header = (" IMAGE1", "image1 path", "Image2 ", "Image 2-Path", "similarity ", "text_query", "remark")
@@ -255,7 +241,7 @@ def test_files_columns_and_paths_are_spelt_in_many_ways(
     assert release.rejected.empty
 
 
-def test_a_pool_folder_and_a_pool_file(tmp_path: Path) -> None:
+def test_a_pool_folder_and_a_pool_file(tmp_path):
     sound_release(tmp_path, 2)
     draw_triplet(tmp_path, "u", (70, 71, 72))
     write_csv(tmp_path / "more.csv", two_rows("u", "blue cup"))
@@ -265,10 +251,8 @@ def test_a_pool_folder_and_a_pool_file(tmp_path: Path) -> None:
     release = read_release(tmp_path)
     path = release.manifest["path"]
     pools = release.pool.groupby("text_query")
-    assert [path[image] for image in pools["image_id"].agg(list)["red car"]] == [
-        "pool/Red_Car/1.jpg",
-        "pool/Red_Car/3.jpg",
-    ]
+    expected = ["pool/Red_Car/1.jpg", "pool/Red_Car/3.jpg"]
+    assert [path[image] for image in pools["image_id"].agg(list)["red car"]] == expected
     assert pools["source"].first().to_dict() == {"blue cup": "triplets", "red car": "pool"}
     # the copy has the least id, the triplet's query is the same id
     assert "pool/Red_Car/3.jpg" in {path[image] for image in release.triplets["query"]}
@@ -287,35 +271,32 @@ def test_a_pool_folder_and_a_pool_file(tmp_path: Path) -> None:
     assert release.manifest.set_index("path").loc["u/N.jpg", "label"] == "blue cup"
 
 
-def test_training_never_holds_an_evaluation_image(tmp_path: Path) -> None:
+def test_training_never_holds_an_evaluation_image(tmp_path):
     sound_release(tmp_path, 2)
     training = tmp_path / "training"
-    for category, first in (("cat", 100), ("dog", 110)):
-        for number in range(5):
-            draw(training / category / f"{number}.jpg", first + number)
-    draw(training / "cat" / "rated.jpg", 1)  # the picture of t0/P.jpg
-    draw(training / "cat" / "again.jpg", 100)
-    draw(training / "stray.jpg", 130)
+    for number in range(5):
+        draw(training / "cat" / f"{number}.jpg", 100 + number)
+        draw(training / "dog" / f"{number}.jpg", 110 + number)
+    # the first is the picture of t0/P.jpg
+    for name, number in (("cat/rated.jpg", 1), ("cat/again.jpg", 100), ("stray.jpg", 130)):
+        draw(training / name, number)
     draw(training / "dog" / "cut.jpg", 131).write_bytes(b"\xff\xd8\xff")
-    named = [
-        ("x", "training/dog/4.jpg", "y", f"t0/{letter}.jpg", sign, "cat") for letter, sign in (("P", "1"), ("N", "-1"))
-    ]
-    write_csv(tmp_path / "more.csv", named)  # the ratings name an image of the training
-    rows = [
-        ("cat/0.jpg", "cat/1.jpg", "0.5"),
-        ("cat/1.jpg", "cat/0.jpg", "0.75"),
-        ("CAT\\2.JPG", "training/cat/3.jpg", "0.25"),
-        ("cat/again.jpg", "cat/2.jpg", "0.1"),
-        ("dog/0.jpg", "dog/1.jpg", "1"),
-        ("cat/0.jpg", "dog/0.jpg", "1"),
-        ("cat/0.jpg", "cat/rated.jpg", "1"),
-        ("dog/0.jpg", "dog/cut.jpg", "1"),
-        ("dog/2.jpg", "dog/3.jpg", "-1"),
-        ("dog/2.jpg", "dog/3.jpg", "much"),
-        ("dog/2.jpg", "dog/3.jpg", "1e39"),
-        ("dog/2.jpg", "dog/2.jpg", "1"),
-    ]
-    write_csv(training / "relevance.csv", rows, header=("Image1", "Image2", "Relevance"))
+    # the ratings name an image of the training
+    write_csv(tmp_path / "more.csv", [("x", "training/dog/4.jpg", *row[2:]) for row in two_rows("t0", "cat")])
+    relevance = """Image1,Image2,Relevance
+        cat/0.jpg, cat/1.jpg, 0.5
+        cat/1.jpg, cat/0.jpg, 0.75
+        CAT\\2.JPG, training/cat/3.jpg, 0.25
+        cat/again.jpg, cat/2.jpg, 0.1
+        dog/0.jpg, dog/1.jpg, 1
+        cat/0.jpg, dog/0.jpg, 1
+        cat/0.jpg, cat/rated.jpg, 1
+        dog/0.jpg, dog/cut.jpg, 1
+        dog/2.jpg, dog/3.jpg, -1
+        dog/2.jpg, dog/3.jpg, much
+        dog/2.jpg, dog/3.jpg, 1e39
+        dog/2.jpg, dog/2.jpg, 1"""
+    (training / "relevance.csv").write_text(relevance)
     release = read_release(tmp_path)
     assert reasons(release) == {
         "relevance across two categories": 1,
@@ -331,16 +312,10 @@ def test_training_never_holds_an_evaluation_image(tmp_path: Path) -> None:
     paths = manifest["path"][relevance.image_id].str.removeprefix("training/").tolist()
     assert paths == [f"cat/{i}.jpg" for i in range(5)] + [f"dog/{i}.jpg" for i in range(4)]
     assert relevance.labels.tolist() == [path[:3] for path in paths]
-    found = {
-        frozenset((paths[i], paths[j])): round(float(value), 6)
-        for i, j, value in zip(*relevance.relevance.nonzero(), relevance.relevance.data, strict=True)
-    }
-    assert found == {
-        frozenset(("cat/0.jpg", "cat/1.jpg")): 0.75,
-        frozenset(("cat/0.jpg", "cat/2.jpg")): 0.1,
-        frozenset(("cat/2.jpg", "cat/3.jpg")): 0.25,
-        frozenset(("dog/0.jpg", "dog/1.jpg")): 1,
-    }
+    expected = np.zeros((9, 9))
+    for (one, other), value in {(0, 1): 0.75, (0, 2): 0.1, (2, 3): 0.25, (5, 6): 1}.items():
+        expected[one, other] = expected[other, one] = value
+    np.testing.assert_allclose(relevance.relevance.toarray(), expected, atol=1e-6)
     rated = set(manifest.loc[manifest["part"] == "evaluation", "sha256"])
     trained = manifest[(manifest["part"] == "training") & (manifest["status"] == "ok")]
     assert not rated & set(trained["sha256"])
@@ -348,7 +323,7 @@ def test_training_never_holds_an_evaluation_image(tmp_path: Path) -> None:
     assert "not trained on" in manifest.set_index("path").loc["training/cat/rated.jpg", "reason"]
 
 
-def test_training_without_a_file_of_relevance_and_with_an_unusable_one(tmp_path: Path) -> None:
+def test_training_without_a_file_of_relevance_and_with_an_unusable_one(tmp_path):
     sound_release(tmp_path, 1)
     for number in range(3):
         draw(tmp_path / "Training" / "cat" / f"{number}.jpg", 100 + number)
@@ -360,11 +335,10 @@ def test_training_without_a_file_of_relevance_and_with_an_unusable_one(tmp_path:
     assert reasons(release) == {"relevance file without image1, image2, relevance": 1}
 
 
-def test_what_is_fatal_is_one_sentence(tmp_path: Path) -> None:
-    def refuse(folder: str, words: str) -> None:
-        with pytest.raises(LookalikeError, match=words) as caught:
+def test_what_is_fatal_is_one_sentence(tmp_path):
+    def refuse(folder, words):
+        with pytest.raises(LookalikeError, match=f"^.*{words}.*$"):
             read_release(tmp_path / folder)
-        assert "\n" not in str(caught.value)
 
     refuse("nowhere", "does not exist: give the folder")
     write_csv(tmp_path / "a.csv", [("1",)], header=("x",))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,7 @@ from lookalike.data.subsets import resolve_subset
 LARGE = (300, 200)
 
 
-def picture(path: Path, size: tuple[int, int] = LARGE, **options: object) -> Path:
+def picture(path, size=LARGE, **options):
     path.parent.mkdir(parents=True, exist_ok=True)
     shade = np.arange(size[0] * size[1], dtype=np.uint32).reshape(size[1], size[0])
     Image.fromarray((shade % 251).astype(np.uint8)).save(path, **options)
@@ -28,21 +27,19 @@ def picture(path: Path, size: tuple[int, int] = LARGE, **options: object) -> Pat
 
 
 @pytest.fixture(scope="module")
-def odd_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def odd_folder(tmp_path_factory):
     """Caltech-256's oddities and some of a user's own."""
     root = tmp_path_factory.mktemp("odd") / "images"
     exif = Image.Exif()
     exif[0x0112] = 6
-    for name in ("001.cat/001_0001.jpg", "056.dog/greg/vision309/056_0100.png", "056.dog/.hidden.png"):
+    for name in ("056.dog/greg/vision309/056_0100.png", "056.dog/.hidden.png", ".cache/thumb.png"):
         picture(root / name)
-    for name in ("257.clutter/a.png", "beside.png", ".cache/thumb.png"):
+    for name in ("001.cat/001_0001.jpg", "001.cat/cut.jpg", "257.clutter/a.png", "beside.png"):
         picture(root / name)
+    for name, size in (("001.cat/small", (128, 128)), ("001.cat/cut off", (200, 31)), ("257.clutter/b", (64, 64))):
+        picture(root / f"{name}.png", size)
     picture(root / "001.cat" / "001_0002.jpg", exif=exif)
-    picture(root / "001.cat" / "small.png", (128, 128))
-    picture(root / "001.cat" / "cut off.png", (200, 31))
-    picture(root / "257.clutter" / "b.png", (64, 64))
-    cut = picture(root / "001.cat" / "cut.jpg")
-    cut.write_bytes(cut.read_bytes()[:2000])
+    os.truncate(root / "001.cat" / "cut.jpg", 2000)
     for name in ("056.dog/greg/empty", "198.spider", "empty_class/empty_inside", ".empty_hidden"):
         (root / name).mkdir(parents=True)
     (root / "198.spider" / "RENAME2").write_text("#!/bin/sh\n")
@@ -55,7 +52,7 @@ def odd_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def manifest(odd_folder: Path) -> pd.DataFrame:
+def manifest(odd_folder):
     return scan_folder(odd_folder)
 
 
@@ -81,10 +78,9 @@ ODD = {
     "empty_class": ("empty_class", "not_an_image", "an empty class folder"),
     "linked_class": ("linked_class", "not_an_image", LINK),
 }
-COLUMNS = ["image_id", "path", "label", "width", "height", "bytes", "sha256", "status", "reason"]
 
 
-def test_every_file_is_a_row_with_its_status_and_reason(manifest: pd.DataFrame, odd_folder: Path) -> None:
+def test_every_file_is_a_row_with_its_status_and_reason(manifest, odd_folder):
     assert manifest["path"].tolist() == list(ODD)
     for row, (label, status, reason) in zip(manifest.itertuples(), ODD.values(), strict=True):
         assert (row.label, row.status) == (label, status)
@@ -92,12 +88,12 @@ def test_every_file_is_a_row_with_its_status_and_reason(manifest: pd.DataFrame, 
         assert (row.reason == "") == (status in ("ok", "clutter"))
         assert (row.width > 0) == (status in ("ok", "clutter", "too_small"))
         file = odd_folder / row.path
-        is_file = file.is_file() and not file.is_symlink()
-        assert row.bytes == (file.stat().st_size if is_file else 0)
-        assert row.sha256 == (hashlib.sha256(file.read_bytes()).hexdigest() if is_file else "")
-    assert list(manifest) == COLUMNS
-    types = manifest.dtypes.astype(str).to_dict()
-    assert [types[name] for name in ("image_id", "width", "height", "bytes")] == ["int32"] * 3 + ["int64"]
+        content = file.read_bytes() if file.is_file() and not file.is_symlink() else b""
+        assert row.bytes == len(content)
+        assert row.sha256 == (hashlib.sha256(content).hexdigest() if content else "")
+    numbers = {"image_id": "int32", "width": "int32", "height": "int32", "bytes": "int64"}
+    texts = dict.fromkeys(["path", "label", "sha256", "status", "reason"], "str")
+    assert manifest.dtypes.astype(str).to_dict() == numbers | texts
     assert manifest["image_id"].tolist() == list(range(len(ODD)))
     sizes = manifest.set_index("path")[["width", "height"]]
     assert tuple(sizes.loc["001.cat/001_0001.jpg"]) == LARGE
@@ -106,36 +102,30 @@ def test_every_file_is_a_row_with_its_status_and_reason(manifest: pd.DataFrame, 
     assert usable == [path for path, (_, status, _) in ODD.items() if status == "ok"]
 
 
-def test_threads_progress_links_and_files_change_nothing(
-    manifest: pd.DataFrame, odd_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_threads_progress_links_and_files_change_nothing(manifest, odd_folder, tmp_path, capsys):
     calls: list[tuple[int, int]] = []
     (tmp_path / "link").symlink_to(odd_folder)
     table = scan_folder(str(tmp_path / "link"), n_threads=4, progress=lambda *counts: calls.append(counts))
     pd.testing.assert_frame_equal(table, manifest)
     n_files = len(manifest) - 1  # but for the empty folder
     assert calls == [(done, n_files) for done in range(1, n_files + 1)]
-    captured = capsys.readouterr()
-    assert captured.out + captured.err == ""
+    assert capsys.readouterr() == ("", "")
     write_table(manifest, tmp_path / "manifest.parquet")
     pd.testing.assert_frame_equal(read_table(tmp_path / "manifest.parquet"), manifest)
 
 
-def test_clutter_labels_can_be_chosen(odd_folder: Path) -> None:
+def test_clutter_labels_can_be_chosen(odd_folder):
     status = scan_folder(odd_folder, clutter_labels=["056.dog"]).set_index("path")["status"]
     assert status[["056.dog/greg/vision309/056_0100.png", "257.clutter/a.png"]].tolist() == ["clutter", "ok"]
 
 
-def test_a_class_folder_without_a_file_says_why_when_it_is_named(manifest: pd.DataFrame) -> None:
-    for name, why in (
-        ("empty_class", "an empty class folder; put"),
-        ("linked class", "a link, .*: copy or move"),
-    ):
+def test_a_class_folder_without_a_file_says_why_when_it_is_named(manifest):
+    for name, why in (("empty_class", "an empty class folder; put"), ("linked class", "a link, .*: copy or move")):
         with pytest.raises(LookalikeError, match=f"_class has no usable image: {why}"):
             resolve_subset(["001.cat", name], manifest)
 
 
-def test_a_name_that_is_no_utf8_is_a_row_that_can_be_stored(tmp_path: Path) -> None:
+def test_a_name_that_is_no_utf8_is_a_row_that_can_be_stored(tmp_path):
     image = picture(tmp_path / "images" / "cat" / "a.png")
     try:
         shutil.copy(os.fsencode(image), os.fsencode(image.parent) + b"/\xff.png")
@@ -147,17 +137,16 @@ def test_a_name_that_is_no_utf8_is_a_row_that_can_be_stored(tmp_path: Path) -> N
     assert "UTF-8" in row["reason"]
 
 
-def test_summary_counts_every_file_once(manifest: pd.DataFrame) -> None:
+def test_summary_counts_every_file_once(manifest):
     table = summary(manifest)
     assert list(table.columns) == ["label", *STATUSES, "files"]
     assert table["label"].tolist() == sorted({label for label, _, _ in ODD.values()})
     assert table["files"].sum() == len(manifest)
-    cat = table.set_index("label").loc["001.cat"]
-    assert (cat["ok"], cat["too_small"], cat["unreadable"], cat["clutter"], cat["files"]) == (2, 2, 1, 0, 5)
+    assert table.set_index("label").loc["001.cat"].tolist() == [2, 2, 1, 0, 0, 5]
 
 
 @pytest.fixture
-def wrong(tmp_path: Path) -> Path:
+def wrong(tmp_path):
     for name in ("flat/a.png", "high/256_ObjectCategories/001.cat/a.png", "high/256_ObjectCategories/002.dog/a.png"):
         picture(tmp_path / name)
     for name in ("empty", "texts/cat", "links"):
@@ -182,12 +171,12 @@ def wrong(tmp_path: Path) -> Path:
         (scan_photographs, "flat/a.png", "is a file"),
     ],
 )
-def test_wrong_folders_are_explained(wrong: Path, scan, name: str, words: str) -> None:  # type: ignore[no-untyped-def]
+def test_wrong_folders_are_explained(wrong, scan, name, words):
     with pytest.raises(LookalikeError, match=words):
         scan(wrong / name)
 
 
-def test_photographs_lie_anywhere_and_are_large_enough_for_a_keypoint(odd_folder: Path, tmp_path: Path) -> None:
+def test_photographs_lie_anywhere_and_are_large_enough_for_a_keypoint(odd_folder, tmp_path):
     found = scan_photographs(odd_folder)
     photographs = {"001.cat/small.png", "257.clutter/a.png", "257.clutter/b.png", "beside.png"}
     assert list(zip(found["path"], found["label"], found["status"], strict=True)) == [
@@ -198,12 +187,3 @@ def test_photographs_lie_anywhere_and_are_large_enough_for_a_keypoint(odd_folder
     assert found["reason"][3] == "200 x 31 pixels, and a photograph has 32 or more a side"
     picture(tmp_path / "001.cat" / "1.png")
     pd.testing.assert_frame_equal(scan_folder(tmp_path), scan_photographs(tmp_path))
-
-
-def test_real_images(real_images: Path, tmp_path: Path) -> None:
-    label = sorted(path.name for path in real_images.iterdir() if path.is_dir())[0]
-    shutil.copytree(real_images / label, tmp_path / "images" / label)
-    table = scan_folder(tmp_path / "images", n_threads=2)
-    assert len(table) == len(list((real_images / label).iterdir()))
-    assert set(table["status"]) <= {"ok", "too_small"}
-    assert (table["status"] == "ok").mean() >= 0.95

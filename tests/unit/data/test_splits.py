@@ -34,9 +34,7 @@ NONE = MANIFEST.head(0)[["image_id", "label"]]
     keep=st.integers(0, 20),
     seed=st.integers(0, 2**32),
 )
-def test_the_pool_takes_all_clutter_and_leaves_every_class_what_it_must_keep(
-    sizes: list[int], share: float, keep: int, seed: int
-) -> None:
+def test_the_pool_takes_all_clutter_and_leaves_every_class_what_it_must_keep(sizes, share, keep, seed):
     counts = {f"{i:03d}": {"ok": size, "unreadable": 1} for i, size in enumerate(sizes)}
     manifest = manifest_of(counts | {"c": {"clutter": 2, "too_small": 1}})
     pool = draw_codebook_pool(manifest, share=share, keep=keep, seed=seed)
@@ -52,12 +50,6 @@ def test_the_pool_takes_all_clutter_and_leaves_every_class_what_it_must_keep(
     assert set(rows["status"]) <= {"ok", "clutter"}
 
 
-def test_an_empty_pool_says_what_to_do() -> None:
-    manifest = manifest_of({"cat": {"ok": 65}, "dog": {"ok": 65}})
-    with pytest.raises(LookalikeError, match=r"no class has more than 65 usable images .*add images"):
-        draw_codebook_pool(manifest, share=0.1, keep=65, seed=0)
-
-
 @settings(deadline=None, max_examples=15)
 @given(
     n_folds=st.integers(1, 4),
@@ -68,9 +60,7 @@ def test_an_empty_pool_says_what_to_do() -> None:
     seed=st.integers(0, 2**32),
     data=st.data(),
 )
-def test_splits_are_disjoint_complete_and_free_of_the_pool(
-    n_folds: int, n_train: int, n_test: int, spare: list[int], share: float, seed: int, data: st.DataObject
-) -> None:
+def test_splits_are_disjoint_complete_and_free_of_the_pool(n_folds, n_train, n_test, spare, share, seed, data):
     n_validation = data.draw(st.integers(0, n_train - 1))
     sizes = {f"{i:03d}.class": {"ok": n_train + n_test + more, "too_small": 2} for i, more in enumerate(spare)}
     manifest = manifest_of({**sizes, "257.clutter": {"clutter": 3}})
@@ -88,27 +78,42 @@ def test_splits_are_disjoint_complete_and_free_of_the_pool(
     assert len(sums) == 2 * n_folds * len(sizes)
     assert set(sums.xs("train", level="role").itertuples(index=False, name=None)) == {(n_train, n_validation)}
     assert set(sums.xs("test", level="role").itertuples(index=False, name=None)) == {(n_test, 0)}
-    assert list(splits) == ["fold", "image_id", "label", "role", "validation"]
-    assert [str(splits[name].dtype) for name in ("fold", "image_id", "validation")] == ["int8", "int32", "bool"]
+    types = {"fold": "int8", "image_id": "int32", "label": "str", "role": "str", "validation": "bool"}
+    assert splits.dtypes.astype(str).to_dict() == types
     order = splits.sort_values(["fold", "role", "label", "image_id"], ignore_index=True)
     pd.testing.assert_frame_equal(splits, order)
 
 
-def test_folds_classes_seeds_and_subsets_are_drawn_independently() -> None:
-    manifest = manifest_of({"001.cat": {"ok": 80}, "002.dog": {"ok": 80}})
+def drawn(counts, classes, **changes):
+    """What classes have in pool and splits: path, label, fold, role and whether an image validates."""
+    manifest = manifest_of(counts)
+    pool = draw_codebook_pool(manifest, share=0.1, keep=65, seed=0).assign(fold=-1, role="pool", validation=False)
+    rows = pd.concat([pool[pool["label"].isin(classes)], make_splits(manifest, pool, classes, **PAPER | changes)])
+    path = rows["image_id"].map(manifest.set_index("image_id")["path"])
+    return set(zip(path, rows["label"], rows["fold"], rows["role"], rows["validation"], strict=True))
 
-    def tests(**changes: object) -> list[frozenset[int]]:
-        splits = make_splits(manifest, NONE, ["001.cat", "002.dog"], **PAPER | changes)
-        chosen = splits[splits["role"] == "test"].groupby(["fold", "label"])["image_id"]
-        return [frozenset(image_ids % 80) for _, image_ids in chosen]
+
+@settings(deadline=None, max_examples=10)
+@given(
+    classes=st.lists(st.sampled_from(list(CLASSES)[:4]), min_size=2, max_size=4, unique=True), seed=st.integers(0, 999)
+)
+def test_neither_order_nor_other_classes_and_folds_change_a_line(classes, seed):
+    few = drawn({label: CLASSES[label] for label in classes}, classes, seed=seed, n_folds=2)
+    many = drawn({"000.ant": {"ok": 80}, **CLASSES}, ["000.ant", *list(CLASSES)[:4]], seed=seed, n_folds=3)
+    assert few == {line for line in many if line[1] in classes and line[2] < 2}
+
+
+def test_folds_classes_seeds_and_subsets_are_drawn_independently():
+    def tests(**changes):
+        lines = drawn({"001.cat": {"ok": 80}, "002.dog": {"ok": 80}}, ["001.cat", "002.dog"], **changes)
+        groups = {(label, fold) for _, label, fold, role, _ in lines if role == "test"}
+        return [frozenset(line[0][-8:] for line in lines if line[1:4] == (*group, "test")) for group in sorted(groups)]
 
     assert tests() == tests()
-    drawn = [*tests(), *tests(seed=1), *tests(subset="other")]
-    assert len(set(drawn)) == 3 * 5 * 2
+    assert len({*tests(), *tests(seed=1), *tests(subset="other")}) == 3 * 5 * 2
 
 
-def test_roles_are_drawn_uniformly() -> None:
-    """Over many folds every image tests and validates equally often, so neither file order nor role favours any."""
+def test_every_image_tests_and_validates_equally_often():
     options = {**PAPER, "n_folds": 127, "n_train": 20, "n_test": 20, "n_validation": 5}
     splits = make_splits(MANIFEST, NONE, ["001.cat", "003.cow"], **options)
     cats = splits[splits["label"] == "001.cat"]
@@ -118,33 +123,9 @@ def test_roles_are_drawn_uniformly() -> None:
         assert abs(times.reindex(cats["image_id"].unique(), fill_value=0) - 127 * share).max() < 4.5 * spread
 
 
-@settings(deadline=None, max_examples=10)
-@given(
-    classes=st.lists(st.sampled_from(list(CLASSES)[:4]), min_size=2, max_size=4, unique=True), seed=st.integers(0, 999)
-)
-def test_neither_order_nor_other_classes_and_folds_change_a_line(classes: list[str], seed: int) -> None:
-    options = {**PAPER, "seed": seed, "n_folds": 2}
-    splits = make_splits(MANIFEST, POOL, classes, **options)
-    wider = make_splits(MANIFEST, POOL, sorted(CLASSES)[:4], **{**options, "n_folds": 3})
-    same = wider[(wider["fold"] < 2) & wider["label"].isin(classes)].reset_index(drop=True)
-    pd.testing.assert_frame_equal(same, splits)
-
-
-def test_a_class_added_to_the_data_set_changes_no_image() -> None:
-    def lines(counts: dict[str, dict[str, int]]) -> tuple[Any, ...]:
-        manifest = manifest_of(counts)
-        pool = draw_codebook_pool(manifest, share=0.1, keep=65, seed=0)
-        splits = make_splits(manifest, pool, ["001.cat", "002.dog"], **PAPER)
-        path = manifest.set_index("image_id")["path"]
-        drawn = list(zip(splits["fold"], path[splits["image_id"]], splits["role"], splits["validation"], strict=True))
-        return drawn, {file for file in path[pool["image_id"]] if file.startswith("00")}
-
-    few = {"001.cat": {"ok": 80}, "002.dog": {"ok": 90}}
-    assert lines({"000.ant": {"ok": 33}, **few}) == lines(few)
-
-
-def test_too_few_images_name_class_and_number() -> None:
-    with pytest.raises(LookalikeError, match=r"004\.elk \(65\)"):
-        make_splits(MANIFEST, POOL, ["001.cat", "004.elk"], **{**PAPER, "n_test": 26})
-    with pytest.raises(LookalikeError, match=r"257\.clutter \(0\)"):
-        make_splits(MANIFEST, POOL, ["001.cat", "257.clutter"], **PAPER)
+def test_too_few_images_name_class_and_number():
+    for label, n_test, words in (("004.elk", 26, r"004\.elk \(65\)"), ("257.clutter", 25, r"257\.clutter \(0\)")):
+        with pytest.raises(LookalikeError, match=words):
+            make_splits(MANIFEST, POOL, ["001.cat", label], **{**PAPER, "n_test": n_test})
+    with pytest.raises(LookalikeError, match=r"no class has more than 65 usable images .*add images"):
+        draw_codebook_pool(manifest_of({"cat": {"ok": 65}, "dog": {"ok": 65}}), share=0.1, keep=65, seed=0)

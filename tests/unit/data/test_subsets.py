@@ -29,32 +29,33 @@ CLASSES = {
 }
 MANIFEST = manifest_of(CLASSES)
 FOUR = ["003.backpack", "041.coffee-mug", "045.computer_keyboard", "056.dog"]
+OTHERS = "003.backpack, 045.computer_keyboard, 056.dog"
 
 
 @pytest.fixture(scope="module")
-def published() -> dict[str, list[str]]:
+def published():
     return read_published_subsets(RESOURCES / "class-subsets.csv")
 
 
 @pytest.fixture(scope="module")
-def archive() -> pd.Series:
+def archive():
     """How many images each folder of Caltech-256 has."""
     return pd.read_csv(RESOURCES / "caltech256-class-counts.csv", index_col="folder")["images"]
 
 
-def test_the_published_lists_are_folders_of_the_archive(published: dict[str, list[str]], archive: pd.Series) -> None:
+def test_the_published_lists_are_folders_of_the_archive(published, archive):
     assert (len(archive), archive.sum(), archive["257.clutter"]) == (257, 30_607, 827)
     assert [int(folder.split(".")[0]) for folder in archive.index] == list(range(1, 258))
-    sizes = {name: len(set(folders)) for name, folders in published.items()}
+    sizes = {name: len(folders) for name, folders in published.items()}
     assert sizes == {"easy10": 10, "var10": 10, "var20": 20, "classes50": 50, "classes249": 249}
-    assert sizes == {name: len(folders) for name, folders in published.items()}
     for folders in published.values():
+        assert len(set(folders)) == len(folders)
         assert archive.drop("257.clutter")[folders].min() >= 65
     numbers = sorted(int(folder.split(".")[0]) for folder in published["classes249"])
     assert numbers == [number for number in range(1, 251) if number != 129]
 
 
-def test_printed_names_and_folders_resolve_to_the_folders(published: dict[str, list[str]], archive: pd.Series) -> None:
+def test_printed_names_and_folders_resolve_to_the_folders(published, archive):
     manifest = manifest_of({folder: {"ok": 1} for folder in archive.index if folder != "257.clutter"})
     printed = pd.read_csv(RESOURCES / "class-subsets.csv").drop_duplicates("name").set_index("name")["folder"]
     misspelled = {name for name, folder in printed.items() if name != folder.split(".", 1)[1]}
@@ -65,34 +66,23 @@ def test_printed_names_and_folders_resolve_to_the_folders(published: dict[str, l
         assert resolve_subset(folders, manifest) == folders
 
 
-def test_classes_are_labels_with_images_that_are_not_clutter() -> None:
+def test_classes_are_labels_with_images_that_are_not_clutter():
     assert class_labels(MANIFEST) == resolve_subset("all", MANIFEST) == FOUR
     assert resolve_subset("first 2", MANIFEST) == FOUR[:2]
     assert resolve_subset("published", MANIFEST, FOUR[1:3]) == FOUR[1:3]
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["041.coffee-mug", "045.computer_keyboard"],
-        ["coffee-mug", "computer_keyboard"],
-        ["Coffee Mug", "COMPUTER-KEYBOARD"],
-        [" 041.coffee_mug ", "computer keyboard"],
-    ],
-)
-def test_names_resolve_however_they_are_spelled(names: list[str]) -> None:
-    assert resolve_subset(names, MANIFEST) == FOUR[1:3]
-    assert resolve_subset(names[::-1], MANIFEST) == FOUR[2:0:-1]
+@pytest.mark.parametrize("mug", ["041.coffee-mug", "coffee-mug", "Coffee Mug", " 041.coffee_mug "])
+@pytest.mark.parametrize("keyboard", ["computer_keyboard", "COMPUTER-KEYBOARD", "computer keyboard"])
+def test_names_resolve_however_they_are_spelled(mug, keyboard):
+    assert resolve_subset([mug, keyboard], MANIFEST) == FOUR[1:3]
+    assert resolve_subset([keyboard, mug], MANIFEST) == FOUR[2:0:-1]
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (
-            ["backpack", "cofee-mug", "zebra"],
-            "no such class: cofee-mug, zebra; did you mean 041.coffee-mug? the others are 003.backpack, "
-            "045.computer_keyboard, 056.dog",
-        ),
+        (["zebra", "cofee-mug"], f"no such class: zebra, cofee-mug; did you mean {FOUR[1]}? the others are {OTHERS}"),
         (["zebra", "notes"], f"no such class: zebra; the classes are {', '.join(FOUR)}"),
         (["backpack", "clutter"], f"no such class: clutter; the classes are {', '.join(FOUR)}"),
         (
@@ -107,20 +97,20 @@ def test_names_resolve_however_they_are_spelled(names: list[str]) -> None:
         ("published", "the papers print no class list of this subset's name: list its classes instead"),
     ],
 )
-def test_what_is_no_subset_is_one_sentence(spec: str | list[str], message: str) -> None:
+def test_what_is_no_subset_is_one_sentence(spec, message):
     with pytest.raises(LookalikeError) as caught:
         resolve_subset(spec, MANIFEST)
     assert str(caught.value) == message
 
 
-def test_a_bare_name_of_two_folders_is_ambiguous() -> None:
+def test_a_bare_name_of_two_folders_is_ambiguous():
     two = manifest_of({"001.bat": {"ok": 1}, "007.bat": {"ok": 1}})
     with pytest.raises(LookalikeError, match=r"'bat' fits 001\.bat and 007\.bat"):
         resolve_subset(["bat", "001.bat"], two)
     assert resolve_subset(["007.bat", "001.bat"], two) == ["007.bat", "001.bat"]
 
 
-def test_classes_that_are_too_small_are_an_error_or_dropped_and_listed() -> None:
+def test_classes_that_are_too_small_are_an_error_or_dropped_and_listed():
     counts = {"a": 65, "b": 64, "c": 100}
     with pytest.raises(LookalikeError, match=r"needs 65 usable images .* fewer: b \(64\), d \(0\);"):
         keep_large_enough(["a", "b", "c", "d"], counts)
@@ -129,13 +119,9 @@ def test_classes_that_are_too_small_are_an_error_or_dropped_and_listed() -> None
     kept, dropped = keep_large_enough(["c", "b", "a"], counts, too_small="drop")
     assert kept == ["c", "a"]
     assert dropped.to_dict("records") == [{"label": "b", "usable": 64, "reason": "64 usable images, 65 needed"}]
-    kept, dropped = keep_large_enough(["a", "c"], counts)
-    assert (kept, list(dropped), len(dropped)) == (["a", "c"], ["label", "usable", "reason"], 0)
 
 
-def test_what_a_published_list_leaves_out_is_listed_with_the_reason(
-    published: dict[str, list[str]], archive: pd.Series
-) -> None:
+def test_what_a_published_list_leaves_out_is_listed_with_the_reason():
     manifest = manifest_of(CLASSES | {"060.duck": {"ok": 4}})
     pool = manifest[manifest["label"] == "060.duck"].head(1)[["image_id", "label"]]
     counts = usable_counts(manifest, pool)
@@ -149,9 +135,3 @@ def test_what_a_published_list_leaves_out_is_listed_with_the_reason(
         {"label": "060.duck", "usable": 3, "reason": "not in the published list"},
     ]
     assert table["usable"].dtype == "int64"
-
-    whole = manifest_of({folder: {"clutter" if folder == "257.clutter" else "ok": 1} for folder in archive.index})
-    wanted = resolve_subset("published", whole, published["classes249"])
-    _, dropped = keep_large_enough(wanted, usable_counts(whole, whole.head(0)), needed=1, too_small="drop")
-    outside = left_out(wanted, whole, whole.head(0), dropped)["label"]
-    assert [int(label[:3]) for label in outside] == [129, 251, 252, 253, 254, 255, 256]
