@@ -7,7 +7,7 @@ with logged(snakemake):
     from lookalike.data.painted_categories import PaintedCategories, write_odd_files
 
     settings, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
-    recipe = PaintedCategories.from_settings(settings, snakemake.params.seed)
+    recipe = PaintedCategories(**settings, seed=snakemake.params.seed)
     written = recipe.write_images(snakemake.params.folder, shard, snakemake.params.n_shards)
     if shard == 0:
         write_odd_files(recipe, snakemake.params.folder)

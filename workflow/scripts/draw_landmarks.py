@@ -8,7 +8,7 @@ with logged(snakemake):
     from lookalike.data.painted_landmarks import PaintedLandmarks
 
     settings, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
-    recipe = PaintedLandmarks.from_settings(settings, snakemake.params.seed)
+    recipe = PaintedLandmarks(**settings, seed=snakemake.params.seed)
     written = recipe.write_images(snakemake.params.folder, shard, snakemake.params.n_shards)
     if shard == 0:
         write_ground_truth(snakemake.params.ground_truth, *recipe.ground_truth())

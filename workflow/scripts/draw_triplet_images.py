@@ -7,7 +7,7 @@ with logged(snakemake):
     from lookalike.data.painted_triplets import PaintedTriplets, write_ratings
 
     settings, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
-    recipe = PaintedTriplets.from_settings(settings, snakemake.params.seed)
+    recipe = PaintedTriplets(**settings, seed=snakemake.params.seed)
     written = recipe.write_images(snakemake.params.folder, shard, snakemake.params.n_shards)
     if shard == 0:
         write_ratings(recipe, snakemake.params.folder)

@@ -1,29 +1,22 @@
-"""Synthetic categories: little scenes in class folders, where a downloaded archive would stand.
-
-A class owns a shape, three materials, of which others own two, and two backgrounds; all else in an image is chance.
-"""
+"""Synthetic categories: scenes in class folders; what a class does not own in them (`Category`) is chance."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import cycle
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
 
 from lookalike.core.seeds import generator
 from lookalike.data import painter
-from lookalike.data.painter import Light, Pose, Recipe, require
-from lookalike.data.shapes import FLOATING, OBJECTS, SCRAPS
+from lookalike.data.painter import FLOATING, OBJECTS, SCRAPS, Lens, Light, Material, Pose, Recipe, require
 from lookalike.data.textures import FAMILIES, RAMPS, ByteArray, FloatArray, Matrix, Random, look, ramp, tile, turned
 
-CLUTTER = -1
-"""Number that stands for no class."""
+CLUTTER = -1  # stands for no class
 CLUTTER_LABEL = "257.clutter"
 MAX_CLASSES = 128
 _N_SHARED = 20  # materials that classes own together
@@ -56,31 +49,23 @@ class Cloth(NamedTuple):
         return tile(seed, self.family, tuple(RAMPS).index(self.colours) % 3)
 
 
-class Background(NamedTuple):
-    """Number of the sky, or -1 for a wall instead; the wall, and the ground."""
-
-    sky: int
-    wall: Cloth
-    ground: Cloth
+Background = tuple[int, Cloth, Cloth]  # number of the sky, or -1 for a wall instead; the wall, and the ground
 
 
 class Category(NamedTuple):
     """What a class owns."""
 
     shape: str
-    cloths: tuple[Cloth, ...]
+    cloths: tuple[Cloth, ...]  # three; other classes own two of them, too
     backgrounds: tuple[Background, ...]
 
 
 @lru_cache(maxsize=8)
 def _cloths(seed: int) -> tuple[Cloth, ...]:
-    """All materials in the order in which classes come to own them; the last `_N_SHARED` are owned together.
-
-    Families and colours alternate, so that a few classes already differ in both.
-    """
+    """All materials in the order in which classes come to own them; the last `_N_SHARED` are owned together."""
     rng = generator(seed, "materials")
     families, colours = rng.permutation(FAMILIES).tolist(), rng.permutation(tuple(RAMPS)).tolist()
-    n, m = len(families), len(colours)
+    n, m = len(families), len(colours)  # both alternate, so that a few classes already differ in both
     return tuple(Cloth(families[i % n], colours[(3 * (i % n) + i // n) % m]) for i in range(n * m))
 
 
@@ -90,9 +75,8 @@ def _backgrounds(seed: int) -> tuple[Background, ...]:
     rng = generator(seed, "backgrounds")
     skies, order = rng.permutation(len(painter.SKIES)), rng.permutation(_N_SHARED)
     shared = [_cloths(seed)[-_N_SHARED + one] for one in order]
-    return tuple(
-        Background(-1 if i % 2 else int(skies[i // 2]), shared[i], shared[i + 7]) for i in range(_N_BACKGROUNDS)
-    )
+    kinds = [-1 if i % 2 else int(skies[i // 2]) for i in range(_N_BACKGROUNDS)]
+    return tuple((kind, shared[i], shared[i + 7]) for i, kind in enumerate(kinds))
 
 
 @lru_cache(maxsize=1024)
@@ -135,11 +119,9 @@ class PaintedCategories(Recipe):
         shape, ((family, colours), *_), _ = category_of(self.seed, label)
         return f"{label + 1:03d}.{colours}-{_WORDS.get(family, family)}-{shape}"
 
-    def members(self) -> Iterator[tuple[int, int]]:
-        """Class and number of every image."""
-        for label in range(self.classes):
-            yield from ((label, number) for number in range(self.images_per_class))
-        yield from ((CLUTTER, number) for number in range(self.clutter_images))
+    def counts(self) -> dict[Any, int]:
+        """How many images there are of each class, and of none."""
+        return {(label,): self.images_per_class for label in range(self.classes)} | {(CLUTTER,): self.clutter_images}
 
     def path(self, label: int, number: int) -> str:
         """Path of an image, as in ``001.amber-weave-vase/001_0001.jpg``, numbered from 1."""
@@ -161,15 +143,19 @@ class _Scene:
         self.anything = _cloths(spec.seed)[-_N_SHARED:] + _cloths(spec.seed)[:_N_PRIVATE]
         self.category = self._any_category() if label == CLUTTER else category_of(spec.seed, label)
         self.light = Light(rng.uniform(0, np.pi), rng.uniform(0.4, 0.6))
+        # in shares of the height from above; 0 where the ground alone is seen, from above
         self.horizon = rng.uniform(0.3, 0.56) if rng.random() < 0.78 else 0.0
-        """In shares of the height from above; 0 where the ground alone is seen, from above."""
 
     def paint(self) -> ByteArray:
         """Paint what is behind, then the things from back to front, then take the photograph."""
         rng, knobs, category = self.rng, self.knobs, self.category
         background = category.backgrounds[rng.integers(2)]
-        canvas = self._behind(self._any_category().backgrounds[0] if self._happens("other background") else background)
-        things = [(category.shape, self._own_cloths(), size) for size in self._sizes()]
+        if rng.random() < knobs["other background"]:
+            background = self._any_category().backgrounds[0]
+        canvas = self._behind(background)
+        size, smaller = rng.uniform(0.66, 0.92) - knobs["smaller"], rng.uniform(0.55, 0.85)
+        sizes = [size, size * smaller] if rng.random() < 0.35 else [size]
+        things = [(category.shape, self._own_cloths(), size) for size in sizes]
         for _ in range(round(rng.uniform(0, knobs["strangers"]))):
             shape, cloths, _ = self._any_category()
             things.append((shape, cloths, rng.uniform(0.3, 0.55)))
@@ -177,11 +163,14 @@ class _Scene:
             things.append((str(rng.choice(tuple(SCRAPS))), (self._any_cloth(),), rng.uniform(0.06, 0.22)))
         placed = [(self._pose(shape, size), shape, cloths) for shape, cloths, size in things]
         for pose, shape, cloths in sorted(placed, key=lambda one: one[0].y + one[0].half * rng.random()):
-            painter.paint_thing(canvas, shape, pose, self._materials(cloths, -pose.angle), self.light)
-        return painter.expose(canvas, self._lens(), rng)
-
-    def _happens(self, what: str) -> bool:
-        return bool(self.rng.random() < self.knobs[what])
+            onto = partial(turned, -pose.angle, self.zoom)
+            materials = [Material(one.tile(self.seed), ramp(one.colours), onto(rng.random(2))) for one in cloths]
+            painter.paint_thing(canvas, shape, pose, materials, self.light)
+        chance = np.clip(rng.standard_normal(4), -2, 2)
+        exposure, cast = float(np.exp(knobs["exposure"] * chance[0])), np.exp(knobs["cast"] * chance[1:])
+        falloff, blur = rng.uniform(0.03, knobs["falloff"]), rng.uniform(-0.6, knobs["blur"])
+        lens = Lens(exposure, cast, falloff, self.light.azimuth, blur, noise=rng.uniform(0.8, knobs["noise"]))
+        return painter.expose(canvas, lens, rng)
 
     def _any_cloth(self) -> Cloth:
         return self.anything[self.rng.integers(len(self.anything))]
@@ -191,15 +180,11 @@ class _Scene:
         backgrounds = (_backgrounds(self.seed)[one] for one in self.rng.integers(_N_BACKGROUNDS, size=2))
         return Category(str(self.rng.choice(tuple(OBJECTS))), cloths, tuple(backgrounds))
 
-    def _sizes(self) -> list[float]:
-        """Heights of one or two objects of the category, in shares of the image's."""
-        size, smaller = self.rng.uniform(0.66, 0.92) - self.knobs["smaller"], self.rng.uniform(0.55, 0.85)
-        return [size, size * smaller] if self.rng.random() < 0.35 else [size]
-
     def _own_cloths(self) -> tuple[Cloth, ...]:
         """Materials of an object of the category, though in any order, or some from something else."""
-        order = self.rng.permutation(3) if self._happens("shuffled parts") else (0, 1, 2)
-        return tuple(self._any_cloth() if self._happens("other material") else self.category.cloths[i] for i in order)
+        rng, knobs, cloths = self.rng, self.knobs, self.category.cloths
+        order = rng.permutation(3) if rng.random() < knobs["shuffled parts"] else (0, 1, 2)
+        return tuple(self._any_cloth() if rng.random() < knobs["other material"] else cloths[i] for i in order)
 
     def _pose(self, shape: str, size: float) -> Pose:
         """Put something on the ground or, if it floats, anywhere; seen from above it may lie in any direction."""
@@ -213,60 +198,38 @@ class _Scene:
         stretch = float(self.rng.uniform(0.82, 1.15) * self.rng.choice((-1, 1)))
         return Pose(x * self.width, y * self.height, size * self.height / 2, angle * turn, stretch)
 
-    def _materials(self, cloths: tuple[Cloth, ...], turn: float) -> list[painter.Material]:
-        offsets = self.rng.random((len(cloths), 2))
-        return [
-            painter.Material(cloth.tile(self.seed), ramp(cloth.colours), turned(turn, self.zoom, offset))
-            for cloth, offset in zip(cloths, offsets, strict=True)
-        ]
-
     def _behind(self, background: Background) -> FloatArray:
         """Paint sky or wall above ground, or the ground alone."""
         line, (kind, wall, under), offset = round(self.horizon * self.height), background, self.rng.random(2)
         turn, size = 0.09 if line else np.pi, (self.width, self.height - line)
         onto = turned(self.rng.uniform(-turn, turn), self.rng.uniform(0.85, 1.15) * self.zoom, offset)
-        tones = painter.ground(under.tile(self.seed), size, (-1.1 if line else -100) * size[1], onto)
-        floor = ramp(under.colours, 0.78)[tones]
+        vanishing = (-1.1 if line else -100) * size[1]
+        floor = ramp(under.colours, 0.78)[painter.ground(under.tile(self.seed), size, vanishing, onto)]
         down = np.linspace(0, 1, size[1], dtype=np.float32)[:, None]
         if not line:
             return floor
         if kind >= 0:
             painter.lay(floor, painter.SKIES[kind][1], 0.65 * (1 - np.minimum(down * 2.2, 1)) ** 2)
-            return np.concatenate([self._sky(kind, (self.width, line), offset), floor])
+            return np.concatenate([self._sky(kind, line, offset), floor])
         floor *= (0.72 + 0.28 * np.minimum(down * 5, 1))[..., None]
         seen = look(wall.tile(self.seed), (self.width, line), onto)
         return np.concatenate([0.92 * ramp(wall.colours, 0.6)[seen], floor])
 
-    def _sky(self, kind: int, size: tuple[int, int], offset: Matrix) -> FloatArray:
+    def _sky(self, kind: int, height: int, offset: Matrix) -> FloatArray:
         """Paint a sky, with or without a hazy ridge on the horizon."""
-        above = painter.sky(self.seed, kind, size, offset, 1.3 * self.zoom)
-        x, (a, b) = np.linspace(-np.pi, np.pi, size[0]), 7 * offset
+        above = painter.sky(self.seed, kind, (self.width, height), offset, 1.3 * self.zoom)
+        x, (a, b) = np.linspace(-np.pi, np.pi, self.width), 7 * offset
         ridge = 0.5 + 0.3 * np.sin(1.3 * x + a) + 0.2 * np.sin(2.9 * x + b) + 0.06 * np.sin(9 * x + a * b)
-        depth = np.arange(size[1])[:, None] - size[1] + self.rng.uniform(-0.1, 0.22) * self.height * ridge
+        depth = np.arange(height)[:, None] - height + self.rng.uniform(-0.1, 0.22) * self.height * ridge
         painter.lay(above, np.multiply(painter.SKIES[kind], 0.45).sum(axis=0), 0.9 * np.clip(depth + 0.5, 0, 1))
         return above
 
-    def _lens(self) -> painter.Lens:
-        knobs, chance = self.knobs, np.clip(self.rng.standard_normal(4), -2, 2)
-        return painter.Lens(
-            exposure=float(np.exp(knobs["exposure"] * chance[0])),
-            cast=np.exp(knobs["cast"] * chance[1:]),
-            falloff=self.rng.uniform(0.03, knobs["falloff"]),
-            azimuth=self.light.azimuth,
-            blur=self.rng.uniform(-0.6, knobs["blur"]),
-            noise=self.rng.uniform(0.8, knobs["noise"]),
-        )
 
-
-def write_odd_files(spec: PaintedCategories, folder: str | os.PathLike[str]) -> None:
-    """Write a handful of awkward files among the images, so that whatever an archive may hold occurs.
-
-    Four can be used (greyscale, CMYK, 16 bits, turned by EXIF); one is too small, one cut off, one no image.
-    """
+def write_odd_files(spec: PaintedCategories, folder: str | Path) -> None:
+    """Write awkward files such as an archive may hold among the images; four of the seven can be used."""
     names = ("greyscale.jpg", "cmyk.jpg", "sixteen_bits.png", "turned.jpg", "small.jpg", "cut_off.jpg")
-    places = [
-        Path(folder) / label / f"{label[:3]}_{name}" for name, label in zip(names, cycle(spec.names()), strict=False)
-    ]
+    labels = zip(names, cycle(spec.names()), strict=False)
+    places = [Path(folder) / label / f"{label[:3]}_{name}" for name, label in labels]
     image, upright = Image.fromarray(spec.paint(0, spec.images_per_class)), Image.Exif()
     upright[0x0112] = 6  # orientation: to be turned clockwise by a quarter when shown
     image.convert("L").save(places[0])

@@ -1,14 +1,11 @@
-"""Synthetic landmarks: buildings seen from many sides, and others that no query asks for, as in the Oxford Buildings.
-
-All share walls, windows and some carvings. Which list an image is in follows from what is left to see in it.
-"""
+"""Synthetic landmarks: buildings seen from many sides, and others that no query asks for, as in Oxford Buildings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -16,16 +13,12 @@ import numpy as np
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.data import painter
-from lookalike.data.buildings import KINDS, Building, building_of, pictures_of
 from lookalike.data.ground_truth import GroundTruth, Query
-from lookalike.data.painter import Light, Material, Pose, Recipe, require
-from lookalike.data.shapes import Polygon
-from lookalike.data.textures import ByteArray, FloatArray, Random, hued, ramp, tile, turned
+from lookalike.data.painter import CIRCLE, Lens, Light, Material, Polygon, Pose, Recipe, require
+from lookalike.data.textures import ByteArray, FloatArray, Random, blend, hued, look, ramp, tile, turned
 
-DISTRACTOR = -1
-"""Number that stands for no landmark."""
-N_QUERIES = 5
-"""Queries of each landmark, as in the Oxford Buildings."""
+DISTRACTOR = -1  # stands for no landmark
+N_QUERIES = 5  # of each landmark, as in the Oxford Buildings
 _N_OTHERS = 28  # buildings that no query asks for
 _PLACES = (
     "abbey", "bishop", "bridge", "castle", "college", "corn", "duke", "east", "forest", "garden", "harbour", "king",
@@ -43,18 +36,23 @@ _KNOBS = {  # at difficulty 0 and at difficulty 1
 }
 _TRIES = 400
 _COARSE = 4  # what is left to see is counted on a grid this many times coarser than the image
+_KINDS = ("hall", "tower", "gate", "chapel", "rotunda")  # of landmarks
+_N_WINDOWS, _N_CARVINGS = 6, 8  # kinds of window that all buildings choose from, carvings that any may have
+_WALLS = [(stone, colour) for stone in ("bricks", "cobble", "marble")
+          for colour in ("ivory", "sand", "amber", "slate", "coral", "rust")]  # fmt: skip
+_ROOFS = [("scales", colour) for colour in ("slate", "rust", "crimson", "olive")]
+
+
+Motif = tuple[ByteArray, ByteArray]  # tones of a window or a carving, from dark glass to pale stone, and where it is
 
 
 class Camera(NamedTuple):
-    """A camera that is held level: place in metres, heading (radians, 0 looks at the front), focal length in pixels.
+    """A camera that is held level."""
 
-    `centre` is where on the image the point straight ahead is: the horizon, too, is at that height.
-    """
-
-    place: tuple[float, float, float]
-    heading: float
-    focal: float
-    centre: tuple[float, float]
+    place: tuple[float, float, float]  # in metres
+    heading: float  # in radians; 0 looks at the front
+    focal: float  # in pixels
+    centre: tuple[float, float]  # pixel of the point straight ahead; the horizon is at its height
 
     def project(self, points: Polygon) -> Polygon:
         """Pixels (..., n, 2) of points (..., n, 3); no numbers where one of the n is not before the camera."""
@@ -65,63 +63,288 @@ class Camera(NamedTuple):
         return np.stack([x * cosine - z * sine, -y], axis=-1) * self.focal / ahead[..., None] + self.centre
 
 
-class Standing(NamedTuple):
-    """A building and where its front's middle stands, in metres."""
+class Face(NamedTuple):
+    """A rectangle of a building: a front, a side, a gable or a roof."""
 
-    building: Building
+    kind: str
+    corners: Polygon  # clockwise from the upper left, as seen from where it shows
+    top: tuple[float, float]  # shares of the upper edge; only what lies between them belongs to the face
+    windows: tuple[int, int]  # rows and columns
+    layer: int  # higher ones stand before lower ones
+    x: float  # where its prism stands in its layer
+
+
+class Building(NamedTuple):
+    """The n faces of a building, whose carvings go by the name of their owner, and where its front's middle stands."""
+
+    owner: str
+    faces: tuple[Face, ...]
+    corners: Polygon  # (n, 4, 3)
+    outlines: Polygon  # (n, 4, 3): corners of what belongs to the faces
+    normals: Polygon  # (n, 3)
+    size: tuple[float, float]  # width and height
     x: float = 0.0
     z: float = 0.0
 
-    def faces(self, camera: Camera) -> list[tuple[int, Polygon]]:
-        """Numbers of the faces that show, from the hindmost on, and the pixels of their corners."""
-        pixels = camera.project(np.add(self.building.corners, (self.x, 0, self.z)))
-        (ax, ay), (dx, dy) = (pixels[:, 1] - pixels[:, 0]).T, (pixels[:, 3] - pixels[:, 0]).T
-        showing, faces = np.flatnonzero(ax * dy - ay * dx > 1).tolist(), self.building.faces
-        showing.sort(key=lambda number: (faces[number].layer, -abs(self.x + faces[number].x - camera.place[0])))
-        return [(number, pixels[number]) for number in showing]
+    def showing(self, camera: Camera) -> list[tuple[int, Polygon, Polygon]]:
+        """Numbers of the faces that show, from the hindmost on, and the pixels of their corners and outlines."""
+        arrays, place = (self.corners, self.outlines), (self.x, 0, self.z)
+        corners, outlines = (camera.project(np.add(points, place)) for points in arrays)
+        (ax, ay), (dx, dy) = (corners[:, 1] - corners[:, 0]).T, (corners[:, 3] - corners[:, 0]).T
+        showing = [(self.faces[number], number) for number in np.flatnonzero(ax * dy - ay * dx > 1).tolist()]
+        showing.sort(key=lambda one: (one[0].layer, -abs(self.x + one[0].x - camera.place[0])))
+        return [(number, corners[number], outlines[number]) for _, number in showing]
 
-    def outlines(self, camera: Camera) -> list[Polygon]:
-        """Outlines in pixels of what can be seen of the faces."""
-        pixels = camera.project(np.add(self.building.outlines, (self.x, 0, self.z)))
-        return [pixels[number] for number, _ in self.faces(camera)]
+
+class Prism(NamedTuple):
+    """Walls, roof or spire on a rectangle or a regular polygon about (x, z), from y on; `taper` scales its top."""
+
+    kind: str
+    x: float
+    z: float
+    width: float
+    depth: float
+    y: float
+    height: float
+    windows: tuple[int, int] = (0, 0)
+    taper: tuple[float, float] = (1.0, 1.0)
+    sides: int = 4
+
+    def faces(self, layer: int) -> Iterator[Face]:
+        """Faces that somebody in front of the building may see."""
+        angles = (2 * np.arange(self.sides + 1) - 1) * np.pi / self.sides
+        unit = np.stack([np.sin(angles), 0 * angles, np.cos(angles)], axis=1) / 2 / np.cos(np.pi / self.sides)
+        foot = unit * (self.width, 0, self.depth) + (self.x, self.y, self.z)
+        top = unit * (self.width * self.taper[0], 0, self.depth * self.taper[1])
+        top += (self.x, self.y + self.height, self.z)
+        for side in range(self.sides):
+            turn = np.cos(2 * np.pi * side / self.sides)
+            (a, b), (c, d) = foot[side : side + 2], top[side : side + 2]
+            left, right = ((end - a) @ (b - a) / ((b - a) @ (b - a)) for end in (c, d))
+            up = c - a - left * (b - a)
+            kind = {"front": "side", "gable": "roof"}.get(self.kind, self.kind) if turn < 0.7 else self.kind
+            if turn > -0.3:
+                corners = np.stack([a + up, b + up, b, a])
+                yield Face(kind, corners, (float(left), float(right)), self.windows, layer, self.x)
+
+
+@lru_cache(maxsize=64)
+def building_of(seed: int, owner: str) -> Building:
+    """Building of a name: ``landmark 3``, whose kind follows from its number, or ``other 17``."""
+    rng, (what, number) = generator(seed, owner), owner.split()
+    kind = _KINDS[int(number) % len(_KINDS)] if what == "landmark" else str(rng.choice(("house", "house", *_KINDS)))
+    layers = enumerate(_layers(kind, rng))
+    faces = tuple(face for layer, prisms in layers for prism in prisms for face in prism.faces(layer))
+    corners = np.stack([face.corners for face in faces])
+    across, down, ends = corners[:, 1] - corners[:, 0], corners[:, 3] - corners[:, 0], np.array([f.top for f in faces])
+    top = corners[:, :1] + ends[..., None] * across[:, None]
+    normals = np.cross(down, across)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    size = float(np.ptp(corners[..., 0])), float(corners[..., 1].max())
+    return Building(owner, faces, corners, np.concatenate([top, corners[:, 2:]], axis=1), normals, size)
+
+
+def _layers(kind: str, rng: Random) -> list[list[Prism]]:
+    """Prisms of a building of a kind, those that stand behind others first."""
+    width, height, depth = rng.uniform(22, 28), rng.uniform(9, 12), rng.uniform(9, 13)
+    if kind == "house":
+        width *= rng.uniform(0.4, 0.7)
+    windows = int(rng.integers(2, 4)), round(width / rng.uniform(3, 4))
+    body = Prism("front", 0, -depth / 2, width, depth, 0, height, windows)
+    roof = Prism("roof", 0, -depth / 2, 1.03 * width, 1.05 * depth, height, rng.uniform(2.5, 4.5), taper=(0.8, 0))
+    if kind == "rotunda":
+        return [_dome(rng.uniform(11, 13), height, -depth / 2), [body]]
+    gable = Prism("gable", 0, 0.3, 0.22 * width, 0.6, height, 3.5, taper=(0, 1))
+    before: dict[str, list[Prism]] = {
+        "house": [],
+        "hall": [gable._replace(x=shift * width) for shift in (-0.3, 0, 0.3)],
+        "tower": _towers([rng.uniform(-0.25, 0.25) * width], rng.uniform(6, 7.5), height + 9, 4),
+        "gate": [
+            Prism("front", 0, 1.5, rng.uniform(8, 9.5), 3, 0, height + 2, (3, 2)),
+            *_towers([-6.5, 6.5], 3, height + 5, 4),
+        ],
+        "chapel": [
+            gable._replace(width=0.5 * width, height=5.5),
+            *_towers([-0.45 * width, 0.45 * width], 4.5, height + 4, 3),
+        ],
+    }
+    return [[body, roof], before[kind]]
+
+
+def _towers(places: list[float], width: float, height: float, rows: int) -> list[Prism]:
+    walls = Prism("front", 0, width / 2, width, width, 0, height, (rows, 2 if width > 5 else 1))
+    roof = Prism("roof", 0, width / 2, 1.1 * width, 1.1 * width, height, 0.9 * width, taper=(0, 0))
+    return [part._replace(x=x) for x in places for part in (walls, roof)]
+
+
+def _dome(width: float, y: float, z: float) -> list[Prism]:
+    """Eight walls with a dome of three rings on them."""
+    rings, y, scale = [Prism("front", 0, z, width, width, y, 5, (1, 2), sides=8)], y + 5, width
+    for rise, taper in ((2.6, 0.84), (2.4, 0.62), (1.6, 0.1)):
+        rings.append(Prism("roof", 0, z, scale, scale, y, rise, taper=(taper, taper), sides=8))
+        y, scale = y + rise, scale * taper
+    return rings
+
+
+@lru_cache(maxsize=256)
+def _window(seed: int, kind: int, width: int) -> Motif:
+    """Window of the vocabulary that all buildings share, with a flat, round or pointed head, panes and bars."""
+    rng = generator(seed, "window", kind)
+    columns, rows, aspect = rng.integers(1, 4), rng.integers(2, 6), rng.uniform(1.4, 2.3)
+    border = rng.uniform(0.1, 0.18)
+    wide, high = 64, round(64 * aspect)
+    panes = rng.integers(5, 120, (rows, columns)).astype(np.uint8)
+    glass = np.array(cv2.resize(panes, (wide, high), interpolation=cv2.INTER_NEAREST))
+    glass[:, (np.arange(wide) * columns % wide) < 3 * columns] = 235
+    glass[(np.arange(high) * rows % high) < 3 * rows] = 235
+    inside, opening = (np.zeros_like(glass) for _ in range(2))
+    for mask, edge in ((inside, 0), (opening, round(border * wide))):
+        head = (0, 32, 52)[kind % 3]
+        cv2.ellipse(mask, (32, edge + head), (32 - edge, head), 0, 180, 360, 255, -1)
+        cv2.rectangle(mask, (edge, edge + head), (wide - 1 - edge, high - 1 - edge), 255, -1)
+    tone = np.where(opening > 0, glass, np.linspace(250, 190, high)[:, None]).astype(np.uint8)
+    size = width, round(width * aspect)
+    tones, cover = (cv2.resize(layer, size, interpolation=cv2.INTER_AREA) for layer in (tone, inside))
+    return tones.astype(np.uint8), cover.astype(np.uint8)
+
+
+@lru_cache(maxsize=512)
+def _carving(seed: int, owner: str, number: int, size: int) -> Motif:
+    """A carved round, shield or lozenge, symmetric like a coat of arms."""
+    rng, inside = generator(seed, "carving", owner, number), np.zeros((size, size), np.uint8)
+    half = rng.integers(0, 256, (11, int(rng.integers(5, 8)))).astype(np.uint8)
+    tone = np.array(cv2.resize(np.hstack([half, half[:, ::-1]]), (size, size), interpolation=cv2.INTER_CUBIC), np.uint8)
+    shield, lozenge = [(-1, -1), (1, -1), (1, 0), (0, 1), (-1, 0)], [(0, -1), (1, 0), (0, 1), (-1, 0)]
+    corners = np.array((CIRCLE, shield, lozenge)[rng.integers(3)], np.float64)
+    outline = np.round((corners + 1) / 2 * (size - 1)).astype(np.int32)
+    cv2.fillPoly(inside, [outline], 255)
+    cv2.polylines(tone, [outline], True, int(rng.choice((30, 240))), max(1, size // 14))
+    return tone, inside
+
+
+@lru_cache(maxsize=1024)
+def _pictures_of(seed: int, owner: str, number: int, density: int, own: float) -> tuple[ByteArray, ...]:
+    """Picture of a face at `density` pixels a metre, and ever smaller ones: RGB and the cover; `own`: see `_Facade`."""
+    pictures = [_Facade(seed, owner, number, density, own).picture()]
+    while min(pictures[-1].shape[:2]) > 16 and len(pictures) < 4:
+        half = cv2.resize(pictures[-1], None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
+        pictures.append(half.astype(np.uint8))
+    return tuple(pictures)
+
+
+class _Facade:
+    """A face while it is painted: tones of its pixels, and which of them are trim: not of the wall."""
+
+    def __init__(self, seed: int, owner: str, number: int, density: int, own: float) -> None:
+        self.seed, self.owner, self.density = seed, owner, density
+        self.own = own  # share of the building's carvings that no other building has
+        self.face = face = building_of(seed, owner).faces[number]
+        self.rng, style = generator(seed, "face", owner, number), generator(seed, "style", owner)
+        wall, roof = _WALLS[style.integers(len(_WALLS))], _ROOFS[style.integers(len(_ROOFS))]
+        self.kinds, pale = style.choice(_N_WINDOWS, size=3, replace=False), 240 * style.uniform(0.93, 1.05, 3)
+        self.richness = style.uniform(0.2, 1) if owner.startswith("other") else 1.0
+        stone, colour = roof if face.kind == "roof" else wall
+        self.colours = np.stack([ramp(colour, 0.8), blend((14, 18, 26), pale, np.linspace(0, 1, 256))])
+        sides = (np.linalg.norm(face.corners[end] - face.corners[0]) for end in (1, 3))
+        self.width, self.height = (max(4, round(side * density)) for side in sides)
+        onto = turned(0, 24 / density, self.rng.random(2))
+        self.tone = look(tile(seed, stone, 1), (self.width, self.height), onto)
+        self.trim = np.zeros_like(self.tone)
+
+    def picture(self) -> ByteArray:
+        """Decorate the face as its kind has it, colour and stain it, and cut it out."""
+        kind, (rows, columns), (left, right) = self.face.kind, self.face.windows, self.face.top
+        if kind in ("front", "side"):
+            self._windows(rows, columns)
+            self._band(0.0, 1.2 if kind == "front" else 0.35)
+        if kind == "front":
+            for row in range(1, rows):
+                self._band(0.12 + 0.82 * row / rows, 0.3)
+            self._carvings(round(self.richness * self.width * self.height / self.density**2 / 28))
+        if kind == "gable":
+            self._carvings(round(1 + 3 * self.richness))
+            self._band(0.88, 0.5)
+        onto = turned(0, 6 / self.density, (self.rng.random(), 0))
+        stains = look(tile(self.seed, "cloud", 0), (self.width, self.height), onto)
+        colours = self.colours[self.trim, self.tone] * (0.8 + stains[..., None] * np.float32(0.3 / 255))
+        ends = np.multiply([(left, 0), (right, 0), (1, 1), (0, 1)], (self.width - 1, self.height - 1))
+        cover = cv2.fillPoly(np.zeros_like(self.tone), [np.round(ends).astype(np.int32)], 255)
+        return np.dstack([np.clip(colours, 0, 255).astype(np.uint8), cover])
+
+    def _put(self, motif: Motif, x: float, y: float) -> None:
+        """Lay a motif over the face, its upper left corner at (x, y) pixels, if there is room."""
+        (tone, inside), left, top = motif, round(x), round(y)
+        height, width = tone.shape
+        if min(left, top) >= 0 and left + width <= self.width and top + height <= self.height:
+            part, covered = np.s_[top : top + height, left : left + width], inside > 127
+            self.tone[part][covered] = tone[covered]
+            self.trim[part][covered] = 1
+
+    def _windows(self, rows: int, columns: int) -> None:
+        """Lay out a grid of windows, one kind per row; a narrow face has fewer columns than the front."""
+        columns = max(1, min(columns, round(self.width / self.density / 3.2)))
+        for row in range(rows):
+            cell_width, cell_height = self.width / columns, 0.82 * self.height / rows
+            width = max(5, round(min(cell_width * self.rng.uniform(0.4, 0.6), cell_height / 2.6)))
+            motif = _window(self.seed, int(self.rng.choice(self.kinds)), width)
+            y = 0.14 * self.height + row * cell_height + (cell_height - len(motif[0])) * 0.6
+            for column in range(columns):
+                self._put(motif, (column + 0.5) * cell_width - width / 2, y)
+
+    def _band(self, at: float, metres: float) -> None:
+        """Lay a moulding across at a height (share from above); a broad one is a row of one carving."""
+        top, thick = round(at * self.height), max(2, round(metres * self.density))
+        part = np.s_[top : top + thick, :]
+        self.trim[part] = 1
+        self.tone[part] = np.linspace(250, 110, thick)[: len(self.tone[part]), None]
+        if thick > 9:
+            tone, _ = self._any_carving(thick - 2)
+            for place in range(self.width // len(tone)):
+                self._put((tone, np.full_like(tone, 255)), place * len(tone), top + 1)
+
+    def _carvings(self, number: int) -> None:
+        """Put carvings, one kind in each of a few rows of four, over whatever is there."""
+        size = max(8, round(self.rng.uniform(1.3, 2.0) * self.density))
+        for start in range(0, number, 4):
+            motif, in_row, shift = self._any_carving(size), min(4, number - start), self.rng.uniform(0.1, 0.9)
+            y = self.rng.uniform(0.1, 0.8) * max(1, self.height - size)
+            for place in range(in_row):
+                self._put(motif, (place + shift) / in_row * (self.width - size), y)
+
+    def _any_carving(self, size: int) -> Motif:
+        """One of the building's own carvings, or of those that all share."""
+        owner = self.owner if self.rng.random() < self.own else "shared"
+        return _carving(self.seed, owner, int(self.rng.integers(_N_CARVINGS)), size)
 
 
 class View(NamedTuple):
-    """One image before it is painted: buildings and trees from the hindmost on, and what it shows of a landmark.
-
-    `share` is what is visible of the landmark's projection, `coverage` of the image, both 0..1; `box` is its rectangle:
-    x_min, y_min, x_max, y_max in pixels.
-    """
+    """One image before it is painted: buildings and trees from the hindmost on, and what it shows of a landmark."""
 
     camera: Camera
-    street: tuple[Standing, ...]
+    street: tuple[Building, ...]
     trees: tuple[Pose, ...]
-    share: float = 0.0
-    coverage: float = 0.0
-    box: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    share: float = 0.0  # of the landmark's projection that is visible
+    coverage: float = 0.0  # share of the image that shows it
+    box: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)  # x_min, y_min, x_max, y_max in pixels
 
     @property
     def relevance(self) -> str:
-        """List of the ground truth that the image belongs to; "" where the landmark cannot be recognised at all.
-
-        A clear view shows 60% or more of the landmark on a tenth of the image; from a quarter on it is ok, below it
-        junk (Oxford Buildings: "more than 25% of the object is clearly visible").
-        """
+        """List of the ground truth that the image belongs to; "" where the landmark cannot be recognised at all."""
         if self.share < 0.04 or self.coverage < 0.005:
             return ""
-        if self.share < 0.25:
+        if self.share < 0.25:  # Oxford Buildings: ok is "more than 25% of the object is clearly visible"
             return "junk"
         return "good" if self.share >= 0.6 and self.coverage >= 0.1 else "ok"
 
 
-def measured(view: View, landmark: Standing, size: tuple[int, int]) -> View:
+def measured(view: View, landmark: Building, size: tuple[int, int]) -> View:
     """The view with what it shows of one of its buildings, by a coarse grid of three by three images."""
     width, height = (side // _COARSE for side in size)
     whole, free = np.zeros((3 * height, 3 * width), np.uint8), np.ones((3 * height, 3 * width), np.uint8)
     nearer = view.street[view.street.index(landmark) + 1 :]
-    before = [outline for other in nearer for outline in other.outlines(view.camera)]
+    before = [outline for other in nearer for _, _, outline in other.showing(view.camera)]
     before += [part for tree in view.trees for part, _ in painter.outlines("tree", tree)]
-    for grid, value, polygons in ((whole, 1, landmark.outlines(view.camera)), (free, 0, before)):
+    for grid, value, polygons in ((whole, 1, [own for _, _, own in landmark.showing(view.camera)]), (free, 0, before)):
         for polygon in polygons:
             corners = np.clip(np.round(polygon / _COARSE + (width, height)), -9_999, 9_999)
             cv2.fillPoly(grid, [corners.astype(np.int32)], value)
@@ -130,9 +353,8 @@ def measured(view: View, landmark: Standing, size: tuple[int, int]) -> View:
         return view
     columns, rows = np.flatnonzero(seen.any(axis=0)), np.flatnonzero(seen.any(axis=1))
     left, top, right, bottom = (float(_COARSE * n) for n in (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1))
-    return view._replace(
-        share=float(seen.sum() / whole.sum()), coverage=float(seen.mean()), box=(left, top, right, bottom)
-    )
+    share, coverage = float(seen.sum() / whole.sum()), float(seen.mean())
+    return view._replace(share=share, coverage=coverage, box=(left, top, right, bottom))
 
 
 @dataclass(frozen=True)
@@ -170,17 +392,15 @@ class PaintedLandmarks(Recipe):
     def name_of(self, landmark: int) -> str:
         """Name of a landmark: a place and what kind of building it is, as in ``market_tower``."""
         places = generator(self.seed, "names").permutation(_PLACES)
-        return "distractor" if landmark == DISTRACTOR else f"{places[landmark]}_{KINDS[landmark % len(KINDS)]}"
+        return "distractor" if landmark == DISTRACTOR else f"{places[landmark]}_{_KINDS[landmark % len(_KINDS)]}"
 
     def names(self) -> list[str]:
         """Names of the landmarks, sorted."""
         return sorted(self.name_of(landmark) for landmark in range(self.landmarks))
 
-    def members(self) -> Iterator[tuple[int, int]]:
-        """Landmark (`DISTRACTOR` for none) and number of every image."""
-        for landmark in range(self.landmarks):
-            yield from ((landmark, number) for number in range(self.images_per_landmark))
-        yield from ((DISTRACTOR, number) for number in range(self.distractors))
+    def counts(self) -> dict[Any, int]:
+        """How many images there are of each landmark, and of none."""
+        return {(one,): self.images_per_landmark for one in range(self.landmarks)} | {(DISTRACTOR,): self.distractors}
 
     def path(self, landmark: int, number: int) -> str:
         """Name of an image's file, as in ``market_tower_000012.jpg`` or ``distractor_000034.jpg``."""
@@ -192,24 +412,20 @@ class PaintedLandmarks(Recipe):
         knobs, sun = painter.at_difficulty(_KNOBS, self.difficulty), rng.uniform(-1.4, 1.4)
         canvas = _behind(self, view.camera.centre[1], rng)
         density = round(10 * max(self.width / 320, self.height / 240))
-        for standing in view.street:
-            owner, normals = standing.building.owner, standing.building.normals
-            lit = 0.66 + 0.46 * np.maximum(normals @ (0.8 * np.sin(sun), 0.6, 0.8 * np.cos(sun)), 0)
-            for number, pixels in standing.faces(view.camera):
-                pictures = pictures_of(self.seed, owner, number, density, knobs["own"])
-                painter.paint_plane(canvas, pictures, pixels, lit[number])
+        for building in view.street:
+            lit = 0.66 + 0.46 * np.maximum(building.normals @ (0.8 * np.sin(sun), 0.6, 0.8 * np.cos(sun)), 0)
+            for number, corners, _ in building.showing(view.camera):
+                pictures = _pictures_of(self.seed, building.owner, number, density, knobs["own"])
+                painter.paint_plane(canvas, pictures, corners, lit[number])
         for tree in view.trees:
-            painter.paint_thing(
-                canvas, "tree", tree, _leaves_and_bark(self.seed, tree, rng), Light(np.pi / 2 - sun, 0.8)
-            )
+            onto, light = turned(0.8, 100 / tree.half, rng.random(2)), np.linspace(10, 60, 256)
+            leaves = Material(tile(self.seed, "fur", 2), hued(light, 35, rng.uniform(0.28, 0.4)), onto)
+            bark = Material(tile(self.seed, "timber", 2), hued(0.6 * light, 10, 0.15), onto)
+            painter.paint_thing(canvas, "tree", tree, [leaves, bark], Light(np.pi / 2 - sun, 0.8))
         return painter.expose(canvas, _lens(knobs, self.width, rng), rng)
 
     def ground_truth(self) -> GroundTruth:
-        """Queries and lists, from the geometry alone.
-
-        A landmark's queries are chance good images of it, with the rectangle of what is visible of it; they are in
-        their own lists, as in the Oxford Buildings.
-        """
+        """Queries and lists from the geometry alone; queries are in their own lists, as in the Oxford Buildings."""
         queries, relevance = [], {}
         for landmark in sorted(range(self.landmarks), key=self.name_of):
             name, numbers = self.name_of(landmark), range(self.images_per_landmark)
@@ -227,15 +443,15 @@ def view_of(spec: PaintedLandmarks, landmark: int, number: int) -> View:
     """View of an image: of a landmark, one that the geometry puts into the list that the image is to be in."""
     rng = generator(spec.seed, "image", landmark + 1, number)
     owner = f"other {rng.integers(_N_OTHERS)}" if landmark == DISTRACTOR else f"landmark {landmark}"
-    middle = Standing(building_of(spec.seed, owner))
+    middle = building_of(spec.seed, owner)
     street = _street(spec.seed, middle, rng)
     if landmark == DISTRACTOR:
         wanted, more = str(rng.choice(("good", "far"), p=(0.6, 0.4))), int(rng.choice((0, 4), p=(0.85, 0.15)))
-        return _view(spec, street, _camera(spec, middle.building, wanted, rng), rng, more)
+        return _view(spec, street, _camera(spec, middle, wanted, rng), rng, more)
     order = generator(spec.seed, "relevance", landmark).permutation(spec.images_per_landmark)
     wanted = spec._wanted()[int(order[number])]
     for _ in range(_TRIES):
-        view = _view(spec, street, _camera(spec, middle.building, wanted, rng), rng)
+        view = _view(spec, street, _camera(spec, middle, wanted, rng), rng)
         view = measured(view, middle, (spec.width, spec.height))
         if view.relevance == wanted:
             return view
@@ -245,13 +461,13 @@ def view_of(spec: PaintedLandmarks, landmark: int, number: int) -> View:
     )
 
 
-def _street(seed: int, middle: Standing, rng: Random) -> list[Standing]:
+def _street(seed: int, middle: Building, rng: Random) -> list[Building]:
     """A building with one more on its left and on its right."""
     street = [middle]
     for side, number in zip((-1, 1), rng.choice(_N_OTHERS, size=2, replace=False), strict=True):
         neighbour = building_of(seed, f"other {number}")
-        away = (middle.building.size[0] + neighbour.size[0]) / 2 + rng.uniform(1, 7)
-        street.append(Standing(neighbour, side * away, rng.uniform(-6, 0)))
+        away = (middle.size[0] + neighbour.size[0]) / 2 + rng.uniform(1, 7)
+        street.append(neighbour._replace(x=side * away, z=rng.uniform(-6, 0)))
     return street
 
 
@@ -274,28 +490,23 @@ def _camera(spec: PaintedLandmarks, building: Building, wanted: str, rng: Random
     return Camera((distance * np.sin(heading), tall, distance * np.cos(heading)), heading, focal, centre)
 
 
-def _view(spec: PaintedLandmarks, street: list[Standing], camera: Camera, rng: Random, more: int = 0) -> View:
+def _view(spec: PaintedLandmarks, street: list[Building], camera: Camera, rng: Random, more: int = 0) -> View:
     """Order the buildings of a street and put trees before them, the lower in the image the larger."""
     most, trees = painter.at_difficulty(_KNOBS, spec.difficulty)["trees"] + more, []
     for _ in range(int(rng.uniform(more, most + 1))):
         scale = camera.focal / rng.uniform(8, 28)
         half, foot = rng.uniform(2, 5) * scale, camera.centre[1] + camera.place[1] * scale
         trees.append(Pose(rng.uniform(-0.05, 1.05) * spec.width, foot - half, half, stretch=rng.uniform(0.7, 1)))
-    far_to_near = sorted(street, key=lambda standing: -abs(standing.x - camera.place[0]))
+    far_to_near = sorted(street, key=lambda building: -abs(building.x - camera.place[0]))
     return View(camera, tuple(far_to_near), tuple(sorted(trees, key=lambda tree: tree.y + tree.half)))
 
 
-def _lens(knobs: Mapping[str, float], width: int, rng: Random) -> painter.Lens:
+def _lens(knobs: Mapping[str, float], width: int, rng: Random) -> Lens:
     exposure, gamma = np.exp(knobs["light"] * np.clip(rng.standard_normal(2), -1.8, 1.8))
-    return painter.Lens(
-        exposure=float(min(exposure, 1.15)),
-        cast=np.exp(knobs["cast"] * np.clip(rng.standard_normal(3), -2, 2)),
-        falloff=rng.uniform(0, knobs["falloff"]),
-        azimuth=rng.uniform(0, 2 * np.pi),
-        blur=rng.uniform(0, knobs["blur"]) * width / 320,
-        noise=rng.uniform(1, knobs["noise"]),
-        gamma=float(gamma),
-    )
+    cast = np.exp(knobs["cast"] * np.clip(rng.standard_normal(3), -2, 2))
+    falloff, azimuth = rng.uniform(0, knobs["falloff"]), rng.uniform(0, 2 * np.pi)
+    blur, noise = rng.uniform(0, knobs["blur"]) * width / 320, rng.uniform(1, knobs["noise"])
+    return Lens(float(min(exposure, 1.15)), cast, falloff, azimuth, blur, noise, float(gamma))
 
 
 def _behind(spec: PaintedLandmarks, horizon: float, rng: Random) -> FloatArray:
@@ -308,9 +519,3 @@ def _behind(spec: PaintedLandmarks, horizon: float, rng: Random) -> FloatArray:
     depth = np.clip(np.arange(len(floor))[:, None] / (0.3 * spec.height), 0, 1)
     painter.lay(floor, 0.5 * floor.mean(axis=(0, 1)) + np.multiply(painter.SKIES[kind][1], 0.5), (1 - depth) ** 2)
     return np.concatenate([above, floor])
-
-
-def _leaves_and_bark(seed: int, tree: Pose, rng: Random) -> list[Material]:
-    light, onto = np.linspace(10, 60, 256), turned(0.8, 100 / tree.half, rng.random(2))
-    leaves, bark = hued(light, 35, rng.uniform(0.28, 0.4)), hued(0.6 * light, 10, 0.15)
-    return [Material(tile(seed, stuff, 2), colours, onto) for stuff, colours in (("fur", leaves), ("timber", bark))]

@@ -1,11 +1,7 @@
-"""Synthetic images with a known, graded relevance, and rated triplets of them (Deep Ranking, CVPR 2014, section 6.2).
-
-Categories differ in shape and texture, images of one in nine factors of their looks. The rest of an image is chance.
-"""
+"""Synthetic images of known, graded relevance, and rated triplets of them (Deep Ranking, CVPR 2014, section 6.2)."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +13,10 @@ import pandas as pd
 from lookalike.core.files import write_table
 from lookalike.core.seeds import generator
 from lookalike.data import painter
-from lookalike.data.painter import Light, Material, Pose, Recipe, require
-from lookalike.data.shapes import CIRCLE, OBJECTS
+from lookalike.data.painter import CIRCLE, OBJECTS, Lens, Light, Material, Pose, Recipe, require
 from lookalike.data.textures import ByteArray, FloatArray, Matrix, Random, hued, look, tile, turned
 
+Image = tuple[int, int]  # category and number of an evaluation image
 FACTORS = {
     "object_hue": (1.2, True),
     "background_hue": (0.4, True),
@@ -34,17 +30,13 @@ FACTORS = {
 }
 """Weight of each factor of the looks in the relevance, and whether it is circular: whether 1 is 0 again."""
 _WEIGHTS, _CIRCULAR = (np.array(column) for column in zip(*FACTORS.values(), strict=True))
-INSTANCE = 8
-"""Images of one instance of a category: consecutive ones, whose looks lie about a middle of their own."""
+_INSTANCE = 8  # consecutive images of one instance of a category, whose looks lie about a middle of their own
 _SPREAD = 0.12  # standard deviation of the looks of an instance's images, in each factor
-TEXTURES = {"stripes": "striped", "dots": "dotted", "bricks": "brick", "timber": "timber", "fur": "furry",
-            "scales": "scaly", "chevron": "zigzag"}  # fmt: skip
-"""Textures of categories, those that a turn changes, and what they are called."""
+# textures of categories, those that a turn changes, and what they are called
+_TEXTURES = {"stripes": "striped", "dots": "dotted", "bricks": "brick", "timber": "timber", "fur": "furry",
+             "scales": "scaly", "chevron": "zigzag"}  # fmt: skip
 _STEP = 3  # textures from one category of a shape to its next; it has no common divisor with their number
-PARTS = ("training", "evaluation")
-"""Folders of the images that may be learned from, and of those that are rated."""
-RATERS = 3
-"""As many rate a triplet as in section 6.2; only what all of them say is kept."""
+_RATERS = 3  # of a triplet, as in section 6.2; only what all of them say is kept
 _PERCEPTION = 0.05  # standard deviation of a rater's idea of a relevance
 _CLEARLY = 0.1  # difference of relevance from which a rater calls one image more similar
 _OUT_OF_CLASS = 0.25  # share of triplets drawn with an image of the search noise
@@ -54,7 +46,7 @@ _LEAST_RELEVANCE = 0.001  # pairs of training images that are less relevant are 
 
 @dataclass(frozen=True)
 class PaintedTriplets(Recipe):
-    """A set of synthetic rated triplets; a number out of range is a `LookalikeError`."""
+    """A set of synthetic rated triplets: categories differ in shape and texture, images of one in their looks."""
 
     categories: int = 20  # fewer are the first ones of more
     held_out: int = 4  # the last so many are rated, and never trained on
@@ -69,7 +61,7 @@ class PaintedTriplets(Recipe):
     version = 3
 
     def __post_init__(self) -> None:
-        most, others = len(OBJECTS) * len(TEXTURES), (self.categories - 1) * self.evaluation_images_per_category
+        most, others = len(OBJECTS) * len(_TEXTURES), (self.categories - 1) * self.evaluation_images_per_category
         require(self.categories <= most, "categories", self.categories, f"of {most} or less")
         least = f"of {self.categories - 2} or less: two are trained on"
         require(self.held_out <= self.categories - 2, "held_out", self.held_out, least)
@@ -84,30 +76,24 @@ class PaintedTriplets(Recipe):
     def kind_of(self, category: int) -> tuple[str, str]:
         """Shape and texture of a category: no two are alike, any two share one of them or neither."""
         rng = generator(self.seed, "categories")
-        shapes, textures = rng.permutation(tuple(OBJECTS)).tolist(), rng.permutation(tuple(TEXTURES)).tolist()
+        shapes, textures = rng.permutation(tuple(OBJECTS)).tolist(), rng.permutation(tuple(_TEXTURES)).tolist()
         turn, place = divmod(category, len(shapes))
         return shapes[place], textures[(place + _STEP * turn) % len(textures)]
 
     def name_of(self, category: int) -> str:
         """Name of a category, which is a folder and a text query: ``striped-boat``."""
         shape, texture = self.kind_of(category)
-        return f"{TEXTURES[texture]}-{shape}"
+        return f"{_TEXTURES[texture]}-{shape}"
 
     def names(self) -> list[str]:
         """Names of the categories; those held out come last."""
         return [self.name_of(category) for category in range(self.categories)]
 
-    def n_images(self, part: str, category: int) -> int:
-        """Return the number of images of a category in a part."""
-        if part == "evaluation":
-            return self.evaluation_images_per_category
-        return self.images_per_category if category < self.categories - self.held_out else 0
-
-    def members(self) -> Iterator[tuple[str, int, int]]:
-        """Part, category and number of every image."""
-        for part in PARTS:
-            for category in range(self.categories):
-                yield from ((part, category, number) for number in range(self.n_images(part, category)))
+    def counts(self) -> dict[Any, int]:
+        """How many images there are of each part and category; of those held out there are none to be trained on."""
+        trained, every = range(self.categories - self.held_out), range(self.categories)
+        evaluation = {("evaluation", category): self.evaluation_images_per_category for category in every}
+        return {("training", category): self.images_per_category for category in trained} | evaluation
 
     def path(self, part: str, category: int, number: int) -> str:
         """Path of an image, as in ``training/striped-boat/0001.jpg``, numbered from 1."""
@@ -115,7 +101,7 @@ class PaintedTriplets(Recipe):
 
     def looks(self, part: str, category: int, number: int) -> Matrix:
         """Factors of an image's looks in 0..1, in the order of `FACTORS`; the parts share no instance."""
-        middle = generator(self.seed, "instance", part, category, number // INSTANCE).random(len(FACTORS))
+        middle = generator(self.seed, "instance", part, category, number // _INSTANCE).random(len(FACTORS))
         chance = generator(self.seed, "looks", part, category, number)
         looks = middle + chance.normal(scale=_SPREAD, size=len(FACTORS))
         # past an end a circle goes on at the other, and a line turns back
@@ -123,23 +109,20 @@ class PaintedTriplets(Recipe):
 
     def all_looks(self, part: str, category: int) -> Matrix:
         """Looks of all images of a category, a row an image."""
-        looks = [self.looks(part, category, number) for number in range(self.n_images(part, category))]
+        looks = [self.looks(part, category, number) for number in range(self.counts().get((part, category), 0))]
         return np.array(looks).reshape(-1, len(FACTORS))
 
     def paint(self, part: str, category: int, number: int) -> ByteArray:
         """Paint an image of a part."""
         looks = dict(zip(FACTORS, self.looks(part, category, number).tolist(), strict=True))
-        return _Scene(self, looks, generator(self.seed, "chance", part, category, number)).paint(
-            *self.kind_of(category)
-        )
+        scene = _Scene(self, looks, generator(self.seed, "chance", part, category, number))
+        return scene.paint(*self.kind_of(category))
 
 
 def relevance_of(looks: Matrix, others: Matrix) -> Matrix:
-    """Relevance (0..1) of images of one category by their looks: exp(-weighted squared difference).
-
-    Arrays of shape (..., 9) are broadcast. The difference of a circular factor is the sine of half the angle between.
-    """
+    """Relevance (0..1) of images of one category by their looks (..., 9): exp(-weighted squared difference)."""
     difference = np.abs(looks - others)
+    # of a circular factor it is the sine of half the angle between
     difference = np.where(_CIRCULAR, np.sin(np.pi * difference), difference)
     return np.asarray(np.exp(-(difference**2) @ _WEIGHTS))
 
@@ -166,7 +149,9 @@ class _Scene:
         ball = np.clip(middle / self.size + 0.41 * np.array([np.cos(turn), np.sin(turn)]), 0.066, 0.934)
         painter.lay_polygon(canvas, self.size * (ball + 0.066 * CIRCLE), hued(20, 2, 0)[0])
         painter.lay_polygon(canvas, self.size * (ball + 0.053 * CIRCLE), hued(95, 4, 0.25)[0])
-        return painter.expose(canvas, self._lens(), self.rng)
+        exposure, falloff = 1 + self._spread(0.25), self.rng.uniform(0.05, 0.17) * self.amount
+        blur, noise = self.rng.uniform(0, 0.8) * self.amount * self.size / 96, self.rng.uniform(2, 10) * self.amount
+        return painter.expose(canvas, Lens(exposure, 1.0, falloff, self.light.azimuth, blur, noise), self.rng)
 
     def _materials(self, texture: str) -> list[Material]:
         """A texture in tones of the object's hue, and two plain tones of it."""
@@ -174,9 +159,8 @@ class _Scene:
         tones = 58 + (22 + 46 * looks["contrast"]) * np.linspace(-0.5, 0.5, 256)
         zoom = 2.4 ** looks["frequency"] * 96 / self.size
         onto = turned(1.3 * (looks["orientation"] - 0.5), zoom, self.rng.random(2))
-        picture = tile(self.seed, texture, 0)
         plain = (np.repeat(hued(light, chroma, hue), 256, axis=0) for light, chroma in ((42, 34), (82, 20)))
-        return [Material(picture, colours, onto) for colours in (hued(tones, 42, hue), *plain)]
+        return [Material(tile(self.seed, texture, 0), colours, onto) for colours in (hued(tones, 42, hue), *plain)]
 
     def _backdrop(self) -> FloatArray:
         """Paint a backdrop of one hue, lighter above or below, with faint clouds, stains and specks of clutter."""
@@ -194,23 +178,6 @@ class _Scene:
                 painter.lay_polygon(canvas, corners, colour, opacity)
         return canvas
 
-    def _lens(self) -> painter.Lens:
-        return painter.Lens(
-            exposure=1 + self._spread(0.25),
-            cast=1.0,
-            falloff=self.rng.uniform(0.05, 0.17) * self.amount,
-            azimuth=self.light.azimuth,
-            blur=self.rng.uniform(0, 0.8) * self.amount * self.size / 96,
-            noise=self.rng.uniform(2, 10) * self.amount,
-        )
-
-
-# Ratings ------------------------------------------------------------------------------------------------------------
-
-
-Image = tuple[int, int]
-"""Category and number of an evaluation image."""
-
 
 def pool_of(spec: PaintedTriplets, category: int) -> list[Image]:
     """Images that a text query finds: all of its own, and some of others."""
@@ -221,10 +188,7 @@ def pool_of(spec: PaintedTriplets, category: int) -> list[Image]:
 
 
 def rated_triplets(spec: PaintedTriplets) -> Iterator[tuple[Image, Image, Image]]:
-    """Query, positive and negative of triplets rated as section 6.2 has it, by raters who err a little.
-
-    What not all raters agree on is drawn anew, so that a category may end with a few triplets less than its share.
-    """
+    """Query, positive and negative of triplets rated as section 6.2 has it; a category may miss some of its share."""
     for category in range(spec.categories):
         looks = spec.all_looks("evaluation", category)
         noise = pool_of(spec, category)[len(looks) :]
@@ -242,7 +206,7 @@ def _rated(category: int, looks: Matrix, noise: list[Image], rng: Random) -> tup
         images, relevance = [(category, number) for number in others], relevance_of(looks[query], looks[others])
         if with_noise:
             images[1], relevance[1] = noise[rng.integers(len(noise))], 0.0
-        seen = relevance + rng.normal(scale=_PERCEPTION, size=(RATERS, 2))
+        seen = relevance + rng.normal(scale=_PERCEPTION, size=(_RATERS, 2))
         difference = seen[:, 0] - seen[:, 1]
         if (difference > _CLEARLY).all():
             return (category, query), images[0], images[1]
@@ -253,10 +217,7 @@ def _rated(category: int, looks: Matrix, noise: list[Image], rng: Random) -> tup
 
 
 def relevance_table(spec: PaintedTriplets) -> pd.DataFrame:
-    """Relevance of pairs of training images of one category: ``image1``, ``image2``, each pair once, ``relevance``.
-
-    Images are paths below the part's folder. Pairs of different categories, or of next to no relevance, are left out.
-    """
+    """Pairs of training images of one category (``image1``, ``image2``: paths in their folder), ``relevance``."""
     tables = []
     for category, name in enumerate(spec.names()):
         looks = spec.all_looks("training", category)
@@ -268,7 +229,7 @@ def relevance_table(spec: PaintedTriplets) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def write_ratings(spec: PaintedTriplets, folder: str | os.PathLike[str]) -> None:
+def write_ratings(spec: PaintedTriplets, folder: str | Path) -> None:
     """Write what comes with the images: ``ratings.csv``, ``pool.csv`` and ``training/relevance.csv``."""
     names, rows = spec.names(), []
     for number, (query, *answers) in enumerate(rated_triplets(spec)):
@@ -279,11 +240,8 @@ def write_ratings(spec: PaintedTriplets, folder: str | os.PathLike[str]) -> None
                 row[column] = f"{names[category]}_{index + 1:04d}"
                 row[f"{column}_Path"] = spec.path("evaluation", category, index)
             rows.append(row | {"Similarity": similarity, "Text Query": names[query[0]], "Kind": kind})
-    pool = [
-        {"text_query": names[category], "path": spec.path("evaluation", *member)}
-        for category in range(spec.categories)
-        for member in pool_of(spec, category)
-    ]
+    pools = ((name, image) for category, name in enumerate(names) for image in pool_of(spec, category))
+    pool = [{"text_query": name, "path": spec.path("evaluation", *image)} for name, image in pools]
     write_table(pd.DataFrame(rows), Path(folder) / "ratings.csv")
     write_table(pd.DataFrame(pool), Path(folder) / "pool.csv")
     write_table(relevance_table(spec), Path(folder) / "training" / "relevance.csv")

@@ -1,20 +1,15 @@
-"""The painter of all synthetic images: things, sky and ground, light and lens, and the writing of a set of images.
-
-What an image shows is decided by a recipe (`painted_categories`, `painted_landmarks`, `painted_triplets`).
-"""
+"""The painter of all synthetic images: things, sky and ground, light and lens, and what recipes (`painted_*`) share."""
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import cv2
 import numpy as np
@@ -23,10 +18,12 @@ from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
-from lookalike.data.shapes import PARTS, Polygon
 from lookalike.data.textures import ByteArray, FloatArray, Matrix, Random, blend, look, tile, turned
 
-SKIES = (
+Polygon = npt.NDArray[np.float64]
+# corners in the square -1..1 (y down, standing on 1) and number of the material of each part, the hindmost first
+Parts = tuple[tuple[npt.ArrayLike, int], ...]
+SKIES = (  # colours at the zenith and at the horizon
     ((72, 132, 206), (204, 226, 240)),  # noon
     ((66, 64, 120), (250, 176, 126)),  # dusk
     ((148, 158, 168), (212, 214, 212)),  # overcast
@@ -34,7 +31,84 @@ SKIES = (
     ((24, 30, 66), (96, 104, 152)),  # night
     ((170, 140, 190), (252, 208, 208)),  # rosy
 )
-"""Colours of the skies at the zenith and at the horizon."""
+
+
+def _box(left: float, top: float, right: float, bottom: float) -> Polygon:
+    return np.array([(left, top), (right, top), (right, bottom), (left, bottom)])
+
+
+def _ellipse(x: float, y: float, rx: float, ry: float, start: float = 0, stop: float = 360) -> Polygon:
+    """Ellipse, or the segment of one between two angles in degrees (0 to the right, 90 down)."""
+    t = np.radians(np.linspace(start, stop, 33))
+    return np.column_stack([x + rx * np.cos(t), y + ry * np.sin(t)])
+
+
+def _turned(*profile: tuple[float, float], top: float = -1, bottom: float = 1) -> Polygon:
+    """Outline of what a potter turns: (y, half width) from above, mirrored; only what lies between two heights."""
+    y, r = np.array(profile).T
+    fine = np.linspace(max(top, y[0]), min(bottom, y[-1]), 33)
+    place = np.interp(fine, y, np.arange(len(y)))
+    low = np.minimum(place.astype(int), len(y) - 2)
+    t = place - low
+    half = r[low] + (r[low + 1] - r[low]) * (0.5 * t + 0.5 * t * t * (3 - 2 * t))  # half straight, half rounded
+    return np.concatenate([np.column_stack([half, fine]), np.column_stack([-half, fine])[::-1]])
+
+
+def _radial(y: float, r: Matrix) -> Polygon:
+    """Corners at equal angles about the point (0, y), at the given distances, from above."""
+    t = np.arange(len(r)) * 2 * np.pi / len(r) - np.pi / 2
+    return np.column_stack([r * np.cos(t), y + r * np.sin(t)])
+
+
+CIRCLE = _ellipse(0, 0, 1, 1)  # of radius 1
+_VASE = ((-1.0, 0.34), (-0.82, 0.22), (-0.55, 0.26), (0.1, 0.68), (0.7, 0.5), (1.0, 0.34))
+_PETALS = 0.7 * (0.58 + 0.42 * np.abs(np.cos(3.5 * np.linspace(0, 2 * np.pi, 96, endpoint=False))))
+_LEAF = np.array([(0.04, 0.75), (0.2, 0.42), (0.6, 0.32), (0.45, 0.65)])
+_UPPER_WING = np.array([(0.03, -0.1), (0.25, -0.65), (0.7, -0.9), (0.97, -0.6), (0.85, -0.1), (0.4, 0.12), (0.03, 0.1)])
+_LOWER_WING = np.array([(0.03, 0.05), (0.45, 0.08), (0.75, 0.3), (0.72, 0.7), (0.45, 0.85), (0.15, 0.5)])
+_HANDLE = np.concatenate([_ellipse(0.5, 0, 0.48, 0.5, -80, 80), _ellipse(0.5, 0, 0.28, 0.3, 80, -80)])
+OBJECTS: dict[str, Parts] = {  # what an image is of
+    "vase": ((_turned(*_VASE), 0), (_turned(*_VASE, top=-0.12, bottom=0.32), 1), (_ellipse(0, -1, 0.34, 0.08), 2)),
+    "mushroom": (
+        (_turned((-0.2, 0.2), (0.5, 0.24), (1.0, 0.36)), 1),
+        (_ellipse(0, -0.1, 0.92, 0.2), 2), (_ellipse(0, -0.1, 0.95, 0.85, 180, 360), 0)),
+    "tree": (
+        (_turned((-0.1, 0.12), (0.8, 0.14), (1.0, 0.26)), 1), (_ellipse(-0.42, -0.15, 0.45, 0.42), 0),
+        (_ellipse(0.42, -0.15, 0.45, 0.42), 0), (_ellipse(0.0, -0.55, 0.55, 0.45), 0)),
+    "house": (
+        (_box(-0.8, -0.15, 0.8, 1.0), 0), (_box(0.3, -1.0, 0.5, -0.5), 2),
+        (((-0.98, -0.12), (-0.55, -0.85), (0.55, -0.85), (0.98, -0.12)), 1), (_box(-0.17, 0.4, 0.17, 1.0), 2)),
+    "fish": (
+        (((0.42, 0.0), (0.95, -0.5), (0.82, 0.0), (0.95, 0.5)), 1),
+        (((-0.35, -0.36), (0.0, -0.78), (0.3, -0.7), (0.25, -0.3)), 1),
+        (_ellipse(-0.15, 0.0, 0.72, 0.46), 0), (_ellipse(-0.56, -0.1, 0.1, 0.1), 2)),
+    "flower": (
+        (((-0.05, 0.0), (0.05, 0.0), (0.09, 1.0), (-0.03, 1.0)), 1), (_LEAF, 1), (_LEAF * (-1, 1), 1),
+        (_radial(-0.3, _PETALS), 0), (_ellipse(0, -0.3, 0.24, 0.24), 2)),
+    "mug": (
+        (_HANDLE, 1), (_turned((-0.8, 0.62), (0.6, 0.58), (0.85, 0.5)) - (0.15, 0.0), 0),
+        (_ellipse(-0.15, -0.8, 0.62, 0.13), 2)),
+    "lamp": (
+        (_turned((0.0, 0.06), (0.3, 0.08), (0.6, 0.3), (0.85, 0.1), (0.95, 0.45), (1.0, 0.5)), 1),
+        (((-0.32, -1.0), (0.32, -1.0), (0.78, 0.05), (-0.78, 0.05)), 0),
+        (((-0.74, -0.05), (0.74, -0.05), (0.8, 0.1), (-0.8, 0.1)), 2)),
+    "butterfly": (
+        (_LOWER_WING, 1), (_LOWER_WING * (-1, 1), 1), (_UPPER_WING, 0), (_UPPER_WING * (-1, 1), 0),
+        (_ellipse(0, 0.05, 0.09, 0.6), 2)),
+    "boat": (
+        (_box(-0.07, -1.0, 0.01, 0.5), 2), (((0.02, -1.0), (0.8, 0.28), (0.02, 0.32)), 0),
+        (((-0.08, -0.8), (-0.08, 0.3), (-0.72, 0.3)), 0),
+        (((-1.0, 0.45), (1.0, 0.4), (0.72, 0.9), (-0.66, 0.9)), 1)),
+}  # fmt: skip
+FLOATING = frozenset({"fish", "butterfly"})  # need no ground under them
+SCRAPS: dict[str, Parts] = {  # what lies about
+    "pebble": ((_ellipse(0, 0.3, 0.95, 0.62), 0),),
+    "leaf": ((((-1, 0), (-0.5, -0.3), (0, -0.42), (0.5, -0.3), (1, 0), (0, 0.42), (-0.5, 0.3)), 0),),
+    "shard": ((((-0.9, 0.5), (-0.3, -0.8), (0.7, -0.6), (0.95, 0.4), (0.1, 0.8)), 0),),
+    "star": ((_radial(0, np.array([1, 0.48] * 5)), 0),),
+}
+_PARTS = {thing: tuple((np.array(corners, np.float64), slot) for corners, slot in parts)
+          for thing, parts in (OBJECTS | SCRAPS).items()}  # fmt: skip
 
 
 class Pose(NamedTuple):
@@ -44,8 +118,7 @@ class Pose(NamedTuple):
     y: float
     half: float
     angle: float = 0.0
-    stretch: float = 1.0
-    """Negative where it is mirrored."""
+    stretch: float = 1.0  # negative where it is mirrored
 
 
 class Material(NamedTuple):
@@ -53,8 +126,7 @@ class Material(NamedTuple):
 
     tile: ByteArray
     colours: FloatArray
-    onto: Matrix
-    """Of `textures.turned`: leads from pixels, counted from the thing's middle, to the tile's."""
+    onto: Matrix  # of `textures.turned`: leads from pixels, counted from the thing's middle, to the tile's
 
 
 class Light(NamedTuple):
@@ -68,24 +140,25 @@ def outlines(thing: str, pose: Pose) -> list[tuple[Polygon, int]]:
     """Corners in pixels of each part of a thing, and the number of its material."""
     cosine, sine = pose.half * np.cos(pose.angle), pose.half * np.sin(pose.angle)
     turn = np.array([[cosine, sine], [-sine, cosine]])
-    return [(polygon * (pose.stretch, 1) @ turn + (pose.x, pose.y), slot) for polygon, slot in PARTS[thing]]
+    return [(polygon * (pose.stretch, 1) @ turn + (pose.x, pose.y), slot) for polygon, slot in _PARTS[thing]]
 
 
 def paint_thing(canvas: FloatArray, thing: str, pose: Pose, materials: Sequence[Material], light: Light) -> None:
     """Cut a thing out of its materials, round it off by the light, and put it on the canvas with its shadow."""
     parts = outlines(thing, pose)
-    rows, columns = _window(canvas, np.concatenate([corners for corners, _ in parts]), 0.25 * pose.half + 2)
-    under = canvas[rows, columns]
+    under, origin = _window(canvas, np.concatenate([corners for corners, _ in parts]), 0.25 * pose.half + 2)
     if min(under.shape[:2]) < 2:
         return
-    masks = [_mask(corners - (columns.start, rows.start), under.shape[:2]) for corners, _ in parts]
-    _cast_shadow(under, np.maximum.reduce(masks), pose.half, light)
+    masks = [_mask(corners - origin, under.shape[:2]) for corners, _ in parts]
+    shadow = _blurred(np.maximum.reduce(masks), 0.09 * pose.half)
+    away = 0.11 * pose.half * np.array([np.cos(light.azimuth), 0.6])
+    moved = cv2.warpAffine(shadow, np.column_stack([np.eye(2), away]), shadow.shape[::-1])
+    under *= 1 - np.float32(0.45) * moved[..., None]
     for mask, (_, slot) in zip(masks, parts, strict=True):
         left, top, width, height = cv2.boundingRect(mask)
         if width and height:
             box = np.s_[top : top + height, left : left + width]
-            start = turned(0, 1, (0, 0))
-            start[:2, 2] = columns.start + left - pose.x, rows.start + top - pose.y
+            start = [[1, 0, origin[0] + left - pose.x], [0, 1, origin[1] + top - pose.y], [0, 0, 1.0]]
             tones = look(materials[slot].tile, (width, height), materials[slot].onto @ start)
             shade = _shade(mask, 0.14 * pose.half, light)[box]
             lay(under[box], materials[slot].colours[tones] * shade[..., None], mask[box] / 255)
@@ -100,17 +173,16 @@ def lay(under: FloatArray, colours: npt.ArrayLike, cover: npt.ArrayLike) -> None
 
 def lay_polygon(canvas: FloatArray, corners: Polygon, colour: npt.ArrayLike, opacity: float = 1.0) -> None:
     """Lay a flat colour over a polygon, whose corners are in pixels."""
-    rows, columns = _window(canvas, corners, 1)
-    mask = _mask(corners - (columns.start, rows.start), canvas[rows, columns].shape[:2])
-    lay(canvas[rows, columns], colour, opacity / 255 * mask)
+    under, origin = _window(canvas, corners, 1)
+    lay(under, colour, opacity / 255 * _mask(corners - origin, under.shape[:2]))
 
 
-def _window(canvas: FloatArray, corners: Polygon, margin: float) -> tuple[slice, slice]:
-    """Rows and columns of the canvas that a polygon and a margin around it touch; maybe none."""
+def _window(canvas: FloatArray, corners: Polygon, margin: float) -> tuple[FloatArray, tuple[int, int]]:
+    """Part of the canvas (maybe nothing) that a polygon and a margin around it touch, and its upper left corner."""
     ends = np.array(canvas.shape[1::-1])
     left, top = (int(edge) for edge in np.clip(corners.min(axis=0) - margin, 0, ends))
     right, bottom = (int(edge) for edge in np.clip(corners.max(axis=0) + margin + 1, 0, ends))
-    return slice(top, bottom), slice(left, right)
+    return canvas[top:bottom, left:right], (left, top)
 
 
 def _mask(corners: Polygon, shape: tuple[int, ...]) -> ByteArray:
@@ -126,13 +198,6 @@ def _blurred(mask: ByteArray, radius: float) -> FloatArray:
     return np.asarray(cv2.blur(mask, (side, side)), np.float32) / np.float32(255)
 
 
-def _cast_shadow(under: FloatArray, whole: ByteArray, half: float, light: Light) -> None:
-    """Darken what is under a thing, away from the light."""
-    shift = 0.11 * half * np.array([np.cos(light.azimuth), 0.6])
-    moved = cv2.warpAffine(_blurred(whole, 0.09 * half), np.column_stack([np.eye(2), shift]), whole.shape[::-1])
-    under *= 1 - np.float32(0.45) * moved[..., None]
-
-
 def _shade(mask: ByteArray, radius: float, light: Light) -> FloatArray:
     """Factor that makes a part look round: its blurred outline serves as height, whose slope is lit."""
     relief = _blurred(mask, radius)
@@ -142,13 +207,8 @@ def _shade(mask: ByteArray, radius: float, light: Light) -> FloatArray:
 
 
 def paint_plane(canvas: FloatArray, pictures: Sequence[ByteArray], corners: Polygon, light: float) -> None:
-    """Lay a picture on the quadrilateral of the canvas that a camera sees it as.
-
-    `pictures` are the same one in ever smaller sizes, of four channels: colours and the cover. `corners` are, in
-    pixels, those of its upper left, upper right, lower right and lower left.
-    """
-    rows, columns = _window(canvas, corners, 0)
-    under = canvas[rows, columns]
+    """Lay a picture, colours and cover in ever smaller sizes, on `corners` (pixels; clockwise from the upper left)."""
+    under, origin = _window(canvas, corners, 0)
     if min(under.shape[:2]) < 2:
         return
     sides = np.linalg.norm(corners[[1, 2, 3, 0]] - corners, axis=1)
@@ -156,42 +216,34 @@ def paint_plane(canvas: FloatArray, pictures: Sequence[ByteArray], corners: Poly
     picture = pictures[int(np.clip(np.log2(max(shrink, 1)) + 0.4, 0, len(pictures) - 1))]
     height, width = picture.shape[:2]
     source = np.array([(0, 0), (width, 0), (width, height), (0, height)], np.float32)
-    onto = cv2.getPerspectiveTransform(source, (corners - (columns.start, rows.start)).astype(np.float32))
+    onto = cv2.getPerspectiveTransform(source, (corners - origin).astype(np.float32))
     seen = cv2.warpPerspective(picture, onto, under.shape[1::-1]).astype(np.float32)
     lay(under, np.float32(light) * seen[..., :3], seen[..., 3] / 255)
 
 
 def sky(seed: int, kind: int, size: tuple[int, int], offset: npt.ArrayLike, zoom: float) -> FloatArray:
     """Sky with clouds from the zenith to the horizon, shape (height, width, 3)."""
-    zenith, horizon = SKIES[kind]
-    clear = blend(zenith, horizon, np.linspace(0, 1, size[1])[:, None])
+    clear, horizon = blend(*SKIES[kind], np.linspace(0, 1, size[1])[:, None]), SKIES[kind][1]
     cover = look(tile(seed, "cloud", 0), size, turned(0, zoom, offset)).astype(np.float32)
     return blend(clear, np.minimum(np.multiply(horizon, 1.12), 255), np.clip((cover - 118) / 150, 0, 0.75))
 
 
 def ground(picture: ByteArray, size: tuple[int, int], vanishing: float, onto: Matrix) -> ByteArray:
-    """Tones of a tile on the ground, which recedes to the row `vanishing` above the window: shape (height, width).
-
-    At the window's lower edge the tile is as `onto` (of `textures.turned`) turns and scales it.
-    """
+    """Tones of a tile on the ground: as `onto` turns it at the lower edge, it recedes to the row `vanishing`."""
     width, height = size
     depth = height - vanishing
     return look(picture, size, onto @ [[depth, 0, -depth * width / 2], [0, 0, depth**2], [0, 1, -vanishing]])
 
 
 class Lens(NamedTuple):
-    """What light, lens and sensor make of a scene.
-
-    `cast` is a factor of each channel, `falloff` how much darker the side away from the light at `azimuth` is; `blur`
-    and `noise` are standard deviations, in pixels and grey levels.
-    """
+    """What light, lens and sensor make of a scene."""
 
     exposure: float
-    cast: npt.ArrayLike
-    falloff: float
-    azimuth: float
-    blur: float
-    noise: float
+    cast: npt.ArrayLike  # factor of each channel
+    falloff: float  # how much darker the side away from the light is
+    azimuth: float  # of the light
+    blur: float  # standard deviation in pixels
+    noise: float  # standard deviation in grey levels
     gamma: float = 1.0
 
 
@@ -210,9 +262,6 @@ def expose(canvas: FloatArray, lens: Lens, rng: Random) -> ByteArray:
     return np.clip(seen, 0, 255).astype(np.uint8)
 
 
-# Sets of images -----------------------------------------------------------------------------------------------------
-
-
 def at_difficulty(knobs: Mapping[str, tuple[float, float]], difficulty: float) -> dict[str, float]:
     """Values between those at difficulty 0 and at difficulty 1."""
     return {name: low + (high - low) * difficulty for name, (low, high) in knobs.items()}
@@ -225,23 +274,16 @@ class Recipe(ABC):
     there are, nor on the order or the process in which they are painted.
     """
 
-    version: ClassVar[int]
-    """To be raised whenever the same settings come to give other images."""
-    quality: ClassVar[int] = 92
-    """Of the JPEG files."""
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any], seed: int) -> Self:
-        """Make it from a data set's entry in config.yaml, and the seed of the data set."""
-        return cls(**{**settings, "seed": seed})
+    version: ClassVar[int]  # to be raised whenever the same settings come to give other images
+    quality: ClassVar[int] = 92  # of the JPEG files
 
     @abstractmethod
     def names(self) -> list[str]:
         """Names of the classes, landmarks or categories."""
 
     @abstractmethod
-    def members(self) -> Iterator[tuple[Any, ...]]:
-        """What names each image: the arguments of `path` and `paint`."""
+    def counts(self) -> dict[Any, int]:
+        """How many images there are of each group; a group and a number are the arguments of `path` and `paint`."""
 
     @abstractmethod
     def path(self, *member: Any) -> str:
@@ -251,20 +293,22 @@ class Recipe(ABC):
     def paint(self, *member: Any) -> ByteArray:
         """Paint an image: uint8 of shape (height, width, 3), RGB."""
 
+    def members(self) -> Iterator[tuple[Any, ...]]:
+        """Group and number of every image."""
+        for group, count in self.counts().items():
+            yield from ((*group, number) for number in range(count))
+
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that any other setting, or version of the recipe, would change."""
         facts = {field.name: float(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
         facts["version"] = self.version
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
-    def write_images(self, folder: str | os.PathLike[str], shard: int = 0, n_shards: int = 1) -> int:
-        """Paint and write every `n_shards`-th image as JPEG, and return how many these are.
-
-        Each file appears whole or not at all, and is the same whatever the number of shards.
-        """
+    def write_images(self, folder: str | Path, shard: int = 0, n_shards: int = 1) -> int:
+        """Paint and write every `n_shards`-th image as JPEG, whole or not at all, and return how many these are."""
         require(0 <= shard < n_shards, "shard", f"{shard} of {n_shards}", "from 0 to less than the number of shards")
         cv2.setNumThreads(1)
-        root, mine = Path(folder).absolute(), list(itertools.islice(self.members(), shard, None, n_shards))
+        root, mine = Path(folder).absolute(), list(self.members())[shard::n_shards]
         root.mkdir(parents=True, exist_ok=True)
         # unfinished files lie beside the folder, so that none of them is ever listed as an image
         with TemporaryDirectory(dir=root.parent, prefix=f".{root.name}.") as scratch:

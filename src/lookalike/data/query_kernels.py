@@ -15,48 +15,45 @@ from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
 
-Index = int | np.int64
-"""Kernels compile once more for int32 numbers, so those that arrays hold are widened first."""
-
-BLOCK = 256
-"""Triplets drawn side by side; any number gives the same triplets."""
-
+Numbers = NDArray[np.int32]
+Places = NDArray[np.int64]
+Floats = NDArray[np.float64]
+States = NDArray[np.uint64]
+Index = int | np.int64  # kernels compile once more for int32 numbers, so those that arrays hold are widened first
+BLOCK = 256  # triplets drawn side by side; any number gives the same triplets
 kernel = njit(cache=True, nogil=True)
 
 
 class Incidence(NamedTuple):
     """A query log as CSR both ways; images ascending within a query, queries ascending within an image."""
 
-    query_start: NDArray[np.int64]
-    query_images: NDArray[np.int32]
-    query_weights: NDArray[np.float64]
-    image_start: NDArray[np.int64]
-    image_queries: NDArray[np.int32]
-    image_weights: NDArray[np.float64]
-    factor: NDArray[np.float64]
+    query_start: Places
+    query_images: Numbers
+    query_weights: Floats
+    image_start: Places
+    image_queries: Numbers
+    image_weights: Floats
+    factor: Floats
 
 
 class Proposal(NamedTuple):
     """Running sums within rows from which q ~ Pr(q | p) and p+ ~ Pr(. | q) are drawn."""
 
-    by_image: NDArray[np.float64]
-    by_query: NDArray[np.float64]
+    by_image: Floats
+    by_query: Floats
 
 
 class Lists(NamedTuple):
-    """Positives written out for the images of which few proposals would be accepted.
+    """Positives written out for the images of which few proposals would be accepted."""
 
-    `slot` is the number of an image's list, -1 for the others; `cumulative` runs within each list.
-    """
-
-    slot: NDArray[np.int32]
-    start: NDArray[np.int64]
-    images: NDArray[np.int32]
-    cumulative: NDArray[np.float64]
+    slot: Numbers  # number of each image's list, -1 for the others
+    start: Places
+    images: Numbers
+    cumulative: Floats  # within each list
 
 
 @kernel
-def running_sums(start: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def running_sums(start: Places, values: Floats) -> Floats:
     """Return the running sums within each row: exact to the row, where one long sum would lose the small rows."""
     sums = np.empty(values.shape[0], dtype=np.float64)
     for row in range(start.shape[0] - 1):
@@ -89,7 +86,7 @@ def relevance_of(log: Incidence, p1: Index, p2: Index) -> tuple[float, int]:
 
 
 @kernel
-def relevance_of_pairs(log: Incidence, p1: NDArray[np.int64], p2: NDArray[np.int64]) -> NDArray[np.float64]:
+def relevance_of_pairs(log: Incidence, p1: Places, p2: Places) -> Floats:
     """Return the relevance of many pairs."""
     values = np.empty(p1.shape[0], dtype=np.float64)
     for i in range(p1.shape[0]):
@@ -98,7 +95,7 @@ def relevance_of_pairs(log: Incidence, p1: NDArray[np.int64], p2: NDArray[np.int
 
 
 @kernel
-def relevant_to(log: Incidence, image: Index, theta: float) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def relevant_to(log: Incidence, image: Index, theta: float) -> tuple[Numbers, Floats]:
     """Return the other images with a relevance above `theta`, ascending, and the relevances, by sorting."""
     length = 0
     for k in range(log.image_start[image], log.image_start[image + 1]):
@@ -132,7 +129,7 @@ def relevant_to(log: Incidence, image: Index, theta: float) -> tuple[NDArray[np.
 
 
 @kernel
-def _accumulate(log: Incidence, image: Index, value: NDArray[np.float64], touched: NDArray[np.int32]) -> int:
+def _accumulate(log: Incidence, image: Index, value: Floats, touched: Numbers) -> int:
     """Add an image's relevances up in `value`, which is zero before; return how many images were touched."""
     n = 0
     for k in range(log.image_start[image], log.image_start[image + 1]):
@@ -148,7 +145,7 @@ def _accumulate(log: Incidence, image: Index, value: NDArray[np.float64], touche
 
 
 @kernel
-def stream(log: Incidence, images: NDArray[np.int64], theta: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def stream(log: Incidence, images: Places, theta: float) -> tuple[Places, Floats]:
     """Return, for each of `images`, how many others are above `theta` and their share of a proposal's probability."""
     n_images = log.image_start.shape[0] - 1
     value = np.zeros(n_images, dtype=np.float64)
@@ -176,14 +173,7 @@ def stream(log: Incidence, images: NDArray[np.int64], theta: float) -> tuple[NDA
 
 
 @kernel
-def write_lists(
-    log: Incidence,
-    chosen: NDArray[np.int64],
-    start: NDArray[np.int64],
-    theta: float,
-    images: NDArray[np.int32],
-    cumulative: NDArray[np.float64],
-) -> None:
+def write_lists(log: Incidence, chosen: Places, start: Places, theta: float, images: Numbers, sums: Floats) -> None:
     """Write the positives of the `chosen` images, row i from `start[i]` on, with the running sums of relevance."""
     n_images = log.image_start.shape[0] - 1
     value = np.zeros(n_images, dtype=np.float64)
@@ -196,7 +186,7 @@ def write_lists(
             if value[other] > theta and other != chosen[i]:
                 total += value[other]
                 images[place] = other
-                cumulative[place] = total
+                sums[place] = total
                 place += 1
             value[other] = 0.0
 
@@ -210,26 +200,26 @@ def mix(x: np.uint64) -> np.uint64:
 
 
 @kernel
-def seed_row(states: NDArray[np.uint64], i: int, key: NDArray[np.uint64], row: int) -> None:
+def seed_row(states: States, i: int, key: States, row: int) -> None:
     """Set generator `i` to where the numbers of a row of the stream `key` begin: rows are drawn in any order."""
     states[i] = mix(mix(np.uint64(row) + key[0]) ^ key[1])
 
 
 @kernel
-def uniform(states: NDArray[np.uint64], i: int) -> float:
+def uniform(states: States, i: int) -> float:
     """Return generator i's next number in [0, 1), a multiple of 2**-53: SplitMix64 (Steele, Lea and Flood 2014)."""
     states[i] += np.uint64(0x9E3779B97F4A7C15)
     return np.float64(mix(states[i]) >> np.uint64(11)) * 2.0**-53
 
 
 @kernel
-def below(states: NDArray[np.uint64], i: int, n: int) -> int:
+def below(states: States, i: int, n: int) -> int:
     """Return a whole number below n from one state."""
     return int(uniform(states, i) * n)  # below n for every n < 2**53
 
 
 @kernel
-def pick(states: NDArray[np.uint64], i: int, cumulative: NDArray[np.float64], start: int, end: int) -> int:
+def pick(states: States, i: int, cumulative: Floats, start: int, end: int) -> int:
     """Return a place of the row [start, end) with probability proportional to what its running sum grows by there."""
     if end - start == 1:
         return start
@@ -245,14 +235,8 @@ def pick(states: NDArray[np.uint64], i: int, cumulative: NDArray[np.float64], st
 
 
 @kernel
-def sample_pairs(
-    key: NDArray[np.uint64], log: Incidence, pair_sums: NDArray[np.float64], n: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the relevances of `n` random pairs and weights that make every related pair count alike.
-
-    A query is drawn by its number of pairs (`pair_sums` runs over the queries), then two of its images. A pair comes up
-    once for each query that it shares, hence the weight: one over the number of these.
-    """
+def sample_pairs(key: States, log: Incidence, pair_sums: Floats, n: int) -> tuple[Floats, Floats]:
+    """Return the relevances of `n` random pairs of images of a query, and weights that make all pairs count alike."""
     states = np.empty(1, dtype=np.uint64)
     values = np.empty(n, dtype=np.float64)
     weights = np.empty(n, dtype=np.float64)
@@ -265,7 +249,7 @@ def sample_pairs(
         b += b >= a
         value, shared = relevance_of(log, np.int64(log.query_images[start + a]), np.int64(log.query_images[start + b]))
         values[row] = value
-        weights[row] = 1.0 / shared
+        weights[row] = 1.0 / shared  # a pair comes up once for each query that it shares
     return values, weights
 
 
@@ -277,13 +261,9 @@ def _is_positive(log: Incidence, image: Index, other: Index, theta: float) -> bo
 
 @kernel
 def _positive(
-    states: NDArray[np.uint64], i: int, log: Incidence, proposal: Proposal, image: Index, theta: float, tries: int
+    states: States, i: int, log: Incidence, proposal: Proposal, image: Index, theta: float, tries: int
 ) -> Index:
-    """Propose until an image is accepted; after `tries`, draw from all that are above `theta`.
-
-    Accepted proposals and the collected images have the same distribution, so changing over after any number of
-    rejections changes nothing but the time.
-    """
+    """Propose until an image is accepted; after `tries`, draw from all that are above `theta`: as probable, faster."""
     for _ in range(tries):
         k = pick(states, i, proposal.by_image, log.image_start[image], log.image_start[image + 1])
         q = log.image_queries[k]
@@ -296,7 +276,7 @@ def _positive(
 
 
 @kernel
-def _irrelevant(states: NDArray[np.uint64], i: int, log: Incidence, image: Index, theta: float, tries: int) -> int:
+def _irrelevant(states: States, i: int, log: Incidence, image: Index, theta: float, tries: int) -> int:
     """Draw uniformly from the other images that are not above `theta`, of which there is one at least."""
     n_images = log.image_start.shape[0] - 1
     for _ in range(tries):
@@ -312,23 +292,13 @@ def _irrelevant(states: NDArray[np.uint64], i: int, log: Incidence, image: Index
 
 
 @kernel
-def _propose(
-    states: NDArray[np.uint64],
-    log: Incidence,
-    proposal: Proposal,
-    lists: Lists,
-    slot: NDArray[np.int32],
-    begin: NDArray[np.int64],
-    end: NDArray[np.int64],
-    triplets: NDArray[np.int32],
-) -> None:
-    """Write one proposal, or the draw from its list, beside every query image of a block.
-
-    Each loop reads far memory of one kind, so that the processor waits for many reads at once.
-    """
-    n = triplets.shape[0]
+def _propose(block: Numbers, states: States, log: Incidence, proposal: Proposal, lists: Lists, slot: Numbers) -> None:
+    """Write one proposal, or the draw from its list, beside every query image of a block."""
+    # each loop reads far memory of one kind, so that the processor waits for many reads at once
+    n = block.shape[0]
+    begin, end = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for i in range(n):
-        image = triplets[i, 0]
+        image = block[i, 0]
         slot[i], begin[i], end[i] = lists.slot[image], log.image_start[image], log.image_start[image + 1]
     for i in range(n):
         if slot[i] < 0:
@@ -339,37 +309,33 @@ def _propose(
     for i in range(n):
         begin[i] = pick(states, i, proposal.by_query if slot[i] < 0 else lists.cumulative, begin[i], end[i])
     for i in range(n):
-        triplets[i, 1] = log.query_images[begin[i]] if slot[i] < 0 else lists.images[begin[i]]
+        block[i, 1] = log.query_images[begin[i]] if slot[i] < 0 else lists.images[begin[i]]
 
 
 @kernel
 def draw_triplets(
-    key: NDArray[np.uint64],
+    key: States,
     first: int,
     log: Incidence,
     proposal: Proposal,
     lists: Lists,
-    queries: NDArray[np.int32],
+    queries: Numbers,
     theta: float,
     tries: int,
     exclude_relevant: bool,
-    triplets: NDArray[np.int32],
+    triplets: Numbers,
 ) -> None:
-    """Fill rows (p, p+, p-) of the stream `key` from row `first` on; every row is a function of key and its number.
-
-    `tries` is one at least.
-    """
+    """Fill rows (p, p+, p-) of the stream `key` from row `first` on; every row is a function of key and its number."""
     n_images = log.image_start.shape[0] - 1
     states = np.empty(BLOCK, dtype=np.uint64)
     slot = np.empty(BLOCK, dtype=np.int32)
-    begin, end = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
     for row in range(0, triplets.shape[0], BLOCK):
         block = triplets[row : row + BLOCK]
         for i in range(block.shape[0]):
             seed_row(states, i, key, first + row + i)
             block[i, 0] = queries[below(states, i, queries.shape[0])]
             block[i, 2] = below(states, i, n_images)
-        _propose(states, log, proposal, lists, slot, begin, end, block)
+        _propose(block, states, log, proposal, lists, slot)
         for i in range(block.shape[0]):
             image, positive, negative = np.int64(block[i, 0]), np.int64(block[i, 1]), np.int64(block[i, 2])
             if slot[i] < 0 and not _is_positive(log, image, positive, theta):

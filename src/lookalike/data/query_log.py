@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 from lookalike.data import query_kernels as kernels
-from lookalike.data.query_kernels import Incidence
+from lookalike.data.query_kernels import Incidence, Numbers, Places
 
 RELEVANCES = ("joint", "co_clicks")
 """Pr(p1, p2) of JMLR equation 10, or the C'C of click counts of NIPS section 4.1."""
@@ -28,8 +28,7 @@ class QueryLog:
 
     Make one with `from_pairs` or `load`. Pr(q, p) = R(q, p) / S with S the sum of R over everything, and
     Pr(p1, p2) = sum over q of Pr(p1 | q) Pr(p2 | q) Pr(q) (JMLR section 5.2.1; 2009 draft, equations 18 and 19).
-    Numbers of queries or images that are out of range are refused with a ValueError, and so is relevance that differs
-    so much from pair to pair that a joint probability would round to zero.
+    Numbers out of range are refused with a ValueError, and so is relevance of which a probability would round to zero.
 
     Attributes
     ----------
@@ -40,7 +39,7 @@ class QueryLog:
     query_weights : numpy.ndarray of shape (n_pairs,), float32 or float64
         Their relevance, above zero.
     image_start, image_queries, image_weights
-        The same the other way round: queries of each image, ascending, and their relevance.
+        The same the other way round.
     n_queries, n_images, n_pairs : int
     total : float
         S, the sum of the relevance.
@@ -52,19 +51,9 @@ class QueryLog:
     array([0.0625, 0.    ])
     """
 
-    def __init__(
-        self,
-        query_start: NDArray[np.int64],
-        query_images: NDArray[np.int32],
-        query_weights: NDArray[Any],
-        n_images: int,
-    ) -> None:
-        self.query_start = query_start
-        self.query_images = query_images
-        self.query_weights = query_weights
-        self.n_queries = len(query_start) - 1
-        self.n_images = n_images
-        self.n_pairs = len(query_images)
+    def __init__(self, query_start: Places, query_images: Numbers, query_weights: NDArray[Any], n_images: int) -> None:
+        self.query_start, self.query_images, self.query_weights = query_start, query_images, query_weights
+        self.n_queries, self.n_images, self.n_pairs = len(query_start) - 1, n_images, len(query_images)
         # stable: the pairs come query by query, so an image's queries stay ascending
         order = np.argsort(query_images, kind="stable")
         queries = self.pairs()[0]
@@ -90,8 +79,8 @@ class QueryLog:
     ) -> Self:
         """Return the log of a list of pairs in any order; the relevance of a pair that comes twice is added up.
 
-        Relevance is above zero, e.g. click counts; by default it is 1 for every pair. float32 is kept, all else becomes
-        float64. `n_queries` and `n_images` are by default one more than the largest number given.
+        Relevance is above zero, by default 1; float32 is kept, all else becomes float64. `n_queries` and `n_images` are
+        by default one more than the largest number given.
         """
         queries, n_queries = _numbers(query, n_queries, "query")
         images, n_images = _numbers(image, n_images, "image")
@@ -130,7 +119,7 @@ class QueryLog:
         with replacing(path) as part:
             np.savez_compressed(part, allow_pickle=False, query=query, image=image, relevance=relevance, **sizes)
 
-    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+    def pairs(self) -> tuple[Numbers, Numbers, NDArray[Any]]:
         """Return query, image and relevance of every pair, sorted by (query, image)."""
         query = np.repeat(np.arange(self.n_queries, dtype=np.int32), self.images_per_query())
         return query, self.query_images, self.query_weights
@@ -153,20 +142,13 @@ class QueryLog:
         values = kernels.relevance_of_pairs(self.incidence(), first.ravel(), second.ravel())
         return np.asarray(values, dtype=np.float64).reshape(first.shape)
 
-    def relevant(self, image: int, theta: float = 0.0) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the other images whose Pr(p1, p2) with `image` is above `theta`, ascending, and that probability.
-
-        The cut is that of JMLR equation 10; int32 and float64 of shape (m,).
-        """
+    def relevant(self, image: int, theta: float = 0.0) -> tuple[Numbers, NDArray[np.float64]]:
+        """Return the other images whose Pr(p1, p2) is above `theta` (JMLR equation 10), ascending, and these values."""
         images, values = kernels.relevant_to(self.incidence(), int(self._images(image)), check_theta(theta))
         return images, values
 
     def are_relevant(self, queries: ArrayLike, candidates: ArrayLike, theta: float = 0.0) -> NDArray[np.bool_]:
-        """Return whether the candidates of each query image are relevant to it: Pr(p1, p2) above `theta`.
-
-        `candidates`, of shape (n, k), has in row i images for query image i; an image is not relevant to itself. The
-        answer is bool of the same shape.
-        """
+        """Return whether candidates (n, k) of each query image (n,), not itself, have a Pr(p1, p2) above `theta`."""
         images, others = self._images(queries), self._images(candidates)
         if images.ndim != 1 or others.ndim != 2 or len(images) != len(others):
             raise ValueError(
@@ -175,16 +157,16 @@ class QueryLog:
         above = self.joint(images[:, None], others) > check_theta(theta)
         return np.asarray(above & (others != images[:, None]), dtype=np.bool_)
 
-    def relevant_per_image(self, theta: float = 0.0, images: ArrayLike | None = None) -> NDArray[np.int64]:
+    def relevant_per_image(self, theta: float = 0.0, images: ArrayLike | None = None) -> Places:
         """Return how many other images are above `theta`, for all images or those given; collected image by image."""
         chosen = np.arange(self.n_images) if images is None else self._images(images).ravel()
         return np.asarray(kernels.stream(self.incidence(), chosen, check_theta(theta))[0], dtype=np.int64)
 
-    def images_per_query(self) -> NDArray[np.int64]:
+    def images_per_query(self) -> Places:
         """Return how many images each query has."""
         return np.diff(self.query_start)
 
-    def queries_per_image(self) -> NDArray[np.int64]:
+    def queries_per_image(self) -> Places:
         """Return how many queries each image has."""
         return np.diff(self.image_start)
 
@@ -210,7 +192,7 @@ class QueryLog:
             factor,
         )
 
-    def _images(self, numbers: ArrayLike) -> NDArray[np.int64]:
+    def _images(self, numbers: ArrayLike) -> Places:
         return _in_range(numbers, self.n_images, "image")
 
 
@@ -221,11 +203,11 @@ def check_theta(theta: float) -> float:
     return float(theta)
 
 
-def _starts(rows: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
+def _starts(rows: NDArray[Any], n_rows: int) -> Places:
     return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))]).astype(np.int64)
 
 
-def _numbers(numbers: ArrayLike, count: int | None, name: str) -> tuple[NDArray[np.int64], int]:
+def _numbers(numbers: ArrayLike, count: int | None, name: str) -> tuple[Places, int]:
     """Check a column of numbers, and find how many there are where that is not given."""
     array = np.asarray(numbers)
     if array.ndim != 1:
@@ -237,7 +219,7 @@ def _numbers(numbers: ArrayLike, count: int | None, name: str) -> tuple[NDArray[
     return _in_range(array, count, name), count
 
 
-def _in_range(numbers: ArrayLike, count: int, name: str) -> NDArray[np.int64]:
+def _in_range(numbers: ArrayLike, count: int, name: str) -> Places:
     array = np.asarray(numbers)
     if array.size and not np.issubdtype(array.dtype, np.integer):
         raise ValueError(f"{name} must be whole numbers, not values of type {array.dtype}")

@@ -1,8 +1,4 @@
-"""Graded relevance of training images: how like each other the images of one category are.
-
-What the learners of the fine-grained study are taught with: the triplet sampler draws from it, the golden feature fits
-its weights to it. It holds training images alone, never those of the rated evaluation triplets.
-"""
+"""Graded relevance of training images (never of rated ones): how like each other the images of one category are."""
 
 from __future__ import annotations
 
@@ -28,19 +24,11 @@ class RelevanceData:
     image_id : array-like of int, shape (n,)
         Rows of the manifest, each once, in any order.
     category : array-like of int, shape (n,)
-        Places in `category_names`.
+        Places in `category_names`, which differ from each other.
     category_names : array-like of str, shape (n_categories,)
-        Different from each other.
     relevance : sparse or dense, shape (n, n)
-        Symmetric, finite, not negative, in arbitrary units that are the same everywhere; what is not stored is 0. The
-        diagonal must be empty, and so must be all pairs of two categories.
-
-    Attributes
-    ----------
-    image_id, category : numpy.ndarray of int32, shape (n,)
-    category_names : numpy.ndarray of str, shape (n_categories,)
-    relevance : scipy.sparse.csr_array of float32, shape (n, n)
-        Sorted, without explicit zeros.
+        Symmetric, finite, not negative; what is not stored is 0. The diagonal must be empty, and so must be all pairs
+        of two categories. It is kept as a CSR of float32, sorted, without explicit zeros.
 
     Raises
     ------
@@ -70,17 +58,12 @@ class RelevanceData:
     def from_pairs(
         cls, image_id: ArrayLike, labels: ArrayLike, first: ArrayLike, second: ArrayLike, relevance: ArrayLike
     ) -> Self:
-        """Return the data of a list of rated pairs of image ids; pairs that are not listed have relevance 0.
-
-        `labels` are the categories of the images. A pair may come once or more, in either order. One that names an
-        unknown image, or comes with two relevances, is a ValueError.
-        """
+        """Return the data of rated pairs of image ids, each once or more in either order; others have relevance 0."""
         ids, values = _whole_numbers(image_id, "image_id"), np.asarray(relevance, dtype=np.float32).reshape(-1)
         one, other = _rows(ids, first), _rows(ids, second)
-        if not len(one) == len(other) == len(values):
-            raise ValueError(
-                f"first, second and relevance must be equally long, not {len(one)}, {len(other)} and {len(values)}"
-            )
+        lengths = len(one), len(other), len(values)
+        if len(set(lengths)) > 1:
+            raise ValueError("first, second and relevance must be equally long, not {}, {} and {}".format(*lengths))
         low, high = np.minimum(one, other), np.maximum(one, other)
         pair = low.astype(np.int64) * len(ids) + high
         _, first_of, group = np.unique(pair, return_index=True, return_inverse=True)
@@ -96,10 +79,7 @@ class RelevanceData:
 
     @classmethod
     def from_blocks(cls, image_id: ArrayLike, labels: ArrayLike, blocks: Mapping[str, ArrayLike]) -> Self:
-        """Return the data of one dense matrix per category, of its images in the order that they have in `image_id`.
-
-        Diagonals are not read; a category without a block has relevance 0 throughout.
-        """
+        """Return the data of one matrix per category, in the images' order; diagonals are not read, the rest is 0."""
         ids = _whole_numbers(image_id, "image_id")
         category, names = _codes(labels)
         unknown = sorted(set(blocks) - set(names.tolist()))
@@ -118,10 +98,7 @@ class RelevanceData:
 
     @classmethod
     def from_labels(cls, image_id: ArrayLike, labels: ArrayLike) -> Self:
-        """Return the data of labels alone: relevance 1 within a category.
-
-        Equation 8 can then hold for no in-class negative, so triplets need out-of-class ones alone.
-        """
+        """Return the data of labels alone, relevance 1 within a category: equation 8 has no in-class negative then."""
         names, sizes = np.unique(np.asarray(labels, dtype=np.str_), return_counts=True)
         blocks = {str(name): np.ones((n, n), np.float32) for name, n in zip(names, sizes, strict=True)}
         return cls.from_blocks(image_id, labels, blocks)
@@ -241,7 +218,6 @@ def _rows(ids: NDArray[np.int32], wanted: ArrayLike) -> NDArray[np.int32]:
     known = places < len(ids)
     known[known] = ids[order[places[known]]] == images[known]
     if not known.all():
-        raise ValueError(
-            f"there is no image {images[~known][0]} among the {len(ids)} images: list its id and label too"
-        )
+        unknown = images[~known][0]
+        raise ValueError(f"there is no image {unknown} among the {len(ids)} images: list its id and label too")
     return order[places].astype(np.int32)

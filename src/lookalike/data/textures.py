@@ -16,55 +16,37 @@ ByteArray = npt.NDArray[np.uint8]
 Matrix = npt.NDArray[np.float64]
 Random = np.random.Generator
 
-SIDE = 256
-"""Side of a tile in pixels."""
-RAMPS = {
-    "amber": ((122, 62, 12), (250, 196, 92)),
-    "cobalt": ((18, 34, 96), (104, 152, 226)),
-    "moss": ((34, 52, 22), (138, 164, 78)),
-    "rose": ((140, 46, 72), (246, 190, 196)),
-    "ivory": ((158, 142, 116), (250, 244, 228)),
-    "slate": ((38, 44, 54), (144, 156, 170)),
-    "plum": ((52, 20, 62), (172, 110, 176)),
-    "teal": ((8, 66, 70), (98, 196, 184)),
-    "coral": ((168, 58, 40), (255, 166, 132)),
-    "sand": ((134, 106, 70), (232, 210, 164)),
-    "crimson": ((82, 6, 20), (218, 58, 58)),
-    "olive": ((72, 66, 18), (190, 182, 86)),
-    "azure": ((46, 104, 160), (192, 228, 248)),
-    "lilac": ((96, 84, 142), (218, 206, 242)),
-    "rust": ((70, 30, 16), (192, 104, 56)),
-    "mint": ((46, 122, 92), (196, 238, 208)),
-}
-"""Dark and light colour (RGB, 0..255) of each ramp."""
+SIDE = 256  # of a tile, in pixels
+RAMPS = {  # dark and light colour (RGB, 0..255) of each
+    "amber": ((122, 62, 12), (250, 196, 92)), "cobalt": ((18, 34, 96), (104, 152, 226)),
+    "moss": ((34, 52, 22), (138, 164, 78)), "rose": ((140, 46, 72), (246, 190, 196)),
+    "ivory": ((158, 142, 116), (250, 244, 228)), "slate": ((38, 44, 54), (144, 156, 170)),
+    "plum": ((52, 20, 62), (172, 110, 176)), "teal": ((8, 66, 70), (98, 196, 184)),
+    "coral": ((168, 58, 40), (255, 166, 132)), "sand": ((134, 106, 70), (232, 210, 164)),
+    "crimson": ((82, 6, 20), (218, 58, 58)), "olive": ((72, 66, 18), (190, 182, 86)),
+    "azure": ((46, 104, 160), (192, 228, 248)), "lilac": ((96, 84, 142), (218, 206, 242)),
+    "rust": ((70, 30, 16), (192, 104, 56)), "mint": ((46, 122, 92), (196, 238, 208)),
+}  # fmt: skip
 _Y, _X = np.mgrid[0:SIDE, 0:SIDE] / SIDE
 
 
 def _cloud(rng: Random, slope: float, stretch: float = 1.0, cut: float = 1.0) -> Matrix:
-    """Noise whose amplitude falls with frequency to the power `slope`, without less than `cut` cycles a tile.
-
-    Its features are `stretch` times as long as they are wide, and its variance is 1.
-    """
+    """Noise of variance 1, `stretch` times as long as wide; its amplitude falls with frequency to the power `slope`."""
     fy, fx = np.fft.fftfreq(SIDE, 1 / SIDE)[:, None], stretch * np.fft.rfftfreq(SIDE, 1 / SIDE)
     frequency = np.hypot(fx, fy)
+    # nothing repeats less than `cut` times a tile
     amplitude = np.where(frequency >= cut, np.maximum(frequency, 1.0) ** -slope, 0.0)
     field: Matrix = np.fft.irfft2(np.fft.rfft2(rng.standard_normal((SIDE, SIDE))) * amplitude, s=(SIDE, SIDE))
     return np.asarray(field / field.std())
 
 
 def _cells(rng: Random, columns: int, rows: int, down: int = 0) -> tuple[Matrix, Matrix, Matrix]:
-    """Place of each pixel in its cell, across and down (0..1), and a random tone of the cell.
-
-    Every second row is shifted by half a cell. `down` asks for the cell that many rows below instead.
-    """
+    """Place (0..1) of each pixel across and down the cell `down` rows below it, and a random tone of that cell."""
     row = np.floor(_Y * rows) + down
+    # every second row is shifted by half a cell
     across = _X * columns + 0.5 * (row % 2)
     tones = rng.random((rows, columns))
     return across % 1, _Y * rows - row, tones[row.astype(int) % rows, across.astype(int) % columns]
-
-
-def _stripes(rng: Random, right: int, down: int) -> Matrix:
-    return np.asarray(np.sin(2 * np.pi * (right * _X + down * _Y) + 0.9 * _cloud(rng, 2.2)))
 
 
 def _dots(rng: Random, n: int) -> Matrix:
@@ -104,10 +86,6 @@ def _timber(rng: Random, n: int) -> Matrix:
     return np.asarray(rings + 0.55 * _cloud(rng, 0.8, stretch=14.0))
 
 
-def _fur(rng: Random, stretch: float, cut: float) -> Matrix:
-    return _cloud(rng, 1.0, stretch, cut) + 0.35 * _cloud(rng, 2.0)
-
-
 def _scales(rng: Random, n: int) -> Matrix:
     """Rows of round scales, each of which hangs over the row below it."""
     shade = np.zeros_like(_X)
@@ -124,26 +102,26 @@ def _chevron(rng: Random, n: int, columns: int) -> Matrix:
     return np.asarray(np.tanh(2.5 * np.sin(2 * np.pi * (n * _Y + 2 * zigzag))))
 
 
+# painter of each family, and its three scales or directions
 _FAMILIES: dict[str, tuple[Callable[..., Matrix], tuple[tuple[float, ...], ...]]] = {
     "cloud": (_cloud, ((1.6, 2.2), (1.2, 1), (1.4, 4))),
-    "stripes": (_stripes, ((20, 4), (26, -10), (14, 14))),
+    "stripes": (
+        lambda rng, right, down: np.sin(2 * np.pi * (right * _X + down * _Y) + 0.9 * _cloud(rng, 2.2)),
+        ((20, 4), (26, -10), (14, 14)),
+    ),
     "dots": (_dots, ((10,), (14,), (20,))),
     "bricks": (_bricks, ((6, 12), (8, 20), (16, 16))),
     "cobble": (_cobble, ((10,), (14,), (19,))),
     "marble": (_marble, ((3, 2), (2, -4), (5, 1))),
     "timber": (_timber, ((7,), (11,), (16,))),
-    "fur": (_fur, ((5, 12), (8, 20), (4, 16))),
+    "fur": (
+        lambda rng, stretch, cut: _cloud(rng, 1.0, stretch, cut) + 0.35 * _cloud(rng, 2.0),
+        ((5, 12), (8, 20), (4, 16)),
+    ),
     "scales": (_scales, ((10,), (14,), (20,))),
     "chevron": (_chevron, ((14, 6), (20, 8), (26, 14))),
-}  # each in three scales or directions
+}
 FAMILIES = tuple(_FAMILIES)
-"""Names of the families."""
-
-
-def _grey(field: Matrix) -> ByteArray:
-    """Stretch a field to 0..255 between its 2nd and 98th percentile."""
-    low, high = np.percentile(field, (2, 98))
-    return np.asarray(np.clip((field - low) * (255 / (high - low)), 0, 255), np.uint8)
 
 
 @cache
@@ -152,7 +130,9 @@ def tile(seed: int, family: str, variant: int) -> ByteArray:
     rng = generator(seed, "texture", family, variant)
     paint, variants = _FAMILIES[family]
     field = paint(rng, *variants[variant])
-    return _grey(field + 0.15 * field.std() * _cloud(rng, 0.8))
+    field = field + 0.15 * field.std() * _cloud(rng, 0.8)
+    low, high = np.percentile(field, (2, 98))
+    return np.asarray(np.clip((field - low) * (255 / (high - low)), 0, 255), np.uint8)
 
 
 def blend(first: npt.ArrayLike, second: npt.ArrayLike, share: npt.ArrayLike) -> FloatArray:
@@ -163,10 +143,7 @@ def blend(first: npt.ArrayLike, second: npt.ArrayLike, share: npt.ArrayLike) -> 
 
 @cache
 def ramp(name: str, contrast: float = 1.0) -> FloatArray:
-    """Colour of each of the 256 tones of a tile, shape (256, 3); not to be written to.
-
-    Less `contrast` draws both ends of the ramp towards its middle.
-    """
+    """Colours (256, 3) of a tile's tones, not to be written to; less `contrast` draws both ends to the middle."""
     return blend(*RAMPS[name], 0.5 + contrast * np.linspace(-0.5, 0.5, 256))
 
 

@@ -1,10 +1,7 @@
-"""The words of simulated web images: every image draws its visterms from a random stream of its own.
+"""The words of simulated web images, by alias tables (Walker 1977; Vose 1991) and a random stream of each image's own.
 
-A stream is SplitMix64 started from a hash of the data set's key and the image's number, so that an image has the same
-visterms whatever shard it is made in. Words are drawn through alias tables (Walker 1977; Vose 1991), one draw each.
+A stream is SplitMix64 started from a hash of the data set's key and the image's number: no shard changes an image.
 """
-
-# numba's decorators have no types; what they decorate is annotated all the same
 
 from __future__ import annotations
 
@@ -21,27 +18,21 @@ Words = NDArray[np.uint32]
 Floats = NDArray[np.float64]
 WordTables = tuple[Words, NDArray[np.uint64], NDArray[np.int32]]
 """Words, and the thresholds and aliases of the alias tables by which they are drawn."""
-
 MAX_COUNT = 255
-MAX_TERMS = 4096
-"""Most term occurrences of an image; reached by none at the default settings."""
-
+MAX_TERMS = 4096  # of an image; reached by none at the default settings
 STRENGTHS = 2.0
 """An image's share of topic terms is uniform between 0 and so many times the mean: some images show little of it."""
-
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
-class Recipe(NamedTuple):
-    """What the terms of an image are mixed from."""
+class Shares(NamedTuple):
+    """Mean shares of an image's terms, their mean number, and the standard deviation of its logarithm."""
 
     topic: float
-    """Mean shares of terms; the topic's differs among images."""
     query: float
     style: float
     n_terms: float
-    """Mean number of terms, and the standard deviation of its logarithm."""
     spread: float
 
 
@@ -81,18 +72,14 @@ def draw_images(
     first: int,
     topics: NDArray[np.int32],
     queries: NDArray[np.int32],
-    recipe: Recipe,
+    shares: Shares,
     tables: Tables,
     n_words: int,
     indptr: NDArray[np.int64],
     words: Words,
     counts: NDArray[np.uint8],
 ) -> bool:
-    """Draw the visterms of images first, first + 1, ..., one for each entry of `topics` and `queries` (main queries).
-
-    A query's own words are all as likely. The result is written to `indptr`, `words` and `counts`; with no room there,
-    only `indptr` is. False when `words` is too short: what was written is then of no use.
-    """
+    """Draw the visterms of images from `first` on into a CSR (without room, `indptr` alone); False: too little room."""
     found = np.zeros(n_words, dtype=np.int32)
     seen = np.empty(min(n_words, MAX_TERMS), dtype=np.uint32)
     background_words, background_threshold, background_other = tables.background
@@ -108,14 +95,14 @@ def draw_images(
         radius = sqrt(-2.0 * log(_uniform(mix(state))))
         state += _GOLDEN
         normal = radius * cos(2.0 * pi * _uniform(mix(state)))
-        length = recipe.n_terms * exp(recipe.spread * normal - 0.5 * recipe.spread**2)
+        length = shares.n_terms * exp(shares.spread * normal - 0.5 * shares.spread**2)
         n_terms: Any = min(max(np.int64(length + 0.5), 1), MAX_TERMS)
         state += _GOLDEN
         style = _below(mix(state), style_words.shape[0])
         state += _GOLDEN
-        of_topic = recipe.topic * STRENGTHS * _uniform(mix(state))
-        of_query = of_topic + recipe.query
-        of_style = of_query + recipe.style
+        of_topic = shares.topic * STRENGTHS * _uniform(mix(state))
+        of_query = of_topic + shares.query
+        of_style = of_query + shares.style
         topic, query = topics[row], queries[row]
         n_seen = 0
         for _ in range(n_terms):
@@ -150,10 +137,7 @@ def draw_images(
 
 
 def alias_table(weights: Floats) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """Build the alias table of each row of positive `weights` (Vose's algorithm).
-
-    Returns out of 2**32 how often a place is its own, and whose it is otherwise.
-    """
+    """Return the alias table of each row: out of 2**32 how often a place is its own, and whose it is otherwise."""
     threshold = np.full(weights.shape, 1 << 32, dtype=np.uint64)  # what rounding leaves over owns its place wholly
     other = np.tile(np.arange(weights.shape[1], dtype=np.int32), (len(weights), 1))
     _fill_alias_tables(np.ascontiguousarray(weights, dtype=np.float64), threshold, other)
@@ -162,7 +146,7 @@ def alias_table(weights: Floats) -> tuple[NDArray[np.uint64], NDArray[np.int32]]
 
 @njit(cache=True, nogil=True)
 def _fill_alias_tables(weights: Floats, threshold: NDArray[np.uint64], other: NDArray[np.int32]) -> None:
-    """Give each place that has too little for itself to one that has too much."""
+    """Give each place that has too little for itself to one that has too much (Vose's algorithm)."""
     n = weights.shape[1]
     for row in range(weights.shape[0]):
         scaled = weights[row] * (n / weights[row].sum())

@@ -1,7 +1,6 @@
-"""Marginals of a query log and its visterms, measured from the files of the web study part by part.
+"""Marginals of a query log and its visterms, part by part: what the papers print of their own data.
 
-They are what the papers print of their own data: numbers of queries and images (JMLR 2010, Table 1), relevant images
-per image (section 5.2.1) and non-zeros per image (section 3). The calibration figure shows them beside the print.
+They are numbers of queries and images (JMLR 2010, Table 1), relevant images (section 5.2.1) and non-zeros (section 3).
 """
 
 from __future__ import annotations
@@ -20,10 +19,8 @@ from lookalike.core.seeds import generator
 from lookalike.data.query_log import QueryLog
 from lookalike.features.visterm_store import VistermStore
 
-SAMPLE = 20_000
-"""Images of each part whose relevant images are counted."""
-BLOCK = 50_000
-"""Images that are read at a time."""
+SAMPLE = 20_000  # images of each part whose relevant images are counted
+BLOCK = 50_000  # images that are read at a time
 
 
 def write_marginals(
@@ -47,32 +44,16 @@ def write_marginals(
 def measure_marginals(
     log: QueryLog, parts: NDArray[Any], store: VistermStore, seed: int, sample: int = SAMPLE
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Measure the marginals of both `parts`, "train" or "test" of each image.
-
-    The relevant images are counted of a `sample` of each part. Queries count that have an image in the part; relevant
-    are the other images of the same part that share a query.
-
-    Returns
-    -------
-    marginals : DataFrame
-        ``quantity``, ``part``, ``x``, ``y``: for ``nonzeros_per_image``, ``images_per_query``, ``queries_per_image``
-        and ``relevant_per_image`` the values and the share of the images (or queries) of the part that have them;
-        for ``word_frequency`` ranks from 1 and the share of the part's images that contain the word of that rank.
-    counts : DataFrame
-        ``part``, ``quantity``, ``value``: numbers of ``images``, ``queries`` and ``pairs``, and the means of
-        ``nonzeros_per_image`` and ``relevant_per_image``.
-    """
+    """Measure how often each value (x) of a quantity occurs (y) in each part, and totals and means of the parts."""
     if not log.n_images == len(parts) == store.n_images:
-        raise LookalikeError(
-            f"the query log has {log.n_images} images, the table of images {len(parts)} and the visterms "
-            f"{store.n_images}; make them again with the same settings"
-        )
+        found = f"the query log has {log.n_images} images, the table of images {len(parts)}"
+        raise LookalikeError(f"{found} and the visterms {store.n_images}; make them again with the same settings")
     lengths, curves, counts = store.row_lengths(), [], []
     for part, n_with_word in zip(("train", "test"), _word_frequencies(store, parts == "test"), strict=True):
         images = np.flatnonzero(parts == part)
         if not len(images):
             raise LookalikeError(f"no image is in the {part} part; use a data set with images in both parts")
-        own = log.of_images(images)
+        own = log.of_images(images)  # queries count that have an image in the part, relevant images of the same part
         per_query = own.images_per_query()
         order = generator(seed, "web", "marginals", part).permutation(len(images))
         values = {

@@ -1,14 +1,13 @@
 """Simulated web data: a query log and visterm vectors with the marginals that the OASIS papers print of theirs.
 
 The papers' 2.7 million images and 150 thousand queries are proprietary (JMLR 2010, section 5.2). Here, queries and
-images share latent topics. An image is collected through a query, takes its topic, and mixes four kinds of words:
-those of the topic, those of the query, those of a visual style that has nothing to do with either, and any. Counting
-common words finds images of one style; which words go together within a topic has to be learned. Two images that share
-a query are relevant to each other, so relevance is a sparse, partial label of the topic, as the papers' is of meaning.
+images share latent topics. An image is collected through a query, takes its topic, and mixes four kinds of words: those
+of the topic, of the query, of a visual style that has nothing to do with either, and any. Counting common words finds
+images of one style; which words go together within a topic has to be learned.
 
-Table 1 of the JMLR paper fixes the sizes of the queries. Under a random split, a query with some tens of images has one
-in the test set almost surely. Since only three in ten have, most queries must have a single image or so: the *rare*
-ones. With a test share t, R rare queries and F full ones, F + (1 - t) R have a training image and F + t R a test image.
+Table 1 of the JMLR paper fixes the sizes of the queries. A query with some tens of images has one in the test set
+almost surely. Since only three in ten have, most queries must have a single image or so: the *rare* ones. With a test
+share t, R rare queries and F full ones, F + (1 - t) R have a training image and F + t R a test image.
 """
 
 from __future__ import annotations
@@ -29,70 +28,46 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
 from lookalike.core.seeds import generator
 from lookalike.data import web_images
+from lookalike.data.query_kernels import Numbers
 from lookalike.data.query_log import QueryLog
-from lookalike.data.web_images import STRENGTHS, Recipe, Tables, WordTables, alias_table
+from lookalike.data.web_images import STRENGTHS, Shares, Tables, WordTables, alias_table
 from lookalike.features.visterm_store import word_type, write_arrays
 
-TEST_SHARE = 0.1492579
-"""Share of the images in the test set; this and the next two are the solution for the counts of Table 1."""
-RARE_QUERIES = 0.0518847
-"""Queries of one image, for each image of the set."""
-FULL_QUERIES = 0.0077979
-"""Other queries, for each image of the set."""
-QUERIES_PER_IMAGE = 1.03
-"""What is above 1 are further queries of images that have one."""
-SIZE_SPREAD = 0.2
-"""Standard deviation of the logarithm of the sizes of full queries."""
-
-SAME_TOPIC = 0.9
-"""How often an image's further query is of the image's own topic; else of any."""
-REDRAWS = 20
-"""Attempts to find an image that a further query does not have; the few pairs without one are lost."""
-CLICK_EXPONENT = 1.2
-MAX_CLICKS = 100_000
-
-IMAGES_PER_TOPIC = 100
-"""At least so many images a topic: small data sets have fewer topics."""
-QUERIES_PER_TOPIC = 4
-"""At least so many full queries a topic: small data sets have smaller queries."""
-POPULARITY = 0.5
-"""Exponent of the topics' popularity, which falls with a power of their rank."""
-
-ZIPF = 0.8
-"""Exponent of word frequency: the word of rank r is drawn with a probability that falls as r**-ZIPF."""
-QUERY_SHARE = 0.02
-"""Mean share of an image's terms that come from its main query."""
-OWN_WORDS = 10
-"""Words of a query's own."""
-WORD_DECAY = 0.5
-"""Exponent of how the words of a topic or style fall with their rank there."""
-LENGTH_SPREAD = 0.35
-"""Standard deviation of the logarithm of an image's number of terms."""
-SAMPLE = 20_000
-"""Images on which the number of terms is fitted to `WebSimulation.nonzeros`."""
+# the solution for the counts of Table 1: share of the images in the test set, queries of one image and others an image
+TEST_SHARE, RARE_QUERIES, FULL_QUERIES = 0.1492579, 0.0518847, 0.0077979
+QUERIES_PER_IMAGE = 1.03  # what is above 1 are further queries of images that have one
+SIZE_SPREAD = 0.2  # standard deviation of the logarithm of the sizes of full queries
+SAME_TOPIC = 0.9  # how often an image's further query is of the image's own topic; else of any
+REDRAWS = 20  # attempts to find an image that a further query does not have; the few pairs without one are lost
+CLICK_EXPONENT, MAX_CLICKS = 1.2, 100_000
+IMAGES_PER_TOPIC = 100  # at least: small data sets have fewer topics
+QUERIES_PER_TOPIC = 4  # full ones, at least: small data sets have smaller queries
+POPULARITY = 0.5  # exponent of the topics' popularity, which falls with a power of their rank
+ZIPF = 0.8  # exponent of word frequency, which falls with a power of the word's rank
+QUERY_SHARE = 0.02  # mean share of an image's terms that come from its main query
+OWN_WORDS = 10  # of a query
+WORD_DECAY = 0.5  # exponent of how the words of a topic or style fall with their rank there
+LENGTH_SPREAD = 0.35  # standard deviation of the logarithm of an image's number of terms
+SAMPLE = 20_000  # images on which the number of terms is fitted to `WebSimulation.nonzeros`
 MAX_TERMS = 1024.0
 
 
 class WebLog(NamedTuple):
     """Pairs of a query and an image, each once, sorted by both, and what the images and queries were made from."""
 
-    query: NDArray[np.int32]
-    image: NDArray[np.int32]
-    relevance: NDArray[np.float32]
-    """Simulated click counts, 1 or more."""
-    main_query: NDArray[np.int32]
-    """Of each image: the query through which it was collected."""
-    query_topic: NDArray[np.int32]
-    image_topic: NDArray[np.int32]
-    """That of the main query: for evaluation, never for a learner."""
+    query: Numbers
+    image: Numbers
+    relevance: NDArray[np.float32]  # simulated click counts, 1 or more
+    main_query: Numbers  # of each image: the query through which it was collected
+    query_topic: Numbers
+    image_topic: Numbers  # that of the main query: for evaluation, never for a learner
 
 
 @dataclass(frozen=True)
 class WebSimulation:
     """What a simulated web data set is like; everything follows from these numbers, whatever shards it is made in.
 
-    Below 500,000 images, full queries are smaller than at full size (and more, for the same number of images), so that
-    a topic still has several of them.
+    Below 500,000 images, full queries are smaller than at full size, so that a topic still has several of them.
 
     Parameters
     ----------
@@ -107,12 +82,11 @@ class WebSimulation:
     topics : int
         Latent topics; no more than one for every 100 images are made.
     topic_share, style_share : float
-        Mean shares of an image's terms from its topic and its style. The topic's share differs among images, evenly
-        between none and twice the mean, and at twice the mean there must still be some background.
+        Mean shares of an image's terms; the topic's differs among images, evenly between none and twice the mean.
     topic_words, style_words : int
         Distinct words of a topic or a style, at most a tenth of the words; they are chosen by their frequency.
     styles : int
-        Number of styles, all as common.
+        All as common.
 
     Raises
     ------
@@ -135,9 +109,8 @@ class WebSimulation:
         for name in ("nonzeros", "topic_words", "style_words"):
             value, most = getattr(self, name), self.words / 10
             if not value <= most:
-                raise LookalikeError(
-                    f"simulated web data: {name} is {value}; choose {most:g} or less, a tenth of the words"
-                )
+                choice = f"choose {most:g} or less, a tenth of the words"
+                raise LookalikeError(f"simulated web data: {name} is {value}; {choice}")
         mixed = STRENGTHS * self.topic_share + QUERY_SHARE + self.style_share
         if mixed >= 1.0:
             raise LookalikeError(
@@ -152,7 +125,7 @@ class WebSimulation:
 
     @property
     def n_topics(self) -> int:
-        """Number of topics, at most one for every `IMAGES_PER_TOPIC` images, two at least."""
+        """Number of topics: two at least."""
         return min(self.topics, max(2, self.n_images // IMAGES_PER_TOPIC))
 
     @property
@@ -162,7 +135,7 @@ class WebSimulation:
 
     @property
     def n_full_queries(self) -> int:
-        """Number of the other queries: in proportion to the images, and `QUERIES_PER_TOPIC` for each topic at least."""
+        """Number of the other queries."""
         return max(round(self.n_images * FULL_QUERIES), QUERIES_PER_TOPIC * self.n_topics)
 
     @property
@@ -243,14 +216,14 @@ class WebSimulation:
     ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint8]]:
         """Draw images first..stop-1 with so many terms on average."""
         log, tables = self.log, self._tables
-        recipe = Recipe(float(self.topic_share), QUERY_SHARE, float(self.style_share), n_terms, LENGTH_SPREAD)
+        shares = Shares(float(self.topic_share), QUERY_SHARE, float(self.style_share), n_terms, LENGTH_SPREAD)
         key = np.uint64(generator(self.seed, "web", "images").integers(2**63))
         indptr = np.empty(stop - first + 1, dtype=np.int64)
         room = 0 if count_only else round((stop - first) * n_terms * 1.1) + 4096
         while True:
             words, counts = np.empty(room, dtype=np.uint32), np.empty(room, dtype=np.uint8)
             images = (log.image_topic[first:stop], log.main_query[first:stop])
-            if web_images.draw_images(key, first, *images, recipe, tables, self.words, indptr, words, counts):
+            if web_images.draw_images(key, first, *images, shares, tables, self.words, indptr, words, counts):
                 n = 0 if count_only else int(indptr[-1])
                 return indptr, words[:n], counts[:n]
             room *= 2
@@ -301,7 +274,7 @@ def _full_sizes(n: int, total: int) -> NDArray[np.int64]:
     return sizes
 
 
-def _spread_over(popularity: NDArray[np.float64], n: int, random: np.random.Generator) -> NDArray[np.int32]:
+def _spread_over(popularity: NDArray[np.float64], n: int, random: np.random.Generator) -> Numbers:
     """Topics of n queries by systematic sampling, so that each topic has its share of them to within one."""
     places = (np.arange(n) + random.random()) / max(n, 1)
     topics = np.searchsorted(np.cumsum(popularity), places, side="right")
@@ -309,11 +282,8 @@ def _spread_over(popularity: NDArray[np.float64], n: int, random: np.random.Gene
 
 
 def _further_images(
-    further: NDArray[np.int32],
-    main_query: NDArray[np.int32],
-    query_topic: NDArray[np.int32],
-    random: np.random.Generator,
-) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    further: Numbers, main_query: Numbers, query_topic: Numbers, random: np.random.Generator
+) -> tuple[Numbers, NDArray[np.bool_]]:
     """Draw an image for each further place of a query, mostly of its topic; say which of them are new to the query."""
     n_images, image_topic = len(main_query), query_topic[main_query]
     by_topic = np.argsort(image_topic, kind="stable").astype(np.int32)

@@ -23,7 +23,7 @@ def recipe_of(config: Mapping[str, Any], dataset: str) -> Recipe:
     """Recipe of a synthetic data set; a `LookalikeError` where its images cannot be painted."""
     data, seed = config["datasets"][dataset], integer_seed(config["seed"], "datasets", dataset)
     try:
-        return RECIPES[data["kind"]].from_settings(data[data["kind"]], seed)
+        return RECIPES[data["kind"]](**data[data["kind"]] | {"seed": seed})
     except LookalikeError as error:
         raise LookalikeError(f"config: datasets.{dataset}.{data['kind']}: {error}") from error
 

@@ -43,7 +43,8 @@ def test_everything_agrees_with_dense_algebra(pairs: list[tuple[int, int, float]
     R = np.zeros((8, 11))
     np.add.at(R, (query, image), relevance.astype(float))  # a pair that comes twice is added up
     np.testing.assert_allclose(dense(log), R, rtol=1e-6)
-    assert log.query_weights.dtype == dtype
+    assert (log.query_weights.dtype, log.query_images.dtype, log.image_queries.dtype) == (dtype, np.int32, np.int32)
+    assert (np.diff(log.pairs()[0] * 11 + log.query_images) > 0).all()  # sorted by query and image
     assert log.total == pytest.approx(R.sum())
     assert np.count_nonzero(R) == log.n_pairs
     np.testing.assert_array_equal(log.images_per_query(), np.count_nonzero(R, axis=1))
@@ -67,31 +68,19 @@ def test_everything_agrees_with_dense_algebra(pairs: list[tuple[int, int, float]
     np.testing.assert_array_equal(dense(part), dense(log)[:, ids][R[:, ids].sum(axis=1) > 0])
 
 
-def test_the_images_of_a_query_are_split_by_its_relevance() -> None:
-    # S = 8, S_0 = 2, S_1 = 6: Pr(0, 1) = 1 * 1 / (2 * 8), Pr(1, 2) = 3 * 3 / (6 * 8)
-    log = QueryLog.from_pairs([1, 0, 1, 0], [2, 1, 1, 0], [3.0, 1.0, 3.0, 1.0])
-    np.testing.assert_allclose(log.joint([0, 1, 0], [1, 2, 2]), [1 / 16, 9 / 48, 0])
-    assert log.joint(1, 1) == pytest.approx(1 / 16 + 9 / 48)
-    query, image, weight = log.pairs()
-    assert (query.tolist(), image.tolist(), weight.tolist()) == ([0, 0, 1, 1], [0, 1, 1, 2], [1, 1, 3, 3])
-    assert query.dtype == image.dtype == log.image_queries.dtype == np.int32
-
-
 def test_images_without_queries_make_an_empty_log() -> None:
     log = QueryLog.from_pairs([0, 0], [0, 1], n_images=4).of_images([2, 3])
-    assert (log.n_queries, log.n_images, log.n_pairs, log.total) == (0, 2, 0, 0)
-    assert log.joint(0, 1) == 0
-    assert len(log.relevant(0)[0]) == 0
-    assert log.relevant_per_image().tolist() == [0, 0]
+    assert (log.n_queries, log.n_images, log.n_pairs, log.total, log.joint(0, 1)) == (0, 2, 0, 0, 0)
+    assert (log.relevant(0)[0].tolist(), log.relevant_per_image().tolist()) == ([], [0, 0])
 
 
 def test_a_log_is_read_back_and_written_with_the_same_bytes(tmp_path: Path) -> None:
     log = QueryLog.from_pairs([1, 0, 3], [0, 2, 1], np.array([1, 2, 0.1], dtype=np.float32), 5, 6)
     log.save(tmp_path / "a" / "log.npz")
     again = QueryLog.load(tmp_path / "a" / "log.npz")
+    np.testing.assert_array_equal(dense(again), dense(log))
     again.save(tmp_path / "log.npz")
     assert (tmp_path / "log.npz").read_bytes() == (tmp_path / "a" / "log.npz").read_bytes()
-    np.testing.assert_array_equal(dense(again), dense(log))
     with np.load(tmp_path / "log.npz") as arrays:
         kinds = {name: (arrays[name].dtype.name, arrays[name].shape) for name in arrays.files}
     whole = {"query": ("int32", (3,)), "image": ("int32", (3,)), "relevance": ("float32", (3,))}
@@ -114,11 +103,8 @@ LOG = QueryLog.from_pairs([0, 0], [0, 1])
     ("call", "arguments", "message"),
     [
         (QueryLog.from_pairs, ([0], [0], [0.0]), "above zero"),
-        (QueryLog.from_pairs, ([0], [0], [-1.0]), "above zero"),
-        (QueryLog.from_pairs, ([0], [0], [np.nan]), "above zero"),
         (QueryLog.from_pairs, ([0], [0], [np.inf]), "finite"),
         (QueryLog.from_pairs, ([0, 1], [0]), "equally long"),
-        (QueryLog.from_pairs, ([0], [0], [1.0, 2.0]), "equally long"),
         (QueryLog.from_pairs, ([-1], [0]), "found -1"),
         (QueryLog.from_pairs, ([0.5], [0]), "whole numbers"),
         (QueryLog.from_pairs, ([0], [5], None, 1, 5), "0 to 4"),
@@ -129,11 +115,9 @@ LOG = QueryLog.from_pairs([0, 0], [0, 1])
         (LOG.are_relevant, ([0], [[1]], np.nan), "theta"),
         (LOG.relevant_per_image, (np.inf,), "theta"),
         (LOG.joint, ([0], [2]), "0 to 1"),
-        (LOG.relevant, (-1,), "0 to 1"),
         (LOG.are_relevant, ([0, 1], [[1]]), "shape"),
         (LOG.incidence, ("clicks",), "joint, co_clicks"),
         (LOG.of_images, ([1, 0, 1],), "twice"),
-        (LOG.of_images, ([12],), "0 to 1"),
     ],
 )
 def test_what_makes_no_log_or_has_no_answer_is_refused(call, arguments: tuple, message: str) -> None:  # type: ignore[no-untyped-def]

@@ -69,7 +69,7 @@ def test_examples_of_the_documentation_are_valid(settings, example):
 def test_names_of_landmarks_are_those_of_the_data_set(settings):
     config = checked(settings)
     seed = integer_seed(config["seed"], "datasets", "demo_landmarks")
-    spec = PaintedLandmarks.from_settings(config["datasets"]["demo_landmarks"]["synthetic_landmarks"], seed)
+    spec = PaintedLandmarks(**config["datasets"]["demo_landmarks"]["synthetic_landmarks"], seed=seed)
     settings["landmark"]["demo_landmarks"]["landmarks"] = spec.names()[1:3]
     settings["landmark"]["oxford5k"]["landmarks"] = ["keble", "balliol"]
     assert len(checked(settings)["landmark"]["demo_landmarks"]["landmarks"]) == 2
