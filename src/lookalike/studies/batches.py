@@ -1,7 +1,4 @@
-"""Batches: which fits of a study share a job, as the setting `batch` says; the workflow has a rule for each of them.
-
-No number depends on it: the files of a run are the same bytes in a batch of any size.
-"""
+"""Batches: which fits of a study share a job, as the setting `batch` says; no number depends on it."""
 
 from __future__ import annotations
 

@@ -44,10 +44,7 @@ def warm_up(learner: str) -> None:
 
 
 def fold_seed(root: int, subset: str, fold: int, purpose: str) -> int:
-    """Seed of what a fold draws for a purpose, in any study that has folds.
-
-    It does not name the method, so that variants of one learner see the same stream of triplets.
-    """
+    """Seed of what a fold draws for a purpose, whatever the method: variants of one learner see the same triplets."""
     return integer_seed(root, "category", subset, "fold", int(fold), purpose)
 
 
@@ -71,10 +68,7 @@ def plain_number(value: Any) -> Any:
 
 
 def write_model(model: Any, fit: dict[str, Any], path: Path, names: dict[str, Any]) -> None:
-    """Write ``model.npz`` and its sidecar, or in its place an empty archive and the reason of `fit` why there is none.
-
-    The sidecar says by `names` what the model was made by.
-    """
+    """Write ``model.npz`` and its sidecar, or in its place an empty archive and the reason of `fit` for it."""
     if model is not None:
         model.save(path, made_by=names)
         return

@@ -1,7 +1,4 @@
-"""The studies by name: their plans, their exhibits, and what a drawing job of any of them is given.
-
-The workflow's rules call this for every study alike; what differs lies in each room's ``plan.py``.
-"""
+"""The studies by name: their plans, their exhibits, and what a drawing job of any of them is given."""
 
 from __future__ import annotations
 
@@ -19,6 +16,7 @@ from lookalike.exhibits.study import Study
 from lookalike.exhibits.verdicts import COLUMNS as CLAIM_COLUMNS
 
 Config = Mapping[str, Any]
+Rows = Iterable[Mapping[str, str]]
 
 
 def plan_of(room: str) -> Any:
@@ -37,16 +35,8 @@ def all_exhibits() -> dict[str, Exhibit]:
     return {id: found for room in ROOMS for id, found in room_exhibits(room).items()}
 
 
-def study_of(
-    room: str,
-    settings: Config,
-    files: Mapping[str, Any],
-    printed: Iterable[Mapping[str, str]] = (),
-    claims: Iterable[Mapping[str, str]] = (),
-) -> Study:
-    """What the exhibits of a study are given: its plan's ``exhibit_settings`` and ``exhibit_files``, and the rows of
-    reference-values.csv and of claims.csv that belong to it.
-    """
+def study_of(room: str, settings: Config, files: Mapping[str, Any], printed: Rows = (), claims: Rows = ()) -> Study:
+    """Study of a room, from ``exhibit_settings`` and ``exhibit_files`` of its plan and its rows of facts."""
     study: Study = import_module(f"lookalike.studies.{room}.study").STUDY(
         settings, dict(files), list(printed), list(claims)
     )

@@ -1,8 +1,4 @@
-"""Choosing hyper-parameters and the step to stop at: candidates learn on 80% of a training set, the rest scores them.
-
-JMLR section 5.3.2 and draft section 5.2.2; what they leave open (the grid, where mAP is traced, ties) is decided in
-`best_candidate` and `lookalike.learners.curve.log_spaced_steps`.
-"""
+"""Choosing hyper-parameters and the step to stop at, on a validation cut (JMLR section 5.3.2, draft section 5.2.2)."""
 
 from __future__ import annotations
 
@@ -36,17 +32,7 @@ def trace_candidates(
     *,
     time_limit: float | None = None,
 ) -> pd.DataFrame:
-    """Train each candidate, all of the same parameters, and score it on the validation images, which query each other.
-
-    With `steps`, parameters of ``make_learner(parameters)`` include ``n_steps``, and the learner is scored at these
-    steps and at step 0, at which it has learned nothing: not to learn is a choice too. Without, it runs to its own end:
-    one row a candidate, ``step`` being its ``n_steps_`` (0 if it has none). One column a hyper-parameter, then
-    ``step``, ``map`` (0..1) and ``loss_rate`` (share of steps since the last point that had a loss; NaN at step 0 and
-    where a learner does not say).
-
-    A candidate that takes longer than `time_limit`, in seconds of processor time, ends the selection by an error: left
-    out, it would let the speed of the machine choose.
-    """
+    """Train each candidate and score it on the validation images, which query each other: rows by step."""
 
     def validation_map(model: Similarity, step: int = 0) -> dict[str, float]:
         stopped = as_stopped(model)
@@ -56,12 +42,14 @@ def trace_candidates(
         if steps is None:
             model = make_learner(candidate).fit(X_train, y_train)
             return {"step": [int(getattr(model, "n_steps_", 0))], **validation_map(model)}
+        # step 0 is traced too: not to learn is a choice
         learner = make_learner({**candidate, "n_steps": int(steps[-1])})
         return dict(learner.fit(X_train, y_train, trace=validation_map, trace_steps=steps).curve_)
 
     tables: list[pd.DataFrame] = []
     for candidate in candidates:
         named = ", ".join(f"{name}={value}" for name, value in candidate.items())
+        # the limit ends the whole selection: without this candidate, the speed of the machine would choose
         with cpu_time_limit(time_limit, f"the selection's fit with {named}" if named else "the selection's fit"):
             measured = measure(dict(candidate))
         measured.setdefault("loss_rate", np.nan)
@@ -78,14 +66,12 @@ def as_stopped(model: Any) -> Any:
 
 
 def best_candidate(table: pd.DataFrame) -> tuple[dict[str, Any], int]:
-    """Hyper-parameters and step with the best mean validation mAP of one or several validation cuts in one table.
-
-    Ties go to fewer steps, then to the smaller value of each hyper-parameter (the smaller aggressiveness).
-    """
+    """Hyper-parameters and step with the best mean validation mAP of one or several validation cuts in one table."""
     names = [column for column in table.columns if column not in MEASURED]
     means = table.groupby([*names, "step"], dropna=False)["map"].mean().dropna().reset_index()
     if means.empty:
         raise ValueError("no candidate has a validation mAP: there is nothing to choose from")
+    # ties go to fewer steps, then to the smaller value of each hyper-parameter
     best = means.sort_values(["map", "step", *names], ascending=[False, True, *[True] * len(names)], kind="stable")
     chosen = {name: best[name].tolist()[0] for name in (*names, "step")}
     return chosen, int(chosen.pop("step"))

@@ -1,7 +1,4 @@
-"""The settings of a whole run: completed, and held to what only learners, data sets and studies know.
-
-The Snakefile calls `checked` once, before any rule is planned, so that a misspelt key costs a second and not an hour.
-"""
+"""The settings of a whole run: completed, and held to what only learners, data sets and studies know."""
 
 from __future__ import annotations
 
@@ -29,10 +26,7 @@ CHECKS = {"category": category.check, "landmark": landmark.check, "web": web.che
 
 
 def checked(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a completed copy of config.yaml with its overlays, or say in one sentence what is wrong with it.
-
-    It holds dicts, lists, strings and numbers only, with every default filled in.
-    """
+    """Return a completed plain copy of config.yaml with its overlays, or say in one sentence what is wrong with it."""
     settings = completed(Settings, config)
     for dataset in settings["datasets"]:
         check_data_set(settings, dataset)

@@ -58,8 +58,7 @@ def test_the_best_mean_map_wins_in_any_order(rows, chosen):
 
 
 def test_candidates_are_scored_on_validation_images_alone():
-    rng = np.random.default_rng(0)
-    y, y_val = np.repeat(np.arange(4), 8), np.repeat(np.arange(4), 3)
+    rng, y, y_val = np.random.default_rng(0), np.repeat(np.arange(4), 8), np.repeat(np.arange(4), 3)
     centres = rng.normal(size=(4, 12))
     X, X_val = (centres[labels] + 1.2 * rng.normal(size=(len(labels), 12)) for labels in (y, y_val))
     table = trace_candidates(
@@ -67,8 +66,8 @@ def test_candidates_are_scored_on_validation_images_alone():
         grid({"aggressiveness": [0.1, 1.0]}), X, y, X_val, y_val, np.array([50, 400]),
     )  # fmt: skip
     assert list(table.columns) == COLUMNS
-    assert table["aggressiveness"].tolist() == [0.1] * 3 + [1.0] * 3
-    assert table["step"].tolist() == [0, 50, 400] * 2
+    keys = table[["aggressiveness", "step"]].itertuples(index=False, name=None)
+    assert list(keys) == [(C, step) for C in (0.1, 1.0) for step in (0, 50, 400)]
     assert table["loss_rate"].isna().tolist() == [True, False, False] * 2
     model = OASIS(aggressiveness=1.0, n_steps=400, random_state=7).fit(X, y)
     expected = mean_average_precision(model.similarity(X_val, X_val), y_val)

@@ -1,14 +1,12 @@
 """Rules that decide the papers' claims about Caltech-256 from the numbers of a study (JMLR 5.3 and 6, draft 5.2).
 
-A claim about several subsets holds only if it holds on all of them, fails as soon as it fails on one, and is open
-otherwise; what did not converge, as in the papers, and what is not traced on a subset are left out. Rules about curves
-along training stand in `training_claims`.
+What did not converge, as in the papers, and what is not traced on a subset are left out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,44 +39,29 @@ OVERFITTED_TIMES = 5
 """A method overfits that gains this many times as much on its training images as on new ones."""
 
 
-# what OASIS gains over a method, by both intervals of `lookalike.ranking.comparison`
-
-
-def oasis_minus(
-    study: CategoryStudy,
-    subset: Subset,
-    method: str,
-    verdict: Callable[[dict[str, Any], list[Interval]], str],
-    *,
-    p_too: bool = False,
-) -> Finding:
-    """OASIS minus a method by the comparison: ``verdict(row, its two intervals)``, by the t-test and by the bootstrap.
-
-    The evidence is the difference in points, with the range that holds both intervals, and with its p-value if asked.
-    """
+def oasis_minus(study: CategoryStudy, subset: Subset, method: str) -> tuple[dict[str, Any], list[Interval], str]:
+    """OASIS minus a method: row of the comparison, intervals by t-test and bootstrap, and both in words."""
     row = compared_with(study, subset, method)
     if row is None:
         raise missing(study, subset, (method,), "comparison with OASIS")
     intervals = [(row[f"{of}_low"], row[f"{of}_high"]) for of in ("t", "bootstrap")]
     lows, highs = zip(*intervals, strict=True)
     told = f"{100 * row['difference']:+.1f} [{100 * min(lows):+.1f}, {100 * max(highs):+.1f}]"
-    p = f", p {p_value(row['p_holm'])}" if p_too else ""
-    return Finding(verdict(row, intervals), f"OASIS minus {study.title_of(method)} {told}{p}")
+    return row, intervals, f"OASIS minus {study.title_of(method)} {told}"
 
 
 @subset_rule
 def oasis_is_better(study: CategoryStudy, subset: Subset, than: Sequence[str]) -> Finding:
-    """OASIS has a higher mAP than each method, by the verdict of the comparison.
+    """OASIS has a higher mAP than each method, by the verdict of the comparison."""
 
-    It holds where that is "better", fails where it is "worse" or where both intervals lie within `MARGIN`.
-    """
-
-    def verdict(row: dict[str, Any], intervals: Sequence[Interval]) -> str:
+    def decide(method: str) -> Finding:
+        row, intervals, told = oasis_minus(study, subset, method)
         small = FAILS if within(intervals, -MARGIN, MARGIN) else OPEN
-        return {"better": HOLDS, "worse": FAILS}.get(row["verdict"], small)
+        verdict = {"better": HOLDS, "worse": FAILS}.get(row["verdict"], small)
+        # the verdict needs the p-value too, so it is part of what decides
+        return Finding(verdict, f"{told}, p {p_value(row['p_holm'])}")
 
-    # the verdict needs the p-value too, so it is part of what decides
-    return each(lambda method: oasis_minus(study, subset, method, verdict, p_too=True), than)
+    return each(decide, than)
 
 
 @subset_rule
@@ -91,28 +74,24 @@ def oasis_gains_within(
     *,
     and_projections: bool = False,
 ) -> Finding:
-    """OASIS minus each method in mAP lies within a range: both intervals; fails where both lie beyond it on one side.
-
-    Ways of projecting onto positive semidefinite W, if asked for, are decided likewise where their curves are traced,
-    by the test mAP where validation stops OASIS and by the corrected t alone.
+    """OASIS minus each method in mAP lies within a range: both intervals; fails where both lie beyond it on one
+    side.
     """
-    findings = [
-        attempt(oasis_minus, study, subset, method, lambda _, intervals: verdict_of(within(intervals, low, high)))
-        for method in methods
-    ]
+
+    def decide(method: str) -> Finding:
+        _, intervals, told = oasis_minus(study, subset, method)
+        return Finding(verdict_of(within(intervals, low, high)), told)
+
+    gains = [attempt(decide, method) for method in methods]
     schemes = traced_schemes(study, subset) if and_projections else []
-    findings += [attempt(at_validation_stop, study, subset, "oasis", of, (low, high), LEFT_OUT) for of in schemes]
-    return together(findings)
+    # images of a curve along training have no bootstrap: the corrected t decides alone
+    gains += [attempt(at_validation_stop, study, subset, "oasis", of, (low, high), LEFT_OUT) for of in schemes]
+    return together(gains)
 
 
 @subset_rule
 def oasis_is_best_at_every_k(study: CategoryStudy, subset: Subset, than: Sequence[str]) -> Finding:
-    """OASIS has the highest precision at top k for every k.
-
-    Per method, over the folds that both have: it holds where the mean difference is positive at every k and the
-    interval (corrected t) of its average over k lies above 0; it fails where that interval lies below 0, or where OASIS
-    is lower at some k with a p-value below 0.05, adjusted by Holm's method over all k.
-    """
+    """OASIS has the highest precision at top k for every k."""
     return each(lambda method: _at_every_k(study, subset, method), than)
 
 
@@ -130,6 +109,7 @@ def _at_every_k(study: CategoryStudy, subset: Subset, method: str) -> Finding:
     if average is None:
         raise lacking
     tests = [test for k in differences if (test := t_test(study, differences[k]))]
+    # OASIS is lower for sure at a k by the p-value that is adjusted over all k
     adjusted = holm([test.p for test in tests])
     lower = [float(p) for test, p in zip(tests, adjusted, strict=True) if test.mean <= 0]
     lower_for_sure = any(test.mean < 0 and p < 0.05 for test, p in zip(tests, adjusted, strict=True))
@@ -142,15 +122,9 @@ def _at_every_k(study: CategoryStudy, subset: Subset, method: str) -> Finding:
     return Finding(HOLDS if not lower and average.low > 0 else OPEN, figures)
 
 
-# one method over another, over folds
-
-
 @subset_rule
 def ranks_higher(study: CategoryStudy, subset: Subset, better: Sequence[str], worse: Sequence[str]) -> Finding:
-    """Each of some methods has a higher mAP than each of others, in the differences of folds (corrected t).
-
-    Holds where the interval lies above 0, fails where it lies below 0 or within `MARGIN`.
-    """
+    """Each of some methods has a higher mAP than each of others, in the differences of folds (corrected t)."""
     pairs = [(first, second) for first in better for second in worse]
     return each(lambda pair: minus(study, subset, *pair), pairs)
 
@@ -170,13 +144,8 @@ def minus(study: CategoryStudy, subset: Subset, first: str, second: str, bounds:
 
 @subset_rule
 def overfits(study: CategoryStudy, subset: Subset, method: str) -> Finding:
-    """A method fits its training images much better than new ones, by two conditions.
-
-    Its training minus test mAP, less the same of the Euclidean distance, which learns nothing: over folds (corrected t)
-    the interval lies above `MARGIN`. And over the Euclidean distance it gains on training images at least
-    `OVERFITTED_TIMES` times what it gains on test images. Fails where that interval lies below `MARGIN`, or where it
-    gains less.
-    """
+    """A method fits its training images much better than new ones, by two conditions."""
+    # less what Euclidean distance, which learns nothing, gains on training images
     on_training, on_test = (
         study.values(subset, method, metric) - study.values(subset, "euclidean", metric)
         for metric in ("train_map", "map")
@@ -187,9 +156,6 @@ def overfits(study: CategoryStudy, subset: Subset, method: str) -> Finding:
     verdict = found.verdict if (train > 0 and train >= OVERFITTED_TIMES * test) or found.verdict == OPEN else FAILS
     told = f"gains over Euclidean {train:+.1f} on training and {test:+.1f} on test images"
     return Finding(verdict, f"{found.evidence}, {told}")
-
-
-# time
 
 
 @subset_rule
@@ -207,12 +173,10 @@ def does_not_end(study: CategoryStudy, subset: Subset, method: str) -> Finding:
 def takes_longer(
     study: CategoryStudy, methods: Sequence[str], than: str, times: float, *, on_average: bool = False
 ) -> Finding:
-    """The mean CPU time of each method over that of another is at least a factor, and where this is 1 more than 1.
-
-    With `on_average` the geometric mean over subsets decides. Of several implementations those count that were run.
-    """
+    """The mean CPU time of each method over that of another is at least a factor, and where this is 1 more than 1."""
     minutes = minutes_of(study)
     known = {method for _, method in (*minutes, *study.not_converged)}
+    # of several implementations those count that were run
     run = [method for method in methods if method in known] or methods
     ratios: list[float] = []
 
@@ -233,16 +197,9 @@ def takes_longer(
     return Finding(HOLDS if mean >= times else FAILS, found.evidence + told)
 
 
-# what was chosen, and the W that was learned
-
-
 @subset_rule
 def selection_hardly_matters(study: CategoryStudy, subset: Subset, method: str) -> Finding:
-    """The choice of its hyper-parameter hardly changes a method's validation mAP.
-
-    Holds where the variance over the candidates (of their means over folds) is smaller than the variance over folds (of
-    their means over candidates). Needs the validation scores of every candidate.
-    """
+    """The choice of its hyper-parameter hardly changes a method's validation mAP."""
     if not study.has("selections"):
         return Finding(OPEN, "no validation scores of the candidates are gathered here")
     rows = select(study.own(study.table("selections")), subset=subset.id, method=method)

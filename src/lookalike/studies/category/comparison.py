@@ -1,8 +1,4 @@
-"""Is OASIS better than a method? The differences of mean average precision with their intervals, as a table.
-
-It stands below JMLR Table 4 and draft Table 1 for their columns, and is an exhibit of its own for every method that was
-run. The statistics are those of `lookalike.ranking.comparison`.
-"""
+"""Is OASIS better than a method? The differences of mAP with their intervals, alone and below the papers' tables."""
 
 from __future__ import annotations
 
@@ -113,10 +109,8 @@ def _interval(low: float, high: float) -> str:
 
 
 def compared_with(study: CategoryStudy, subset: Subset, method: str) -> dict[str, Any] | None:
-    """Row of the comparison of OASIS with a method; None without one, or where a fit of either did not converge.
-
-    A mean over the folds that happened to end would be of the easier ones.
-    """
+    """Row of the comparison of OASIS with a method; None without one, or where a fit of either did not converge."""
+    # a mean over the folds that happened to end would be of the easier ones
     if not study.has("comparison") or {(subset.id, method), (subset.id, "oasis")} & set(study.not_converged):
         return None
     table = study.table("comparison")

@@ -1,7 +1,4 @@
-"""Figures with a panel of each subset: a frame of series, which the curves of a panel name.
-
-Numbers are means over folds, error bars standard errors of the mean.
-"""
+"""Figures with a panel of each subset: numbers are means over folds, error bars standard errors of the mean."""
 
 from __future__ import annotations
 
@@ -98,7 +95,7 @@ def euclidean_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.Data
     values = study.values(subset, "euclidean")
     start = study.curves(subset, method)
     if values.empty and start is not None:
-        values = start[start.index == 0].iloc[0].dropna() if (start.index == 0).any() else values
+        values = start.T[0].dropna()
     if values.empty:
         return joined([])
     sem = values.std() / math.sqrt(len(values))

@@ -1,7 +1,4 @@
-"""What rules about the papers' claims share: a finding on every subset, and differences with their intervals.
-
-Evidence marked ``(t)`` is decided by the corrected resampled t-test over folds alone (`by_t`).
-"""
+"""What rules about claims share; evidence marked ``(t)`` is decided by the corrected resampled t-test over folds."""
 
 from __future__ import annotations
 

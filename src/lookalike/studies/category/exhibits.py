@@ -1,7 +1,4 @@
-"""Tables and figures of the category study: OASIS, JMLR 5.3 and 6, and its draft of 2009.
-
-Those of one subject stand in a module with its name; whatever is not about one of these stands here.
-"""
+"""Exhibits of the category study that have no module of their subject (JMLR 5.3 and 6, and its draft of 2009)."""
 
 from __future__ import annotations
 
@@ -40,7 +37,8 @@ WORDS_IN_TEXT = 10_000
 def numbers_in_text(study: CategoryStudy) -> Table:
     """Images kept, how many different visterms an image has, and the share of W that is symmetric after training."""
     # the first subset that the paper of the text prints, else the first
-    subset = next(iter([*(one for one in study.subsets if study.setting_of(one)), *study.subsets]), None)
+    among = study.subsets or study.all_subsets
+    subset = next((one for one in among if study.setting_of(one)), among[0])
     ours = pd.DataFrame(facts_of(study, subset), columns=["method", "metric", "subset", "ours", "ours_std", "words"])
     on = ("method", "metric")
     cells = beside_print(ours, study.printed_in(), on=on, judge=lambda cell: _judged(study, subset, cell))
@@ -55,41 +53,36 @@ def numbers_in_text(study: CategoryStudy) -> Table:
     return Table(cells, shown=shown, numbers=frozenset(("ours_cell", "printed_cell")))
 
 
-def facts_of(study: CategoryStudy, subset: Subset | None) -> list[tuple[str, str, str, float, float, int]]:
-    """Numbers that the paper gives in running text, as this run has them, and the words of the codebook or 0.
-
-    Images and categories are those of status ok (clutter has a status of its own); non-zeros are in a representation of
-    10,000 words if one was run, else in the study's own.
-    """
+def facts_of(study: CategoryStudy, subset: Subset) -> list[tuple[str, str, str, float, float, int]]:
+    """Numbers of the running text, as this run has them, and the words of the codebook or 0."""
     manifest = study.table("manifest")
     kept = manifest[manifest["status"] == "ok"]
-    of = "" if subset is None else subset.id
     fits = study.table("fits")
-    fits = fits[fits["subset"] == of]
+    fits = fits[fits["subset"] == subset.id]
+    # the study's own representation, unless one with the paper's number of words was run
     large = sorted(set(fits.loc[fits["n_words"] == WORDS_IN_TEXT, "representation"]))
     own = study.settings["representation"]
     fits = fits[fits["representation"] == (own if own in large or not large else large[0])]
     # every method of a fold is given the same images
     nonzeros = fits.drop_duplicates("fold")["nonzeros_per_image_train"].dropna()
     words = 0 if nonzeros.empty else int(fits["n_words"].iloc[0])
-    index = pd.Series(dtype=float) if subset is None else study.recorded(subset, "oasis", "symmetry_index")
-    index = index.astype(float)
+    index = study.recorded(subset, "oasis", "symmetry_index").astype(float)
     return [
         ("", "images_kept", "", float(len(kept)), math.nan, 0),
         ("", "categories_kept", "", float(kept["label"].nunique()), math.nan, 0),
-        ("", "nonzeros_per_image", of, float(nonzeros.mean()), float(nonzeros.std()), words),
-        ("oasis", "symmetry_index", of, float(index.mean()), float(index.std()), 0),
+        ("", "nonzeros_per_image", subset.id, float(nonzeros.mean()), float(nonzeros.std()), words),
+        ("oasis", "symmetry_index", subset.id, float(index.mean()), float(index.std()), 0),
     ]
 
 
-def _judged(study: CategoryStudy, subset: Subset | None, cell: Mapping[str, Any]) -> tuple[str, str] | None:
+def _judged(study: CategoryStudy, subset: Subset, cell: Mapping[str, Any]) -> tuple[str, str] | None:
     """Why a number in running text may not be held against print; None where it may."""
     why = ""
     if math.isnan(cell["printed"]) or math.isnan(cell["ours"]):
         return None
     if study.synthetic:
         why = "synthetic images"
-    elif cell["metric"] == "symmetry_index" and subset is not None:
+    elif cell["metric"] == "symmetry_index":
         why = subset.why_not_comparable or ("" if study.setting_of(subset) else "other classes than the paper's")
     elif study.settings["kind"] != "caltech256":
         why = "other images than the paper's"

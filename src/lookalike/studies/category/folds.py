@@ -1,7 +1,4 @@
-"""What every job of the category study starts from: a fold's images, their tf-idf rows, and its seeds.
-
-Seeds are named here, so that a fold's numbers depend on the root seed, subset and fold, and on nothing else that runs.
-"""
+"""A fold's images, their tf-idf rows, and its seeds, which depend on root seed, subset and fold alone."""
 
 from __future__ import annotations
 
@@ -42,18 +39,14 @@ class Fold:
 
     @cached_property
     def images(self) -> dict[str, Images]:
-        """Rows and labels of the fold's parts; train is learn and validation together.
-
-        Training rows ascend. Rows that are ranked stand in a random order: manifests are sorted by class, equal
-        similarities keep the order of the rows, and those of images without a common visterm are many and equal.
-        ``ranked training`` are the training images in such an order.
-        """
+        """Rows and labels of the fold's parts; train is learn and validation together."""
         table = self.split[self.split["fold"] == self.number].sort_values("image_id", kind="stable")
         if table.empty:
             known = sorted(set(self.split["fold"].tolist()))
             raise LookalikeError(
                 f"fold {self.number} is not in the split table, which has folds {known}: choose one of them"
             )
+        # manifests are sorted by class, and of many equal similarities the first row would win: what is ranked is mixed
         order = generator(self.root, "category", self.subset, "fold", self.number, "order").permutation(len(table))
         train, shuffled = table[table["role"] == "train"], table.iloc[order]
         ranked = shuffled[shuffled["role"] == "train"]

@@ -1,7 +1,4 @@
-"""How one pixel gets its local binary pattern: Figure 2 of the OASIS paper (JMLR 2010), drawn by code.
-
-One of the pictures that explain the image representation; `lookalike.studies.category.pictures` has the others.
-"""
+"""How one pixel gets its local binary pattern: Figure 2 of the OASIS paper (JMLR 2010), drawn by code."""
 
 from __future__ import annotations
 
@@ -25,10 +22,7 @@ FILL = ("white", BLUE)
 
 
 def circle_points() -> npt.NDArray[np.float64]:
-    """Where the eight points lie, relative to the centre: x to the right, y downwards, in pixels.
-
-    Point i is at 45 degrees times i, anticlockwise from the right.
-    """
+    """Places of the eight points around the centre: x to the right, y downwards, from the right anticlockwise."""
     angles = 2 * np.pi * np.arange(lbp.N_POINTS) / lbp.N_POINTS
     return lbp.RADIUS * np.column_stack([np.cos(angles), -np.sin(angles)])
 
@@ -46,10 +40,7 @@ def circle_values(patch: Image) -> npt.NDArray[np.float64]:
 
 
 def paint(canvas: Figure, patch: Image) -> None:
-    """Draw the pixels with the circle of radius 2 and its points, and beside them each point's value and bit.
-
-    The 5x5 patch is the luma of a pixel, in the middle, and its neighbours.
-    """
+    """Draw a 5x5 patch of luma with the circle and its points, and beside them each point's value and bit."""
     pattern, bits = pattern_of(patch)
     left, right = canvas.subplots(1, 2, width_ratios=(1, 1.05))
     _draw_neighbourhood(left, patch, bits)

@@ -1,7 +1,6 @@
 """The mistake bound of OASIS (JMLR Theorem 1) beside the mistakes that it makes, along one sequence of triplets.
 
-A mistake is a triplet that the matrix ranks wrongly before it learns from it. The theorem bounds their number by how
-well any fixed matrix U does on the same triplets, with the identity as the matrix to start from.
+The theorem bounds the mistakes by how well any fixed matrix U does on the same triplets, starting from the identity.
 """
 
 from __future__ import annotations
@@ -28,12 +27,7 @@ QUERY_BLOCK = 256
 
 
 def bound_fold(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Count the mistakes of OASIS along a sequence of triplets, and what Theorem 1 (JMLR section 2.2) allows.
-
-    The theorem holds for any matrix U in the place of a solution. Shown are the identity, the W that OASIS itself
-    ends with, and that W scaled by 1/2 and by 2. ``x`` is the number of triplets seen; ``mistakes`` are of ``oasis``,
-    ``bound`` has the name of U as ``method``.
-    """
+    """Count the mistakes of OASIS along a sequence of triplets, and what Theorem 1 (JMLR section 2.2) allows."""
     X, _ = fold.rows("train", "train")
     C = float(settings["aggressiveness"])
     triplets = TripletSampler(fold.images["train"].labels, fold.seed("fit")).draw(settings["steps"])
@@ -51,10 +45,7 @@ def bound_fold(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def mistakes_of(X: Any, triplets: NDArray[np.int32], aggressiveness: float) -> NDArray[Any]:
-    """Run OASIS over the triplets, from W = I in double precision; mistakes up to and with each triplet.
-
-    Those are triplets with S(p, p+) <= S(p, p-) before their own step.
-    """
+    """Count the triplets up to each with S(p, p+) <= S(p, p-) before their own step of OASIS, from W = I."""
     rows = OrderedRows(X, np.dtype(np.float64)).rows
     W = np.eye(X.shape[1])
     margins = np.empty(len(triplets))
@@ -66,14 +57,10 @@ def mistakes_of(X: Any, triplets: NDArray[np.int32], aggressiveness: float) -> N
 
 
 def bound(U: NDArray[Any], rows: sp.csr_array, triplets: NDArray[np.int32], aggressiveness: float) -> NDArray[Any]:
-    """Bound on the mistakes of OASIS up to and with each triplet, by a matrix U (JMLR Theorem 1).
-
-    max(R^2, 1 / C) (||U||_F^2 - 2 trace(U) + d + 2 C sum of the hinge losses of U), for every beginning of the
-    sequence by itself: R^2 is the largest ||V||_F^2 = ||p||^2 ||p+ - p-||^2 so far, and the sum goes so far. The
-    paper's n is d here: ||U - I||_F^2 is what the first three terms are.
-    """
+    """Bound on the mistakes of OASIS up to and with each triplet, by a matrix U (JMLR Theorem 1)."""
     losses = np.maximum(0.0, 1.0 - triplet_margins(U, rows, triplets))
     radius = np.maximum.accumulate(_squared_step_norms(rows, triplets))
+    # ||U - I||_F^2; the paper's n is d, the length of U
     distance = np.sum(U * U) - 2 * np.trace(U) + len(U)
     factor = np.maximum(radius, 1 / aggressiveness)
     bounds: NDArray[np.float64] = factor * (distance + 2 * aggressiveness * np.cumsum(losses))

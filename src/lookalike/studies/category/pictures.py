@@ -1,8 +1,4 @@
-"""Pictures that explain the image representation: what a code, a block, a palette and a visterm are.
-
-None of them holds a result. Figure 2 of the OASIS paper (JMLR 2010) is drawn by the code that describes images; the
-others show what that code did with a user's own images.
-"""
+"""Pictures that explain the image representation: what a code, a block, a palette and a visterm are."""
 
 from __future__ import annotations
 

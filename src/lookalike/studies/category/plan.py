@@ -1,11 +1,8 @@
-"""What the settings ask for of the category study: its runs, the files behind its exhibits, and these.
-
-The workflow's rules call these functions. ``config`` is the completed settings of the whole run.
-"""
+"""What the settings ask for of the category study: its runs, the files behind its exhibits, and these."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -42,8 +39,8 @@ def check(settings: Mapping[str, Any], dataset: str) -> None:
     study, place = settings[ROOM][dataset], f"category.{dataset}"
     for representation in [study["representation"], *study["ablations"]]:
         refer(f"{place}: a representation", representation, settings["representations"])
-    kind, of_others = settings["datasets"][dataset]["kind"], {"landmark": LANDMARK_KINDS, "web": WEB_KINDS}
-    for other, kinds in {**of_others, "finegrained": TRIPLET_KINDS}.items():
+    kind = settings["datasets"][dataset]["kind"]
+    for other, kinds in {"landmark": LANDMARK_KINDS, "web": WEB_KINDS, "finegrained": TRIPLET_KINDS}.items():
         if kind in kinds:
             raise LookalikeError(
                 f"config: {place} needs a data set of classes, not of kind {kind}: list it under {other}"
@@ -178,14 +175,13 @@ def runs(config: Config, dataset: str, file: str, *, ablations: bool = True, tim
     shown = methods_by_representation(config, dataset)
     if not ablations:
         shown = {study["representation"]: shown[study["representation"]]}
-    keys: dict[str, Iterable[Any]] = {"dataset": [dataset], "subset": study["subsets"], "file": [file]}
-    keys["fold"] = folds(config, dataset)
+    untimed = () if timed else study["timed"]
     return [
-        path
+        f"results/{dataset}/runs/{representation}/{subset}/{method}/{fold}/{file}"
         for representation, methods in shown.items()
-        for path in run_files(**keys, representation=[representation],
-                              method=[method for method in methods if timed or method not in study["timed"]])
-    ]  # fmt: skip
+        for subset, method, fold in product(study["subsets"], methods, folds(config, dataset))
+        if method not in untimed
+    ]
 
 
 def subsets_needing(config: Config, dataset: str, need: str) -> list[str]:
@@ -208,10 +204,8 @@ def shown_traces(config: Config, dataset: str) -> list[tuple[str, str, str]]:
 def number_files(config: Config, dataset: str) -> list[str]:
     """Every table of numbers that is put into the study's one: of runs, traces, rankers and bounds on mistakes."""
     results, own = f"results/{dataset}", config[ROOM][dataset]["representation"]
-    keys: dict[str, Iterable[Any]] = {"dataset": [dataset], "fold": folds(config, dataset), "file": MAKERS["traces"]}
-    curves = [file for representation, subset, method in shown_traces(config, dataset)
-              for file in run_files(**keys, representation=[representation], subset=[subset], method=[method])
-              ]  # fmt: skip
+    curves = [f"{results}/runs/{'/'.join(trace)}/{fold}/curve.parquet"
+              for trace, fold in product(shown_traces(config, dataset), folds(config, dataset))]  # fmt: skip
     rankers = [f"{results}/rankers/{own}/{subset}/curves.parquet"
                for subset in subsets_needing(config, dataset, "rankers")]  # fmt: skip
     bounds = [f"{results}/bounds/{own}/{subset}.parquet" for subset in subsets_needing(config, dataset, "mistakes")]
@@ -241,9 +235,8 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
         "dropped": [f"{results}/splits/{subset}-dropped.csv" for subset in study["subsets"]],
     }
     if {BEFORE, AFTER} <= set(study["methods"]):
-        shown = {name: [value] for name, value in shown_fold(study).items()}
-        keys = {"dataset": [dataset], "representation": [study["representation"]], "file": ["ranks.npz"]}
-        files["ranks"] = run_files(**keys, **shown, method=[BEFORE, AFTER])
+        run = f"{results}/runs/{study['representation']}/{{subset}}/{{method}}/{{fold}}/ranks.npz"
+        files["ranks"] = [run.format(method=method, **shown_fold(study)) for method in (BEFORE, AFTER)]
     return files | ({"comparison": f"{results}/comparison.csv"} if can_compare(study) else {})
 
 

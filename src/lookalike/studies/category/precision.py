@@ -58,10 +58,7 @@ def variants_at_k(study: CategoryStudy) -> Figure:
 
 @exhibit("representation/ablations", title="Representations compared", needs=("metrics", "fits"))
 def ablations(study: CategoryStudy) -> Table:
-    """Mean average precision of every method in every representation that was run, in percent.
-
-    The first row of each block is the representation of all other exhibits.
-    """
+    """Mean average precision of every method in every representation that was run, in percent."""
     metrics, own = study.table("metrics"), study.settings["representation"]
     representations = [own, *sorted(set(metrics["representation"]) - {own})]
     rows = [
@@ -100,10 +97,7 @@ def main_cells(study: CategoryStudy) -> pd.DataFrame:
 
 
 def percent_cell(mean: float, std: float, fraction: bool) -> str:
-    """A percentage as the papers print it: ``33 ± 1.6`` (JMLR), or ``0.33 ± 0.016`` as a fraction (draft).
-
-    A NaN `std` is left out, a NaN `mean` is ``-``.
-    """
+    """A percentage as the papers print it: ``33 ± 1.6`` (JMLR), or ``0.33 ± 0.016`` as a fraction (draft)."""
     scale, digits = (100, 2) if fraction else (1, 0)
     return plus_minus(mean / scale, std / scale, f".{digits}f", f".{digits + 1}f")
 
@@ -116,10 +110,7 @@ def _printed_cell(row: Any, fraction: bool) -> str:
 
 
 def summary_of(study: CategoryStudy) -> pd.DataFrame:
-    """Mean and standard deviation over folds, ``ours`` and ``ours_std`` in percent, of `TABLE_METRICS`.
-
-    A method that did not converge in some fold of a subset has none: the folds that did end are the easier ones.
-    """
+    """Mean and standard deviation over folds, ``ours`` and ``ours_std`` in percent, of `TABLE_METRICS`."""
     parts = []
     for metric in TABLE_METRICS:
         name, _, k = metric.partition("@")

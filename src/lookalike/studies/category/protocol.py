@@ -55,16 +55,13 @@ def make(fold: Fold, spec: Spec, folder: Path, names: Mapping[str, Any]) -> str:
 
 
 def run_fold(fold: Fold, spec: Spec) -> FoldResult:
-    """Choose hyper-parameters, learn from all training images, rank the test images: one fold of one method.
-
-    tf-idf is computed from the fold's own training rows: 80% of them while choosing, all in the final fit. `spec` is a
-    completed `lookalike.core.settings.methods.Method`; a fit that takes longer than its ``time_limit`` has no result.
-    """
+    """Choose hyper-parameters, learn from all training images, rank the test images: one fold of one method."""
     train, test = fold.images["train"], fold.images["test"]
     warm_up(spec["learner"])
     clock, result = Clock(), FoldResult()
     chosen: dict[str, Any] = {}
     not_converged = ""
+    # document frequencies are of the fold's own training images: of 80% of them while choosing, of all in the final fit
     with clock("features"):
         X_train, X_test = fold.rows("train", "test")
     try:
@@ -141,14 +138,10 @@ def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Spe
 
 
 def write_fold(result: FoldResult, folder: Path, names: Mapping[str, Any]) -> None:
-    """Write what a fold left behind into ``results/{dataset}/runs/{representation}/{subset}/{method}/{fold}``.
-
-    Times are in ``fit.json`` alone, so that all other files are the same bytes each time. Without a model the same
-    files are there: no metrics, no ranks, and a sidecar that says why. `names` are those of the folder; they go into
-    every table, so that tables of many runs can be put together.
-    """
+    """Write what a fold left behind into the folder of its run; `names` of the run go into every table."""
     of_tables = {name: value for name, value in names.items() if name != "dataset"}
     write_model(result.model, result.fit, folder / "model.npz", dict(names))
+    # times are in this file alone, so that all others are the same bytes each time
     write_json({**result.fit, **names}, folder / "fit.json")
     write_table(result.selection.assign(**of_tables), folder / "selection.parquet")
     write_table(metrics_frame(metrics_of(result).assign(**of_tables)), folder / "metrics.parquet")

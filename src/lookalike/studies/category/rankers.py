@@ -1,8 +1,4 @@
-"""Rankers trained in parallel and averaged (JMLR section 5.4): the jobs behind Figure 7.
-
-Each ranker is an `lookalike.learners.OASIS` with one of `ranker_seeds`, whatever others there are; the average of the
-first k is what `lookalike.learners.AveragedOASIS` of k rankers with the same seed learns.
-"""
+"""Rankers trained in parallel and averaged (JMLR section 5.4): the jobs behind Figure 7."""
 
 from __future__ import annotations
 
@@ -30,6 +26,7 @@ def train_ranker(fold: Fold, ranker: int, settings: Mapping[str, Any]) -> dict[i
             kept[step] = model.W_.copy()
         return {}
 
+    # so the average of the first k is what `AveragedOASIS` of k rankers with the same seed learns
     seed = ranker_seeds(fold.seed("rankers"), ranker + 1)[ranker]
     learner = OASIS(settings["aggressiveness"], settings["steps"], random_state=seed)
     learner.fit(X_train, fold.images["train"].labels, trace=keep, trace_steps=_steps(settings))
@@ -39,12 +36,7 @@ def train_ranker(fold: Fold, ranker: int, settings: Mapping[str, Any]) -> dict[i
 def average_rankers(
     fold: Fold, matrices: Sequence[Mapping[int, np.ndarray]], settings: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Test mAP of single rankers, and of the averages of the first so many of them (JMLR Figure 7).
-
-    `matrices` are what `train_ranker` gave, by ranker; ``averages`` of the settings lists how many are
-    averaged. In the numbers ``method`` is "ranker 0", "ranker 1", ... or "average of k", ``x`` the steps that each
-    ranker took. Step 0 is W = I.
-    """
+    """Test mAP of single rankers, and of the averages of the first so many of them (JMLR Figure 7)."""
     _, X_test = fold.rows("train", "test")
     model = OASIS().fit_triplets(X_test, np.empty((0, 3), dtype=np.int32))
 

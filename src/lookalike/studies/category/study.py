@@ -236,10 +236,7 @@ class CategoryStudy(Study):
         return told + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
 
     def _of_fits(self, methods: Sequence[str], *, selected: bool) -> Iterator[tuple[str, str]]:
-        """What the fits of methods ran into: the head of a note, and what it says of a method and a subset.
-
-        Curves along training are of one aggressiveness, which no selection chose: then `selected` is False.
-        """
+        """What the fits of methods ran into: the head of a note, and what it says of a method and a subset."""
         pairs = [(method, subset) for method in methods for subset in self.subsets]
         for method, subset in pairs:
             if why := self.not_converged.get((subset.id, method)):
@@ -250,6 +247,7 @@ class CategoryStudy(Study):
             if not converged.all():
                 counts = f"{(~converged).sum()} of {len(converged)} folds ({subset.title})"
                 yield "Stopped at the limit of iterations", f"{self.title_of(method)} in {counts}"
+        # curves along training are of one aggressiveness, which no selection chose
         ends = {"at_grid_edge": "the end of the grid", "at_last_step": "the last traced step"}
         for method in methods if selected else ():
             flags = {end: [bool(flag) for subset in self.subsets for flag in self.recorded(subset, method, column)]
@@ -300,10 +298,7 @@ STUDY = CategoryStudy
 
 
 def why_not_comparable(study: Mapping[str, Any], subset: Mapping[str, Any], n_classes: int) -> str:
-    """The first reason why a subset's numbers may not be held against the printed ones; "" if there is none.
-
-    `n_classes` were really used or, before a run, asked for.
-    """
+    """The first reason why a subset's numbers may not be held against the printed ones; "" if there is none."""
     if study["kind"] == "synthetic":
         return "synthetic images"
     published, classes = list(subset.get("published_classes", ())), subset.get("classes")

@@ -1,8 +1,4 @@
-"""Training times in the papers' form: JMLR Table 5 and draft Table 2, ours beside the paper's, and both over OASIS.
-
-Times of other machines and implementations cannot be judged, so no row has a verdict. What the papers claim are ratios
-between methods, which stand below the times.
-"""
+"""Training times in the papers' form: JMLR Table 5 and draft Table 2, ours beside the paper's, and both over OASIS."""
 
 from __future__ import annotations
 
@@ -14,15 +10,7 @@ from typing import Any
 import pandas as pd
 
 from lookalike.exhibits.model import Table
-from lookalike.exhibits.printed import (
-    MISSING,
-    NOT_COMPARABLE,
-    STAR,
-    beside_print,
-    plus_minus,
-    significant,
-    times_over,
-)
+from lookalike.exhibits.printed import MISSING, NOT_COMPARABLE, STAR, beside_print, plus_minus, significant, times_over
 from lookalike.exhibits.registry import exhibit
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.category.study import CategoryStudy
@@ -90,10 +78,7 @@ def _cells(study: CategoryStudy) -> pd.DataFrame:
 
 
 def minutes_of(study: CategoryStudy) -> dict[tuple[str, str], tuple[float, float]]:
-    """Mean and standard deviation over folds of the final fit's CPU time, by (subset, method), in minutes.
-
-    A method that did not converge in some fold of a subset has no time there.
-    """
+    """Mean and standard deviation over folds of the final fit's CPU minutes, by (subset, method) that converged."""
     rows = summarise(study.fits, by=("subset", "method"), value="cpu_seconds_fit").to_dict("records")
     return {
         (row["subset"], row["method"]): (row["mean"] / 60, row["std"] / 60)
@@ -103,7 +88,7 @@ def minutes_of(study: CategoryStudy) -> dict[tuple[str, str], tuple[float, float
 
 
 def _judged(study: CategoryStudy, cell: Mapping[str, Any]) -> tuple[str, str] | None:
-    """No time gets a verdict."""
+    """No time gets a verdict: those of other machines and implementations cannot be judged."""
     if math.isnan(cell["printed"]) or math.isnan(cell["ours"]):
         return study.judge(cell)
     why = next(subset.why_not_comparable for subset in study.all_subsets if subset.id == cell["subset"])

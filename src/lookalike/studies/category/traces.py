@@ -1,7 +1,4 @@
-"""Mean average precision along training, past the stop: what the papers' figures of learning curves are drawn from.
-
-JMLR Figures 5 and 9 and draft Figure 3. The learner sees the stream of its fold's final fit.
-"""
+"""Mean average precision along training, past the stop (JMLR Figures 5 and 9, draft Figure 3)."""
 
 from __future__ import annotations
 
@@ -35,14 +32,7 @@ def make(fold: Fold, spec: Mapping[str, Any], folder: Path, names: Mapping[str, 
 
 
 def trace_fold(fold: Fold, spec: Mapping[str, Any]) -> pd.DataFrame:
-    """Numbers along training, at the fixed parameters of the figures; ``x`` is the step.
-
-    ``trace`` of the method gives the last step, how many points are scored besides step 0 (the Euclidean start), and
-    the ``aggressiveness`` of learners that have one (the figures state 0.1). ``select`` is not used. ``traced_map`` on
-    the test images and ``traced_train_map`` (0..1) are of the model which a fit that stops here would give;
-    ``loss_rate`` is the share of steps since the last point that had a loss. A learner that stops by itself goes on to
-    the last step. No rows where it does not get there within the method's ``time_limit``.
-    """
+    """Numbers along training, at the fixed parameters of the figures; no rows where a trace reaches its time limit."""
     X_train, X_test = fold.rows("train", "test")
     order, ranked = fold.ranking_order, fold.images["ranked training"]
     scored = {"train": (X_train[order], ranked.labels), "test": (X_test, fold.images["test"].labels)}
@@ -57,6 +47,7 @@ def trace_fold(fold: Fold, spec: Mapping[str, Any]) -> pd.DataFrame:
         return scores | {"symmetry_index": np.nan if index is None else index}
 
     warm_up(spec["learner"])
+    # the learner sees the stream of its fold's final fit
     trace, learner = spec["trace"], make_learner(spec, fold.seed("fit"))
     # past the stop means, for a learner that stops by itself, without its tolerance
     fixed = {"aggressiveness": float(trace["aggressiveness"]), "n_steps": trace["steps"], "max_iter": trace["steps"],

@@ -1,7 +1,4 @@
-"""Curves along training steps or iterations (JMLR Figures 5, 7 and 9, draft Figure 3).
-
-Where curves lie close together the vertical axis does not start at 0.
-"""
+"""Curves along training steps or iterations (JMLR Figures 5, 7 and 9, draft Figure 3)."""
 
 from __future__ import annotations
 
@@ -81,10 +78,7 @@ def _training_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
 
 
 def _stop_cells(study: CategoryStudy) -> pd.DataFrame:
-    """The step at which validation stops OASIS beside the printed one at which test precision saturates, on Var10.
-
-    The two are not the same quantity, so there is no verdict.
-    """
+    """The step at which validation stops OASIS beside the printed one at which test precision saturates, on Var10."""
     keys = {"method": "oasis", "metric": "var10_saturation_steps"}
     rows = [
         {"subset": subset.id, "setting": study.setting_of(subset), **keys,
@@ -179,10 +173,7 @@ def projection_curves(study: CategoryStudy) -> Figure:
 @exhibit("learning/mcml", title="MCML along its iterations", needs=("metrics", "fits", "mcml_traces"),
          when=lambda settings: "mcml" in settings["traced"])  # fmt: skip
 def mcml_curves(study: CategoryStudy) -> Figure:
-    """Mean average precision of MCML over training and test images as a function of its iterations.
-
-    The curve goes on past the iteration after which MCML ends by itself.
-    """
+    """Mean average precision of MCML over training and test images as a function of its iterations."""
     frame = joined([part for subset in study.subsets for part in _mcml_rows(study, subset)])
     ends = {subset.title: study.recorded(subset, "mcml", "n_steps") for subset in study.subsets}
     told = [f"{steps.mean():,.0f} ({title})" for title, steps in ends.items() if len(steps)]
@@ -218,10 +209,8 @@ def _mcml_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
 
 
 def kept_after_the_end(curves: pd.DataFrame) -> pd.DataFrame:
-    """Curves of folds, steps x folds, where each fold has a number or has ended and keeps its last.
-
-    A fold ends where no step lowers the objective any more; so the mean is always over the same folds.
-    """
+    """Curves, steps x folds, where each fold has a number or has ended and keeps its last: always the same folds."""
+    # a fold ends where no step lowers the objective any more
     ends = curves.apply(lambda fold: fold.last_valid_index())
     ended = np.asarray(curves.index)[:, None] > ends.to_numpy()[None, :]
     kept: pd.DataFrame = curves.ffill()[(curves.notna().to_numpy() | ended).all(axis=1)]
@@ -250,10 +239,8 @@ def symmetry_curves(study: CategoryStudy) -> Figure:
 @exhibit("learning/loss_bound", title="Mistakes of OASIS and the bound on them", needs=("metrics", "fits", "mistakes"),
          when=lambda settings: settings["bounds_mistakes"])  # fmt: skip
 def bound_curves(study: CategoryStudy) -> Figure:
-    """Triplets that OASIS ranks wrongly before it learns from them, and the bounds on their number of JMLR Theorem 1.
-
-    The theorem holds for every matrix U that OASIS is compared with, so every bound must lie above the mistakes; a
-    bound above the number of triplets says nothing.
+    """Triplets that OASIS ranks wrongly before it learns from them, and the bounds on their number of JMLR Theorem
+    1.
     """
     frame = joined([part for subset in study.subsets for part in _bound_rows(study, subset)])
 

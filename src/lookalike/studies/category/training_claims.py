@@ -1,7 +1,4 @@
-"""Rules about curves along training: where OASIS saturates and stops, its rankers, its mistakes, and projections of W.
-
-They are part of the rules of `lookalike.studies.category.claims`.
-"""
+"""Rules about curves along training: where OASIS saturates and stops, its rankers, its mistakes, projections of W."""
 
 from __future__ import annotations
 
@@ -31,22 +28,27 @@ NOT_TRACED = "the curves of the schemes of projection were not traced"
 TWO_FOLDS = "fewer than two folds have both curves"
 
 
+def traced(
+    study: CategoryStudy,
+    subset: Subset,
+    metric: str = "traced_map",
+    lacking: str = NO_CURVE,
+    method: str = "oasis",
+    without: str = LEFT_OUT,
+) -> pd.DataFrame:
+    """A traced number, steps x folds; undecided, by default left out, where there is none."""
+    curves = study.curves(subset, method, metric)
+    if curves is None:
+        raise UndecidedError(without, lacking)
+    return curves
+
+
 def mean_curve(study: CategoryStudy, subset: Subset, metric: str = "traced_map", lacking: str = NO_CURVE) -> pd.Series:
     """Mean over folds of a traced number of OASIS, by step; steps that not all folds have are left out."""
-    folds = study.curves(subset, "oasis", metric)
-    mean = None if folds is None else folds.dropna().mean(axis=1)
-    if mean is None or len(mean) < 2:
+    mean = traced(study, subset, metric, lacking).dropna().mean(axis=1)
+    if len(mean) < 2:
         raise UndecidedError(LEFT_OUT, lacking)
     return mean
-
-
-def at_step(curves: pd.DataFrame, step: int) -> pd.Series:
-    """Values of all folds at one step."""
-    values: pd.Series = curves[curves.index == step].iloc[0]
-    return values
-
-
-# where OASIS saturates, declines and stops
 
 
 class Saturation(NamedTuple):
@@ -54,10 +56,8 @@ class Saturation(NamedTuple):
 
     step: int | None
     """First step at which the curve has made `SATURATED` of its rise so far; None where it never rises."""
-    rising: bool
-    """Whether the peak is the last traced step: then it saturates at this step or later."""
-    last: int
-    """The last traced step."""
+    rising: str
+    """Words on a peak at the last traced step, where it saturates at this step or later; "" on another."""
 
 
 def saturation_of(study: CategoryStudy, subset: Subset) -> Saturation:
@@ -66,67 +66,56 @@ def saturation_of(study: CategoryStudy, subset: Subset) -> Saturation:
     start, peak = float(curve.iloc[0]), float(curve.max())
     reached = curve.index[int(np.argmax(curve.to_numpy() >= start + SATURATED * (peak - start)))]
     step = int(reached) if peak > start else None
-    return Saturation(step, int(curve.argmax()) == len(curve) - 1, int(curve.index[-1]))
+    rises = int(curve.argmax()) == len(curve) - 1
+    return Saturation(step, f", still rising at the last traced step, {int(curve.index[-1]):,}" if rises else "")
 
 
 @subset_rule
 def saturates_early(study: CategoryStudy, subset: Subset, times: float, *, of_all_triplets: bool = False) -> Finding:
-    """The test mAP of OASIS saturates about as early in training as in print, or earlier.
-
-    The mean test curve over folds has made 95% of its rise from the start to its peak within so many times the
-    printed 35,000 steps, or within so many times the printed share of all triplets, 35,000 of 2.8 million; of c classes
-    with n training images each JMLR counts cn (n - 1) (c - 1)n / 2. Fails where it is later, or where there is no rise.
-    Open where the peak is the last traced step: a longer trace could only saturate later.
-    """
+    """The test mAP of OASIS saturates about as early in training as in print, or earlier."""
     in_print = study.printed_number("var10_saturation_steps")
-    traced = saturation_of(study, subset)
-    if traced.step is None:
+    step, rising = saturation_of(study, subset)
+    if step is None:
         return Finding(FAILS, "test mAP never rises above its start")
+    # of c classes with n training images each JMLR counts cn (n - 1) (c - 1)n / 2 triplets
     n_train = study.settings["splits"]["train"]
     n_images = subset.n_classes * n_train
     n_triplets = n_images * (n_train - 1) * (n_images - n_train) // 2 if of_all_triplets else 1
     if n_triplets <= 0:
         return Finding(OPEN, "the number of classes is not known")
     level = in_print / (PRINTED_TRIPLETS if of_all_triplets else 1)
-    told = f"saturated at step {traced.step:,}, {in_print:,.0f} in print"
+    told = f"saturated at step {step:,}, {in_print:,.0f} in print"
     if of_all_triplets:
-        share = f"{100 * traced.step / n_triplets:.2g}%, {100 * level:.3g}% in print"
-        told = f"saturated after {traced.step:,} of {n_triplets:,} triplets ({share})"
-    soon = OPEN if traced.rising else HOLDS
-    verdict = soon if traced.step / n_triplets <= times * level else FAILS
-    rising = f", still rising at the last traced step, {traced.last:,}" if traced.rising else ""
-    return Finding(verdict, told + rising)
+        share = f"{100 * step / n_triplets:.2g}%, {100 * level:.3g}% in print"
+        told = f"saturated after {step:,} of {n_triplets:,} triplets ({share})"
+    # a longer trace of a curve that still rises could only saturate later
+    soon = OPEN if rising else HOLDS
+    return Finding(soon if step / n_triplets <= times * level else FAILS, told + rising)
 
 
 @rule
 def more_classes_saturate_later(study: CategoryStudy) -> Finding:
-    """Test mAP saturates later on the subset with the most classes than on each that has fewer, at equal C.
-
-    By the steps of `saturates_early`; the curves are all traced at the same C, where the draft trained the largest
-    subset with a smaller one. Open where a curve with fewer classes still rises at its end.
-    """
-    traced: dict[Subset, Saturation] = {}
+    """Test mAP saturates later on the subset with the most classes than on each that has fewer, at equal C."""
+    found_in: dict[Subset, Saturation] = {}
     for subset in study.subsets:
         with suppress(UndecidedError):
-            traced[subset] = saturation_of(study, subset)
-    steps = {subset.id: float(of.step) for subset, of in traced.items() if of.step}
+            found_in[subset] = saturation_of(study, subset)
+    steps = {subset.id: float(of.step) for subset, of in found_in.items() if of.step}
     found = _most_against_fewer(study, steps, "saturated at step {:,.0f}", lambda most, fewer: most > fewer)
     if found.verdict == OPEN:
         return found
-    risen = [subset for subset in traced if subset.id in steps]
+    risen = [subset for subset in found_in if subset.id in steps]
     largest = max(subset.n_classes for subset in risen)
-    rising = [subset.title for subset in risen if traced[subset].rising and subset.n_classes < largest]
+    rising = [subset.title for subset in risen if found_in[subset].rising and subset.n_classes < largest]
     told = f"; still rising at the last traced step: {', '.join(rising)}" if rising else ""
+    # the draft trained the largest subset with a smaller C
     C = f"at equal C, {study.settings['traced_aggressiveness']:g}"
     return Finding(OPEN if rising and found.verdict == HOLDS else found.verdict, f"{C}: {found.evidence}{told}")
 
 
 @rule
 def more_classes_take_smaller_aggressiveness(study: CategoryStudy) -> Finding:
-    """Validation chooses a smaller aggressiveness on the subset with the most classes than on each that has fewer.
-
-    Medians over folds of what was chosen for OASIS.
-    """
+    """Validation chooses a smaller aggressiveness on the subset with the most classes than on each that has fewer."""
     chosen = {subset.id: study.recorded(subset, "oasis", "aggressiveness").median() for subset in study.subsets}
     known = {subset: float(median) for subset, median in chosen.items() if not math.isnan(median)}
     return _most_against_fewer(study, known, "median C {:g}", lambda most, fewer: most < fewer)
@@ -147,11 +136,7 @@ def _most_against_fewer(
 
 @subset_rule
 def declines_slowly(study: CategoryStudy, subset: Subset) -> Finding:
-    """After its peak, the test mAP of OASIS declines slowly.
-
-    At the last traced step the mean test curve has lost at most `SLOW_DECLINE` of its peak. Open where the peak is the
-    last step: the trace ends before a decline.
-    """
+    """After its peak, the test mAP of OASIS declines slowly."""
     curve = mean_curve(study, subset)
     peak, last = int(curve.index[int(curve.argmax())]), int(curve.index[-1])
     if peak == last:
@@ -163,15 +148,8 @@ def declines_slowly(study: CategoryStudy, subset: Subset) -> Finding:
 
 @subset_rule
 def validation_stop_generalizes(study: CategoryStudy, subset: Subset) -> Finding:
-    """Stopping where held-out images say so is about as precise as the best stop on the test images would be.
-
-    Test mAP of OASIS as chosen by validation minus the peak of the fold's traced test curve, over folds (corrected t):
-    holds where the interval lies above -2 `MARGIN`, fails where it lies below.
-    """
-    curves = study.curves(subset, "oasis")
-    if curves is None:
-        raise UndecidedError(LEFT_OUT, NO_CURVE)
-    differences = study.values(subset, "oasis") - curves.max()
+    """Stopping where held-out images say so is about as precise as the best stop on the test images would be."""
+    differences = study.values(subset, "oasis") - traced(study, subset).max()
     lacking = missing(study, subset, ("oasis",), "mAP of two folds")
     names = "as chosen minus the peak of the test curve"
     return by_t(study, differences, names, lacking, (-2 * MARGIN, math.inf))
@@ -180,10 +158,7 @@ def validation_stop_generalizes(study: CategoryStudy, subset: Subset) -> Finding
 @subset_rule
 def identity_is_euclidean(study: CategoryStudy, subset: Subset) -> Finding:
     """OASIS at step 0 has the mAP of the Euclidean distance: within `SAME` in every fold."""
-    curves = study.curves(subset, "oasis")
-    if curves is None or 0 not in curves.index:
-        raise UndecidedError(LEFT_OUT, NO_CURVE)
-    differences = (at_step(curves, 0) - study.values(subset, "euclidean")).dropna().abs()
+    differences = (traced(study, subset).T[0] - study.values(subset, "euclidean")).dropna().abs()
     if differences.empty:
         raise missing(study, subset, ("euclidean",), "mAP")
     largest = float(differences.max())
@@ -192,23 +167,17 @@ def identity_is_euclidean(study: CategoryStudy, subset: Subset) -> Finding:
 
 @subset_rule
 def symmetry_index_decreases_from_one(study: CategoryStudy, subset: Subset) -> Finding:
-    """The symmetry index starts at 1 and decreases along training.
-
-    In the mean curve of OASIS over folds it starts within 0.001 of 1, ends lower, and is nowhere more than 0.005 above
-    its lowest value so far.
-    """
+    """The symmetry index starts at 1 and decreases along training."""
     curve = mean_curve(study, subset, "symmetry_index", "the symmetry index was not traced")
+    # noise may lift it by up to 0.005 above its lowest value so far
     rise = float((curve - curve.cummin()).max())
     falls = abs(curve.iloc[0] - 1) <= 0.001 and curve.iloc[-1] < curve.iloc[0] and not rise > 0.005
     ends = f"from {curve.iloc[0]:.3f} to {curve.iloc[-1]:.3f} at step {int(curve.index[-1]):,}"
     return Finding(HOLDS if falls else FAILS, f"{ends}, {rise:.3f} above its lowest value at most")
 
 
-# rankers that are averaged (JMLR section 5.4), and mistakes (section 2.2)
-
-
 def rankers_of(study: CategoryStudy, subset: Subset) -> tuple[pd.DataFrame, list[str]]:
-    """Rankers past their start, ``series`` being ``single`` or an average; and the averages, of few before of many."""
+    """Rankers past their untrained start (JMLR 5.4), ``series`` being ``single`` or an average; and the averages."""
     rows = select(study.numbers, subset=subset.id, metric="ranker_map")
     rows = rows[rows["x"] > 0]
     if rows.empty:
@@ -219,11 +188,7 @@ def rankers_of(study: CategoryStudy, subset: Subset) -> tuple[pd.DataFrame, list
 
 @subset_rule
 def averages_beat_single_rankers(study: CategoryStudy, subset: Subset) -> Finding:
-    """The average of several rankers has a higher test mAP than a single ranker after the same number of steps.
-
-    Mean over the traced steps (the untrained start not counted) of the average minus the mean of the single rankers,
-    over folds (corrected t): holds where the interval lies above 0, fails where it lies below 0 or within `MARGIN`.
-    """
+    """The average of several rankers has a higher test mAP than a single ranker after the same number of steps."""
     rows, averages = rankers_of(study, subset)
     means = rows.pivot_table(index="fold", columns="series", values="value")
 
@@ -236,11 +201,7 @@ def averages_beat_single_rankers(study: CategoryStudy, subset: Subset) -> Findin
 
 @subset_rule
 def averages_need_fewer_steps(study: CategoryStudy, subset: Subset) -> Finding:
-    """An average of rankers reaches what single ones reach at best, after fewer steps of each.
-
-    In the mean curves over folds: the first step at which the average is at least at the peak of the mean single ranker
-    is before the step of that peak. Fails where the average comes later or never.
-    """
+    """An average of rankers reaches what single ones reach at best, after fewer steps of each."""
     rows, averages = rankers_of(study, subset)
     curves = rows.groupby(["series", "x"])["value"].mean()
     peak = int(curves.loc["single"].idxmax())
@@ -256,10 +217,7 @@ def averages_need_fewer_steps(study: CategoryStudy, subset: Subset) -> Finding:
 
 @subset_rule
 def single_rankers_agree(study: CategoryStudy, subset: Subset) -> Finding:
-    """Runs with other triplets come to about the same test mAP.
-
-    At the last step the standard deviation over single rankers, averaged over folds, is at most `MARGIN`.
-    """
+    """Runs with other triplets come to about the same test mAP."""
     rows, _ = rankers_of(study, subset)
     last = rows[(rows["series"] == "single") & (rows["x"] == rows["x"].max())]
     spread = float(last.groupby("fold")["value"].std().mean())
@@ -272,10 +230,8 @@ def single_rankers_agree(study: CategoryStudy, subset: Subset) -> Finding:
 @subset_rule
 def mistake_bound_holds(study: CategoryStudy, subset: Subset) -> Finding:
     """OASIS makes no more mistakes than the bound of Theorem 1, for every matrix compared with and at every step."""
-    mistakes = study.curves(subset, "oasis", "mistakes")
+    mistakes = traced(study, subset, "mistakes", "mistakes were not counted")
     limits = select(study.numbers, subset=subset.id, metric="bound")
-    if mistakes is None:
-        raise UndecidedError(LEFT_OUT, "mistakes were not counted")
     made = [mistakes.loc[x, fold] for x, fold in zip(limits["x"], limits["fold"], strict=True)]
     broken = int((np.asarray(made) > limits["value"]).sum())
     tightest = limits[limits["x"] == limits["x"].max()].groupby("method")["value"].mean().sort_values(kind="stable")
@@ -284,11 +240,8 @@ def mistake_bound_holds(study: CategoryStudy, subset: Subset) -> Finding:
     return Finding(FAILS if broken else HOLDS, f"{told}, {bound}; broken at {broken} of {len(limits)} points")
 
 
-# projections onto positive semidefinite W (JMLR section 6.2)
-
-
 def traced_schemes(study: CategoryStudy, subset: Subset) -> list[str]:
-    """The schemes of projection whose test curves a subset has."""
+    """The schemes of projection onto positive semidefinite W (JMLR 6.2) whose test curves a subset has."""
     return [of for of in study.settings["projected"] if study.curves(subset, of) is not None]
 
 
@@ -302,53 +255,34 @@ def schemes_during(study: CategoryStudy) -> tuple[str, str]:
 def at_validation_stop(
     study: CategoryStudy, subset: Subset, first: str, second: str, bounds: Interval | None = None, without: str = OPEN
 ) -> Finding:
-    """Test mAP of a traced method minus that of another, both as OASIS's validation stop would end them.
-
-    Both are read at the step nearest to the mean stop over folds at which both were traced; no test image chose it.
-    """
+    """Test mAP of a traced method minus that of another, both as OASIS's validation stop would end them."""
     stops = study.stops(subset)
     if stops.empty:
         raise UndecidedError(without, "no validation stop of OASIS at the traced C is known")
-    curves = both_curves(study, subset, first, second, without)
+    curves = [traced(study, subset, lacking=NOT_TRACED, method=of, without=without) for of in (first, second)]
+    # the traced step nearest to the mean stop, which no test image chose
     steps = curves[0].index.intersection(curves[1].index).to_numpy(dtype=np.int64)
     if not len(steps):
         raise UndecidedError(without, "the curves have no traced step in common")
     nearest = int(steps[np.abs(steps - stops.mean()).argmin()])
     names = f"{study.title_of(first)} minus {study.title_of(second)}"
-    differences = at_step(curves[0], nearest) - at_step(curves[1], nearest)
+    differences = curves[0].T[nearest] - curves[1].T[nearest]
     found = by_t(study, differences, names, UndecidedError(without, TWO_FOLDS), bounds)
     where = f"at step {nearest:,} (validation stop of OASIS: {stops.mean():,.0f})"
     return Finding(found.verdict, f"{found.evidence} {where}")
 
 
-def both_curves(
-    study: CategoryStudy, subset: Subset, first: str, second: str, without: str = LEFT_OUT
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Test curves of two methods, steps x folds."""
-    curves = [study.curves(subset, method) for method in (first, second)]
-    if curves[0] is None or curves[1] is None:
-        raise UndecidedError(without, NOT_TRACED)
-    return curves[0], curves[1]
-
-
 def to_common_end(study: CategoryStudy, subset: Subset, first: str, second: str) -> list[pd.DataFrame]:
-    """Test curves on their own steps, up to the smaller of their last steps.
-
-    On common steps alone, a peak between them would be lost.
-    """
-    curves = both_curves(study, subset, first, second)
+    """Test curves on their own steps, up to the smaller of their last steps."""
+    curves = [traced(study, subset, lacking=NOT_TRACED, method=method) for method in (first, second)]
+    # on common steps alone, a peak between them would be lost
     end = min(of.index.max() for of in curves)
     return [of[of.index <= end] for of in curves]
 
 
 @subset_rule
 def projecting_often_slows_the_decline(study: CategoryStudy, subset: Subset) -> Finding:
-    """Projecting onto positive matrices every few steps makes the test mAP decline more slowly than not at all.
-
-    The share of the peak that is lost at the last traced step, OASIS without projection minus OASIS projected most
-    often, over folds (corrected t): holds where the interval lies above 0, fails where it lies below 0 or within
-    `MARGIN`. Open where neither loses 1% of its peak: nothing declines yet.
-    """
+    """Projecting onto positive matrices every few steps makes the test mAP decline more slowly than not at all."""
     often, _ = schemes_during(study)
     lost = [1 - of.ffill().iloc[-1] / of.max() for of in to_common_end(study, subset, "oasis", often)]
     most = max(float(share.mean()) for share in lost)
@@ -360,11 +294,7 @@ def projecting_often_slows_the_decline(study: CategoryStudy, subset: Subset) -> 
 
 @subset_rule
 def projecting_rarely_beats_often(study: CategoryStudy, subset: Subset) -> Finding:
-    """Projecting after many steps reaches a higher test mAP than projecting every few steps.
-
-    The peak of the test mAP, over folds (corrected t): holds where the interval of the difference lies above 0, fails
-    where it lies below 0 or within `MARGIN`.
-    """
+    """Projecting after many steps reaches a higher test mAP than projecting every few steps."""
     often, rarely = schemes_during(study)
     peaks = [of.max() for of in to_common_end(study, subset, rarely, often)]
     names = f"peak of test mAP, {study.title_of(rarely)} minus {study.title_of(often)}"
@@ -373,11 +303,7 @@ def projecting_rarely_beats_often(study: CategoryStudy, subset: Subset) -> Findi
 
 @subset_rule
 def projecting_at_the_end_is_best(study: CategoryStudy, subset: Subset) -> Finding:
-    """Projecting only once, after learning, has the highest test mAP of the schemes where validation stops OASIS.
-
-    Against each other scheme, at the traced step nearest to the mean validation stop, over folds (corrected t): holds
-    where the interval of the difference lies above 0, fails where it lies below 0 or within `MARGIN`.
-    """
+    """Projecting only once, after learning, has the highest test mAP of the schemes where validation stops OASIS."""
     intervals, schemes = study.settings["projection_intervals"], study.settings["projected"]
     ends = [scheme for scheme in schemes if intervals.get(scheme, 0) is None][:1]
     others = [scheme for scheme in schemes if scheme not in ends]

@@ -24,11 +24,7 @@ PLACE = ["query", "position"]
 
 
 def read_ratings(paths: Iterable[str | os.PathLike[str]], plan: pd.DataFrame) -> pd.DataFrame:
-    """Read the files that raters of a plan exported, one a rater; every mistake in them is an error.
-
-    The table has a row for each rater and candidate of a query that this rater has done (raters may have done different
-    queries), by rater, query and position. ``answered`` is False where the rater left the default, "not_good".
-    """
+    """Read the files that raters of a plan exported, one a rater; every mistake in them is an error."""
     found: dict[str, tuple[Path, pd.DataFrame]] = {}
     for path in sorted(map(Path, paths)):
         answers = _read_file(path, plan)

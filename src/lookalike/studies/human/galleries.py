@@ -36,12 +36,7 @@ def gallery(study: HumanStudy, cases: Cases, n: int) -> Gallery:
 
 
 def choose_queries(study: HumanStudy, cases: Cases, n: int) -> tuple[list[Any], int]:
-    """Rows ``row`` (of the rankings), ``image_id`` and ``average_precision``, and among how many they were chosen.
-
-    The best are the test images of highest average precision. The worst are, among the test images that have no image
-    of their class among their first five, those of lowest average precision. Both have at most one query a class, and
-    of equal queries the one with the lower image id. There may be fewer than `n`.
-    """
+    """Best or worst queries, as many as there are of `n`, at most one a class; and among how many they were chosen."""
     found = study.rankings
     queries = pd.DataFrame({"image_id": found.query_ids, "average_precision": found.average_precision()}).dropna()
     queries = queries.rename_axis("row").reset_index()

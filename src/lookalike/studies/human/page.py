@@ -1,8 +1,4 @@
-"""The page on which a person rates a plan: one HTML file with its pictures inside, which needs no network.
-
-The page knows pictures by their places alone: neither which of them were retrieved, nor a file name, nor an image id,
-which would follow the order of the classes.
-"""
+"""The page on which a person rates a plan: one HTML file with its pictures inside, which needs no network."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A simulated panel of raters, for where there are no real ones: agreement of classes, blurred by each rater's ways.
-
-Its table is one of `lookalike.studies.human.collect`, with ``simulated`` True: whatever is drawn from it must say so.
-"""
+"""A simulated panel of raters, for where there are no real ones: agreement of classes, blurred by each rater's ways."""
 
 from __future__ import annotations
 
@@ -25,13 +22,7 @@ SKIPPED = 0.4
 def simulated_panel(
     plan: pd.DataFrame, agreement: npt.NDArray[np.bool_], n_raters: int = 20, *, seed: int
 ) -> pd.DataFrame:
-    """Simulate raters of a plan, ``simulated 01``, ``simulated 02``, ...; the paper had 20.
-
-    Every pair of query and candidate has a similarity that all raters see: 1 for images of one class (`agreement`, see
-    `same_class`) and 0 for others, plus a draw for the pair and one for the query. Each rater adds noise of an own size
-    and calls good what exceeds an own threshold (strictness); what falls close to the threshold gets "can't say". Part
-    of the rest is left at the default, which is not good.
-    """
+    """Simulate raters of a plan, ``simulated 01``, ``simulated 02``, ...; the paper had 20."""
     rng = generator(seed, "ratings", "panel")
     number_of_query, queries = pd.factorize(plan["query"])
     seen = agreement + rng.normal(0, PAIR, len(plan)) + rng.normal(0, QUERY, len(queries))[number_of_query]

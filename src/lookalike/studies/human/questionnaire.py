@@ -39,19 +39,13 @@ def draw_plan(
     relevance: Mapping[int, float] | None = None,
     contents: Mapping[int, str] | None = None,
 ) -> pd.DataFrame:
-    """Draw query images and their candidates, in a seeded order.
-
-    The queries are the test images of largest total `relevance` (all equal if left out); a seeded draw decides between
-    equal ones. An image's `neighbours` are the nearest first and without itself; `related` are all images with any
-    relevance to it, itself among them. By `contents`, a digest of each image's bytes, a test image that has the same
-    picture twice among itself and its neighbours is no query, as in the paper, and no picture is drawn as unrelated
-    that is shown with the query already.
-    """
+    """Draw query images, those of largest total `relevance` first, and their candidates, in a seeded order."""
     rng = generator(seed, "ratings", "plan")
     queries = list(neighbours)
     falling = np.array([0.0 if relevance is None else -relevance[query] for query in queries])
     # lexsort: the last key counts first
     order = [queries[place] for place in np.lexsort((rng.permutation(len(queries)), falling))]
+    # contents are digests of the images' bytes: of pictures that stand twice, none is shown twice, as in the paper
     picture_of: Mapping[int, Any] = contents or {image: image for image in paths}
     found = {query: list(neighbours[query])[:n_retrieved] for query in order}
     rows: list[tuple[Any, ...]] = []
@@ -129,11 +123,7 @@ def plan_of_run(
 
 
 def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int = 10, **sizes: Any) -> pd.DataFrame:
-    """Draw a plan from a user's own table of `NEIGHBOURS`; image ids are positions in the sorted list of paths.
-
-    Random candidates of a query are drawn from all images that the table names and does not list as neighbours of that
-    query, so list more neighbours than are shown where the first ones are not all that is related.
-    """
+    """Draw a plan from a user's own table of `NEIGHBOURS`; image ids are positions in the sorted list of paths."""
     missing = [column for column in NEIGHBOURS if column not in table.columns]
     if missing:
         raise LookalikeError(f"the table of neighbours has no column {missing[0]}: it needs query_path, path and rank")
@@ -148,6 +138,7 @@ def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int
                 f"{paths[query]} has {len(found)} neighbours other than itself, and {n_retrieved} are shown: "
                 "list more neighbours for it or ask for fewer"
             )
+    # a neighbour that is listed and not shown is not drawn as unrelated either
     related = {query: [query, *found] for query, found in listed.items()}
     return draw_plan(listed, dict(enumerate(paths)), related, seed=seed, n_retrieved=n_retrieved, **sizes)
 
@@ -206,9 +197,7 @@ def _reason_of(error: Exception) -> str:
 
 
 def plan_fingerprint(plan: pd.DataFrame) -> str:
-    """Name a plan by its content: ``plan-`` and 12 hexadecimal digits, the same wherever it is computed.
-
-    The prefix keeps spreadsheets from reading the digits as a number.
-    """
+    """Name a plan by its content: ``plan-`` and 12 hexadecimal digits."""
     text = plan[list(COLUMNS)].to_csv(index=False, lineterminator="\n")
+    # the prefix keeps spreadsheets from reading the digits as a number
     return "plan-" + hashlib.sha256(text.encode()).hexdigest()[:12]

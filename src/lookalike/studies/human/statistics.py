@@ -1,7 +1,6 @@
 """The numbers of the human evaluation (JMLR 5.2.3, Figures 3B to 3D; NIPS 4.1, Figure 1a) from a table of ratings.
 
-Only "good" counts as relevant ("can't say" and what was left unanswered do not), precision is over the retrieved
-candidates in the order of their ranks, and a query's raters are those who have done it.
+Only "good" counts as relevant, precision is over the retrieved candidates, and a query's raters are those who did it.
 """
 
 from __future__ import annotations
@@ -18,18 +17,11 @@ OASIS, RATERS = "oasis", "raters"
 
 
 def rating_metrics(ratings: pd.DataFrame, *, representation: str, subset: str, fold: int) -> pd.DataFrame:
-    """Every number of the study, in the one form (`lookalike.studies.metrics`), of ratings of one run of OASIS.
-
-    ``p@k`` is over all queries and raters, with its standard error as interval, and ``p@k by query`` has the standard
-    error over the queries' own means, which is wider, because raters of one query agree: the honest one for other
-    queries. By query, with its number as x: ``query image``, ``query map``, ``query p@1``, ``query p@2``, ... (mean
-    over raters), ``query precision`` of OASIS and of raters, ``query range`` from the lowest to the highest rater,
-    and ``query raters``: how many judged OASIS, and of raters, how many called something good. Single numbers are
-    those of `summary`, and ``n_random``, the random images beside those of a query.
-    """
+    """Every number of the study, in the one form (`lookalike.studies.metrics`), of ratings of one run of OASIS."""
     curves, human = precision_curves(ratings), leave_one_rater_out(ratings).groupby("query")
     retrieved = _retrieved(ratings)
     by_pair = curves.groupby("k")["precision"].agg(["mean", "sem"])
+    # wider than by pair, because raters of one query agree: the honest error for other queries
     by_query = curves.groupby(["k", "query"])["precision"].mean().groupby("k").sem()
     parts = [
         _rows("p@k", by_pair["mean"], by_pair["sem"]),
@@ -70,11 +62,7 @@ def precision_curves(ratings: pd.DataFrame) -> pd.DataFrame:
 
 
 def average_precisions(ratings: pd.DataFrame) -> pd.Series:
-    """Average precision by query and rater: the mean of precision at r over the ranks r of the good ones.
-
-    It is 0 where the rater called no retrieved candidate good. The mean is over the good ones among the retrieved, as
-    nothing is known of others.
-    """
+    """Average precision by query and rater over the good ones among the retrieved; 0 where none is good."""
     curves = precision_curves(ratings)
     curves["precision"] *= curves["good"]
     sums = curves.groupby(["query", "rater"])[["precision", "good"]].sum()
@@ -83,11 +71,7 @@ def average_precisions(ratings: pd.DataFrame) -> pd.Series:
 
 
 def leave_one_rater_out(ratings: pd.DataFrame) -> pd.Series:
-    """Precision of each rater by query and rater, the other raters being the truth (JMLR Figure 3D, NIPS Figure 1a).
-
-    It is the mean, over the candidates that this rater called good (retrieved or random), of the fraction of the other
-    raters who did so too; NaN for a rater who called nothing good there, or who has no others.
-    """
+    """Precision of each rater by query and rater, the other raters being the truth (JMLR Figure 3D, NIPS Figure 1a)."""
     table = _good(ratings)
     all_good = table.groupby(["query", "position"])["good"].transform("sum")
     table["agreed"] = table["good"] * (all_good - table["good"])
@@ -100,12 +84,7 @@ def leave_one_rater_out(ratings: pd.DataFrame) -> pd.Series:
 
 
 def summary(ratings: pd.DataFrame) -> dict[str, float]:
-    """Everything in single numbers, for a text or a table.
-
-    ``standard_deviation_over_queries`` is each rater's over the queries, their mean over raters;
-    ``standard_deviation_over_raters`` each query's over the raters, their mean over queries (ddof = 1, NaN where there
-    is one query or rater); ``human_precision`` the mean over queries; ``simulated`` 1 where raters are.
-    """
+    """Everything in single numbers, for a text or a table."""
     curve = precision_curves(ratings).groupby("k")["precision"].mean()
     average = average_precisions(ratings)
     values: dict[str, Any] = {

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
+from contract import printed
 from PIL import Image
 
 from lookalike.core.files import write_json
@@ -19,7 +17,6 @@ from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category.study import CategoryStudy
 from lookalike.studies.metrics import metrics_frame
 
-RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 NOISE = (-0.002, -0.001, 0.0, 0.001, 0.002)
 """What folds add to a level; alike for all methods unless turned round."""
 UNFINISHED = "the final fit took more than 600 s"
@@ -46,17 +43,9 @@ SETTINGS = {
 IDS = np.random.default_rng(0).permutation(np.arange(100, 124, 2)).astype(np.int32)
 LABELS = np.array(["001.mug", "002.dog", "003.fern"])[(IDS - 100) // 8]
 PALETTE = np.array([[0, 0, 0], [200, 60, 60], [60, 60, 200], [128, 128, 128]], np.float32)
-NO_FITS = pd.DataFrame(
-    {name: pd.Series(dtype=kind) for name, kind in {
-        "representation": str, "subset": str, "method": str, "fold": int, "not_converged": str, "n_classes": float,
-        "cpu_seconds_fit": float, "symmetry_index": float}.items()}
-)  # fmt: skip
-
-
-def resource(name, **wanted):
-    """Rows of a file of workflow/resources as text, those with these values."""
-    with (RESOURCES / name).open(newline="", encoding="utf-8") as file:
-        return [row for row in csv.DictReader(file) if all(row[key] == value for key, value in wanted.items())]
+KINDS = dict.fromkeys(("representation", "subset", "method", "not_converged"), str) | {"fold": int} | dict.fromkeys(
+    ("n_classes", "cpu_seconds_fit", "symmetry_index"), float)  # fmt: skip
+NO_FITS = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in KINDS.items()})
 
 
 def study(metrics=(), exhibit="", drawn="figure", claims=(), fits=NO_FITS, tables=None, files=None, **settings):
@@ -65,7 +54,7 @@ def study(metrics=(), exhibit="", drawn="figure", claims=(), fits=NO_FITS, table
     given = {"metrics": metrics_frame(list(metrics)), "fits": fits, **(tables or {})}
     of = Exhibit(exhibit, "category", "", drawn, study) if exhibit else None
     names = {name: f"{name}.parquet" for name in given} | (files or {})
-    made = CategoryStudy({**SETTINGS, **settings}, names, resource("reference-values.csv"), list(claims), of)
+    made = CategoryStudy({**SETTINGS, **settings}, names, printed("category"), list(claims), of)
     made._tables.update(given)
     return made
 
@@ -96,24 +85,25 @@ def curve(method, values, metric="traced_map", subset="var10", steps=None, noisy
 
 def fits(subset="var10", **columns):
     """What five fits of OASIS recorded, or, with a mapping of methods, of these."""
-    rows = []
-    for column, values in columns.items():
-        for method, value in (values if isinstance(values, dict) else {"oasis": values}).items():
-            keys = {"subset": subset, "method": method.replace("_", "-")}
-            rows += [{**keys, "fold": fold, column: value} for fold in range(5)]
+    rows = [
+        {"subset": subset, "method": method.replace("_", "-"), "fold": fold, column: value}
+        for column, values in columns.items()
+        for method, value in (values if isinstance(values, dict) else {"oasis": values}).items()
+        for fold in range(5)
+    ]
     return pd.DataFrame(rows).groupby(["subset", "method", "fold"], as_index=False).first()
 
 
 def against(reach=0.004, **differences):
-    """Comparison of OASIS with methods; both intervals of a difference reach so far to either side."""
+    """Comparison of OASIS with methods; the interval by t of a difference reaches so far, that by bootstrap half."""
     rows = []
     for method, difference in differences.items():
         low, high = difference - reach, difference + reach
         verdict = "better" if low > 0 else "worse" if high < 0 else "not decidable"
         rows.append({"subset": "var10", "family": "compared", "reference": "oasis", "method": method.replace("_", "-"),
                      "difference": difference, "t_low": low, "t_high": high, "p": 0.01, "p_holm": 0.02,
-                     "bootstrap_low": low, "bootstrap_high": high, "n_folds": 5, "n_images": 250,
-                     "verdict": verdict})  # fmt: skip
+                     "bootstrap_low": difference - reach / 2, "bootstrap_high": difference + reach / 2,
+                     "n_folds": 5, "n_images": 250, "verdict": verdict})  # fmt: skip
     return {"comparison": pd.DataFrame(rows)}
 
 

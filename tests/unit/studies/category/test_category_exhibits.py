@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from contract import check_exhibits, check_not_run
-from small_category import DRAFT, JMLR, UNFINISHED, VAR10, VAR20, against, curve, fits, images, resource, scores, study
+from contract import check_exhibits, check_not_run, claims
+from small_category import DRAFT, JMLR, UNFINISHED, VAR10, VAR20, against, curve, fits, images, scores, study
 
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.studies.category import training
@@ -26,9 +26,9 @@ SYNTHETIC = {"kind": "synthetic", "synthetic": True}
 def whole(id, tables=None, **more):
     """A study with all kinds of numbers, given an exhibit; MCML did not end on Var10."""
     rows = scores(**LEVELS) + scores("train_map", **LEVELS)
-    for k in range(1, 100):
-        for method, level in {**LEVELS, "oasis-proj": 0.32}.items():
-            rows += curve(method, [1.5 * level * np.exp(-k / 80)], "p@k", steps=[k])
+    k = np.arange(1, 100)
+    for method, level in {**LEVELS, "oasis-proj": 0.32}.items():
+        rows += curve(method, 1.5 * level * np.exp(-k / 80), "p@k", steps=k.tolist())
     for method in ("oasis", "mcml", *study().settings["projected"]):
         rows += curve(method, (0.23, 0.3, 0.33)) + curve(method, (0.23, 0.5, 0.9), "traced_train_map")
     rows += curve("oasis", (1.0, 0.98, 0.95), "symmetry_index", noisy=False)
@@ -67,7 +67,7 @@ def cell(frame, **keys):
 
 def test_every_exhibit_is_drawn_or_says_what_to_do(tmp_path):
     tables, files = images(tmp_path)
-    made = whole("learning/claims", tables=tables, files=files, claims=resource("claims.csv", study="category"))
+    made = whole("learning/claims", tables=tables, files=files, claims=claims("category"))
     check_exhibits("category", made, tmp_path / "all", printed=PRINTED)
     made.files.clear()
     made.settings["not_run"] = "not run: put images at data/toys"
@@ -103,7 +103,7 @@ WHY = f"{UNFINISHED} (5 of 5 folds)"
          {"ours": 1, "printed": 143, "status": "not comparable", "ours_over_oasis": 10, "printed_over_ours": 143,
           "printed_over_oasis_matlab": 143 / 42}),
         (f"{JMLR}/table5", {"column": "mcml"}, {"ours_cell": "*"}),
-        (f"{JMLR}/table5", {"column": "oasis-matlab+c"}, {"ours": 0.1}),
+        (f"{JMLR}/table5", {"column": "oasis-matlab+c"}, {"ours": 0.1, "ours_over_oasis": math.nan}),
         (f"{JMLR}/fig5", {"series": "test", "step": 1000},
          {"map": 0.3, "low": 0.3 - 0.001 * math.sqrt(2.5 / 5), "high": 0.3 + 0.001 * math.sqrt(2.5 / 5)}),
         (f"{JMLR}/fig5", {"series": "euclidean"}, {"map": 0.23}),
@@ -126,22 +126,20 @@ WHY = f"{UNFINISHED} (5 of 5 folds)"
 )  # fmt: skip
 def test_numbers_by_hand(id, keys, expected):
     row = cell(drawn(id).frame, **keys)
-    assert {name: row[name] for name in expected} == pytest.approx(expected)
+    assert {name: row[name] for name in expected} == pytest.approx(expected, nan_ok=True)
 
 
 def test_tables_have_the_papers_form():
     first, *below = sheets_of(drawn(f"{JMLR}/table4"))
     assert first.heads[:4] == ("10 classes", "", "OASIS", "MCML")
     assert first.rows[0][:3] == ("Mean avg. prec.", "ours", "33 ± 0.2")
-    assert [sheet.heading for sheet in below] == [drawn(f"{JMLR}/table4").below.heading]
+    assert [sheet.heading[:16] for sheet in below] == ["Methods compared"]
     assert sheets_of(drawn(f"{DRAFT}/table1"))[0].title == "Var10"
-    assert set(drawn("learning/comparison").frame["block"]) == {f"Var10, {of}" for of in
-                                                                ("compared methods", "symmetric variants")}  # fmt: skip
+    families = {"Var10, compared methods", "Var10, symmetric variants"}
+    assert set(drawn("learning/comparison").frame["block"]) == families
     times = drawn(f"{JMLR}/table5")
-    assert math.isnan(cell(times.frame, column="oasis-matlab").ours_over_oasis)
     ratios = [row[0] for row in sheets_of(times.below)[0].rows]
-    assert ratios == ["Paper / ours", "Over OASIS, ours", *(f"Over OASIS, paper ({of})" for of in
-                                                            ("Matlab", "Matlab+C"))]  # fmt: skip
+    assert ratios == ["Paper / ours", "Over OASIS, ours", "Over OASIS, paper (Matlab)", "Over OASIS, paper (Matlab+C)"]
     assert any("a processor" in note for note in times.notes)
 
 
@@ -154,17 +152,14 @@ def test_numbers_of_other_data_get_no_verdict():
     assert "toys, synthetic images, 1,000 visterms; means over 5 folds" in made.data_sentence(table)
     assert set(drawn(f"{JMLR}/text", **SYNTHETIC).frame["reason"]) == {"synthetic images"}
     told = drawn(f"{JMLR}/text", kind="folder").frame.set_index("metric")["reason"]
-    assert told["images_kept"] == "other images than the paper's"
-    assert told["symmetry_index"] == "not known to be the paper's images"
+    assert [told[metric] for metric in ("images_kept", "symmetry_index")] == [
+        "other images than the paper's", "not known to be the paper's images"]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("changed", "subset", "n_classes", "why"),
     [
-        ({}, {}, 10, ""),
-        ({"kind": "synthetic"}, {}, 10, "synthetic images"),
         ({}, {"classes": ["cats", "dogs"]}, 10, "other classes than the paper's"),
-        ({"kind": "folder"}, {}, 10, "not known to be the paper's images"),
         ({}, {}, 9, "9 of the paper's 10 classes"),
         ({"splits": {"folds": 5, "train": 40, "test": 10, "validation": 8}}, {}, 10,
          "other splits than the paper's (test 10, the paper 25)"),
@@ -189,11 +184,8 @@ def test_figures_show_what_was_run_and_printed():
     assert [series.thin for series in drawn(f"{JMLR}/fig7").panels[0].series] == [True, True, False]
     notes = drawn("learning/loss_bound").notes
     assert "Bounds that lie below the mistakes: 0 of 20 points of single folds." in notes
-
-
-def test_a_fold_that_ended_keeps_its_last_value():
+    # a fold that ended keeps its last value; the second has no number at step 1 and goes on
     curves = pd.DataFrame({0: [0.2, 0.3, np.nan], 1: [0.2, np.nan, 0.5]}, index=[0, 1, 2])
-    # the second fold has no number at step 1 and goes on
     assert training.kept_after_the_end(curves).T.to_dict("list") == {0: [0.2, 0.2], 2: [0.3, 0.5]}
 
 
@@ -201,9 +193,8 @@ def test_ablations_have_every_representation_the_own_first():
     own = scores(oasis=0.3)
     other = [{**one, "representation": "a-words", "value": 0.4} for one in own]
     frame = EVERY["representation/ablations"].draw(study([*other, *own], methods=["oasis"])).frame
-    assert dict(zip(frame["representation"], frame["map"], strict=True)) == pytest.approx(
-        {"words1000": 30, "a-words": 40}
-    )
+    assert frame["representation"].tolist() == ["words1000", "a-words"]
+    assert frame["map"].tolist() == pytest.approx([30, 40])
 
 
 def test_notes_tell_ends_of_grids_and_limits_of_iterations():
@@ -216,13 +207,10 @@ def test_notes_tell_ends_of_grids_and_limits_of_iterations():
     assert not any("not shown" in note for note in told)
 
 
-def test_an_exhibit_shows_the_subsets_that_the_settings_give_it():
+def test_settings_choose_subsets_and_the_headline_has_map_and_classes_left_out(tmp_path):
     both = {"subsets": {"var10": VAR10, "var20": VAR20}, "exhibits": {f"{JMLR}/table4": ["var20"]}}
     assert set(drawn(f"{JMLR}/table4", **both).frame["subset"]) == {"var20"}
     assert set(drawn(f"{DRAFT}/table1", **both).frame["subset"]) == {"var10", "var20"}
-
-
-def test_the_headline_has_map_and_classes_left_out(tmp_path):
     made = whole(f"{JMLR}/table4")
     dropped = tmp_path / "var10-dropped.csv"
     dropped.write_text('label,usable,reason\ncat,12,"12 usable images, 65 are needed"\n')

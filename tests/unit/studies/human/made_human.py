@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 import pandas as pd
+from contract import printed
 from PIL import Image
 
 from lookalike.core.files import write_json, write_table
@@ -42,7 +42,6 @@ SETTINGS = {
     "dataset": "toy", "title": "toy", "synthetic": False, "not_run": "", "titles": {}, "representation": "words",
     "subset_title": "Ten", "fold": 0, "n_folds": 5,
 }  # fmt: skip
-REFERENCE = Path(__file__).parents[4] / "workflow" / "resources" / "reference-values.csv"
 RATING_COLUMNS = ["rater", "query", "query_image", "position", "image", "role", "rank", "answer", "answered",
                   "simulated"]  # fmt: skip
 
@@ -66,16 +65,13 @@ def make_rankings(ranks=RANKS):
 
 def make_ratings(*, n_queries=22, n_raters=6, n_found=10, simulated=True):
     """Ratings of found and random images of each query, the later queries worse."""
-    rng = np.random.default_rng(0)
-    rows = []
-    for query in range(1, n_queries + 1):
-        for rater in range(n_raters):
-            for position in range(1, 2 * n_found + 1):
-                found = position % 2 == 0
-                good = rng.random() < (0.95 - 0.03 * query if found else 0.05)
-                role, rank = ("retrieved", position // 2) if found else ("random", 0)
-                key = (f"rater {rater}", query, 500 + query, position, 1000 * query + position, role, rank)
-                rows.append((*key, "good" if good else "not_good", position != 7, simulated))
+    rng, rows = np.random.default_rng(0), []
+    for query, rater, position in product(range(1, n_queries + 1), range(n_raters), range(1, 2 * n_found + 1)):
+        found = position % 2 == 0
+        good = rng.random() < (0.95 - 0.03 * query if found else 0.05)
+        role, rank = ("retrieved", position // 2) if found else ("random", 0)
+        key = (f"rater {rater}", query, 500 + query, position, 1000 * query + position, role, rank)
+        rows.append((*key, "good" if good else "not_good", position != 7, simulated))
     return pd.DataFrame(rows, columns=RATING_COLUMNS)
 
 
@@ -91,14 +87,11 @@ def make_study(folder, *, ratings=None, rankings=None, **settings):
     ratings = make_ratings(n_queries=2) if ratings is None else ratings
     metrics = rating_metrics(ratings, representation="words", subset="ten", fold=0)
     write_table(metrics, folder / "metrics.parquet")
-    names = ("images.json", "manifest.parquet", "ranks.npz", "metrics.parquet")
-    files = {name.partition(".")[0]: str(folder / name) for name in names}
-    with REFERENCE.open(newline="", encoding="utf-8") as file:
-        return HumanStudy({**SETTINGS, **settings}, files, list(csv.DictReader(file)))
+    files = {path.stem: str(path) for path in folder.iterdir() if path.is_file()}
+    return HumanStudy({**SETTINGS, **settings}, files, printed("human"))
 
 
 def drawn(study, id):
     """An exhibit as data, and the study as it is while that is drawn."""
     exhibit = room_exhibits("human")[id]
-    study = study.drawing(exhibit)
-    return exhibit.draw(study), study
+    return exhibit.draw(study.drawing(exhibit)), study.drawing(exhibit)

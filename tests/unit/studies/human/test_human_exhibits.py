@@ -49,13 +49,11 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
     for row, (_, images) in zip(made.rows, made.frame.groupby("row"), strict=True):
         query, results = images.iloc[0], images.iloc[1:]
         own = int(np.flatnonzero(found.query_ids == query["image_id"])[0])
-        assert list(images["rank"]) == [0, 1, 2, 3, 4, 5]
         assert list(results["image_id"]) == list(found.query_ids[found.neighbours[own, :5]])
         right = [labels[image] == query["class"] for image in results["image_id"]]
         assert list(results["relevant"]) == ["yes" if flag else "no" for flag in right]
         assert [tile.mark and tile.mark.sign for tile in row] == [None, *("✓" if flag else "✗" for flag in right)]
         assert row[0].words == f"{query['class'][4:]}\nAP {100 * query['average_precision']:.1f}%"
-        assert np.isnan(query["score"])
         assert results["score"].is_monotonic_decreasing
     rule = {
         4: "none picked by hand: of all (12), the 4 of highest average precision (AP), at most one a class",
@@ -82,20 +80,13 @@ def test_queries_that_cannot_be_shown_are_left_out_and_a_note_says_so(tmp_path, 
     assert id == WORST or "of all (11)" in made.notes[0]
 
 
-def test_an_image_that_cannot_be_read_has_a_grey_place_with_its_name(tmp_path):
-    study = make_study(tmp_path)
-    (tmp_path / "images" / "102.png").write_bytes(b"no image")
-    (tmp_path / "images" / "108.png").unlink()
-    made, _ = drawn(study, BEST)
-    told = {tile.words for row in made.rows for tile in row if tile.words.startswith("cannot be read")}
-    assert told == {"cannot be read: 102.png", "cannot be read: 108.png"}
+def test_images_that_are_not_there_are_said(tmp_path):
+    study = make_study(tmp_path, rankings=replace(make_rankings(), neighbours=None, neighbour_scores=None))
+    with pytest.raises(LookalikeError, match="n_neighbours"):
+        drawn(study, BEST)
     (tmp_path / "images").rename(tmp_path / "gone")
     with pytest.raises(LookalikeError, match="put them back"):
-        drawn(HumanStudy(study.settings, study.files, study.printed_rows), BEST)
-    replace(make_rankings(), neighbours=None, neighbour_scores=None).save(tmp_path / "ranks.npz")
-    (tmp_path / "gone").rename(tmp_path / "images")
-    with pytest.raises(LookalikeError, match="n_neighbours"):
-        drawn(HumanStudy(study.settings, study.files, study.printed_rows), BEST)
+        drawn(HumanStudy(study.settings, study.files), BEST)
 
 
 def test_the_mean_curve_is_over_queries_and_raters_beside_what_is_printed(study, tmp_path):
@@ -104,7 +95,6 @@ def test_the_mean_curve_is_over_queries_and_raters_beside_what_is_printed(study,
     assert own["precision"].tolist() == curve["value"].tolist()
     assert own["error"].tolist() == (curve["high"] - curve["value"]).tolist()
     assert own.loc[10, "error_over_queries"] > own.loc[10, "error"]
-    assert tuple(own.loc[10, ["n_queries", "n_raters"]]) == (22, 6)
     levels = made.frame.set_index("series")["precision"]
     assert levels["random"] == study.number("random_good")
     assert (levels["oasis, printed"], levels["oasis, printed peak"]) == (0.35, 0.42)
@@ -121,7 +111,6 @@ def test_selected_queries_are_those_of_five_ranks_by_falling_map(study, tmp_path
     maps = made.frame.drop_duplicates("series").set_index("series")["map"]
     all_maps = np.sort(study.curve("query map")["value"])[::-1]
     assert maps.to_dict() == {f"rank {rank}": all_maps[rank - 1] for rank in (1, 6, 11, 16, 21)}
-    assert made.panels[0].series[0].name == f"rank 1: mAP {maps['rank 1']:.2f}"
     few, _ = drawn(make_study(tmp_path, ratings=make_ratings(n_queries=7)), f"{JMLR}/fig3c")
     assert list(few.frame["series"].unique()) == ["rank 1", "rank 6"], "of seven queries two ranks exist"
     both, _ = drawn(study, f"{DRAFT}/fig7")
@@ -134,27 +123,21 @@ def test_queries_are_sorted_by_the_precision_of_oasis(study):
     assert list(oasis["order"]) == list(range(1, 23))
     assert oasis["precision"].is_monotonic_decreasing
     assert list(human["query_image"]) == list(oasis["query_image"])
-    assert (human["lowest"] <= human["precision"]).all()
-    assert (human["precision"] <= human["highest"]).all()
-    assert jmlr.cells is None
+    assert human["precision"].between(human["lowest"], human["highest"]).all()
     means = nips.frame.set_index("series")["precision"]
     assert means["oasis, mean"] == pytest.approx(oasis["precision"].mean())
     assert means["oasis, printed mean"] == 0.4
     assert [line.at for line in nips.panels[0].lines] == list(means[["oasis, mean", "oasis, printed mean"]])
 
 
-def test_deviations_stand_beside_print_and_are_never_held_against_it(study):
+def test_deviations_stand_beside_print_and_are_never_held_against_it(study, tmp_path):
     frame = drawn(study, "human/deviations")[0].frame
-    assert list(zip(frame["paper"], frame["metric"], frame["printed"], strict=True)) == [
-        (JMLR, "map_std_over_queries", 0.33), (JMLR, "map_std_over_evaluators", 0.25),
-        (JMLR, "human_precision_peak", 42), (JMLR, "human_p@10", 35), (NIPS, "human_p@10", 40),
-    ]  # fmt: skip
+    assert frame["paper"].tolist() == [JMLR] * 4 + [NIPS]
+    assert frame["printed"].tolist() == [0.33, 0.25, 42, 35, 40]
     assert frame["ours"].iloc[0] == study.number("standard_deviation_over_queries")
     assert frame["ours"].iloc[3] == pytest.approx(100 * study.number("precision_at_10"))
     assert set(frame["status"]) == {"not comparable"}
-
-
-def test_a_single_rater_has_nobody_to_be_compared_with(tmp_path):
+    # a single rater has nobody to be compared with
     alone = make_study(tmp_path, ratings=make_ratings(n_raters=1, n_queries=3))
     assert [one.name for one in drawn(alone, f"{JMLR}/fig3d")[0].panels[0].series] == ["OASIS"]
     table = drawn(alone, "human/deviations")[0].frame.set_index("metric")

@@ -21,25 +21,22 @@ def lines_of(plan, rater="Ada", good=(0, 5), done=(1, 2, 3)):
     return lines
 
 
-def write(folder, lines, name="ada.csv", ending="\n", encoding="utf-8"):
-    (folder / name).write_bytes((ending.join(lines) + ending).encode(encoding))
+def write(folder, lines, name="ada.csv", encoding="utf-8"):
+    # with the line ends of a spreadsheet
+    (folder / name).write_bytes(("\r\n".join(lines) + "\r\n").encode(encoding))
     return folder / name
 
 
 def test_ratings_are_read_with_their_roles(tmp_path, plan):
-    files = [
-        write(tmp_path, lines_of(plan, "Čapek", good=(2,)), "b.csv"),
-        write(tmp_path, lines_of(plan), "a.csv", "\r\n", "utf-8-sig"),  # as a spreadsheet saves it
-    ]
-    ratings = read_ratings(files, plan)
+    other = write(tmp_path, lines_of(plan, "Čapek", good=(2,)), "b.csv")
+    ratings = read_ratings([other, write(tmp_path, lines_of(plan), "a.csv", "utf-8-sig")], plan)
     assert tuple(ratings.columns) == COLUMNS
     assert ratings["rater"].unique().tolist() == ["Ada", "Čapek"]
     ada = ratings[ratings["rater"] == "Ada"].reset_index(drop=True)
     shown = ["query", "query_image", "position", "image", "role", "rank"]
     pd.testing.assert_frame_equal(ada[shown], plan[shown], check_dtype=False)
-    assert ada.index[ada["answer"] == "good"].tolist() == [0, 5]
-    assert ada.index[ada["answer"] == "cant_say"].tolist() == [1, 6]
-    assert ada.index[ada["answered"]].tolist() == [0, 1, 3, 5, 6]
+    rows = {name: rows.index.tolist() for name, rows in ada.groupby("answer")}
+    assert (rows["good"], rows["cant_say"], ada.index[ada["answered"]].tolist()) == ([0, 5], [1, 6], [0, 1, 3, 5, 6])
     assert (ratings["answered"].dtype, ratings["simulated"].any()) == (bool, False)
 
 
@@ -57,7 +54,6 @@ def replaced(line, old, new):
     ("spoil", "message"),
     [
         (replaced(1, "answer,", "rating,"), "line 1 is not the header"),
-        (lambda lines: [line.replace(",", ";") for line in lines], "line 1 is not the header"),
         (replaced(4, "plan-", "plan-0"), "line 4 belongs to plan-0.*made with another page"),
         (replaced(3, "cant_say", "perhaps"), "line 3 has the answer 'perhaps', which is none of"),
         (replaced(3, "true", "yes"), "line 3 says 'yes' under answered"),
@@ -85,15 +81,17 @@ def test_a_spoilt_file_is_told_with_file_and_line(tmp_path, plan, spoil, message
 
 
 def test_files_that_are_no_ratings_are_refused(tmp_path, plan):
-    latin = write(tmp_path, lines_of(plan, "Zoé"), "latin.csv", encoding="latin-1")
-    untouched = write(tmp_path, [line.replace("good,true", "good,false") for line in lines_of(plan, good=())], "no.csv")
+    untouched = [line.replace("good,true", "good,false") for line in lines_of(plan, good=())]
     refused = {
-        "not text in UTF-8": [latin],
+        "not text in UTF-8": [write(tmp_path, lines_of(plan, "Zoé"), "latin.csv", "latin-1")],
         "there is no file of ratings": [tmp_path / "none.csv"],
         "is a folder: name the CSV files in it": [tmp_path],
         "there are no files of ratings": [],
-        "no answer at all": [untouched],
-    }
+        "no answer at all": [write(tmp_path, untouched)],
+        "no query that is done": [write(tmp_path, lines_of(plan, "Bob", done=()), "bob.csv")],
+        r"ADA.csv and .*Ada.csv are both of the rater": [write(tmp_path, lines_of(plan, rater), f"{rater}.csv")
+                                                         for rater in ("Ada", "ADA")],
+    }  # fmt: skip
     for message, files in refused.items():
         with pytest.raises(LookalikeError, match=message):
             read_ratings(files, plan)
@@ -105,25 +103,11 @@ def test_queries_that_are_not_done_are_left_out(tmp_path, plan):
         ratings = read_ratings([write(tmp_path, lines_of(plan)), bob], plan)
     assert len(told) == 1
     assert ratings.groupby("rater")["query"].unique().map(list).to_dict() == {"Ada": [1, 2, 3], "Bob": [1, 3]}
-    with (
-        pytest.warns(UserWarning, match="has done 1 of 3"),
-        pytest.raises(LookalikeError, match="no answer at all in what is done"),
-    ):
-        read_ratings([write(tmp_path, lines_of(plan, "Bob", done=(3,)), "bob.csv")], plan)
-    with pytest.raises(LookalikeError, match="no query that is done"):
-        read_ratings([write(tmp_path, lines_of(plan, "Bob", done=()), "bob.csv")], plan)
-
-
-def test_two_files_of_one_rater_are_refused_with_both_names(tmp_path, plan):
-    files = [write(tmp_path, lines_of(plan, rater), f"{rater}.csv") for rater in ("Ada", "ADA")]
-    with pytest.raises(LookalikeError, match=r"ADA.csv and .*Ada.csv are both of the rater"):
-        read_ratings(files, plan)
 
 
 def test_a_new_plan_is_refused_while_raters_have_answered_another(tmp_path, plan):
-    refuse_answers_to_other_plans(tmp_path / "none", plan)
     write(tmp_path, lines_of(plan))
-    (tmp_path / "notes.csv").write_text("who,when\nAda,Monday\n")
+    write(tmp_path, ["who,when", "Ada,Monday"], "notes.csv")
     refuse_answers_to_other_plans(tmp_path, plan)
     name = plan_fingerprint(plan.iloc[:-1])
     with pytest.raises(LookalikeError, match=rf"ada.csv answers plan-\w+, but the plan would now be {name}: go back"):

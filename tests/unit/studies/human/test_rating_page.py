@@ -22,12 +22,6 @@ def content_of(page):
     return json.loads(found[1])
 
 
-def picture(uri):
-    head, _, data = uri.partition(",")
-    assert head == "data:image/jpeg;base64"
-    return Image.open(io.BytesIO(base64.b64decode(data)))
-
-
 def test_the_page_holds_numbered_pictures_and_nothing_of_the_network_or_of_ids(tmp_path, plan, images):
     # other ids of the same pictures give the same page, but for the plan's name
     renumbered, title = plan.assign(image=plan["image"] + 10**6, query_image=plan["query_image"] + 10**6), "A </script>"
@@ -45,33 +39,28 @@ def test_the_page_holds_numbered_pictures_and_nothing_of_the_network_or_of_ids(t
     assert [position for position, _ in places] == plan["position"].tolist()
     assert [number for _, number in places] == pd.factorize(plan["image"])[0].tolist()
     assert len(set(content["pictures"])) == len(content["pictures"]) == plan["image"].nunique()
-    assert len(content["query_pictures"]) == plan["query"].nunique()
 
 
 def test_pictures_are_small_upright_and_without_metadata(tmp_path, plan, images):
     exif = Image.Exif()
-    exif[0x0112] = 6  # to be turned by a quarter
-    exif[0x010E] = "secret"
-    gradient = np.zeros((400, 800, 3), dtype=np.uint8)
-    gradient[:, :400] = 255
+    exif[0x0112], exif[0x010E] = 6, "secret"  # to be turned by a quarter
+    halves = np.repeat(np.uint8([255, 0]), 400)[None, :, None] * np.ones((400, 1, 3), np.uint8)
     for path in {plan["query_path"].iloc[0], plan["path"].iloc[0]}:
-        Image.fromarray(gradient).save(images / path, "PNG", exif=exif)
+        Image.fromarray(halves).save(images / path, "PNG", exif=exif)
     write_page(plan, images, tmp_path / "page.html")
     content = content_of(tmp_path / "page.html")
-    small, large = picture(content["pictures"][0]), picture(content["query_pictures"][0])
+    shown = [content["pictures"][0], content["query_pictures"][0]]
+    assert {uri.partition(",")[0] for uri in shown} == {"data:image/jpeg;base64"}
+    small, large = (Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))) for uri in shown)
     assert (small.size, large.size) == ((100, 200), (200, 400))
     assert not small.getexif()
     pixels = np.asarray(small)
     assert pixels[:80].mean() > 240 > 15 > pixels[120:].mean()
 
 
-@pytest.mark.parametrize("harm", ["missing", "damaged"])
-def test_an_image_that_cannot_be_shown_is_named(tmp_path, plan, images, harm):
+def test_an_image_that_cannot_be_shown_is_named(tmp_path, plan, images):
     path = plan["path"].iloc[5]
-    if harm == "missing":
-        (images / path).unlink()
-    else:
-        (images / path).write_bytes((images / path).read_bytes()[:200])
+    (images / path).write_bytes((images / path).read_bytes()[:200])
     with pytest.raises(LookalikeError, match=f"the image {path} of the plan cannot be shown"):
         write_page(plan, images, tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()

@@ -55,9 +55,8 @@ def deviation(values):
 
 def told(values):
     """Mean of what is known, and the mean less and plus its standard error."""
-    known = np.asarray(values, float)[~np.isnan(values)]
-    mean = known.mean() if len(known) else np.nan
-    error = deviation(known) / np.sqrt(max(1, len(known)))
+    known = [value for value in values if value == value]
+    mean, error = np.mean(known or np.nan), deviation(known) / np.sqrt(max(1, len(known)))
     return [mean, mean - error, mean + error]
 
 
@@ -114,8 +113,7 @@ def test_a_simulated_panel_agrees_with_classes_but_not_always():
     same = same_class(plan, pd.DataFrame({"image_id": IMAGES, "label": [LABEL_OF[image] for image in IMAGES]}))
     assert same.tolist() == [LABEL_OF[row.image] == LABEL_OF[row.query_image] for row in plan.itertuples()]
     panel = simulated_panel(plan, same, seed=0)
-    assert tuple(panel.columns) == COLUMNS
-    assert panel["simulated"].all()
+    assert (tuple(panel.columns), panel["simulated"].all()) == (COLUMNS, True)
     assert panel.groupby("rater").size().tolist() == [len(plan)] * 20
     of_class = panel.merge(plan.assign(same=same), on=["query", "position"])["same"].to_numpy()
     good = (panel["answer"] == "good").to_numpy()
@@ -125,5 +123,4 @@ def test_a_simulated_panel_agrees_with_classes_but_not_always():
     assert panel.assign(good=good).groupby("rater")["good"].mean().std() > 0.02
     assert 0 < (panel["answer"] == "cant_say").mean() < 0.1
     assert set(panel.loc[~panel["answered"], "answer"]) == {"not_good"}
-    pd.testing.assert_frame_equal(panel, simulated_panel(plan, same, seed=0))
-    assert not panel.equals(simulated_panel(plan, same, seed=2))
+    assert [panel.equals(simulated_panel(plan, same, seed=seed)) for seed in (0, 2)] == [True, False]
