@@ -47,6 +47,8 @@ class Finding:
     """`HOLDS`, `FAILS`, `OPEN`, or of one part `LEFT_OUT`."""
     evidence: str
     """The figures in words, or why there are none."""
+    by_numbers: str = ""
+    """What the numbers at hand say without their intervals, where a study tells that; "" where one is missing."""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,11 @@ def gather(files: Iterable[str | Path], target: str | Path) -> None:
     write_table(metrics_frame(pd.concat([read_table(file) for file in files], ignore_index=True)), target)
 
 
+def rows_in(frame: pd.DataFrame) -> Any:
+    """Rows of a frame as named tuples."""
+    return frame.itertuples(index=False)
+
+
 def select(metrics: pd.DataFrame, **values: Any) -> pd.DataFrame:
     """Rows with these values, such as ``metric="map", subset="var10"``; a list of values lets each of them pass."""
     for column, value in values.items():

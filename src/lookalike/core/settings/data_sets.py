@@ -33,6 +33,13 @@ def in_demo(settings: Mapping[str, Any]) -> bool:
     return settings["kind"] in SYNTHETIC_KINDS or bool(settings.get("demo"))
 
 
+def settings_of_data(config: Mapping[str, Any], dataset: str, not_run: str) -> dict[str, Any]:
+    """What the exhibits of every study have to know of its data set."""
+    data = config["datasets"][dataset]
+    told = {"title": data.get("title", dataset), "kind": data["kind"], "synthetic": data["kind"] in MADE_BY_CODE}
+    return {"dataset": dataset, **told, "not_run": not_run}
+
+
 def section_of(config: Mapping[str, Any], dataset: str) -> str:
     """Return the section of the study that a data set belongs to."""
     return next(study for study in STUDIES if dataset in config[study])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -18,14 +18,6 @@ ABOVE_0 = math.nextafter(0.0, 1.0)
 """Above 0 is not 0: two systems that rank alike do not bear out that one is better."""
 UNITS = {PRECISION: ("points", ".1f"), SCORE: ("triplets", ",.0f"), PER_TRIPLET: ("% of triplets", ".1f")}
 """Metric to the unit of its differences and their format."""
-
-
-@dataclass(frozen=True)
-class Decision(Finding):
-    """What a rule finds, and what the differences say without their intervals."""
-
-    by_numbers: str = ""
-    """"" where a difference is missing."""
 
 
 class Bound(NamedTuple):
@@ -42,7 +34,7 @@ class Bound(NamedTuple):
 @rule
 def better(
     study: FinegrainedStudy, *, pairs: Sequence[Sequence[str]], metrics: Sequence[str] = BOTH, but: str = ""
-) -> Decision:
+) -> Finding:
     """Holds where the intervals of all differences, first minus second, lie above 0; fails where one lies below 0."""
     return decided(study, _bounds(pairs, metrics, ABOVE_0, math.inf), but)
 
@@ -56,16 +48,16 @@ def between(
     low: float = -math.inf,
     high: float = math.inf,
     but: str = "",
-) -> Decision:
+) -> Finding:
     """Holds where the intervals of all differences lie between the claim's bounds; fails where one lies beyond."""
     return decided(study, _bounds(pairs, metrics, low, high), but)
 
 
 @rule
-def score_falls(study: FinegrainedStudy) -> Decision:
+def score_falls(study: FinegrainedStudy) -> Finding:
     """Holds where no share scores above a smaller one and the ends' interval lies below 0, fails where above 0."""
     there = [system for system, subset, metric in study.values if (subset, metric) == (ALL, SCORE)]
-    shares = weighted_systems(there, study.chosen_percent)
+    shares = weighted_systems(there, study.settings["chosen_percent"])
     if len(shares) < 2:
         return decided(study, _bounds([["deep-ranking", "multiscale-weighted-000"]], [SCORE], -math.inf, -ABOVE_0))
     systems = list(shares.values())
@@ -87,7 +79,7 @@ def _bounds(pairs: Sequence[Sequence[str]], metrics: Sequence[str], low: float, 
     return [Bound(a, b, subset[0] if subset else ALL, metric, low, high) for (a, b, *subset), metric in asked]
 
 
-def decided(study: FinegrainedStudy, bounds: Sequence[Bound], but: str = "") -> Decision:
+def decided(study: FinegrainedStudy, bounds: Sequence[Bound], but: str = "") -> Finding:
     """Decide a claim by differences that each have to lie within bounds; `but` leaves it open, whatever numbers say."""
     # imported here because plans import this module, and SciPy is slow to load
     from lookalike.ranking.comparison import LEVEL, holm
@@ -113,7 +105,7 @@ def decided(study: FinegrainedStudy, bounds: Sequence[Bound], but: str = "") -> 
     evidence += [reason for _, reason in missing]
     if but and verdict in (HOLDS, FAILS):
         verdict, evidence = OPEN, [*evidence, but]
-    return Decision(verdict, "; ".join(evidence), _by_numbers(study, known, bool(missing)))
+    return Finding(verdict, "; ".join(evidence), _by_numbers(study, known, bool(missing)))
 
 
 def _by_numbers(study: FinegrainedStudy, known: Sequence[tuple[Bound, Difference]], lacks: bool) -> str:

@@ -1,7 +1,4 @@
-"""A hand-crafted feature as a system: apart from the learners, so that an edit of one describes no image again.
-
-Codebooks see training images, or evaluation images without their ratings where there are no others (section 6.4).
-"""
+"""A hand-crafted feature as a system, apart from the learners, so that an edit of one describes no image again."""
 
 from __future__ import annotations
 

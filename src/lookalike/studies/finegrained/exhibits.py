@@ -17,8 +17,10 @@ from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, S
 from lookalike.exhibits.verdicts import Claim, Rule, claims_of, claims_table, rules_of
 from lookalike.studies.finegrained import claims as rules
 from lookalike.studies.finegrained import pictures as pictures
+from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
 from lookalike.studies.finegrained.claims import AS_CLAIMED, NOT_AS_CLAIMED
-from lookalike.studies.finegrained.study import COUNTS, FORMS, ONCE, PAPER_POOL, FinegrainedStudy
+from lookalike.studies.finegrained.numbers import COUNTS
+from lookalike.studies.finegrained.study import FORMS, ONCE, PAPER_POOL, FinegrainedStudy
 from lookalike.studies.finegrained.systems import (
     ALL,
     DEEP,
@@ -35,6 +37,7 @@ from lookalike.studies.finegrained.systems import (
     contrast_pairs,
     ordered_systems,
     sampled_share,
+    system_title,
 )
 
 SPREAD_OF_INTERVAL = 2 * 1.959963985
@@ -112,14 +115,16 @@ def costs(study: FinegrainedStudy) -> Table:
 def contrasts(study: FinegrainedStudy) -> Figure:
     """Paired differences of the systems that the paper's claims are about, in both metrics."""
     printed = study.printed_study()
-    pairs = contrast_pairs(study.measured | printed.measured, study.chosen_percent)
+    pairs = contrast_pairs(study.measured | printed.measured, study.settings["chosen_percent"])
     found = [_contrast(study, printed, pair, metric) for metric, pair in product((PRECISION, SCORE), pairs)]
     columns = ["system_a", "system_b", "metric", "difference", "low", "high", "p_value", "printed", "excludes_0"]
     frame = pd.DataFrame([row for row in found if row], columns=columns)
     of_rows = list(zip(frame["system_a"], frame["system_b"], strict=True))
     shown = [pair for pair in pairs if pair in of_rows]
     frame["place"] = [shown.index(pair) for pair in of_rows]
-    names = [f"{study.short_title_of(a)} − {study.short_title_of(b)}" for a, b in shown]
+    names = [
+        " − ".join(system_title(system, study.settings["titles"], short=True) for system in pair) for pair in shown
+    ]
     notes = (
         "Each row is the first system minus the second on the same triplets, by a paired bootstrap. Intervals are not "
         "adjusted for their number.",
@@ -171,9 +176,6 @@ def claims(study: FinegrainedStudy) -> Table:
     shown[-1:-1] = [("by_our_numbers", "our numbers"), ("by_printed_numbers", "printed numbers")]
     notes = (*table.notes, *_claim_notes(study, frame))
     return Table(frame, shown=dict(shown), titles=table.titles, notes=notes)
-
-
-# Tables 1 and 2 ------------------------------------------------------------------------------------------------------
 
 
 def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
@@ -242,9 +244,6 @@ def _kinds_note(study: FinegrainedStudy, found: Sequence[str]) -> str:
     return f"Triplets: {told}. In-class: the negative is of the query's own category, else out-of-class."
 
 
-# costs ---------------------------------------------------------------------------------------------------------------
-
-
 def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[str, Any]:
     """What one system recorded, as numbers and as cells."""
     row: dict[str, Any] = {"system": system}
@@ -276,14 +275,11 @@ def _is_there(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
-# Figure 6 ------------------------------------------------------------------------------------------------------------
-
-
 def _sampled(study: FinegrainedStudy) -> list[tuple[Any, ...]]:
     """Both series by share; DeepRanking stands for the network of its share."""
     found: dict[tuple[bool, bool, int], tuple[Any, ...]] = {}
     for system in sorted(study.measured, key=lambda system: system != DEEP):
-        share = sampled_share(system, study.chosen_percent)
+        share = sampled_share(system, study.settings["chosen_percent"])
         for metric in (PRECISION, SCORE):
             number = study.value(system, metric)
             if share is not None and not math.isnan(number.value):
@@ -296,7 +292,7 @@ def _printed_share(study: FinegrainedStudy) -> list[tuple[Any, ...]]:
     """DeepRanking of Table 1, where ours may be held against it."""
     printed = study.printed_study()
     return [
-        ("printed", DEEP, study.chosen_percent, metric, number.value, math.nan, math.nan, 0, 0)
+        ("printed", DEEP, study.settings["chosen_percent"], metric, number.value, math.nan, math.nan, 0, 0)
         for metric in (PRECISION, SCORE)
         if not math.isnan((number := printed.value(DEEP, metric)).value) and not study.why_not_comparable(metric)
     ]
@@ -304,7 +300,7 @@ def _printed_share(study: FinegrainedStudy) -> list[tuple[Any, ...]]:
 
 def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> Panel:
     """Weighted sampling as a line in its band, uniform and printed as points, and the chosen share."""
-    percent = study.chosen_percent
+    percent = study.settings["chosen_percent"]
     n_weighted = int((rows["series"] == WEIGHTED).sum())
     where = {"metric": rows["metric"].iloc[0]} if len(rows) else {}
     series = [
@@ -333,16 +329,13 @@ def _sampling_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, 
     own = frame[frame["series"] != "printed"]
     if own.empty:
         return (f"{study.title_of(DEEP)}: {study.why_not_run(DEEP) or 'no such network was trained'}.",)
-    notes = [ONCE, f"Dotted: {study.chosen_percent}%, the share of DeepRanking."]
+    notes = [ONCE, f"Dotted: {study.settings['chosen_percent']}%, the share of DeepRanking."]
     if (own["series"] == UNIFORM).any():
         notes.append("Uniform sampling draws images alike, and keeps the order of relevance and its margin.")
     notes += [f"{_pool_sentence(study)}."] if study.median_pool else []
     if len(own) < len(frame):
         notes.append("Hollow: DeepRanking in Table 1; the curves in print have no numbers.")
     return tuple(notes)
-
-
-# differences ---------------------------------------------------------------------------------------------------------
 
 
 def _contrast(
@@ -385,9 +378,6 @@ def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequenc
     )  # fmt: skip
 
 
-# training ------------------------------------------------------------------------------------------------------------
-
-
 def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:
     """Every curve: ``system, phase, seen, quantity, part, value``; one with an accuracy is of classification."""
     curves = study.numbers[study.numbers["x"].notna()]
@@ -421,15 +411,12 @@ def _curve_panel(study: FinegrainedStudy, rows: pd.DataFrame, phase: str, looks:
     )
 
 
-# claims --------------------------------------------------------------------------------------------------------------
-
-
 def _by_numbers(study: FinegrainedStudy, claim: Claim, known: Mapping[str, Rule]) -> tuple[str, str]:
     """What a study's numbers say of a claim without intervals, and the evidence."""
     if study.not_run and not study.in_print:
         return "", ""
     found = known[claim.rule](study, **claim.parameters)
-    return getattr(found, "by_numbers", ""), found.evidence
+    return found.by_numbers, found.evidence
 
 
 def _claim_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> list[str]:

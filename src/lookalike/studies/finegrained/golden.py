@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,18 +23,10 @@ from lookalike.core.seeds import generator, integer_seed
 from lookalike.data.relevance import RelevanceData
 from lookalike.learners import relevance_triplets
 from lookalike.ranking import distances as pair_distances
-from lookalike.studies.finegrained import golden_feature
-from lookalike.studies.finegrained.annotation_embedding import embed_categories
+from lookalike.studies.finegrained import golden_feature, training
 from lookalike.studies.finegrained.files import SystemResult
-from lookalike.studies.finegrained.golden_feature import Component, Learned, component_distances, learn_weights
-from lookalike.studies.finegrained.training import (
-    NO_VECTOR,
-    Features,
-    draw_triplets,
-    stratified_folds,
-    usable_rows,
-    with_vectors,
-)
+from lookalike.studies.finegrained.golden_feature import Component, Learned, component_distances, embed_categories
+from lookalike.studies.finegrained.training import Features
 
 COMPONENTS: dict[str, Any] = {
     "distances": ("l1", "l2", "chi2", "cosine"),
@@ -43,8 +36,6 @@ COMPONENTS: dict[str, Any] = {
 """Distances of every hand-crafted feature, and embeddings learned from so many principal components of each."""
 ANNOTATION = (("lda", "l2"), ("lda", "cosine"), ("logistic", "l2"))
 """Embedding and distance of the components learned from categories, see `embed_categories`."""
-PREFIX = "annotation-"
-"""Of the names of those embeddings."""
 
 Array = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.integer[Any]]
@@ -69,7 +60,7 @@ class Measured:
             np.vstack([side[fold] for fold in folds])[:, columns] for side in (self.nearer, self.farther)
         )
         stream = integer_seed(self.seed, "finegrained", "golden", "order")
-        return learn_weights((farther - nearer) / self.scales[columns], C, seed=stream)
+        return golden_feature.learn_weights((farther - nearer) / self.scales[columns], C, seed=stream)
 
     def precision(self, fold: int, columns: Ids, learned: Learned) -> float:
         """Share of a fold's triplets whose positive is nearer by the weighted sum; a tie counts half."""
@@ -100,8 +91,8 @@ def golden_system(
 ) -> SystemResult:
     """Learn the golden feature and the L1 visual features from training relevance, and measure the pairs."""
     settings = COMPONENTS | dict(settings)
-    usable = usable_rows(features)
-    relevance = with_vectors(relevance, usable)
+    usable = training.usable_rows(features)
+    relevance = training.with_vectors(relevance, usable)
     if len(np.unique(relevance.category)) < 2:
         raise LookalikeError("embeddings need training images of two categories at least: put more of them in place")
     golden_feature.warm_up()
@@ -111,8 +102,7 @@ def golden_system(
     measured = _measure_folds(features, relevance, settings, seed)
     learned, C, choice = measured.chosen(np.arange(len(measured.names)), settings["C"])
     l1_weights = _l1_weights(measured, features, relevance, settings["C"])
-    components = hand_crafted(features, settings["distances"])
-    components += _annotation(features, relevance, relevance.image_id, np.flatnonzero(usable), settings, seed)
+    components = _components(features, relevance, relevance.image_id, np.flatnonzero(usable), settings, seed)
     fit_seconds = time.perf_counter() - start
     used = np.flatnonzero(learned.weights)
     print(f"golden-features: C = {C:g}, {len(used)} of {len(components)} components, {fit_seconds:.1f} s")
@@ -120,7 +110,7 @@ def golden_system(
     table = component_distances([components[i] for i in used], pairs["query"], pairs["candidate"])
     distances = table @ (learned.weights[used] / measured.scales[used])
     if not np.isfinite(distances).all():
-        raise LookalikeError(NO_VECTOR)
+        raise LookalikeError(training.NO_VECTOR)
     fit = {
         "system": "golden-features",
         "seconds": fit_seconds,
@@ -145,12 +135,7 @@ def golden_system(
     return SystemResult(None, distances.astype(np.float32), fit)
 
 
-def hand_crafted(features: Features, distances: Sequence[str]) -> list[Component]:
-    """Return every feature by every distance, features in alphabetical order."""
-    return [Component(name, features[name], distance) for name in sorted(features) for distance in distances]
-
-
-def _annotation(
+def _components(
     features: Features,
     relevance: RelevanceData,
     learned_from: Ids,
@@ -158,12 +143,13 @@ def _annotation(
     settings: Mapping[str, Any],
     seed: int,
 ) -> list[Component]:
-    """Return the embeddings of the `wanted` images, learned from the categories of others; both are image ids."""
+    """Every feature by every distance, and embeddings of the `wanted` images from the categories of others."""
     labels = relevance.category[relevance.rows_of(learned_from)]
     stream = integer_seed(seed, "finegrained", "golden", "annotation")
     n_components = settings["annotation_components"]
     vectors = embed_categories(features, learned_from, labels, wanted, n_components=n_components, seed=stream)
-    return [Component(PREFIX + name, vectors[name], distance) for name, distance in ANNOTATION]
+    crafted = [Component(name, features[name], one) for name, one in product(sorted(features), settings["distances"])]
+    return crafted + [Component(f"annotation-{name}", vectors[name], distance) for name, distance in ANNOTATION]
 
 
 def _measure_folds(
@@ -174,17 +160,16 @@ def _measure_folds(
 ) -> Measured:
     """Draw the triplets of every fold and measure them."""
     n_folds = settings["folds"]
-    folds = stratified_folds(relevance.category, n_folds, generator(seed, "finegrained", "golden", "folds"))
+    folds = training.stratified_folds(relevance.category, n_folds, generator(seed, "finegrained", "golden", "folds"))
     sizes = [len(part) for part in np.array_split(np.arange(settings["n_triplets"]), n_folds)]
     nearer, farther, names = [], [], []
     for fold, size in enumerate(sizes):
         part = relevance.subset(np.flatnonzero(folds == fold))
         stream = integer_seed(seed, "finegrained", "golden", "triplets", fold)
-        triplets, out_of_class = draw_triplets(part, size, settings, stream)
+        triplets, out_of_class = training.draw_triplets(part, size, settings, stream)
         # an embedding looks better on the images that it was learned from, and would get too much weight
         others = relevance.image_id[folds != fold]
-        components = hand_crafted(features, settings["distances"])
-        components += _annotation(features, relevance, others, part.image_id, settings, seed)
+        components = _components(features, relevance, others, part.image_id, settings, seed)
         names = [(component.feature, component.distance) for component in components]
         nearer.append(component_distances(components, triplets[:, 0], triplets[:, 1]))
         farther.append(component_distances(components, triplets[:, 0], triplets[:, 2]))

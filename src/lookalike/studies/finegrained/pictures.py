@@ -1,12 +1,9 @@
-"""Pictures of the fine-grained study: Deep Ranking's Figures 1, 4, 5 and 7, and queries before and after learning.
-
-Which images are shown is a rule and no choice.
-"""
+"""Deep Ranking's Figures 1, 5 and 7, and queries before and after learning; which images are shown is a rule."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from textwrap import wrap
@@ -29,7 +26,6 @@ from lookalike.exhibits.neighbours import (
 )
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, ORANGE
-from lookalike.studies.finegrained.sampler_drawing import draw_sampler
 from lookalike.studies.finegrained.study import FinegrainedStudy
 from lookalike.studies.finegrained.systems import (
     CONVNET,
@@ -42,6 +38,7 @@ from lookalike.studies.finegrained.systems import (
     REAL,
     SINGLE,
 )
+from lookalike.studies.metrics import rows_in
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -96,12 +93,6 @@ def sample_triplets(study: FinegrainedStudy) -> Gallery:
     )
     heads = tuple(_in_lines(str(row["text_query"])) for row in chosen)
     return Gallery(pd.DataFrame(records), tuple(rows), tuple(ROLES), heads, notes=(note,), tile=0.85)
-
-
-@exhibit(f"{PAPER}/fig4", title="The sampler of triplets", needs=("manifest",), optional=("relevance", "metrics"))
-def sampler(study: FinegrainedStudy) -> Picture:
-    """One step of the online triplet sampler on training images."""
-    return draw_sampler(study)
 
 
 @exhibit(f"{PAPER}/fig5", title="Filters of the first layers", needs=("metrics",), optional=("filters",))
@@ -184,9 +175,6 @@ def before_and_after(study: FinegrainedStudy) -> Gallery:
     return gallery_of(sorted(entries, key=lambda entry: entry.words), notes)
 
 
-# Figure 1 ------------------------------------------------------------------------------------------------------------
-
-
 def spread_triplets(triplets: pd.DataFrame, n: int) -> pd.DataFrame:
     """Return up to `n` triplets: text queries spread evenly, kinds in turn, then their next triplets."""
     ordered = triplets.sort_values(["text_query", "triplet"])
@@ -210,9 +198,6 @@ def _in_lines(text_query: str) -> str:
     """Name of a text query in at most two lines."""
     lines = wrap(class_name(text_query), TITLE_LETTERS)
     return "\n".join(lines if len(lines) <= 2 else [lines[0], f"{lines[1][: TITLE_LETTERS - 2]} …"])
-
-
-# Figure 5 ------------------------------------------------------------------------------------------------------------
 
 
 def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataFrame:
@@ -269,9 +254,6 @@ def _filter_notes(frame: pd.DataFrame) -> tuple[str, ...]:
     return tuple(notes)
 
 
-# Figure 7 ------------------------------------------------------------------------------------------------------------
-
-
 def distances_of(study: FinegrainedStudy, systems: Sequence[str] | None = None) -> dict[str, Floats]:
     """System to its distances, of those that were measured."""
     files = [Path(file) for file in study.files["distances"]]
@@ -300,7 +282,10 @@ def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QU
     rest = rising[~rising["query"].isin(gains["query"])]
     other = rest[~rest["text_query"].isin(gains["text_query"])]
     chosen = pd.concat([gains, (other if len(other) else rest).head(min(1, n - 1))])
-    names = [_rise(place, gain) for place, gain in enumerate(gains["gain"])]
+    names = [
+        f"{'next ' if place else ''}{'smallest loss' if gain <= 0 else 'largest gain'}"
+        for place, gain in enumerate(gains["gain"])
+    ]
     names += ["largest loss" if gain < 0 else "smallest gain" for gain in chosen["gain"][len(gains) :]]
     return chosen.drop(columns="gain").assign(chosen_as=names).reset_index(drop=True)
 
@@ -309,12 +294,6 @@ def _first_of_each(table: pd.DataFrame, n: int) -> pd.DataFrame:
     """Return the first `n` rows of different text queries; where those are fewer, then the first other rows."""
     different = table.drop_duplicates("text_query")
     return pd.concat([different, table[~table.index.isin(different.index)]]).head(n)
-
-
-def _rise(place: int, gain: float) -> str:
-    if gain <= 0:
-        return "smallest loss" if place == 0 else "next smallest loss"
-    return "largest gain" if place == 0 else "next largest gain"
 
 
 def rankings_of(pairs: pd.DataFrame, distances: Mapping[str, Floats], chosen: pd.DataFrame, n: int) -> pd.DataFrame:
@@ -333,7 +312,7 @@ def rankings_of(pairs: pd.DataFrame, distances: Mapping[str, Floats], chosen: pd
 def _example_row(study: FinegrainedStudy, frame: pd.DataFrame, one: Mapping[Any, Any], system: str) -> tuple[Tile, ...]:
     """One ranking; the first of a query shows the query itself, the second why it was chosen."""
     own = frame[(frame["query"] == one["query"]) & (frame["text_query"] == one["text_query"])]
-    found: Iterable[Any] = own[own["system"] == system].itertuples()
+    found = rows_in(own[own["system"] == system])
     tiles = [tile_of(study.path_of(row.image_id), mark=NOISE if row.search_noise else None) for row in found]
     if not tiles:
         tiles = [Tile(None, study.why_not_run(system) or "not measured here")]
@@ -368,9 +347,6 @@ def _example_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, .
     return tuple(notes)
 
 
-# gallery -------------------------------------------------------------------------------------------------------------
-
-
 def _shares(study: FinegrainedStudy, before: str, after: str) -> pd.DataFrame:
     """Every query that has a pool, in order, with the shares of its triplets that both systems have right."""
     pairs = study.table("pairs")
@@ -394,8 +370,7 @@ def _entry(study: FinegrainedStudy, ranked: pd.DataFrame, row: pd.Series, choice
 def _ranking(study: FinegrainedStudy, rows: pd.DataFrame, row: pd.Series, when: str, share: float) -> Ranking:
     """The nearest images by one system; labels of rated triplets say nothing of what an image shows."""
     found, n_same = [], 0
-    ordered: Iterable[Any] = rows.sort_values("rank").itertuples()
-    for one in ordered:
+    for one in rows_in(rows.sort_values("rank")):
         label = "" if study.kind == REAL else study.images[one.image_id][1]
         same = label == row["text_query"]
         n_same += same

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.data_sets import TRIPLET_KINDS
+from lookalike.core.settings.data_sets import TRIPLET_KINDS, settings_of_data
 from lookalike.data.release_files import has_grades, has_training_images
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.features.describers import DESCRIBERS, make_describer
@@ -253,18 +253,13 @@ def network_settings(config: Config, dataset: str, trainings: Sequence[str]) -> 
 
 def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:
     """Plain settings of the study (`lookalike.studies.finegrained.study.FinegrainedStudy`)."""
-    data, study = config["datasets"][dataset], config["finegrained"][dataset]
     return {
-        "dataset": dataset,
-        "title": data.get("title", dataset),
-        "kind": data["kind"],
-        "synthetic": data["kind"] == SYNTHETIC,
-        "not_run": not_run,
+        **settings_of_data(config, dataset, not_run),
         "titles": {},
         "systems": systems_of(config, dataset),
         "deep_not_run": no_torch(config, dataset),
         "learned_not_run": no_training(config, dataset),
-        "k": study["score"]["k"],
+        "k": config["finegrained"][dataset]["score"]["k"],
         "chosen_percent": chosen_percent(config, dataset),
         "folder": images_folder(config, dataset),
         "sampling": sampling(config, dataset),

@@ -20,23 +20,12 @@ from lookalike.data.relevance import RelevanceData
 from lookalike.features import l1_hash
 from lookalike.learners import oasis, relevance_triplets
 from lookalike.ranking.distances import pair_distances
+from lookalike.studies.finegrained import training
 from lookalike.studies.finegrained.files import SystemResult
-from lookalike.studies.finegrained.training import (
-    NO_VECTOR,
-    Features,
-    Floats,
-    draw_triplets,
-    local_rows,
-    stratified_folds,
-    usable_rows,
-    with_vectors,
-)
+from lookalike.studies.finegrained.training import Features, Floats
 
 VALIDATION: dict[str, Any] = {"validation_share": 0.2, "n_validation_triplets": 5_000}
 """Of OASIS: the share of each category's images that is held out for the choice, and triplets that measure it."""
-
-
-# L1HashKPCA --------------------------------------------------------------------------------------------------------
 
 
 def l1hashkpca_system(
@@ -54,7 +43,7 @@ def l1hashkpca_system(
     if not chosen:
         raise LookalikeError("no L1 visual feature has a weight: make the golden feature first")
     named = {name: features[name] for name in chosen}
-    usable = usable_rows(named)
+    usable = training.usable_rows(named)
     learned_from = np.intersect1d(np.asarray(fit_rows, dtype=np.int64), np.flatnonzero(usable))
     if len(learned_from) < 2:
         raise LookalikeError("L1HashKPCA needs two images at least to learn its directions: give more training images")
@@ -90,9 +79,6 @@ def l1hashkpca_system(
     return SystemResult(vectors, pair_distances(vectors, pairs, "l2"), fit)
 
 
-# OASIS -------------------------------------------------------------------------------------------------------------
-
-
 def oasis_system(
     vectors: Floats,
     relevance: RelevanceData,
@@ -105,7 +91,7 @@ def oasis_system(
 ) -> SystemResult:
     """Learn OASIS on vectors from training relevance; the distance of a pair is less its similarity."""
     settings = VALIDATION | dict(settings)
-    relevance = with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
+    relevance = training.with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
     oasis.warm_up()
     relevance_triplets.warm_up()
     start = time.perf_counter()
@@ -113,9 +99,9 @@ def oasis_system(
     rows = centred_units(vectors, relevance.image_id)
     aggressiveness, n_steps, choice = _choose_oasis(rows, relevance, settings, seed, system, held_out_images)
     stream = integer_seed(seed, "finegrained", system, "training")
-    triplets, out_of_class = draw_triplets(relevance, n_steps, settings, stream)
+    triplets, out_of_class = training.draw_triplets(relevance, n_steps, settings, stream)
     ids = relevance.image_id
-    model = oasis.OASIS(aggressiveness=aggressiveness).fit_triplets(rows[ids], local_rows(triplets, ids))
+    model = oasis.OASIS(aggressiveness=aggressiveness).fit_triplets(rows[ids], training.local_rows(triplets, ids))
     fit_seconds = time.perf_counter() - start
     start = time.perf_counter()
     distances = -pair_similarities(rows, model, pairs["query"].to_numpy(), pairs["candidate"].to_numpy())
@@ -152,15 +138,15 @@ def _choose_oasis(
     """Best aggressiveness and steps on held-out training images, of equals the fewest and least, and what all gave."""
     if held_out_images is None:
         random = generator(seed, "finegrained", system, "held-out")
-        held_out = stratified_folds(relevance.category, 1 / settings["validation_share"], random) == 0
+        held_out = training.stratified_folds(relevance.category, 1 / settings["validation_share"], random) == 0
     else:
         # what made the vectors did not learn from these either
         held_out = np.isin(relevance.image_id, held_out_images)
     kept, seen = (relevance.subset(np.flatnonzero(mask)) for mask in (~held_out, held_out))
     steps = sorted(set(settings["steps"]))
     streams = [integer_seed(seed, "finegrained", system, name) for name in ("choice", "validation")]
-    triplets = local_rows(draw_triplets(kept, steps[-1], settings, streams[0])[0], kept.image_id)
-    judged = draw_triplets(seen, settings["n_validation_triplets"], settings, streams[1])[0]
+    triplets = training.local_rows(training.draw_triplets(kept, steps[-1], settings, streams[0])[0], kept.image_id)
+    judged = training.draw_triplets(seen, settings["n_validation_triplets"], settings, streams[1])[0]
     X = rows[kept.image_id]
     found = [{"aggressiveness": 0.0, "n_steps": 0, "precision": similarity_precision(rows, None, judged)}]
     for aggressiveness in sorted(settings["aggressiveness"]):
@@ -195,7 +181,7 @@ def pair_similarities(
         stop = start + block
         similarities[start:stop] = np.einsum("ij,ij->i", projected[at[start:stop]], rows[candidates[start:stop]])
     if not np.isfinite(similarities).all():
-        raise LookalikeError(NO_VECTOR)
+        raise LookalikeError(training.NO_VECTOR)
     return similarities
 
 

@@ -12,9 +12,10 @@ import pandas as pd
 
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, empty_picture, thumbnail
 from lookalike.exhibits.model import Mark, Picture
+from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import GREEN, GREY
 from lookalike.studies.finegrained.study import FinegrainedStudy
-from lookalike.studies.finegrained.systems import DEEP
+from lookalike.studies.finegrained.systems import DEEP, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -57,8 +58,9 @@ class Step(NamedTuple):
         return int(np.flatnonzero(self.kept == self.arriving)[-1])
 
 
-def draw_sampler(study: FinegrainedStudy) -> Picture:
-    """Draw one step of the online sampler: an image arrives, and a triplet is drawn from the buffers."""
+@exhibit(f"{PAPER}/fig4", title="The sampler of triplets", needs=("manifest",), optional=("relevance", "metrics"))
+def sampler(study: FinegrainedStudy) -> Picture:
+    """One step of the online triplet sampler on training images."""
     from lookalike.data.relevance import RelevanceData
 
     relevance = RelevanceData.load(study.path("relevance")) if study.has("relevance") else None

@@ -1,7 +1,4 @@
-"""What the exhibits of the fine-grained study ask of it: systems, their numbers with intervals, and differences.
-
-The paper prints no intervals: a printed number agrees where it lies within ours, of a bootstrap over query images.
-"""
+"""What the exhibits of the fine-grained study ask; print agrees where it lies within our bootstrap's interval."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ import pandas as pd
 from lookalike.exhibits.model import Figure, Table
 from lookalike.exhibits.printed import AGREES, HIGHER, LOWER, MISSING, NO_RESULT, NOT_COMPARABLE, NOT_RUN, plus_minus
 from lookalike.exhibits.study import Study
+from lookalike.studies.finegrained.numbers import COUNTS
 from lookalike.studies.finegrained.systems import (
     ALL,
     BY_CLASS,
@@ -38,11 +36,10 @@ from lookalike.studies.finegrained.systems import (
     ordered_systems,
     system_title,
 )
+from lookalike.studies.metrics import rows_in
 
 FORMS = {PRECISION: ".1f", SCORE: ",.0f", PER_TRIPLET: ".1f"}
 """Metric to the format of its cells; the paper prints the first two."""
-COUNTS = ("n_triplets", "n_queries", "n_ties", "median_pool", "n_in_top")
-"""Metrics of what the others are counted over."""
 PAPER_TRIPLETS, PAPER_POOL = 14_000, 1_000
 """About how many triplets the paper rates (section 6.2), and images of a text query that it ranks (section 6.3)."""
 ALIKE = 1.1
@@ -78,9 +75,6 @@ class Difference(NamedTuple):
     """Two-sided p-value of no difference."""
 
 
-NOTHING = Measured()
-
-
 class FinegrainedStudy(Study):
     """The fine-grained study of one data set; its settings are those of ``plan.exhibit_settings``."""
 
@@ -91,11 +85,6 @@ class FinegrainedStudy(Study):
     def k(self) -> int:
         """First images that scores count."""
         return int(self.settings["k"])
-
-    @property
-    def chosen_percent(self) -> int:
-        """Percent of out-of-class negatives that DeepRanking is trained with."""
-        return int(self.settings["chosen_percent"])
 
     @property
     def kind(self) -> str:
@@ -111,10 +100,6 @@ class FinegrainedStudy(Study):
         """Name of a system as the paper prints it."""
         return system_title(method, self.settings.get("titles"))
 
-    def short_title_of(self, system: str) -> str:
-        """Name of a system where there is little room: ``weighted 60%`` of networks that only Figure 6 shows."""
-        return system_title(system, self.settings.get("titles"), short=True)
-
     @cached_property
     def numbers(self) -> pd.DataFrame:
         """The study's numbers (`lookalike.studies.metrics`), scores called ``score@30`` whatever k is."""
@@ -129,15 +114,14 @@ class FinegrainedStudy(Study):
         rows = self.numbers[self.numbers["x"].isna()]
         counts = rows.pivot(index=["method", "subset"], columns="metric", values="value").reindex(columns=list(COUNTS))
         of: dict[Any, Any] = counts.fillna(0).round().astype(int).to_dict("index")
-        found: Any = rows[rows["metric"].isin(list(FORMS))].itertuples()
         return {
             (row.method, row.subset, row.metric): Measured(row.value, row.low, row.high, **of[row.method, row.subset])
-            for row in found
+            for row in rows_in(rows[rows["metric"].isin(list(FORMS))])
         }
 
     def value(self, system: str, metric: str, subset: str = ALL) -> Measured:
-        """Return a number of a system; `NOTHING` where it was not measured."""
-        return self.values.get((system, subset, metric), NOTHING)
+        """Return a number of a system; an empty one where it was not measured."""
+        return self.values.get((system, subset, metric), Measured())
 
     @cached_property
     def measured(self) -> set[str]:
@@ -157,11 +141,12 @@ class FinegrainedStudy(Study):
 
     def printed_study(self) -> Self:
         """Return the same study with the paper's own numbers in place of ours, which have no intervals."""
-        rows: Iterable[Any] = self.printed[self.printed["paper"].eq(PAPER) & self.printed["value"].notna()].itertuples()
+        rows = self.printed[self.printed["paper"].eq(PAPER) & self.printed["value"].notna()]
         study = copy.copy(self)
         study.in_print, study.differences = True, {}
         study.values = {
-            (row.method, ALL, row.metric): Measured(float(row.value), n_triplets=PAPER_TRIPLETS) for row in rows
+            (row.method, ALL, row.metric): Measured(float(row.value), n_triplets=PAPER_TRIPLETS)
+            for row in rows_in(rows)
         }
         study.measured = {system for system, _, _ in study.values}
         return study
@@ -297,13 +282,10 @@ class FinegrainedStudy(Study):
         lines.append(f"({about}, 95% intervals of a bootstrap over query images; data: {SOURCES[self.kind]})")
         return "\n".join(lines) + "\n"
 
-    # images ----------------------------------------------------------------------------------------------------------
-
     @cached_property
     def images(self) -> dict[int, tuple[str, str]]:
         """Image id to its path below the study's folder and its category, "" where that is not known."""
-        rows: Iterable[Any] = self.table("manifest").itertuples()
-        return {int(row.image_id): (str(row.path), str(row.label)) for row in rows}
+        return {int(row.image_id): (str(row.path), str(row.label)) for row in rows_in(self.table("manifest"))}
 
     def path_of(self, image_id: int) -> Path:
         """Path of an image's file."""

@@ -70,14 +70,6 @@ Methods = str | Sequence[str]
 
 
 @dataclass(frozen=True)
-class Decision(Finding):
-    """What a rule finds: whether other landmarks would agree, and what those at hand say by themselves."""
-
-    on_average: str = ""
-    """What the means over landmarks say, or on how many a claim is met; "" without numbers."""
-
-
-@dataclass(frozen=True)
 class Difference:
     """Two methods, or two codebooks, held against each other."""
 
@@ -92,14 +84,6 @@ class Difference:
         """Mean over landmarks."""
         return float(self.of_landmarks.mean())
 
-    @property
-    def span(self) -> Interval:
-        """An interval that spans both."""
-        return min(low for low, _ in self.intervals), max(high for _, high in self.intervals)
-
-
-# Rules --------------------------------------------------------------------------------------------------------------
-
 
 @rule
 def difference_within(
@@ -110,7 +94,7 @@ def difference_within(
     low: float = 0.0,
     high: float = math.inf,
     most: bool = False,
-) -> Decision:
+) -> Finding:
     """Holds where the interval of each difference lies within the bounds, fails where one lies beyond."""
     # in points, of times the logarithm of their ratio; `most`: about most landmarks, not about the mean over them
     pairs = product(_methods(study, first), _methods(study, second))
@@ -119,7 +103,7 @@ def difference_within(
 
 
 @rule
-def takes_longest(study: LandmarkStudy, method: str) -> Decision:
+def takes_longest(study: LandmarkStudy, method: str) -> Finding:
     """Holds where the interval of its time over each other learning method's lies above 1, fails where one lies below.
 
     A fit that was broken off counts with its time until then, the least that it takes.
@@ -133,15 +117,15 @@ def takes_longest(study: LandmarkStudy, method: str) -> Decision:
     least = times[method].min().reindex(list(study.landmarks))
     most = pd.DataFrame({other: times[other].max() for other in others}).reindex(list(study.landmarks))
     if any(_did_not_end(study, other) for other in others) or least.isna().any() or most.isna().any(axis=None):
-        return Decision(OPEN, f"{reason}; not all times are known")
+        return Finding(OPEN, f"{reason}; not all times are known")
     if most.lt(least, axis=0).all(axis=None):
         told = f"{reason}; each of its fits took longer than any other method's there"
-        return Decision(HOLDS, told, on_average=ON_AVERAGE)
-    return Decision(OPEN, f"{reason}; not each of its fits took longer than any other method's there")
+        return Finding(HOLDS, told, ON_AVERAGE)
+    return Finding(OPEN, f"{reason}; not each of its fits took longer than any other method's there")
 
 
 @rule
-def is_dense(study: LandmarkStudy, method: str) -> Decision:
+def is_dense(study: LandmarkStudy, method: str) -> Finding:
     """Holds where its sparsity rounds to 0.00% on every landmark, as in print, fails where it does not."""
     rows = _rows(study, method, SPARSITY)
     if rows.empty:
@@ -151,14 +135,14 @@ def is_dense(study: LandmarkStudy, method: str) -> Decision:
     if not study.is_print and method in NO_FULL_STEP:
         evidence += f"{NO_FULL_STEP[method]}: the others stay at the 1 that they start from"
     average = ON_AVERAGE if of_landmarks.mean() < DENSE else NOT_ON_AVERAGE
-    return Decision(HOLDS if of_landmarks.max() < DENSE else FAILS, evidence, on_average=average)
+    return Finding(HOLDS if of_landmarks.max() < DENSE else FAILS, evidence, average)
 
 
 @rule
-def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: str) -> Decision:
+def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: str) -> Finding:
     """Holds where the interval of each step to the next larger codebook lies above 0, fails where one lies below 0."""
     if len(study.codebooks) < 2:
-        return Decision(OPEN, "one codebook alone was run")
+        return Finding(OPEN, "one codebook alone was run")
     found: list[Difference | Finding] = []
     for method in methods:
         for small, large in pairwise(study.codebooks):
@@ -170,21 +154,18 @@ def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: st
 
 
 @rule
-def time_over_words(study: LandmarkStudy, methods: Sequence[str], grows: bool) -> Decision:
+def time_over_words(study: LandmarkStudy, methods: Sequence[str], grows: bool) -> Finding:
     """Holds where each takes more than 1.3 times as long at the largest d as at the smallest, or does not, as claimed.
 
     Times are of simulated rows, else of the study's own fits.
     """
     found = {study.title_of(method): _growth(study, method, grows=grows) for method in methods}
     all_of = together(list(found.values()))
-    against = [title for title, decision in found.items() if decision.on_average == NOT_ON_AVERAGE]
-    average = ON_AVERAGE if all(decision.on_average for decision in found.values()) else ""
+    against = [title for title, decision in found.items() if decision.by_numbers == NOT_ON_AVERAGE]
+    average = ON_AVERAGE if all(decision.by_numbers for decision in found.values()) else ""
     if against:
         average = NOT_ON_AVERAGE if len(found) == 1 else f"{NOT_ON_AVERAGE} ({', '.join(against)})"
-    return Decision(all_of.verdict, all_of.evidence, on_average=average)
-
-
-# What they stand on -------------------------------------------------------------------------------------------------
+    return Finding(all_of.verdict, all_of.evidence, average)
 
 
 def _methods(study: LandmarkStudy, named: Methods) -> list[str]:
@@ -209,8 +190,8 @@ def _did_not_end(study: LandmarkStudy, method: str) -> str:
     return next((why for (codebook, _, of), why in study.not_converged.items() if (codebook, of) == own), "")
 
 
-def _missing(study: LandmarkStudy, method: str) -> Decision:
-    return Decision(OPEN, f"{study.title_of(method)} has no result here")
+def _missing(study: LandmarkStudy, method: str) -> Finding:
+    return Finding(OPEN, f"{study.title_of(method)} has no result here")
 
 
 def _compare(study: LandmarkStudy, first: str, second: str, metric: str) -> Difference | Finding:
@@ -251,7 +232,7 @@ def _difference(
 
 def _decided(
     found: Sequence[Difference | Finding], metric: str, low: float = 0.0, high: float = math.inf, *, most: bool = False
-) -> Decision:
+) -> Finding:
     """Decide a claim by several differences, each of which has to lie within the bounds, and why some are not there."""
     tests = [one for one in found if isinstance(one, Difference)]
     others = [one for one in found if isinstance(one, Finding)]
@@ -269,13 +250,13 @@ def _decided(
     incomplete = any(other.verdict == OPEN for other in others)
     average = _on_average(tests, low, high, most=most, incomplete=incomplete)
     verdict = OPEN if all_of.verdict == LEFT_OUT else all_of.verdict
-    return Decision(verdict, all_of.evidence, average)
+    return Finding(verdict, all_of.evidence, average)
 
 
 def _in_words(test: Difference, metric: str) -> str:
     """``+3.4 [1.2, 5.6] (6 of 7 above 0)`` of points; ``12x [8.1x, 17x]`` of times."""
     n = len(test.of_landmarks)
-    low, high = test.span
+    low, high = min(low for low, _ in test.intervals), max(high for _, high in test.intervals)
     if metric == TRAIN_TIME:
         interval = f"[{times_over(math.exp(low))}, {times_over(math.exp(high))}]"
         return f"{times_over(math.exp(test.mean))} {interval if n > 1 else '(one landmark)'}"
@@ -303,12 +284,12 @@ def _on_average(tests: Sequence[Difference], low: float, high: float, *, most: b
     return f"{NOT_ON_AVERAGE} ({', '.join(against)})" if against else ON_AVERAGE
 
 
-def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> Decision:
+def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> Finding:
     """Decide whether a time grows from the smallest codebook to the largest whose rows have as many non-zeros."""
     title = study.title_of(method)
     times, of = _times(study, method)
     if times["n_words"].nunique() < 2:
-        return Decision(OPEN, f"{title}: no times at several sizes")
+        return Finding(OPEN, f"{title}: no times at several sizes")
     nonzeros = times.groupby("n_words")["nonzeros"].mean()
     # a cost that follows non-zeros would seem to grow with words where non-zeros do
     beside_largest = nonzeros / nonzeros.iloc[-1]
@@ -316,7 +297,7 @@ def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> Decision:
     alike = nonzeros.index[unknown | (np.maximum(beside_largest, 1 / beside_largest) <= ALIKE)]
     if len(alike) < 2:
         told = ", ".join(f"{mean:,.0f} at {words:,}" for words, mean in nonzeros.items())
-        return Decision(OPEN, f"{title}: rows of different sizes are unlike, with non-zeros of {told} words ({of})")
+        return Finding(OPEN, f"{title}: rows of different sizes are unlike, with non-zeros of {told} words ({of})")
     smallest, largest = int(alike.min()), int(alike.max())
     ratio, low, high = _ratios(times, smallest, largest, paired=of != SIMULATED)
     spread = "" if math.isnan(low) else f" [{times_over(low)}, {times_over(high)}]"
@@ -328,7 +309,7 @@ def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> Decision:
         verdict = OPEN
         evidence += "; one repeat, whose spread is not known" if math.isnan(low) else ""
     evidence += "" if study.is_print else NO_FULL_STEP.get(method, "")
-    return Decision(verdict, evidence, on_average=ON_AVERAGE if (ratio > GROWS) is grows else NOT_ON_AVERAGE)
+    return Finding(verdict, evidence, ON_AVERAGE if (ratio > GROWS) is grows else NOT_ON_AVERAGE)
 
 
 def _times(study: LandmarkStudy, method: str) -> tuple[pd.DataFrame, str]:
@@ -366,9 +347,6 @@ def _ratios(times: pd.DataFrame, smallest: int, largest: int, *, paired: bool) -
     return (float(ratio), float(low), float(high)) if n > 1 else (float(ratio), math.nan, math.nan)
 
 
-# Their table --------------------------------------------------------------------------------------------------------
-
-
 def claims_table(study: LandmarkStudy, rules: Mapping[str, Rule]) -> Table:
     """Every claim with its verdict, by codebook or for all together; beside it what the printed numbers say."""
     printed = study.as_printed()
@@ -382,8 +360,8 @@ def claims_table(study: LandmarkStudy, rules: Mapping[str, Rule]) -> Table:
             records.append({
                 "id": claim.id, "paper": claim.paper, "place": claim.place, "claim": claim.text,
                 "representation": "" if codebook is None else codebook.id,
-                "verdict": ours.verdict, "evidence": ours.evidence, "on_average": getattr(ours, "on_average", ""),
-                "printed_on_average": getattr(theirs, "on_average", ""), "printed_verdict": theirs.verdict,
+                "verdict": ours.verdict, "evidence": ours.evidence, "on_average": ours.by_numbers,
+                "printed_on_average": theirs.by_numbers, "printed_verdict": theirs.verdict,
                 "printed_evidence": theirs.evidence, "rule": claim.rule, "decided_by": _decided_by(claim, rules),
             })  # fmt: skip
     frame = pd.DataFrame(records)

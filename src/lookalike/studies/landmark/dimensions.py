@@ -19,7 +19,7 @@ from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.studies.fits import Clock, fold_seed, make_learner, warm_up
-from lookalike.studies.landmark.protocol import LandmarkTask, landmark_triplets, triplets_for
+from lookalike.studies.landmark.protocol import landmark_triplets, triplets_for
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 EXPONENT = 1.0
@@ -75,17 +75,25 @@ def time_learners(
     time_limit: float | None = None,
 ) -> pd.DataFrame:
     """Time learners (by number of words, then by name) on simulated rows with the study's triplets; see `COLUMNS`."""
-    for learner in sorted({spec["learner"] for specs in learners.values() for spec in specs.values()}):
-        warm_up(learner)
+    for known in sorted({spec["learner"] for specs in learners.values() for spec in specs.values()}):
+        warm_up(known)
     given_up: dict[str, str] = {}
     rows: list[dict[str, Any]] = []
     for n_features, specs in sorted(learners.items()):
-        task = _simulated_task(n_features, n_positives, n_negatives, nonzeros, seed)
-        sizes = {"n_features": n_features, "nonzeros": task.X.nnz / task.X.shape[0]}
+        names = ("landmark", "dimensions", n_features)
+        seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("rows", "triplets", "steps")}
+        # positives have no more in common than negatives, so that most steps have a loss: the most work there can be
+        X = simulated_rows(n_features, n_positives + n_negatives, min(nonzeros, n_features // 2), seeds["rows"])
+        triplets = landmark_triplets(n_positives, n_negatives, seeds["triplets"])
+        sizes = {"n_features": n_features, "nonzeros": X.nnz / X.shape[0]}
         for name, spec in specs.items():
             limit = min((own for own in (spec.get("time_limit"), time_limit) if own is not None), default=math.inf)
             for repeat in range(repeats):
-                measured = _not_run(given_up[name]) if name in given_up else _time_fit(spec, task, seed, limit)
+                if name in given_up:
+                    measured = _not_run(given_up[name])
+                else:
+                    learner = make_learner(spec, fold_seed(seed, "dimensions", 0, "fit"))
+                    measured = _time_fit(learner, X, triplets_for(learner, triplets, seeds["steps"]), limit)
                 rows.append({"learner": name, "repeat": repeat, **sizes, **measured})
                 # broken off, or ended after its time in a compiled call, which cannot be broken off
                 if name not in given_up and (measured["reason"] or measured["cpu_seconds"] > limit):
@@ -96,33 +104,17 @@ def time_learners(
     return table[list(COLUMNS)].astype({"n_features": np.int64, "n_triplets": np.int64, "repeat": np.int32})
 
 
-def _simulated_task(n_features: int, n_positives: int, n_negatives: int, nonzeros: int, seed: int) -> LandmarkTask:
-    names = ("landmark", "dimensions", n_features)
-    seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("rows", "triplets", "steps")}
-    n_rows, nothing = n_positives + n_negatives, np.empty(0, dtype=np.int64)
-    return LandmarkTask(
-        # positives have no more in common than negatives, so that most steps have a loss: the most work there can be
-        X=simulated_rows(n_features, n_rows, min(nonzeros, n_features // 2), seeds["rows"]),
-        triplets=landmark_triplets(n_positives, n_negatives, seeds["triplets"]),
-        gallery=nothing,
-        queries=nothing,
-        seeds=seeds,
-    )
-
-
-def _time_fit(spec: Mapping[str, Any], task: LandmarkTask, seed: int, limit: float) -> dict[str, Any]:
+def _time_fit(learner: Any, X: sp.csr_array, triplets: npt.NDArray[np.int32], limit: float) -> dict[str, Any]:
     """Fit as a run does, with the products of pairs timed apart where the learner takes them ready."""
-    learner = make_learner(spec, fold_seed(seed, "dimensions", 0, "fit"))
-    triplets = triplets_for(learner, task)
     clock = Clock()
     try:
         with cpu_time_limit(None if limit == math.inf else limit, "the fit"):
             if not hasattr(learner, "fit_products"):
                 with clock("steps"):
-                    learner.fit_triplets(task.X, triplets)
+                    learner.fit_triplets(X, triplets)
             else:
                 with clock("pairs"):
-                    products = TripletProducts(task.X, triplets)
+                    products = TripletProducts(X, triplets)
                 with clock("steps"):
                     learner.fit_products(products)
     except TimeLimitReachedError as error:

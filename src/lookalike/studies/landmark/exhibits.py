@@ -31,7 +31,7 @@ from lookalike.studies.landmark.study import (
     Form,
     LandmarkStudy,
 )
-from lookalike.studies.metrics import select
+from lookalike.studies.metrics import rows_in, select
 
 LEARNED = TABLE_METHODS[1:]
 LITERAL_OF = ("soml-tg", "soml-da")
@@ -104,7 +104,8 @@ def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
 
 def table_cells(study: LandmarkStudy, codebook: Codebook, quantity: str, methods: Sequence[str]) -> pd.DataFrame:
     """Every cell of one of the paper's tables, ours beside the paper's, in percent or seconds."""
-    setting = f"codebook={codebook.setting};landmark=" if study.shows_printed else ""
+    printed_name = list(PRINTED_CODEBOOKS.values())[codebook.place]
+    setting = f"codebook={printed_name};landmark=" if study.shows_printed else ""
     records = [
         {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark,
          "setting": setting and setting + landmark, "metric": quantity, "method": method,
@@ -215,9 +216,8 @@ def time_over_features(study: LandmarkStudy) -> Figure:
 def _last_seconds(ours: pd.DataFrame, looks: Mapping[str, Look]) -> Iterable[Label]:
     """Seconds beside the last point of each line, the slowest first; no two stand upon each other."""
     last = ours[ours["series"] == times.OURS].sort_values("n_features").groupby("method").tail(1)
-    rows: Any = last.sort_values("seconds", ascending=False).itertuples()
     above: dict[int, float] = {}
-    for row in rows:
+    for row in rows_in(last.sort_values("seconds", ascending=False)):
         y = min(float(row.seconds), above.get(row.n_features, math.inf) / CLOSE)
         above[row.n_features] = y
         yield Label(row.n_features, y, f"{significant(row.seconds)} s", looks[row.method].colour)

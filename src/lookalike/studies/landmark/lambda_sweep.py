@@ -1,7 +1,4 @@
-"""Sparsity against retrieval: the SOML learners over a list of lambdas, on the draws of the landmark study.
-
-The paper fixes lambda (1e-5 for SOML-TG, 1e-6 for SOML-DA) and prints one sparsity; this sweep shows what it trades.
-"""
+"""Sparsity against retrieval over a list of lambdas; the paper fixes one (1e-5 SOML-TG, 1e-6 SOML-DA)."""
 
 from __future__ import annotations
 

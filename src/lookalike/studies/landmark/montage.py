@@ -14,7 +14,7 @@ from lookalike.exhibits.model import Entry, Found, Gallery, Ranking, Tile
 from lookalike.exhibits.neighbours import Candidate, change_text, choice_note, choose, extremes, score_text
 from lookalike.studies.landmark.rankings import read_top_images
 from lookalike.studies.landmark.study import LandmarkStudy, landmark_title
-from lookalike.studies.metrics import select
+from lookalike.studies.metrics import rows_in, select
 
 COLUMNS = ["chosen_as", "query", "landmark", "draw", "method", "average_precision", "place", "rank", "image_id",
            "relevance"]  # fmt: skip
@@ -94,9 +94,9 @@ def montage(study: LandmarkStudy) -> Gallery:
         asked = (image, Tile(None, f"{choice.chosen}, draw {pair['draw']}"))
         for query, method in zip(asked, material.methods, strict=True):
             shown = material.first(pair, method, N_RESULTS)
-            found: Any = shown.itertuples()
             results = (
-                tile_of(material.path(one.image_id), mark=MARKS[one.relevance], corner=str(one.rank)) for one in found
+                tile_of(material.path(one.image_id), mark=MARKS[one.relevance], corner=str(one.rank))
+                for one in rows_in(shown)
             )
             rows.append((query, *results))
             titles.append(f"{study.title_of(method)} AP {100 * pair[method]:.1f} %")
@@ -165,12 +165,11 @@ def _ranking(material: Material, pair: Pair, when: str, method: str, shown: pd.D
     n_right, n_counted = shown["relevance"].isin(["good", "ok"]).sum(), (shown["relevance"] != "junk").sum()
     share = f"{n_right} of {n_counted} of its landmark ({100 * n_right / n_counted if n_counted else 0:.0f} %)"
     landmark = landmark_title(pair["landmark"])
-    rows: Any = shown.itertuples()
     found = [
         # what other images show, the ground truth does not say
         Found(str(material.path(one.image_id)), "" if one.relevance == "wrong" else f"{landmark}, {one.relevance}",
               MARKS[one.relevance], score_text(one.score))
-        for one in rows
+        for one in rows_in(shown)
     ]  # fmt: skip
     summary = f"{share}; average precision {100 * pair[method]:.1f} %"
     return Ranking(f"{when}{material.study.title_of(method)}", tuple(found), summary)

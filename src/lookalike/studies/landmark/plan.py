@@ -11,7 +11,7 @@ from typing import Any
 import lookalike.studies.landmark.exhibits  # noqa: F401 - fills the registry
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
-from lookalike.core.settings.data_sets import LANDMARK_KINDS, SYNTHETIC_KINDS
+from lookalike.core.settings.data_sets import LANDMARK_KINDS, settings_of_data
 from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import refer, refer_once
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with
@@ -284,15 +284,11 @@ def number_files(config: Config, dataset: str) -> list[str]:
 
 def exhibit_settings(config: Config, dataset: str, not_run: str = "") -> dict[str, Any]:
     """Return what the exhibits of a study have to know besides numbers, as `LandmarkStudy` describes it."""
-    study, data = config["landmark"][dataset], config["datasets"][dataset]
+    study = config["landmark"][dataset]
     specs = {method: method_spec(config, dataset, method) for method in methods_of(config, dataset)}
     lambdas = {method: spec["parameters"].get("regularization") for method, spec in specs.items()}
     return {
-        "dataset": dataset,
-        "title": data.get("title", dataset),
-        "kind": data["kind"],
-        "synthetic": data["kind"] in SYNTHETIC_KINDS,
-        "not_run": not_run,
+        **settings_of_data(config, dataset, not_run),
         "titles": {method: config["methods"][method].get("title", method) for method in specs},
         "codebooks": {
             id: {

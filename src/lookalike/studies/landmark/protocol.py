@@ -39,9 +39,6 @@ STEPS_AT_RANDOM = frozenset({"DiagonalOASIS", "OASIS"})
 """Learners whose every step takes one of the triplets at random (JMLR section 2.1); all others see each once."""
 
 
-# Which images are learned from --------------------------------------------------------------------------------------
-
-
 def draw_learning_images(
     queries: pd.DataFrame,
     relevance: pd.DataFrame,
@@ -117,9 +114,6 @@ def landmark_triplets(n_positives: int, n_negatives: int, seed: int) -> npt.NDAr
     return triplets
 
 
-# What all runs share ------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class LandmarkData:
     """Weighted vectors of the data base and of the queries, with the ground truth: what all runs share."""
@@ -180,9 +174,6 @@ def landmark_data(
     return data
 
 
-# One run ------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class LandmarkResult:
     """What one run (a landmark, a draw, a method) leaves behind."""
@@ -237,7 +228,7 @@ def run_landmark(
     with clock("features"):
         task = landmark_task(data, learning_images, landmark, draw, seed=seed)
     model, rankings, sparsity, not_converged = None, LandmarkRankings.none(), None, ""
-    triplets = triplets_for(learner, task)
+    triplets = triplets_for(learner, task.triplets, task.seeds["steps"])
     try:
         with clock("fit"), cpu_time_limit(method_spec.get("time_limit"), "the fit"):
             model = learner.fit_triplets(task.X, triplets)
@@ -320,12 +311,12 @@ def landmark_task(
     )
 
 
-def triplets_for(learner: Any, task: LandmarkTask) -> npt.NDArray[np.int32]:
+def triplets_for(learner: Any, triplets: npt.NDArray[np.int32], seed: int) -> npt.NDArray[np.int32]:
     """Triplets that a learner sees: each once, in order, or of `STEPS_AT_RANDOM` one a step, with replacement."""
     if type(learner).__name__ not in STEPS_AT_RANDOM:
-        return task.triplets
-    rng = np.random.Generator(np.random.PCG64(task.seeds["steps"]))
-    drawn: npt.NDArray[np.int32] = task.triplets[rng.integers(len(task.triplets), size=learner.n_steps)]
+        return triplets
+    rng = np.random.Generator(np.random.PCG64(seed))
+    drawn: npt.NDArray[np.int32] = triplets[rng.integers(len(triplets), size=learner.n_steps)]
     return drawn
 
 
@@ -391,6 +382,4 @@ def metrics_of(rankings: LandmarkRankings, sparsity: float | None) -> pd.DataFra
         values = {"map": float(np.nanmean(box)), "map_full": float(np.nanmean(full))}
         values |= {} if sparsity is None else {"sparsity": sparsity}
         values |= {f"ap:{query}": float(value) for query, value in zip(rankings.queries, box, strict=True)}
-    return pd.DataFrame(
-        {"metric": pd.Series(list(values), dtype=object), "value": pd.Series(list(values.values()), dtype=np.float64)}
-    )
+    return pd.DataFrame(list(values.items()), columns=["metric", "value"])

@@ -1,7 +1,4 @@
-"""What a run of the landmark study keeps of its rankings: ranks of the ground truth, and the first images found.
-
-Every measure follows from the ranks. Unlike in `lookalike.ranking.rankings`, a query's own image is in its list.
-"""
+"""What a run keeps of its rankings, in which a query's own image has its place: every measure follows from it."""
 
 from __future__ import annotations
 

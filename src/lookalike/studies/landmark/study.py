@@ -18,7 +18,7 @@ from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR,
 from lookalike.exhibits.study import Study
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
-from lookalike.studies.metrics import select
+from lookalike.studies.metrics import rows_in, select
 
 PAPER = "soml-aaai-2014"
 LANDMARKS = ("all_souls", "ashmolean", "bodleian", "christ_church", "hertford", "magdalen", "radcliffe_camera")
@@ -69,11 +69,6 @@ class Codebook:
     why_not_comparable: str = ""
     """Why its numbers may not be held against the printed ones; "" where they may."""
 
-    @property
-    def setting(self) -> str:
-        """Printed name of the codebook that the paper has at this place."""
-        return list(PRINTED_CODEBOOKS.values())[self.place]
-
 
 class LandmarkStudy(Study):
     """The landmark study of one data set; its settings are those of ``plan.exhibit_settings``."""
@@ -100,11 +95,6 @@ class LandmarkStudy(Study):
     def methods(self) -> list[str]:
         """Methods that are compared, in order."""
         return list(self.settings["methods"])
-
-    @property
-    def n_draws(self) -> int:
-        """How often the images to learn from are drawn."""
-        return int(self.settings["draws"])
 
     @property
     def shows_printed(self) -> bool:
@@ -157,8 +147,7 @@ class LandmarkStudy(Study):
         whole = means[means["count"] == len(self.landmarks)].rename(columns={"mean": "value"}).assign(subset=MEAN)
         found: dict[tuple[str, str, str, str], Number] = {}
         for part in (self.values, whole):
-            rows: Any = summarise(part, by=("representation", "subset", "method", "metric")).itertuples()
-            for row in rows:
+            for row in rows_in(summarise(part, by=("representation", "subset", "method", "metric"))):
                 # where a fit did not end, the others are the easier part
                 if not self.why_without(row.representation, row.subset, row.method):
                     key = (row.representation, row.subset, row.method, row.metric)
@@ -242,7 +231,8 @@ class LandmarkStudy(Study):
             cells = [f"{self.title_of(method)} {cell['ours_cell']}" for method, cell in found.items()]
             lines.append(f"{codebook.title.rjust(width)} words  mAP  {'  '.join(cells)}")
         star = f"; {STAR}: did not end within its time limit" if any(STAR in line for line in lines) else ""
-        spread = f" ± standard deviation over {self.n_draws} draws" if self.n_draws > 1 else ", one draw"
+        n_draws = self.settings["draws"]
+        spread = f" ± standard deviation over {n_draws} draws" if n_draws > 1 else ", one draw"
         images = ", synthetic images" if self.synthetic else ""
         return "\n".join([*lines, f"(mean over {len(self.landmarks)} landmarks{spread}{images}{star})"]) + "\n"
 
@@ -267,10 +257,10 @@ class LandmarkStudy(Study):
         )
         if drawn is None or isinstance(drawn, Gallery):
             return f"{learning}."
-        if self.n_draws == 1:
+        if self.settings["draws"] == 1:
             return f"{learning}; one draw of them."
         spread = ", ± is the standard deviation" if isinstance(drawn, Table) and not drawn.shown else ""
-        return f"{learning}; means over {self.n_draws} draws of them{spread}."
+        return f"{learning}; means over {self.settings['draws']} draws of them{spread}."
 
     def notes(self, drawn: Any) -> list[str]:
         """What ours of a method is, limits that ended a fit, and why numbers may not be held against print."""

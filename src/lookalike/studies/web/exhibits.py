@@ -17,13 +17,12 @@ from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series, T
 from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant, times_over
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, OTHERS, Look, looks_of
-from lookalike.studies.metrics import select
-from lookalike.studies.web.numbers import VALIDATION, searched_in
-from lookalike.studies.web.runtime_figure import paper_images, runtime_figure
-from lookalike.studies.web.study import PARTS, WebStudy, rows_in
+from lookalike.studies.metrics import rows_in, select
+from lookalike.studies.web.numbers import SHARE_BY, VALIDATION, searched_in
+from lookalike.studies.web.runtime_figure import JMLR, paper_images
+from lookalike.studies.web.study import PARTS, WebStudy
 
 Floats = npt.NDArray[np.float64]
-JMLR = "oasis-jmlr-2010"
 QUANTITIES = {
     "queries": ("Number of Queries", ",.0f"),
     "images": ("Number of Images", ",.0f"),
@@ -115,13 +114,6 @@ def precision_figure(
     return Figure(frame, (panel,), cells, (*common, *notes), size=(4.3, 2.85))
 
 
-@exhibit("oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b", title="Training time over the number of images",
-         needs=("runtime",), optional=("fits",), when=lambda settings: bool(settings["runtime"]))  # fmt: skip
-def runtime(study: WebStudy) -> Figure:
-    """Training time of OASIS over the number of images and of LMNN over that of rows, both axes logarithmic."""
-    return runtime_figure(study)
-
-
 @exhibit("web/calibration", title="Simulated marginals beside printed ones", needs=("metrics",))
 def calibration(study: WebStudy) -> Figure:
     """Marginals of the query log and the visterms, and what the papers print of theirs."""
@@ -170,7 +162,7 @@ def marginal_records(study: WebStudy, marginal: Marginal) -> list[tuple[str, str
     records = []
     quantity, printed = marginal.quantity, study.printed
     for part in PARTS:
-        rows = study.marginal(quantity, part)
+        rows = select(study.table("metrics"), metric=SHARE_BY + quantity, subset=part).sort_values("x", kind="stable")
         shares, values = rows["value"].to_numpy(), rows["x"].to_numpy()
         records += [(quantity, part, marginal.form, *point) for point in shape_of(values, shares, marginal.form)]
         if marginal.form != "rank":
@@ -366,9 +358,9 @@ SPEEDS = {
 @exhibit("web/speed", title="Speed of training", needs=("fits",), optional=("metrics",))
 def speed(study: WebStudy) -> Table:
     """Steps a second, time and memory of training OASIS, by mode, beside what the paper prints."""
-    ours, printed = study.speeds().assign(n_words=study.words, source="ours"), printed_speed(study)
+    ours, printed = study.speeds().assign(n_words=study.settings["words"], source="ours"), printed_speed(study)
     ours["training"] = [f"{study.title_of(row.method)}, {row.mode}" for row in rows_in(ours)]
-    alike = study.words == PAPER_WORDS and printed
+    alike = study.settings["words"] == PAPER_WORDS and printed
     ours["over_printed"] = ours["steps_per_second"] / printed["steps_per_second"] if alike else math.nan
     records: Any = [*ours.to_dict("records"), *([printed] if printed else [])]
     rows = [
@@ -407,7 +399,7 @@ def speed_notes(study: WebStudy, ours: pd.DataFrame) -> tuple[str, ...]:
         "Steps, steps/s and time are of one ranker (means over those of a row), from the first triplet to the last "
         "without validation, by the clock; steps/CPU s is over processor time; memory is the largest peak of a process."
     ]
-    if study.words != PAPER_WORDS:
+    if study.settings["words"] != PAPER_WORDS:
         notes.append(f"Only steps on {PAPER_WORDS:,} words are set beside the paper's.")
     if (ours["mode"] != "sequential").any():
         notes.append("Sequential: every step sees the matrix as the step before left it; other modes are named.")
@@ -416,12 +408,8 @@ def speed_notes(study: WebStudy, ours: pd.DataFrame) -> tuple[str, ...]:
     return (*notes, "The paper: JMLR section 5.2.1, one CPU of a machine that it does not name; no verdict.")
 
 
-SEARCHED = "approximate"
-"""Setting of the study that says whether approximate search was measured."""
-
-
 @exhibit("web/approximate", title="Approximate search", needs=("metrics", "searched"),
-         when=lambda settings: settings[SEARCHED])  # fmt: skip
+         when=lambda settings: settings["approximate"])  # fmt: skip
 def approximate(study: WebStudy) -> Table:
     """Recall and time of a search through indices that hold projected images, beside the exact search."""
     found = searches(study)
@@ -441,7 +429,7 @@ def approximate(study: WebStudy) -> Table:
 
 
 @exhibit("web/recall", title="Recall of approximate search over time", needs=("metrics", "searched"),
-         when=lambda settings: settings[SEARCHED])  # fmt: skip
+         when=lambda settings: settings["approximate"])  # fmt: skip
 def recall(study: WebStudy) -> Figure:
     """Recall of the exact first k over milliseconds a query, a line an index."""
     found = searches(study)

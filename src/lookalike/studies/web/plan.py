@@ -8,7 +8,7 @@ from typing import Any
 import lookalike.studies.web.exhibits  # noqa: F401 (its functions enter the registry)
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
-from lookalike.core.settings.data_sets import WEB_KINDS
+from lookalike.core.settings.data_sets import WEB_KINDS, settings_of_data
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.studies.batches import Batch
 
@@ -126,14 +126,10 @@ def methods(config: Config, dataset: str) -> dict[str, str]:
 
 def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:
     """What the exhibits have to know besides numbers: settings of a `lookalike.studies.web.study.WebStudy`."""
-    study, data = config["web"][dataset], config["datasets"][dataset]
+    study = config["web"][dataset]
     runtime = study.get("runtime") or {}
     return {
-        "dataset": dataset,
-        "title": data.get("title", dataset),
-        "kind": data["kind"],
-        "synthetic": True,
-        "not_run": not_run,
+        **settings_of_data(config, dataset, not_run),
         "titles": methods(config, dataset),
         "words": words(config, dataset),
         "runtime": {key: runtime[key] for key in ("aggressiveness", "patience") if key in runtime},

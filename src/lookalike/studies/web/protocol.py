@@ -36,8 +36,7 @@ CHECKPOINT = "checkpoint"
 
 def images_of_part(images: pd.DataFrame, part: str) -> NDArray[np.int32]:
     """Return the image ids of ``"train"`` or ``"test"``, ascending."""
-    ids: NDArray[np.int32] = images.loc[images["part"] == part, "image_id"].to_numpy(np.int32)
-    return np.sort(ids)
+    return np.sort(images.loc[images["part"] == part, "image_id"].to_numpy(np.int32))
 
 
 def prepare_training(

@@ -1,7 +1,4 @@
-"""How long learning takes by the number of images: OASIS on simulated web data, LMNN on a labelled set (JMLR 5.2.4).
-
-Each call gives a row of ``runtime.parquet``. All data are simulated, and made, read and written off the clock.
-"""
+"""Seconds of learning by the number of images: OASIS on a simulated log, LMNN on a labelled set (JMLR 5.2.4)."""
 
 from __future__ import annotations
 
@@ -59,7 +56,11 @@ def time_oasis(
     with TemporaryDirectory(dir=folder) as scratch:
         run = _learn(simulation, settings, seed, Path(scratch), report)
     # scores are not counted, as in the papers; drawing triplets and weighing rows is, as part of the steps
-    steps, *times = time_to_best(run)
+    # the first of the best, which may be the start: step 0 and no time say that nothing was learned
+    best = max(run.curve, key=lambda row: row["map"])
+    # processor time is known of the whole run only
+    share = best["seconds"] / run.seconds if run.seconds else 0.0
+    steps, times = int(best["step"]), (float(best["seconds"]), float(share * run.cpu_seconds))
     # the last score was the best, so it was still growing
     is_bound = run.stopped == "limit" and steps == run.n_steps
     return timed_run("OASIS", simulation.n_images, steps, times, run.stopped, is_bound)
@@ -70,14 +71,6 @@ def timed_run(
 ) -> dict[str, Any]:
     """Row of ``runtime.parquet`` of one timed run; times are by the clock and of the processor."""
     return dict(zip(RUNTIME_TYPES, (learner, n_images, 0, steps, *times, stopped, 1, lower_bound, False), strict=True))
-
-
-def time_to_best(run: large_scale.TrainingRun) -> tuple[int, float, float]:
-    """First step of the best score (0: nothing was learned), and the seconds by clock and processor until then."""
-    best = max(run.curve, key=lambda row: row["map"])
-    # processor time is known of the whole run only
-    share = best["seconds"] / run.seconds if run.seconds else 0.0
-    return int(best["step"]), float(best["seconds"]), float(share * run.cpu_seconds)
 
 
 def _learn(

@@ -1,7 +1,4 @@
-"""Training time over the number of images (OASIS JMLR Figure 4, NIPS Figure 1b): OASIS, LMNN, and both in print.
-
-LMNN's times are continued by a polynomial of second degree. Both axes are logarithmic: growth is a slope.
-"""
+"""Training time of OASIS and LMNN, ours and printed, over the number of images (JMLR Figure 4, NIPS Figure 1b)."""
 
 from __future__ import annotations
 
@@ -15,8 +12,10 @@ from numpy.polynomial.polynomial import polyval
 
 from lookalike.exhibits.model import Axis, Figure, Label, Panel, Series
 from lookalike.exhibits.printed import DAY, HOUR, MINUTE, NO_RESULT, NOT_COMPARABLE, YEAR, beside_print, human_time
+from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import GREY, LOOKS, Look
-from lookalike.studies.web.study import WHY_NOT_COMPARABLE, WebStudy, rows_in
+from lookalike.studies.metrics import rows_in
+from lookalike.studies.web.study import WHY_NOT_COMPARABLE, WebStudy
 
 JMLR, NIPS = "oasis-jmlr-2010", "oasis-nips-2009"
 OASIS, LMNN = "OASIS", "LMNN"
@@ -42,8 +41,10 @@ SIZE = (5.4, 3.65)
 Floats = npt.NDArray[np.float64]
 
 
-def runtime_figure(study: WebStudy) -> Figure:
-    """Medians of our repeats, the printed times, the power law of OASIS, and LMNN's times continued."""
+@exhibit("oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b", title="Training time over the number of images",
+         needs=("runtime",), optional=("fits",), when=lambda settings: bool(settings["runtime"]))  # fmt: skip
+def runtime(study: WebStudy) -> Figure:
+    """Training time of OASIS over the number of images and of LMNN over that of rows, both axes logarithmic."""
     measured, printed = measured_times(study.table("runtime")), printed_times(study)
     largest = int(printed["n_images"].max()) if len(printed) else 0
     beside = [printed, law_line(measured), continued(measured, largest)]
@@ -80,15 +81,21 @@ def was_cut_off(times: pd.DataFrame) -> pd.Series:
 
 def printed_times(study: WebStudy) -> pd.DataFrame:
     """Times of NIPS Figure 1b and of JMLR section 5.2.1, in seconds."""
-    nips = study.printed_in("fig1b", NIPS)
+    nips, jmlr = (printed_sizes(study, paper) for paper in (NIPS, JMLR))
     learners = nips["method"].map(LEARNER_OF)
-    sizes = nips["setting"].str.removeprefix("images=").astype(int)
-    nips = nips.assign(series=learners + ", printed", learner=learners, n_images=sizes)
-    jmlr = study.printed[study.printed["metric"] == "web_training_time"]
-    jmlr = jmlr.assign(series="OASIS, printed (JMLR)", learner=OASIS, n_images=paper_images(study))
-    rows = pd.concat([nips, jmlr], ignore_index=True)
+    nips = nips.assign(series=learners + ", printed", learner=learners)
+    rows = pd.concat([nips, jmlr.assign(series="OASIS, printed (JMLR)", learner=OASIS)], ignore_index=True)
     rows = rows.assign(seconds=MINUTE * rows["value"])[["series", "learner", "n_images", "seconds"]]
     return rows.assign(source=PRINTED, n_repeats=0, stopped="", lower_bound=False, n_threads=0)
+
+
+def printed_sizes(study: WebStudy, paper: str) -> pd.DataFrame:
+    """Printed times of a paper in minutes with their number of images: one in JMLR, seven in NIPS Figure 1b."""
+    if paper == NIPS:
+        rows = study.printed_in("fig1b", NIPS)
+        return rows.assign(n_images=rows["setting"].str.removeprefix("images=").astype(int))
+    rows = study.printed[study.printed["metric"] == "web_training_time"]
+    return rows.assign(metric="train_time", n_images=paper_images(study))
 
 
 def paper_images(study: WebStudy) -> int:
@@ -174,17 +181,13 @@ def _drawn(series: str, n_images: Any, seconds: Any, source: str) -> pd.DataFram
 
 
 def times_beside_print(study: WebStudy, measured: pd.DataFrame) -> pd.DataFrame:
-    """Our times beside the printed ones of the paper at hand in minutes: one in JMLR, seven in NIPS Figure 1b."""
-    if study.paper == NIPS:
-        printed = study.printed_in("fig1b", NIPS)
-        sizes = [int(setting.removeprefix("images=")) for setting in printed["setting"]]
-    else:
-        printed = study.printed[study.printed["metric"] == "web_training_time"].assign(metric="train_time")
-        sizes = [paper_images(study)] * len(printed)
-    rows = printed[["setting", "method", "metric"]].assign(n_images=sizes)
+    """Our times beside the printed ones of the paper at hand in minutes, without a verdict."""
+    printed = printed_sizes(study, study.paper)
+    rows = printed[["setting", "method", "metric", "n_images"]]
     found = [time_at(measured, LEARNER_OF[row.method], row.n_images) for row in rows_in(rows)]
     minutes, told = [seconds / MINUTE for seconds, _ in found], [said for _, said in found]
-    cells = beside_print(rows.assign(ours=minutes, ours_std=math.nan, told=told), printed, judge=_without_verdict)
+    ours = rows.assign(ours=minutes, ours_std=math.nan, told=told)
+    cells = beside_print(ours, printed.drop(columns="n_images"), judge=_without_verdict)
     return cells.drop(columns="told").assign(unit="minutes")
 
 

@@ -1,7 +1,4 @@
-"""What the exhibits of the web study ask of it: what was counted, how fast was learned, and the headline (JMLR 5.2).
-
-The papers' images and queries were never published: all is simulated, and no number of ours gets a verdict.
-"""
+"""What the exhibits of the web study ask; its data are simulated, so no number of ours gets a verdict (JMLR 5.2)."""
 
 from __future__ import annotations
 
@@ -14,17 +11,12 @@ import pandas as pd
 
 from lookalike.exhibits.printed import MISSING, NOT_COMPARABLE, plus_minus
 from lookalike.exhibits.study import Study
-from lookalike.studies.metrics import select
-from lookalike.studies.web.numbers import SHARE_BY, TEST
+from lookalike.studies.metrics import rows_in, select
+from lookalike.studies.web.numbers import TEST
 
 PARTS = {"train": "training", "test": "test"}
 """Part of the collection to its printed name, in the order of the papers' table."""
 WHY_NOT_COMPARABLE = "simulated"
-
-
-def rows_in(frame: pd.DataFrame) -> Any:
-    """Rows of a frame as named tuples."""
-    return frame.itertuples(index=False)
 
 
 class WebStudy(Study):
@@ -34,11 +26,6 @@ class WebStudy(Study):
     def methods(self) -> list[str]:
         """Methods that are compared, in order."""
         return list(self.settings["titles"])
-
-    @property
-    def words(self) -> int:
-        """Visterms of the collection, that is rows and columns of W."""
-        return int(self.settings["words"])
 
     @property
     def corner(self) -> str:
@@ -54,10 +41,6 @@ class WebStudy(Study):
         counted = metrics[metrics["x"].isna() & metrics["subset"].isin(list(PARTS)) & (metrics["method"] == "")]
         keys = zip(counted["subset"], counted["metric"], counted["value"], strict=True)
         return {(str(part), str(quantity)): float(value) for part, quantity, value in keys}
-
-    def marginal(self, quantity: str, part: str) -> pd.DataFrame:
-        """Share (``value``) of images or queries at each x of a quantity, by rising x."""
-        return select(self.table("metrics"), metric=SHARE_BY + quantity, subset=part).sort_values("x", kind="stable")
 
     def precision(self, metric: str) -> pd.DataFrame:
         """Precision at k in percent: ``series, k, precision, standard_error, low, high, n_queries, n_gallery``."""
@@ -110,20 +93,20 @@ class WebStudy(Study):
             f"{row.mode}, {row.n_threads} thread{'s' * (row.n_threads > 1)}: {row.steps_per_second:,.0f}"
             for row in rows_in(self.speeds())
         ]
-        lines = [f"{f'P@{k}'.ljust(5)} {self._precisions(k)}" for k in (1, 10)] + [f"steps/s  {'  '.join(speeds)}"]
+        lines = []
+        for k in (1, 10):
+            cells = {method: plus_minus(*self.precision_at(method, k), ".2f") for method in self.methods}
+            told = (f"{self.title_of(method)} {cell} %" for method, cell in cells.items() if cell != MISSING)
+            lines.append(f"{f'P@{k}'.ljust(5)} {'  '.join(told)}")
+        lines.append(f"steps/s  {'  '.join(speeds)}")
         about = f"{self.size_of('n_queries'):,} test images as queries, ± standard error over them; simulated data"
         return "\n".join([*lines, f"({about})"]) + "\n"
-
-    def _precisions(self, k: int) -> str:
-        """``OASIS 1.52 ± 0.12 %  Euclidean 0.61 ± 0.08 %`` of the methods that were scored so far."""
-        cells = {method: plus_minus(*self.precision_at(method, k), ".2f") for method in self.methods}
-        return "  ".join(f"{self.title_of(method)} {cell} %" for method, cell in cells.items() if cell != MISSING)
 
     def data_sentence(self, drawn: Any) -> str:
         """Which data, and how many."""
         counts = {name: self.counts.get((part, "images")) for part, name in PARTS.items()}
         images = [f"{n_images:,.0f} {name} images" for name, n_images in counts.items() if n_images is not None]
-        size = f": {' and '.join(images)}, {self.words:,} words" if images else ""
+        size = f": {' and '.join(images)}, {self.settings['words']:,} words" if images else ""
         return f"Simulated query log and visterms of {self.title}{size}."
 
     def notes(self, drawn: Any) -> list[str]:

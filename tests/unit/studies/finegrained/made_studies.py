@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 from contract import printed
@@ -37,10 +39,10 @@ def made_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kin
         for subset, shift in (("all", 0), *zip(kinds, (-6, 6), strict=False)):
             n = n_triplets if subset == "all" else n_triplets // 2
             score = 1000 * thousands * n / 14_000
+            numbers = {"similarity_precision": (precision + shift, reach), "score@30": (score, 2 * reach * n / 100),
+                       "score@30_per_triplet": (100 * score / n, 2 * reach)}  # fmt: skip
             counts = (n, n // 4, 3, pool, int(0.7 * n))
-            rows.append((system, subset, "similarity_precision", precision + shift, reach, *counts))
-            rows.append((system, subset, "score@30", score, 2 * reach * n / 100, *counts))
-            rows.append((system, subset, "score@30_per_triplet", 100 * score / n, 2 * reach, *counts))
+            rows += [(system, subset, metric, *number, *counts) for metric, number in numbers.items()]
     columns = ["system", "subset", "metric", "value", "reach", "n_triplets", "n_queries", "n_ties"]
     frame = pd.DataFrame(rows, columns=[*columns, "median_pool", "n_in_top"])
     return frame.assign(low=frame["value"] - frame["reach"], high=frame["value"] + frame["reach"])
@@ -48,21 +50,16 @@ def made_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kin
 
 def made_contrasts(levels=None, *, n_triplets=14_000, reach=0.8, kinds=KINDS):
     """Differences of `made_intervals` for every pair that a claim needs."""
-    levels = levels or LEVELS
-    rows = []
-    for a, b in contrast_pairs(levels):
-        for subset in ("all", *kinds):
-            points = levels[a][0] - levels[b][0]
-            score = 1000 * (levels[a][1] - levels[b][1]) * n_triplets / 14_000
-            for metric, value, scale in (
-                ("similarity_precision", points, reach),
-                ("score@30", score, reach * n_triplets / 100),
-                ("score@30_per_triplet", 100 * score / n_triplets, reach),
-            ):
-                p = 0.6 if abs(value) <= scale else 0.001
-                rows.append((a, b, subset, metric, value, value - scale, value + scale, p, n_triplets // 4))
-    columns = ["system_a", "system_b", "subset", "metric", "difference", "low", "high", "p_value", "n_queries"]
-    return pd.DataFrame(rows, columns=columns)
+    levels, rows = levels or LEVELS, []
+    for (a, b), subset in product(contrast_pairs(levels), ("all", *kinds)):
+        points, score = levels[a][0] - levels[b][0], (levels[a][1] - levels[b][1]) * n_triplets / 14
+        rows.append((a, b, subset, "similarity_precision", points, reach))
+        rows.append((a, b, subset, "score@30", score, reach * n_triplets / 100))
+        rows.append((a, b, subset, "score@30_per_triplet", 100 * score / n_triplets, reach))
+    frame = pd.DataFrame(rows, columns=["system_a", "system_b", "subset", "metric", "difference", "reach"])
+    value, reach = frame["difference"], frame.pop("reach")
+    p = np.where(value.abs() <= reach, 0.6, 0.001)
+    return frame.assign(low=value - reach, high=value + reach, p_value=p, n_queries=n_triplets // 4)
 
 
 def made_fits(systems=tuple(LEVELS)):
@@ -78,17 +75,14 @@ def made_fits(systems=tuple(LEVELS)):
 
 def made_curves():
     """Curves of a network that classifies and of three that rank, by system."""
-    random = np.random.default_rng(1)
-    seen, curves = np.arange(1, 21) * 3_200, {}
-    for system in ("convnet", "single-scale-ranking", DEEP, NONE):
-        rise = 1 - np.exp(-np.arange(1, 21) / 5)
-        noise = random.normal(0, 0.006, len(seen))
-        names = ("accuracy", "validation_accuracy") if system == "convnet" else (
-            "triplet_accuracy", "validation_precision")  # fmt: skip
-        curve = {"seen": seen, "loss": 0.5 - 0.3 * rise, "validation_loss": 0.5 - 0.25 * rise + noise}
-        curve |= {names[0]: 0.6 + 0.3 * rise, names[1]: 0.6 + 0.25 * rise + noise}
-        curves[system] = pd.DataFrame(curve)
-    return curves
+    place = np.arange(1, 21)
+    rise, noise = 1 - np.exp(-place / 5), np.random.default_rng(1).normal(0, 0.006, 20)
+    curve = {"seen": 3_200 * place, "loss": 0.5 - 0.3 * rise, "validation_loss": 0.5 - 0.25 * rise + noise}
+    curve |= {"triplet_accuracy": 0.6 + 0.3 * rise, "validation_precision": 0.6 + 0.25 * rise + noise}
+    ranking = pd.DataFrame(curve)
+    names = {"triplet_accuracy": "accuracy", "validation_precision": "validation_accuracy"}
+    return {"convnet": ranking.rename(columns=names), "single-scale-ranking": ranking, DEEP: ranking.copy(),
+            NONE: ranking}  # fmt: skip
 
 
 def made_pool(source="pool"):
@@ -121,8 +115,6 @@ def drawn(study, name):
     return exhibit.draw(study.drawing(exhibit))
 
 
-# Images --------------------------------------------------------------------------------------------------------------
-
 CATEGORIES = ("001.mug", "002.dog", "003.fern", "004.bus")
 PER_CATEGORY = 10
 N_MADE = len(CATEGORIES) * PER_CATEGORY
@@ -131,19 +123,16 @@ N_MADE = len(CATEGORIES) * PER_CATEGORY
 def made_triplets():
     """Two triplets of the first image of each category, one of each kind."""
     rows = []
-    for code, label in enumerate(CATEGORIES):
-        query = code * PER_CATEGORY
-        other = (query + PER_CATEGORY) % N_MADE
-        rows.append((2 * code, query, query + 1, query + 2, label, "in-class"))
-        rows.append((2 * code + 1, query, query + 1, other, label, "out-of-class"))
+    for query, label in zip(range(0, N_MADE, PER_CATEGORY), CATEGORIES, strict=True):
+        rows.append((len(rows), query, query + 1, query + 2, label, "in-class"))
+        rows.append((len(rows), query, query + 1, (query + PER_CATEGORY) % N_MADE, label, "out-of-class"))
     return pd.DataFrame(rows, columns=["triplet", "query", "positive", "negative", "text_query", "kind"])
 
 
 def made_pairs():
     """The pool of a text query: the first five images of its category and one of the next; one pair beside it."""
     rows = []
-    for code, label in enumerate(CATEGORIES):
-        query = code * PER_CATEGORY
+    for query, label in zip(range(0, N_MADE, PER_CATEGORY), CATEGORIES, strict=True):
         rows += [(label, query, query + step, True) for step in range(1, 6)]
         rows += [(label, query, (query + PER_CATEGORY) % N_MADE, True), (label, query, query + 9, False)]
     return pd.DataFrame(rows, columns=["text_query", "query", "candidate", "in_pool"])
@@ -154,10 +143,8 @@ def made_outcomes():
     shares_of = {"convnet": (0.0, 0.5, 1.0, 0.5), "deep-ranking": (1.0, 1.0, 0.0, 0.5)}
     rows = [
         (system, 2 * query + one, share if share != 0.5 else float(one))
-        for system, shares in shares_of.items()
-        for query, share in enumerate(shares)
-        for one in range(2)
-    ]
+        for system, shares in shares_of.items() for query, share in enumerate(shares) for one in range(2)
+    ]  # fmt: skip
     return pd.DataFrame(rows, columns=["system", "triplet", "outcome"])
 
 
@@ -190,12 +177,8 @@ def study_of_images(folder, /, *, systems=("convnet", "oasis", "deep-ranking"), 
 
 def made_relevance(folder, *, graded=True):
     """Graded relevance within each category, image ids as in the manifest; or none. Returns it, and its file."""
-    random = np.random.default_rng(3)
-    blocks = {}
-    for label in CATEGORIES:
-        block = random.uniform(0.1, 1, (PER_CATEGORY, PER_CATEGORY))
-        blocks[label] = block + block.T
-        np.fill_diagonal(blocks[label], 0)
+    drawn = np.random.default_rng(3).uniform(0.1, 1, (len(CATEGORIES), PER_CATEGORY, PER_CATEGORY))
+    blocks = {label: (one + one.T) * (1 - np.eye(PER_CATEGORY)) for label, one in zip(CATEGORIES, drawn, strict=True)}
     data = RelevanceData.from_blocks(np.arange(N_MADE), np.repeat(CATEGORIES, PER_CATEGORY), blocks)
     if not graded:
         data = RelevanceData.from_pairs([0, 1], ["a", "b"], [], [], [])

@@ -46,11 +46,9 @@ def test_the_systems_are_those_of_both_tables_and_of_figure_6(config):
     assert ["deep-ranking", "convnet"] in plan.contrasts(config, DEMO)
 
 
-@pytest.mark.parametrize("batch", ["feature_batch", "network_batch"])
+@pytest.mark.parametrize("batch", [plan.feature_batch, plan.network_batch])
 def test_systems_have_a_job_each_or_share_one(config, batch):
-    alone, together = (getattr(plan, batch)(config, dataset) for dataset in (RATED, DEMO))
-    assert alone.fitted_by({"system": "hog"}) == ["hog"]
-    assert together.fitted_by({}) == together.fitted
+    alone, together = (batch(config, dataset) for dataset in (RATED, DEMO))
     each = [file.replace("{system}", system) for system in together.fitted for file in alone.files]
     assert each == together.files
     assert set(alone.allowed) - set(together.allowed) == {"system"}
@@ -78,22 +76,18 @@ def test_rated_triplets_without_training_images_have_features_alone_and_no_grade
     assert plan.sampling(config, RATED)["out_of_class"] == 1.0
 
 
-def test_each_network_of_figure_6_has_its_own_sampling(config):
+def test_a_network_depends_on_its_own_sampling_and_training_alone(config):
     found = plan.samplings(config, DEMO, plan.ranking_networks(config, DEMO))
     assert found["multiscale-weighted-060"] == plan.sampling(config, DEMO) | {"out_of_class": 0.6}
     assert found["multiscale-uniform-000"]["weighted"] is False
     assert found["deep-ranking"] == plan.sampling(config, DEMO)
-    assert plan.chosen_percent(config, DEMO) == 20
-
-
-def test_a_network_depends_on_its_own_training_alone(config):
     found = plan.network_settings(config, DEMO, ["ranking", "gap"])
     assert {"ranking", "gap", "size", "validation"} <= set(found)
     assert not {"pretraining", "linear_embedding", "checkpoint_seconds", "threads"} & set(found)
     assert found["validation"]["sampling"] == plan.sampling(config, DEMO)
 
 
-def test_images_are_drawn_where_their_settings_say_or_lie_where_they_were_put(config):
+def test_files_lie_where_settings_say(config):
     assert plan.images_folder(config, RATED) == "data/triplets"
     assert plan.images_folder(config, DEMO).startswith(f"results/{DEMO}/images/")
     assert plan.drawn_shards(config, RATED) == []
@@ -102,22 +96,15 @@ def test_images_are_drawn_where_their_settings_say_or_lie_where_they_were_put(co
     below = plan.network_below(config, DEMO, "oasis-on-single-scale-ranking")
     assert below == f"results/{DEMO}/systems/single-scale-ranking/fit.json"
     assert plan.network_below(config, DEMO, "oasis") == []
-
-
-def test_exhibits_find_their_files(config):
     assert len(check_plan(plan, config, DEMO)) == 13
-    files = plan.exhibit_files(config, DEMO)
-    assert files["metrics"] == f"results/{DEMO}/finegrained/metrics.parquet"
-    assert "results/demo_triplets/systems/convnet/distances.npy" in files["distances"]
+    assert "results/demo_triplets/systems/convnet/distances.npy" in plan.exhibit_files(config, DEMO)["distances"]
     for feature in FEATURES:
         assert (ROOT / "src" / "lookalike" / plan.describer_module(feature)).is_file()
 
 
 def test_how_triplets_were_sampled_is_read_off_the_name():
-    assert sampled_share("multiscale-weighted-060") == ("weighted", 60)
-    assert sampled_share("deep-ranking", 40) == ("weighted", 40)
-    assert sampled_share("convnet") is None
-    assert sampled_share("multiscale-weighted-6") is None
+    names = ("multiscale-weighted-060", "deep-ranking", "convnet", "multiscale-weighted-6")
+    assert [sampled_share(name, 40) for name in names] == [("weighted", 60), ("weighted", 40), None, None]
     systems = ["multiscale-weighted-020", SHARES[0], "deep-ranking", "multiscale-uniform-000"]
     assert weighted_systems(systems) == {0: SHARES[0], 20: "deep-ranking"}
     assert weighted_systems(systems, 40)[20] == "multiscale-weighted-020"

@@ -56,11 +56,9 @@ def study(tables, files=None, **changes):
 
 def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):
     """Numbers of every run, and of the sweep: learning helps by `gain`, a number or one a landmark."""
-    random, gains = np.random.default_rng(0), GAIN if gain is None else gain
-    rows = []
-    for (place, codebook), (number, landmark), method, draw in product(
-        enumerate(codebooks), enumerate(landmarks), gains, range(draws)
-    ):
+    random, gains, rows = np.random.default_rng(0), GAIN if gain is None else gain, []
+    keys = product(enumerate(codebooks), enumerate(landmarks), gains, range(draws))
+    for (place, codebook), (number, landmark), method, draw in keys:
         own = gains[method][number] if np.ndim(gains[method]) else gains[method]
         value = 0.3 + own + 0.002 * draw + (0.001 * number if method != "tfidf" else 0.05 * place)
         found = [("map", None, value), ("map_full", None, value - 0.04)]
@@ -79,9 +77,8 @@ def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codeb
 def fits(*, draws=DRAWS):
     """What the fits recorded: those of QPAO and OASIS take longer with more words."""
     random, rows = np.random.default_rng(1), []
-    for (place, codebook), landmark, (method, seconds), draw in product(
-        enumerate(WORDS), LANDMARKS, SECONDS.items(), range(draws)
-    ):
+    keys = product(enumerate(WORDS), LANDMARKS, SECONDS.items(), range(draws))
+    for (place, codebook), landmark, (method, seconds), draw in keys:
         growth = 4.0**place if method in ("qpao", "oasis-diagonal") else 1.0
         updates = 21_000.0 if method == "soml-tg-literal" else 420.0
         took = seconds * growth * random.uniform(0.9, 1.2)

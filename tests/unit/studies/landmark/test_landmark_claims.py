@@ -37,9 +37,7 @@ def of_gains(gain, sparsity=None, **shape):
 def test_every_claim_names_a_rule_that_says_how_it_decides():
     rules = rules_of(claims)
     assert set(RULES.values()) == set(rules)
-    assert len(RULES) == 13
-    for rule in rules.values():
-        assert sentence_of(rule).startswith("Holds where")
+    assert all(sentence_of(rule).startswith("Holds where") for rule in rules.values())
 
 
 @pytest.mark.parametrize(
@@ -58,9 +56,7 @@ def test_every_claim_names_a_rule_that_says_how_it_decides():
         ("soml-at-least-comparable", {"soml-tg": 0.02}, FAILS),
         ("soml-near-qpao", {"soml-da": 0.055}, HOLDS),
         ("soml-near-qpao", {"soml-da": -0.01}, FAILS),
-        ("soml-near-qpao", {"soml-da": 0.2}, HOLDS),
         ("da-above-tg", {"soml-da": 0.09}, HOLDS),
-        ("da-above-tg", {"soml-da": 0.07}, FAILS),
         ("da-above-tg", {"soml-da": 0.2}, FAILS),
     ],
 )
@@ -79,12 +75,11 @@ def test_sparsity():
         ("oasis-dense", {"soml-tg": 0.5}, OPEN),
     ):
         assert decide(claim, of_gains(BEATS, sparsity)).verdict == verdict
-    assert decide("sparsity-grows", study(tables()), None).verdict == HOLDS
-    numbers = metrics()
-    falls = select(numbers, representation="sift-1m", metric="sparsity", method="soml-tg").index
-    numbers.loc[falls, "value"] *= 0.5
-    assert decide("sparsity-grows", study(tables(metrics=numbers)), None).verdict == FAILS
-    assert decide("sparsity-grows", study(tables(), codebooks=ONE), None).verdict == OPEN
+    falls = metrics()
+    falls.loc[(falls["representation"] == "sift-1m") & (falls["method"] == "soml-tg"), "value"] *= 0.5
+    for made, verdict in ((study(tables()), HOLDS), (study(tables(metrics=falls)), FAILS),
+                          (study(tables(), codebooks=ONE), OPEN)):  # fmt: skip
+        assert decide("sparsity-grows", made, None).verdict == verdict
 
 
 def test_one_method_of_four_must_fall_clearly_to_refute_a_claim():
@@ -95,17 +90,6 @@ def test_one_method_of_four_must_fall_clearly_to_refute_a_claim():
     flat = {"tfidf": 0.0, "qpao": nothing, "oasis-diagonal": nothing, "soml-tg": lower, "soml-da": nothing}
     assert decide("learning-helps", of_gains(flat)).verdict == OPEN
     assert decide("learning-helps", of_gains({"tfidf": 0.0, "soml-tg": lower})).verdict == FAILS
-
-
-def test_both_intervals_are_of_landmarks():
-    table = pd.DataFrame(product(range(6), range(4)), columns=["subset", "fold"])
-    table["value"] = 1.0 + table["subset"] % 3 + table["fold"]
-    found = claims._difference(study({}), "a", table, table.assign(value=0.0), "a", "map")
-    assert np.allclose(found.of_landmarks, [2.5, 3.5, 4.5, 2.5, 3.5, 4.5])
-    (t_low, t_high), (low, high) = found.intervals
-    reach = 2.5705818366 * np.std(found.of_landmarks, ddof=1) / np.sqrt(6)
-    assert (t_low, t_high) == (pytest.approx(3.5 - reach), pytest.approx(3.5 + reach))
-    assert t_low < low < 3.5 < high < t_high
 
 
 def test_more_draws_of_a_landmark_are_no_further_evidence_and_one_landmark_decides_nothing():
@@ -144,33 +128,26 @@ def test_qpao_is_the_slowest_also_where_a_fit_did_not_end(limited, at_limit, end
 def test_times_of_methods_are_ratios_of_simulated_rows_else_of_the_fits():
     made = study(tables())
     found = decide("soml-faster", made)
-    assert found.verdict == HOLDS
-    assert "OASIS over S-TG 1" in found.evidence
-    assert "above 0" not in found.evidence
-    fitted = study({"metrics": metrics(), "fits": fits()})
-    for claim, (given, of) in product(
-        ("soml-flat", "oasis-grows"), ((made, "simulated rows"), (fitted, "this study's fits"))
-    ):
+    assert (found.verdict, "OASIS over S-TG 1" in found.evidence) == (HOLDS, True)
+    sources = {"simulated rows": made, "this study's fits": study({"metrics": metrics(), "fits": fits()})}
+    for claim, (of, given) in product(("soml-flat", "oasis-grows"), sources.items()):
         found = decide(claim, given, None)
-        assert found.verdict == HOLDS
-        assert of in found.evidence
+        assert (found.verdict, of in found.evidence) == (HOLDS, True)
     # our OASIS is said to avoid the work that the claims are about
     for claim, place in (("oasis-dense", 0), ("oasis-grows", None)):
         assert "does no work of O(d)" in decide(claim, made, place).evidence
         assert "of ours" not in decide(claim, made.as_printed(), place).evidence
 
 
-def slower(times):
-    """S-DA takes long with a million words."""
-    late = (times["learner"] == "soml-da") & (times["n_features"] == 1_000_000)
-    return times.assign(cpu_seconds=times["cpu_seconds"].mask(late, 9.0))
+def of_repeats(small, large):
+    """Times of three repeats with 10,000 words, and of three with a million."""
+    spread = {10_000: small, 1_000_000: large}
 
+    def change(times):
+        rows = times[times["n_features"].isin(spread)]
+        return rows.assign(cpu_seconds=[spread[one.n_features][one.repeat] for one in rows.itertuples()])
 
-def straddling(times):
-    """Repeats from 1 to 1.5 s, whose ratios straddle 1.3."""
-    spread = {10_000: (1.0, 1.2, 1.1), 1_000_000: (1.1, 1.4, 1.5)}
-    rows = times[times["n_features"].isin(spread)]
-    return rows.assign(cpu_seconds=[spread[one.n_features][one.repeat] for one in rows.itertuples()])
+    return change
 
 
 def with_a_small_size(times):
@@ -182,8 +159,8 @@ def with_a_small_size(times):
 @pytest.mark.parametrize(
     ("change", "verdict", "evidence"),
     [
-        (slower, FAILS, "from 10,000 to 1,000,000 words"),
-        (straddling, OPEN, "1.3x [0.92x, 1.5x] from 10,000 to 1,000,000 words"),
+        (of_repeats((1.0, 1.2, 1.1), (9.0, 9.1, 9.2)), FAILS, "from 10,000 to 1,000,000 words"),
+        (of_repeats((1.0, 1.2, 1.1), (1.1, 1.4, 1.5)), OPEN, "1.3x [0.92x, 1.5x] from 10,000 to 1,000,000 words"),
         (with_a_small_size, HOLDS, "from 10,000 to 1,000,000 words, of about 2,000 non-zeros"),
         (lambda times: times[times["repeat"] == 0], OPEN, "one repeat, whose spread is not known"),
         (lambda times: times.assign(nonzeros=times["n_features"] / 50), OPEN, "200 at 10,000, 2,000 at 100,000"),
@@ -199,15 +176,14 @@ def test_growth_is_of_sizes_whose_rows_are_alike_and_of_cpu_time(change, verdict
 
 def test_means_stand_beside_verdicts():
     found = decide("learning-helps", of_gains(BEATS | {"soml-tg": MIXED}))
-    assert found.verdict == OPEN
-    assert found.on_average.startswith("as claimed on most landmarks (QPAO (reconstructed) 7 of 7")
-    assert "S-TG 4 of 7" in found.on_average
+    assert found.by_numbers.startswith("as claimed on most landmarks (QPAO (reconstructed) 7 of 7")
+    assert "S-TG 4 of 7" in found.by_numbers
     lower = decide("soml-above-oasis", of_gains(BEATS | {"soml-tg": 0.04}))
-    assert lower.on_average == "not on average (S-TG minus OASIS)"
+    assert lower.by_numbers == "not on average (S-TG minus OASIS)"
     # a claim about two methods, of which one is not there, is not met on average, and may yet be refuted
     alone = {name: gain for name, gain in BEATS.items() if name != "soml-da"}
-    assert decide("soml-above-oasis", of_gains(alone)).on_average == ""
-    assert decide("soml-above-oasis", of_gains(alone | {"soml-tg": 0.0})).on_average != ""
+    assert decide("soml-above-oasis", of_gains(alone)).by_numbers == ""
+    assert decide("soml-above-oasis", of_gains(alone | {"soml-tg": 0.0})).by_numbers != ""
 
 
 def test_the_table_has_a_row_a_codebook_and_print_beside_it():
@@ -223,6 +199,5 @@ def test_the_table_has_a_row_a_codebook_and_print_beside_it():
     told = [frame.loc[("da-above-tg", name), "printed_on_average"] for name in SETTINGS["codebooks"]]
     assert told == ["not on average (S-DA minus S-TG)", *["as claimed on average"] * 2]
     assert frame.loc[("oasis-grows", ""), "printed_on_average"] == "as claimed on average"
-    counts = frame["verdict"].value_counts()
-    assert table.notes[0].startswith(f"Of 33 verdicts, holds: {counts[HOLDS]}, does not hold: {counts.get(FAILS, 0)}")
+    assert table.notes[0].startswith(f"Of 33 verdicts, holds: {frame['verdict'].eq(HOLDS).sum()}, does not hold:")
     assert "above -5 points" in frame.loc[("soml-near-qpao", "sift-1m"), "decided_by"]

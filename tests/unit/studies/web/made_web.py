@@ -32,16 +32,14 @@ CONFIG: dict[str, Any] = {
 
 
 def made_precision() -> pd.DataFrame:
-    rows: list[dict[str, Any]] = []
+    k, parts = np.array([1, 2, 5, 10, 20, 50]), []
     for method, level in (("oasis", 0.016), ("oasis-averaged", 0.0175), ("euclidean", 0.006)):
-        for k in (1, 2, 5, 10, 20, 50):
-            value, error = level / k**0.5, 0.001
-            rows.append({"metric": "p@k", "x": k, "value": value, "low": value - error, "high": value + error})
-            rows.append({"metric": "topic_p@k", "x": k, "value": 12 * value, "low": 11 * value, "high": 13 * value})
-            rows[-1]["method"] = rows[-2]["method"] = method
-        sizes = (("n_queries", 10_000), ("n_gallery", 402_164))
-        rows += [{"metric": metric, "value": value, "method": method} for metric, value in sizes]
-    return metrics_frame(pd.DataFrame(rows).assign(representation="visterms", subset="test"))
+        value = level / k**0.5
+        p = pd.DataFrame({"metric": "p@k", "x": k, "value": value, "low": value - 0.001, "high": value + 0.001})
+        topics = p.assign(metric="topic_p@k", value=12 * value, low=11 * value, high=13 * value)
+        sizes = pd.DataFrame({"metric": ["n_queries", "n_gallery"], "value": [10_000.0, 402_164.0]})
+        parts.append(pd.concat([p, topics, sizes]).assign(method=method))
+    return metrics_frame(pd.concat(parts).assign(representation="visterms", subset="test"))
 
 
 def made_curve(rankers: tuple[int, ...] = (0, 1)) -> pd.DataFrame:

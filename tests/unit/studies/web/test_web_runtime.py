@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 
-from lookalike.core.files import write_table
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.learners import large_scale
 from lookalike.learners.large_scale import TrainingRun
@@ -53,15 +51,12 @@ def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(runs, tmp
     warm_up, run = runs
     assert warm_up.n_steps == 64
     assert list(row) == list(RUNTIME_TYPES)
-    assert (row["learner"], row["n_images"], row["repeat"], row["n_threads"]) == ("OASIS", 150, 0, 1)
-    scores = {point["step"]: point for point in run.curve[1:]}
-    best = scores[row["steps"]]
-    assert best["map"] == max(point["map"] for point in scores.values())
+    names = ("learner", "n_images", "repeat", "n_threads", "stopped")
+    assert [row[name] for name in names] == ["OASIS", 150, 0, 1, "saturated"]
+    best = max(run.curve, key=lambda point: point["map"])
     assert run.curve[0]["map"] < best["map"], "it learns, or its time would be that of nothing"
-    assert row["seconds"] == best["seconds"] <= run.seconds
+    assert (row["steps"], row["seconds"]) == (best["step"], best["seconds"])
     assert 0 < row["cpu_seconds"] <= run.cpu_seconds
-    assert row["stopped"] == "saturated"
-    assert row["steps"] < SETTINGS["steps_per_image"] * 150
     row = timed(tmp_path, steps_per_image=0.01)
     assert (row["stopped"], row["steps"]) == ("limit", score_interval(150))
     # curves, not stopping points, which may agree by chance
@@ -83,8 +78,7 @@ def made_run(scores, stopped):
 @pytest.mark.parametrize(
     ("stopped", "scores", "steps", "is_bound"),
     [
-        ("saturated", [0.1, 0.3, 0.5, 0.4], 128, False),
-        ("limit", [0.1, 0.5, 0.5, 0.5], 64, False),
+        ("limit", [0.1, 0.5, 0.5, 0.4], 64, False),
         ("saturated", [0.9, 0.2, 0.1], 0, False),
         # at the limit of steps, and still growing
         ("limit", [0.1, 0.2, 0.3], 128, True),
@@ -102,8 +96,7 @@ def test_the_first_of_the_best_scores_counts_and_processor_time_is_shared_out_by
 
 def test_synthetic_rows_have_impostors_and_are_nested_and_seeded():
     X, y = mnist_like(600, 4)
-    assert X.shape == (600, 784)
-    assert np.bincount(y).tolist() == [60] * 10
+    assert (X.shape, np.bincount(y).tolist()) == ((600, 784), [60] * 10)
     assert X.var(axis=0).sum() == pytest.approx(sum(VARIANCE.values()), rel=0.15)
     distances = cdist(X, X)
     np.fill_diagonal(distances, np.inf)
@@ -121,21 +114,15 @@ def test_lmnn_is_timed_until_it_converges_or_ends_at_a_limit():
     assert [row[name] for name in told] == ["LMNN", 60, "converged", False, False]
     assert 0 < row["steps"] < 1000
     assert min(row["seconds"], row["cpu_seconds"]) > 0
+    # the table is by learner, size and repeat, in the types of the file
+    rows = [{**row, "learner": "OASIS", "n_images": n, "repeat": r} for n in (600, 60) for r in (1, 0)]
+    table = runtime_table([*rows, row])
+    assert table[["learner", "n_images", "repeat"]].to_numpy().tolist() == [
+        ["LMNN", 60, 0], *(["OASIS", n, r] for n in (60, 600) for r in (0, 1))
+    ]  # fmt: skip
+    assert all(table.dtypes[name] == kind for name, kind in RUNTIME_TYPES.items() if kind is not str)
     row = time_lmnn(60, {"max_iter": 3, "time_limit": 100}, seed=1)
     assert (row["stopped"], row["steps"], row["lower_bound"]) == ("limit", 3, True)
     row = time_lmnn(400, {"max_iter": 100_000, "time_limit": 0.3}, seed=1)
     assert (row["stopped"], row["lower_bound"]) == ("time limit", True)
     assert 0.2 < row["cpu_seconds"] < 3
-    assert row["steps"] < 1000
-
-
-def test_the_table_is_by_learner_size_and_repeat_in_the_types_of_the_file(tmp_path):
-    lmnn = dict(zip(RUNTIME_TYPES, ("LMNN", 60, 0, 9, 0.5, 0.4, "converged", 1, False, False), strict=True))
-    rows = [{**lmnn, "learner": "OASIS", "n_images": n, "repeat": r} for n in (600, 60) for r in (1, 0)]
-    table = runtime_table([*rows, lmnn])
-    assert table[["learner", "n_images", "repeat"]].to_numpy().tolist() == [
-        ["LMNN", 60, 0], *(["OASIS", n, r] for n in (60, 600) for r in (0, 1))
-    ]  # fmt: skip
-    write_table(table, tmp_path / "runtime.parquet")
-    again = pd.read_parquet(tmp_path / "runtime.parquet").dtypes
-    assert all(again[name] == kind for name, kind in RUNTIME_TYPES.items() if kind is not str)
