@@ -34,6 +34,9 @@ LANES = 16
 BUCKETS = 1024
 """Of scores, in which a row's place among the positives is looked up."""
 
+Rows = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]]
+"""Row pointers, words and values of CSR rows."""
+
 NO_ROW = np.iinfo(np.int32).max
 """Stands where a heap has no gallery row yet."""
 
@@ -70,7 +73,7 @@ def top_k(
         When k does not fit, or q'W or the gallery is not finite in float32.
     """
     d = queries.shape[1]
-    W, asked, gallery_arrays = _as_matrix(W, d), _as_rows(queries, d), _arrays(_as_rows(gallery, d))
+    W, asked, searched = _as_matrix(W, d), _as_rows(queries, d), _as_rows(gallery, d)
     n_queries, n_gallery = queries.shape[0], gallery.shape[0]
     own_rows = np.full(n_queries, -1) if own is None else np.asarray(own, dtype=np.int64)
     available = n_gallery - int((own_rows >= 0).any())
@@ -80,8 +83,8 @@ def top_k(
     scores = np.empty((n_queries, k), dtype=np.float32)
 
     def find(part: slice) -> None:
-        block = _project(W, asked[part])
-        top_k_of_block(block, *gallery_arrays, own_rows[part], found[part], scores[part])
+        block = _project(W, asked, np.arange(part.start, part.stop), d)
+        top_k_of_block(block, *searched, own_rows[part], found[part], scores[part])
 
     _for_blocks(n_queries, find, n_threads)
     if (found == NO_ROW).any():
@@ -129,12 +132,12 @@ def average_precision(
     """
     d = rows.shape[1]
     W, ranked = _as_matrix(W, d), _as_rows(rows, d)
-    arrays, values = _arrays(ranked), np.empty(len(queries))
+    values = np.empty(len(queries))
 
     def score(part: slice) -> None:
-        block = _project(W, ranked[queries[part]])
+        block = _project(W, ranked, queries[part], d)
         starts = relevant_indptr[part.start : part.stop + 1]
-        average_precisions_of_block(block, *arrays, queries[part], starts, relevant_indices, values[part])
+        average_precisions_of_block(block, *ranked, queries[part], starts, relevant_indices, values[part])
 
     _for_blocks(len(queries), score, n_threads)
     return values
@@ -155,21 +158,16 @@ def _as_matrix(W: NDArray[Any] | None, d: int) -> NDArray[Any] | None:
     return None if W is None else np.ascontiguousarray(W)
 
 
-def _as_rows(X: Any, d: int) -> sp.csr_array:
-    """CSR rows in float32, shared with X where the types allow it."""
+def _as_rows(X: Any, d: int) -> Rows:
+    """CSR arrays of X as the kernels take them, shared with X where the types allow it."""
     if X.shape[1] != d:
         raise ValueError(f"rows have {X.shape[1]} features in place of {d}: give queries and gallery the same codebook")
     data = np.ascontiguousarray(X.data, dtype=np.float32)
     if not np.isfinite(data).all():
         raise ValueError("the rows have values that are not finite in float32: remove or scale them")
-    return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
-
-
-def _arrays(rows: sp.csr_array) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]]:
-    """Row pointers, words and values as the kernels take them."""
     # where these are int32, a view: of what is not negative, both types have the same bits
-    words = rows.indices.view(np.uint32) if rows.indices.dtype == np.int32 else rows.indices.astype(np.uint32)
-    return rows.indptr.astype(np.int64), np.ascontiguousarray(words), rows.data
+    words = X.indices.view(np.uint32) if X.indices.dtype == np.int32 else X.indices.astype(np.uint32)
+    return X.indptr.astype(np.int64), np.ascontiguousarray(words), data
 
 
 def _for_blocks(n: int, work: Callable[[slice], None], n_threads: int) -> None:
@@ -179,19 +177,14 @@ def _for_blocks(n: int, work: Callable[[slice], None], n_threads: int) -> None:
             pass
 
 
-def _project(W: NDArray[Any] | None, rows: sp.csr_array) -> NDArray[np.float32]:
-    """Return q'W of at most LANES rows, a lane each: (d, LANES), zeros in lanes without a row.
-
-    Its rows start at a cache line: one that crosses two lines takes up to a quarter longer.
-    """
-    d, line = rows.shape[1], LANES * 4
-    memory = np.zeros((d + 1) * line, dtype=np.uint8)
+def _project(W: NDArray[Any] | None, rows: Rows, members: NDArray[np.int64], d: int) -> NDArray[np.float32]:
+    """Return q'W of at most LANES of the rows, a lane each: (d, LANES), zeros in lanes without a row."""
+    line = LANES * 4
+    memory = np.empty((d + 1) * line, dtype=np.uint8)
+    # a row of the block that crosses two cache lines takes up to a quarter longer
     start = -memory.ctypes.data % line
     block = memory[start : start + d * line].view(np.float32).reshape(d, LANES)
-    if W is None:
-        block[:, : rows.shape[0]] = rows.toarray().T
-    else:
-        project_rows(W, *_arrays(rows), block)
+    project_rows(W, *rows, members, block)
     if not np.isfinite(block).all():
         raise ValueError("a query times W is not finite in float32: check W, or scale it or the rows")
     return block
@@ -199,22 +192,34 @@ def _project(W: NDArray[Any] | None, rows: sp.csr_array) -> NDArray[np.float32]:
 
 @njit(cache=True, nogil=True)
 def project_rows(
-    W: NDArray[Any],
+    W: NDArray[Any] | None,
     indptr: NDArray[np.int64],
     indices: NDArray[np.uint32],
     data: NDArray[np.float32],
+    members: NDArray[np.int64],
     block: NDArray[np.float32],
 ) -> None:
-    """Write q'W of each row into its lane; SciPy's product of so few rows takes up to half as long again."""
-    for lane in range(indptr.shape[0] - 1):
-        projected = np.zeros(W.shape[1], dtype=W.dtype)
-        for place in range(indptr[lane], indptr[lane + 1]):
-            factor = W.dtype.type(data[place])
-            row = W[indices[place]]
-            for j in range(projected.shape[0]):
-                projected[j] += factor * row[j]
+    """Write q'W of each member into its lane; SciPy's product of so few rows takes up to half as long again."""
+    block[:] = 0
+    for lane in range(members.shape[0]):
+        first, end = indptr[members[lane]], indptr[members[lane] + 1]
+        if W is None:
+            for place in range(first, end):
+                block[indices[place], lane] += data[place]
+        else:
+            _project_row(W, indices[first:end], data[first:end], block[:, lane])
+
+
+@njit(cache=True, nogil=True)
+def _project_row(W: NDArray[Any], words: NDArray[np.uint32], values: NDArray[np.float32], lane: NDArray[Any]) -> None:
+    projected = np.zeros(W.shape[1], dtype=W.dtype)
+    for place in range(words.shape[0]):
+        factor = W.dtype.type(values[place])
+        row = W[words[place]]
         for j in range(projected.shape[0]):
-            block[j, lane] = projected[j]
+            projected[j] += factor * row[j]
+    for j in range(projected.shape[0]):
+        lane[j] = projected[j]
 
 
 @intrinsic
