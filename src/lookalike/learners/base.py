@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, ClassVar, Self
@@ -25,12 +26,9 @@ LARGEST = 1e70
 """Of a value in a row: its fourth power, of which learners form sums, is still a number."""
 
 
+# scikit-learn asks hasattr(model, "transform"); its own `available_if` cannot say what to do instead
 class _WithReason:
-    """A method that an instance lacks, with a reason, as long as its ``_why_no_<method>`` gives one.
-
-    scikit-learn asks ``hasattr(model, "transform")`` to see what a model can do; its own `available_if` answers that
-    too, but its error message cannot say what to do instead.
-    """
+    """A method that an instance lacks as long as its ``_why_no_<method>`` gives a reason, which the error says."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method = method
@@ -71,9 +69,9 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         # transform may be absent from an instance, which scikit-learn's wrapping for set_output cannot express
         super().__init_subclass__(auto_wrap_output_keys=None, **kwargs)
 
+    @abstractmethod
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from labelled rows; every learner says how."""
-        raise NotImplementedError
 
     def fit_triplets(self, X: Any, triplets: Any) -> Self:
         """Learn from rows (query, positive, negative) of row numbers of X, where the learner accepts triplets."""
@@ -221,8 +219,6 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         matrix = self._matrix()
         return rows.astype(matrix.dtype, copy=False) @ matrix
 
-    # Shared parts ----------------------------------------------------------------------------------------------
-
     def _refusal(self, what: str) -> TypeError:
         return TypeError(f"{type(self).__name__} {what}; it accepts {', '.join(sorted(self.accepts)) or 'nothing'}")
 
@@ -279,13 +275,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
 
 def class_codes(y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number the classes from 0 on, in the order of the labels, and count their rows.
-
-    Raises
-    ------
-    ValueError
-        When there is one class only, or none of two rows.
-    """
+    """Number the classes, in the order of the labels, and count their rows; refuse what nothing can be learned from."""
     labels, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
     if len(labels) < 2:
         raise ValueError("y has fewer than two classes: give rows of at least two classes")
@@ -310,10 +300,7 @@ def refuse_overflow(X: Matrix) -> None:
 
 
 def top_k(scores: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return columns and values of the k largest of each row, best first, equal values by column number.
-
-    The same as the first k columns of a stable descending argsort, without sorting whole rows.
-    """
+    """Return columns and values of the k largest of each row, as a stable descending sort would, without one."""
     n, m = scores.shape
     if k < m:
         least = np.partition(scores, m - k, axis=1)[:, m - k, None]
@@ -334,13 +321,7 @@ def _best_first(columns: NDArray[np.int64], values: NDArray[Any], k: int) -> tup
 
 
 def psd_factor(matrix: NDArray[Any], name: str = "the learner") -> NDArray[np.float64]:
-    """Return L of shape (d, r) with LL' = matrix, r its rank.
-
-    Raises
-    ------
-    ValueError
-        When the matrix is not symmetric or has an eigenvalue that is clearly negative.
-    """
+    """Return L of shape (d, r) with LL' = matrix, r its rank; refuse a matrix that is not positive semidefinite."""
     tolerance = 1e-5 if matrix.dtype == np.float32 else 1e-10
     scale = float(np.abs(matrix).max()) if matrix.size else 0.0
     hint = "learn with projection='psd' where the learner has that option"

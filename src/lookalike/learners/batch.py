@@ -20,10 +20,7 @@ Trace = Callable[[Any, int], "dict[str, float]"]
 
 
 class BatchLearner(SimilarityLearner):
-    """Base of the learners of a Mahalanobis matrix that see all rows in every step.
-
-    A subclass has the parameters ``max_iter``, ``tol`` and ``verbose``, and defines `_descend`.
-    """
+    """Base of the learners of a Mahalanobis matrix that see all rows in every step; a subclass defines `_descend`."""
 
     accepts = frozenset({"labels"})
     curve_points: ClassVar[int | None] = None
@@ -34,11 +31,7 @@ class BatchLearner(SimilarityLearner):
 
     @abstractmethod
     def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[Any]:
-        """Yield M = I and then a point after every step, until learning ends by its own rule.
-
-        Of a point, `matrix` is M and `factor` L with LL' = M, of the span's coordinates; `objective` is that at M; and
-        `finished` is whether learning ends here by its own rule, be it at the last step that it may take.
-        """
+        """Yield M = I, then a point a step: `matrix` M, `factor` L with LL' = M, `objective`, and if `finished`."""
 
     def _recorded(self, point: Any) -> float:
         """Return the objective that a row of the curve has."""

@@ -27,17 +27,7 @@ Compact = dict[str, NDArray[Any]]
 
 
 class DiagonalLearner(SimilarityLearner):
-    """Base of the learners of one weight per feature.
-
-    A subclass sets ``w_`` and ``metric_ = "inner_product"`` in `fit`.
-
-    Attributes
-    ----------
-    w_ : numpy.ndarray of shape (d,), float64
-        Weight of every feature.
-    metric_ : str
-        ``"inner_product"``.
-    """
+    """Base of the learners of one weight per feature; a subclass sets ``w_`` and ``metric_ = "inner_product"``."""
 
     w_: NDArray[np.float64]
     remedy: ClassVar = "learn with projection='psd'"
@@ -95,10 +85,7 @@ class DiagonalLearner(SimilarityLearner):
 
 
 class ProductsLearner(DiagonalLearner):
-    """Base of the diagonal learners that learn from triplets, of which they see the products of rows alone.
-
-    A subclass defines `_learn`.
-    """
+    """Base of the diagonal learners that see triplets as products of rows alone; a subclass defines `_learn`."""
 
     def fit_triplets(self, X: Any, triplets: Any) -> Self:
         """Learn from exactly these triplets.
@@ -153,14 +140,7 @@ class ProductsLearner(DiagonalLearner):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
-    """Base of the diagonal learners that take one step a triplet, from labels or from given triplets, and go on.
-
-    While it learns, it works on the features that occur in a query, which are few and lie close together in memory;
-    between two calls ``state_`` keeps what it goes on from for those that steps have touched.
-
-    A subclass has the parameter ``n_steps`` besides these, names its `fields` and the weight of an `untouched` feature,
-    and defines `_weights` and `_steps`.
-    """
+    """Base of the diagonal learners that take one step a triplet; ``state_`` has what the next call goes on from."""
 
     projection: str | None = None
 
@@ -211,6 +191,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
         self.state_ |= {name: np.full(0, rest) for name, rest in self.fields.items()}
 
     def _prepare(self, X: Matrix) -> tuple[TripletProducts, Compact]:
+        # features that occur in a query are few, and lie close together in memory
         products = TripletProducts(X)
         return products, self._load(products.columns)
 

@@ -26,9 +26,7 @@ class DiagonalOASIS(OnlineDiagonalLearner):
     zero has a loss of 1 that no w can mend; it counts as a loss and changes nothing.
 
     The tables of SOML have a row of OASIS at up to a million features, where no full matrix fits into a machine, and
-    report that none of its weights is zero: this is the learner that fits that.
-
-    The cost of a step follows the non-zeros of its rows. It does not grow with d.
+    report that none of its weights is zero: this is the learner that fits. The cost of a step does not grow with d.
 
     Parameters
     ----------
@@ -78,10 +76,7 @@ class DiagonalOASIS(OnlineDiagonalLearner):
 def passive_aggressive_steps(
     weights: Floats, products: Products, triplets: NDArray[np.int32], aggressiveness: float, scratch: Floats
 ) -> tuple[int, int]:
-    """Take one step of diagonal OASIS per triplet, in order, on the weights; return steps with a loss, and updates.
-
-    `triplets` are the numbers of the products x * x+ and x * x-; `scratch` is twice as long as the longest product.
-    """
+    """Take one step of diagonal OASIS per triplet of products, in place; return steps with a loss, and updates."""
     losses = 0
     updates = 0
     difference = np.zeros_like(weights)

@@ -20,17 +20,7 @@ class Baseline(SimilarityLearner):
     metric_name: ClassVar[str] = "inner_product"
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check X and remember its number of features; there is nothing to learn.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Check X and remember its number of features; there is nothing to learn, and `y` is ignored."""
         self._check_rows(X, reset=True)
         self.metric_ = self.metric_name
         return self

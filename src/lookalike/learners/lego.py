@@ -120,7 +120,7 @@ class LEGO(OnlineLearner):
         ----------
         X : array-like or CSR matrix of shape (n, d)
         pairs : array-like of shape (m, 2)
-            Row numbers of X. ``n_steps`` and ``early_stopping`` are not used.
+            Row numbers of X.
         same : array-like of shape (m,)
             True where the two rows belong together, False where they do not.
 
@@ -231,11 +231,7 @@ class _LazyMatrix:
 
 
 class _RowProducts(_LazyMatrix):
-    """The same from the identity for fewer rows than features: the n x n inner products XMX' instead of M.
-
-    They follow the recursion of M with unit vectors as rows. The pairs' weights add up to an n x n matrix D with
-    M = (I + X'DX)^-1, which is worked out within the span of the rows.
-    """
+    """The same from M = I for fewer rows than features: XMX' follows the recursion of M, with unit vectors as rows."""
 
     def __init__(self, X: Matrix) -> None:
         squared_lengths = _squared_lengths(X)  # refuses what overflows, before the span is sought
@@ -244,6 +240,7 @@ class _RowProducts(_LazyMatrix):
         super().__init__(sp.eye_array(n), coordinates @ coordinates.T, squared_lengths, n)
 
     def matrix(self) -> Array:
+        # M = (I + X'DX)^-1, with D the sum of the pairs' weights
         coordinates = self._span.coordinates
         inverse = coordinates.T @ (self._weights @ coordinates)
         inverse[np.diag_indices_from(inverse)] += 1.0
@@ -306,15 +303,8 @@ def lego_steps(
     relative: bool,
     regularization: float,
 ) -> tuple[int, int, int]:
-    """Run one step per pair (i, j, same) until the pairs are through or `recent` is full.
-
-    The matrix in force is A, which is only read, minus the sum of ``factors[k] * outer(recent[k], recent[k])`` over
-    k < n_recent; every update fills one row more. `inverse_weights`, (n, n) or (0, 0), gains what the inverse gains:
-    X' inverse_weights X. `targets` are (l, u); with `relative`, pairs of two classes farther apart than l and pairs of
-    one class closer than u are left alone.
-
-    Return how many pairs were taken, how many of them were off their target, and how many changed the matrix.
-    """
+    """Take one step a pair until all are taken or `recent` is full; return steps, pairs off target, and updates."""
+    # in force is A, which is only read, less the sum of factors[k] outer(recent[k], recent[k]) over k < n_recent
     longest, products = longest_row(rows), np.empty(recent.shape[0])
     z_index, z_value = np.empty(2 * longest, dtype=np.uint32), np.empty(2 * longest)
     losses = 0
@@ -351,6 +341,7 @@ def lego_steps(
             _add(direction, -products[k], recent[k])
         factors[n_recent] = weight * after / distance
         n_recent += 1
+        # the inverse gains X' inverse_weights X
         if inverse_weights.shape[0] > 0:
             inverse_weights[i, i] += weight
             inverse_weights[j, j] += weight
@@ -361,14 +352,12 @@ def lego_steps(
 
 @njit(cache=True, nogil=True)
 def logdet_step(distance: float, target: float, regularization: float) -> tuple[float, float]:
-    """Return the distance after the step, and the weight that zz' gets in the inverse of A.
-
-    The new distance is the positive root of eta yh yb^2 - (eta y yh - 1) yb - yh = 0, written so that nothing cancels
-    and nothing overflows. The weight is eta (yb - y) = (yh - yb) / (yh yb), whichever of the two differences is exact.
-    """
+    """Return the distance yb after the step, and the weight eta (yb - y) that zz' gets in the inverse of A."""
+    # yb is the positive root of eta yh yb^2 - (eta y yh - 1) yb - yh = 0; so nothing cancels, and nothing overflows
     half = 0.5 * (target - 1.0 / (regularization * distance))
     root = hypot(half, 1.0 / sqrt(regularization))
     after = half + root if half > 0.0 else 1.0 / (regularization * (root - half))
+    # both weights are equal, and one of the two differences is exact
     if abs(after - target) > abs(distance - after):
         return after, regularization * (after - target)
     return after, (distance - after) / distance / after

@@ -163,15 +163,12 @@ class LMNN(BatchLearner):
 
 
 def target_neighbours(rows: Array, classes: Numbers, k: int) -> Numbers:
-    """Return the k nearest rows of the same class of every row by Euclidean distance, nearest first, (n, k).
-
-    Distances equal in ten digits, as those of equal rows are whatever the rounding, go by row number. Where a class has
-    fewer than k + 1 rows, the end is -1.
-    """
+    """Return the k nearest rows of the same class of every row, nearest first, (n, k); -1 where a class has too few."""
     targets = np.full((len(rows), k), -1, dtype=np.int64)
     for label in range(int(classes.max()) + 1):
         members = np.flatnonzero(classes == label)
         distances: Array = cdist(rows[members], rows[members], "sqeuclidean")
+        # equal in ten digits, as those of equal rows are whatever the rounding, they go by row number
         distances = np.asarray(np.round(distances / (distances.max() or 1.0), 10), dtype=np.float64)
         np.fill_diagonal(distances, np.inf)
         nearest = np.argsort(distances, axis=1, kind="stable")[:, : min(k, len(members) - 1)]
@@ -190,12 +187,7 @@ class _Point:
 
 
 class _Descent:
-    """Projected gradient descent on eq. 13 with the step rule of Weinberger & Saul's code, one iteration at a time.
-
-    The step starts from the point itself, or, with momentum b, from point + b (point - the one before). Distances are
-    linear in the matrix, so those of the start are the same combination of distances that are already known. `point` is
-    the best so far.
-    """
+    """Projected gradient descent on eq. 13 by the step rule of Weinberger & Saul's code; `point` is the best so far."""
 
     def __init__(self, learner: LMNN, triplets: _AllTriplets) -> None:
         self._triplets, self._tol, self._refresh = triplets, float(learner.tol), int(learner.refresh)
@@ -251,17 +243,14 @@ class _Descent:
         return self._triplets.full_objective(self.point.products)
 
     def verify(self) -> bool:
-        """Look at all impostors and renew the active set; return whether it had left out some that have a loss.
-
-        Where the objective was not lower for it than when last verified, the descent goes back there, and takes along
-        the impostors that it found.
-        """
+        """Look at all impostors and renew the active set; return whether it had left out some that have a loss."""
         if not self._triplets.partial or self._since_verified == 0:
             return False
         claimed = self.point.objective
         self._triplets.renew(self.point.products)
         self._measure(self.point)
         missed = self.point.objective > claimed * (1 + 1e-10)
+        # no lower for it than when last verified: go back there, and take along the impostors that were found
         if missed and self.point.objective > self._verified.objective:
             self.point = self._verified
             self._triplets.renew(self.point.products, keep=True)
@@ -462,10 +451,7 @@ def _all_distances(X: Array, products: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def rounded_hinge(slack: float, width: float) -> tuple[float, float]:
-    """Value and slope of the hinge max(0, slack) with its kink rounded off, by a parabola over 0 < slack < width.
-
-    The value is at most width / 2 below the hinge. With width 0 it is the hinge, with slope 0 at the kink itself.
-    """
+    """Value and slope of max(0, slack), its kink rounded over 0 < slack < width: at most width / 2 below the hinge."""
     if slack <= 0.0:
         return 0.0, 0.0
     if slack >= width:
@@ -509,11 +495,7 @@ def all_slacks(
 def listed_slacks(
     distances: Array, targets: Numbers, starts: Numbers, width: float, weights: Array
 ) -> tuple[float, float]:
-    """Do as `all_slacks` does, over listed impostors only; distances and weights are those of pairs, (n k + m,).
-
-    First the pairs (i, targets[i, t]), row by row, then the m listed ones (i, l), those of row i at starts[i] to
-    starts[i + 1].
-    """
+    """Do as `all_slacks` over listed impostors; distances and weights are of n k pairs of targets, then of these."""
     n, k = targets.shape
     pull, push = 0.0, 0.0
     weights[:] = 0.0

@@ -77,8 +77,7 @@ class MCML(BatchLearner):
     objective_ : float
         Mean divergence at M, in nats.
     converged_ : bool
-        True where learning stopped before `max_iter` steps: the last three together lowered the objective by no more
-        than `tol` times its value at M = I, or no step lowered it. It does not say that M is near the optimum.
+        Whether learning stopped before `max_iter` steps. It does not say that M is near the optimum.
     curve_ : dict of numpy.ndarray
         ``step``, ``objective`` and whatever the trace gave.
     metric_ : str
@@ -135,12 +134,9 @@ class CollapsingObjective:
         self.target = within.T @ within
 
     def value_and_gradient(self, factor: Array) -> tuple[float, Array]:
-        """Return the objective at A = LL' in nats, and its gradient with respect to A, symmetric.
-
-        The gradient is the mean over rows i of sum_j (p0 - p)(j|i) z z' (Globerson and Roweis, section 3). The sum over
-        p is X'diag(row sums + column sums of P)X - X'PX - X'P'X.
-        """
+        """Return the objective at A = LL', and its gradient in A, the mean of sum_j (p0 - p)(j|i) z z' (section 3)."""
         rows, n = self.rows, len(self.rows)
+        # the sum over p is X'diag(row sums + column sums of P)X - X'PX - X'P'X
         mapped = rows @ factor
         lengths = np.einsum("ij,ij->i", mapped, mapped)
         value = float(np.vdot(self.target @ factor, factor)) - self.constant

@@ -92,16 +92,7 @@ class MMC(BatchLearner):
 
 
 class SpreadingProblem:
-    """The objective, its gradient and the constraint, in the directions in which classes vary.
-
-    Attributes
-    ----------
-    directions : numpy.ndarray of shape (r, q), float64
-        Orthonormal directions in which some class varies.
-    similar : numpy.ndarray of shape (q, q), float64
-        Mean of zz' over pairs of the same class in these directions: the constraint is
-        <matrix, similar> <= bound, its trace.
-    """
+    """The objective, its gradient, and the constraint <matrix, similar> <= bound, in directions where classes vary."""
 
     def __init__(self, coordinates: Array, y: NDArray[Any]) -> None:
         codes, sizes = class_codes(y)

@@ -17,22 +17,12 @@ FORMAT_VERSION = 1
 
 
 def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | None = None) -> None:
-    """Write a fitted learner as `path` (``.npz``) and ``path`` with suffix ``.json``; the same model, the same bytes.
-
-    What is kept: the parameters and the fitted attributes (those that end in an underscore). Arrays, and dictionaries
-    of arrays, go to the ``.npz`` bit for bit, deflated: most of a million weights are equal. A parameter is kept where
-    it is None, a number, a string, or a tuple or list of such; any other (a random generator) is not: the sidecar names
-    it and the loaded model has its default.
-
-    Raises
-    ------
-    LookalikeError
-        When `path` does not end in ``.npz`` or the folder cannot be written.
-    """
+    """Write a fitted learner as `path` (``.npz``) and a sidecar (``.json``); the same model gives the same bytes."""
     from lookalike import __version__
 
     path = _npz(path)
     kept, arrays = take_apart(model)
+    # deflated, as most of a million weights are equal
     with replacing(path) as part, part.open("wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **dict(sorted(arrays.items())))
     sidecar = {
@@ -60,6 +50,7 @@ def take_apart(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         else:
             values[name] = value.item() if isinstance(value, np.generic) else value
     parameters = model.get_params(deep=False)
+    # of any other, such as a random generator, the loaded model has the default
     kept = {name: _plain(value) for name, value in parameters.items() if _is_plain(value)}
     return {
         "learner": type(model).__name__,
@@ -76,10 +67,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     ----------
     path : str or path
         The ``.npz`` file; its JSON sidecar must lie beside it.
-
-    Returns
-    -------
-    SimilarityLearner
 
     Raises
     ------

@@ -10,11 +10,7 @@ from numpy.typing import NDArray
 
 
 def project_psd(W: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return the positive semidefinite matrix nearest to W (JMLR section 6.2), and L of rank columns with LL' = it.
-
-    It is the symmetric part of W with negative eigenvalues set to zero: symmetric to the bit, in the dtype of W.
-    Where no eigenvalue is negative, it is the symmetric part as it is, to the bit.
-    """
+    """Return the positive semidefinite matrix nearest to W (JMLR section 6.2), symmetric to the bit, and its root L."""
     symmetric = (W + W.T) / 2
     values, vectors = np.linalg.eigh(symmetric.astype(np.float64))
     kept = values > 0
@@ -27,11 +23,8 @@ def project_psd(W: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
 
 
 def without_negative_part(matrix: NDArray[np.float64], few_negative: bool) -> tuple[NDArray[np.float64], int]:
-    """Do as `project_psd` for a symmetric matrix; return it and how many of its eigenvalues were negative.
-
-    `few_negative`, whether few are expected to be, decides the cost only: these and their vectors cost a third of all,
-    but twice as much where many are.
-    """
+    """Do as `project_psd` for a symmetric matrix; return it and how many of its eigenvalues were negative."""
+    # whether few are expected decides the cost only: a third of that of all, but twice as much where many are
     if few_negative:
         values, vectors = scipy.linalg.eigh(matrix, subset_by_value=(-np.inf, 0.0), check_finite=False)
     else:

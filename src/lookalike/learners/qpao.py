@@ -270,10 +270,7 @@ def distinct_hinges(products: TripletProducts, C: float) -> Hinges:
 
 
 class BlockDescent:
-    """Block-coordinate descent on the weights of the `features` that occur in a product of a pair, within a box.
-
-    Blocks are drawn anew for every sweep, at most `n_blocks` of them, and never more than weights.
-    """
+    """Block descent, within a box, on the weights of features in some product; every sweep draws its blocks anew."""
 
     def __init__(self, products: TripletProducts, C: float, box: tuple[float, float], n_blocks: int, seed: int) -> None:
         hinges = distinct_hinges(products, C)
@@ -317,14 +314,9 @@ class BlockDescent:
 
 
 def block_minimum(hinges: Hinges, box: tuple[float, float], start: Floats) -> tuple[Floats, float]:
-    """Minimise 1/2 ||w - 1||^2 plus the hinges over the weights of one block, from `start` on.
-
-    With the weights comes their duality gap: the objective is at most so much above its minimum.
-
-    Hinges start as the lines that they are at `start`. Minimising over those, with the kinks of the working set only,
-    minimises a lower bound of the objective. Hinges that turn out to be on the other side of their kink join the
-    working set, until there is none: then bound and objective are equal, and the minimum is exact.
-    """
+    """Minimise 1/2 ||w - 1||^2 plus the hinges over one block, from `start` on; return weights and duality gap."""
+    # Hinges start as the lines that they are at `start`. With the kinks of the working set only, a lower bound is
+    # minimised. Hinges beyond their kink join the set; where there are none, bound and objective are equal.
     shortfalls = hinges.shortfalls(start)
     sloping = shortfalls > 0
     working = np.abs(shortfalls) <= NEAR
@@ -360,13 +352,10 @@ def _relaxed_minimum(
 
 
 class Dual:
-    """The dual of a block's programme: max over 0 <= alpha <= cost of min over w in the box of the Lagrangian.
-
-    The inner minimum is w(alpha) = clip(centre + sum_t alpha_t v_t), so the dual has no constraint but its bounds and a
-    continuous gradient, target_t - w(alpha).v_t; and a weight at a bound is there exactly.
-    """
+    """The dual of a block's programme: max over 0 <= alpha <= cost of min over w in the box of the Lagrangian."""
 
     def __init__(self, hinges: Hinges, centre: Floats, box: tuple[float, float]) -> None:
+        # the gradient, target_t - w(alpha).v_t with w(alpha) = clip(centre + sum_t alpha_t v_t), is continuous
         self.hinges, self.centre, self.box = hinges, centre, box
         self._transposed = hinges.products.T.tocsr()
 
@@ -386,11 +375,7 @@ class Dual:
         return -_objective(weights, self.centre, alpha, shortfalls), -shortfalls
 
     def maximum(self, start: Floats) -> Floats:
-        """Return the multipliers at the maximum, sought from `start`.
-
-        Bounded limited-memory BFGS comes close in few cheap steps. Where it ends short of the maximum, as the duality
-        gap tells, projected Newton steps finish: the dual is piecewise quadratic, so few are needed.
-        """
+        """Return the multipliers at the maximum: from `start` by L-BFGS-B, then Newton steps where it ends early."""
         cost = self.hinges.cost
         alpha = start
         for _ in range(MOST_ROUNDS):
@@ -405,6 +390,7 @@ class Dual:
             alpha = np.asarray(found.x)
             if self._is_maximum(alpha):
                 break
+            # the dual is piecewise quadratic, so few steps are needed
             alpha = self._newton(alpha)
             if self._is_maximum(alpha):
                 break

@@ -1,7 +1,8 @@
 """SOML, sparse online learning of a diagonal metric from triplets (Gao et al., AAAI 2014), by two algorithms.
 
 SOML-TG truncates gradients (Algorithm 1), SOML-DA averages them (Algorithm 2). A step reads and writes the non-zeros of
-x * x+ and x * x- alone; what it does to all other weights is made up for when a weight is next read.
+x * x+ and x * x- alone, so its cost does not grow with d; what it does to all other weights is made up for when a
+weight is next read.
 """
 
 from __future__ import annotations
@@ -48,9 +49,6 @@ class SOMLTG(OnlineDiagonalLearner):
 
     Equation 12 and Algorithm 1 print the subgradient with its sign turned round. Taken literally, each step pushes the
     margin further below 0 and every triplet stays violated: ``literal_sign=True`` shows it.
-
-    The cost of a step follows the non-zeros of its rows: a weight makes up for the truncations of the steps that did
-    not touch it when it is next read. It does not grow with d.
 
     Parameters that are changed between two calls of `partial_fit_triplets` hold for the steps that follow: the second
     goes on from ``w_`` as the first left it.
@@ -128,6 +126,7 @@ class SOMLTG(OnlineDiagonalLearner):
     def _steps(
         self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
     ) -> tuple[int, int]:
+        # eta, with its sign turned round for the printed step (eq. 12)
         rate = float(-self.learning_rate if self.literal_sign else self.learning_rate)
         lazy = Lazy(state["weight"], state["current_at"])
         losses = truncated_gradient_steps(lazy, n_updates, products, triplets, rate, self.alpha_)
@@ -138,10 +137,7 @@ class SOMLTG(OnlineDiagonalLearner):
 
 
 class Lazy(NamedTuple):
-    """Weights that make up for truncations when they are read: ``truncate(weights[j], amount * (U - current_at[j]))``.
-
-    U is the number of updates so far.
-    """
+    """Weights that are read as ``truncate(weights[j], amount * (U - current_at[j]))``, with U updates so far."""
 
     weights: Floats
     current_at: NDArray[np.int64]
@@ -151,12 +147,7 @@ class Lazy(NamedTuple):
 def truncated_gradient_steps(
     lazy: Lazy, n_updates: int, products: Products, triplets: Triplets, learning_rate: float, amount: float
 ) -> int:
-    """Take one step of SOML-TG (Algorithm 1) per triplet, in order, on `lazy` in place; return how many had a loss.
-
-    `n_updates` were made before the first step. `triplets` are the numbers of the products x * x+ and x * x-.
-    `learning_rate` is eta, with its sign turned round for the printed step (eq. 12), and `amount` is
-    alpha = eta * lambda, which every update takes off every weight.
-    """
+    """Take one step of SOML-TG (Algorithm 1) per triplet of products, in place; return how many had a loss."""
     losses = 0
     for t in range(triplets.shape[0]):
         plus_places, plus_values = one_product(products, triplets[t, 0])
@@ -207,9 +198,6 @@ class SOMLDA(OnlineDiagonalLearner):
     In print two things differ, and are here as options. Equation 15 has x * (x+ - x-) with its sign turned round: taken
     literally, every triplet stays violated (`literal_sign`). And Algorithm 2 averages it on every step, with a loss or
     without (`average_every_step`), which makes steps with a loss rare and w something close to a plain mean.
-
-    The cost of a step follows the non-zeros of its rows: only sums of gradients are kept, and a weight is worked out
-    when it is read. It does not grow with d.
 
     Parameters that are changed between two calls of `partial_fit_triplets` hold from the next step with a loss on,
     which works w out anew from all gradients so far; until then ``w_`` stays as it was.
@@ -298,11 +286,7 @@ class SOMLDA(OnlineDiagonalLearner):
 
 
 class Averages(NamedTuple):
-    """Sums of the subgradients of all steps so far, and what the weights have seen of them.
-
-    Where ``touched_after[j]`` is the last update, steps without a loss have added to ``sums[j]`` since, and the weight
-    has seen ``used[j]``.
-    """
+    """Sums of all subgradients, and `used`, what w has seen of them where `touched_after` is the last update."""
 
     sums: Floats
     used: Floats
@@ -321,16 +305,9 @@ def dual_averaging_steps(
     gradient_sign: float,
     every_step: bool,
 ) -> tuple[int, int]:
-    """Take one step of SOML-DA (Algorithm 2) per triplet, in order; return losses and the step of the last of them.
-
-    w is what the last step s with a loss made of the gradients' sums up to it (eq. 16, times s throughout):
-    ``-truncate(sum, s lambda_s) / (gamma sqrt(s))``, with lambda_s = lambda + gamma rho / sqrt(s).
-
-    `averages` are those of the `n_steps` before. `made_with` has the gamma, rho and lambda that w was made with; from
-    the next loss on `strengths` hold. `averages` and `made_with` change in place. `gradient_sign` is -1 for the
-    subgradient of the hinge, 1 for eq. 15 as it is printed; with `every_step`, steps without a loss add it too.
-    """
+    """Take one step of SOML-DA (Algorithm 2) per triplet, in place; return losses and the step of the last of them."""
     losses = 0
+    # w is -truncate(sum, s lambda_s) / (gamma sqrt(s)) of the sums up to s, the last step with a loss (eq. 16, times s)
     gamma, rho, regularization = made_with
     # an earlier pass may have added on every step where this one does not
     some_unseen = every_step or bool(np.any(averages.touched_after == last_update))

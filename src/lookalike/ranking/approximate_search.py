@@ -34,11 +34,7 @@ TIMINGS = 3
 
 
 class IndexSetting(NamedTuple):
-    """An index of `compare_indices`.
-
-    `factory` is as ``faiss.index_factory`` reads it, such as ``"Flat"``, ``"HNSW32"`` or ``"IVF1024,Flat"``; images
-    are mapped to `rank` dimensions; `parameters` are values of `search_parameter` that are tried, (0,) for none.
-    """
+    """An index for `compare_indices`: as ``faiss.index_factory`` reads it, over rows mapped to `rank` dimensions."""
 
     factory: str
     rank: int
@@ -53,11 +49,7 @@ class IndexSetting(NamedTuple):
 
 
 class ProjectedIndex:
-    """A faiss index of inner products a'LL'b over a gallery in CSR, with L of shape (d, rank) as `projection` gives it.
-
-    Building and searching run in one thread, so that the same rows give the same index and the same answers. An index
-    that faiss cannot build, such as one of more cells than rows, is a ValueError.
-    """
+    """A faiss index of inner products a'LL'b over rows in CSR, built by one thread, so that it is always the same."""
 
     def __init__(self, factor: Floats, gallery: Any, factory: str = "Flat") -> None:
         self._factor = factor
@@ -115,14 +107,10 @@ class ProjectedIndex:
 
 
 def projection(W: npt.NDArray[Any], rank: int) -> Floats:
-    """Return L such that LL' is the best positive semidefinite matrix of a rank to stand for W's similarities.
+    """Return L, float32 of shape (d, rank), such that LL' is the nearest to W + W' over 2 of its rank (Frobenius norm).
 
-    That is the part of the symmetric (W + W')/2 in its `rank` leading eigenvectors, without those of negative
-    eigenvalues: no such matrix of that rank is nearer in the Frobenius norm. The antisymmetric part of W is lost.
-
-    Columns of the result, float32 of shape (d, rank) or fewer where fewer eigenvalues are positive, stand by falling
-    eigenvalue, each with its entry of largest absolute value positive, so that the same W gives the same L. W without
-    a positive eigenvalue is a ValueError.
+    Columns stand by falling eigenvalue, each with its largest entry positive, so that the same W gives the same L;
+    there are fewer where fewer eigenvalues are positive. The antisymmetric part of W is lost.
     """
     d = W.shape[0]
     symmetric = W + W.T

@@ -1,10 +1,7 @@
 """Is one method better than another? Two views of the same differences of average precision, and a verdict.
 
-The partitions of a subset overlap in their training images, so their means are not independent, and an image that is a
-test image of several folds brings its own difficulty along each time. The corrected resampled t-test answers the first
-(would another partition agree?), a bootstrap clustered by image the second (would other images agree?). Reads the
-average precision that `lookalike.ranking.rankings` computes per query; the means over folds that tables print are in
-`lookalike.ranking.statistics`.
+The partitions of a subset overlap in their training images, and test images come back in several folds. The corrected
+resampled t-test asks whether another partition would agree, a bootstrap clustered by image whether other images would.
 """
 
 from __future__ import annotations
@@ -87,15 +84,12 @@ def corrected_t_test(differences: npt.ArrayLike, n_train: float, n_test: float) 
 def clustered_bootstrap(
     table: pd.DataFrame, n_draws: int = 2000, *, random_state: int | np.random.Generator
 ) -> BootstrapInterval:
-    """Percentile bootstrap of the mean difference, with images as clusters.
+    """Percentile bootstrap of the mean difference, with images as clusters: all folds of an image are drawn together.
 
-    An image may be a test image of several folds; its differences are drawn together or not at all. The statistic is
-    the mean over folds of each fold's mean, which is the number that tables print. The trained models and the ranked
-    images stay as they are: the interval speaks about other queries, not about other partitions.
-
-    `table` has ``image_id``, ``fold`` and ``difference``, a row a query and fold, in any order. ``low`` and ``high``
-    are the 2.5% and 97.5% percentiles, NaN with a single image, whose draws are all the same. A fold of which a draw
-    holds no image is left out of the mean of that draw.
+    The statistic is the mean over folds of each fold's mean, which tables print. Models and ranked images stay as they
+    are: the interval speaks about other queries, not about other partitions. `table` has ``image_id``, ``fold`` and
+    ``difference``, in any order. ``low`` and ``high`` are the 2.5% and 97.5% percentiles, NaN with a single image. A
+    fold of which a draw holds no image is left out of the mean of that draw.
     """
     differences = table["difference"].to_numpy(dtype=np.float64)
     if not len(differences) or not np.isfinite(differences).all():
@@ -110,10 +104,7 @@ def clustered_bootstrap(
 
 
 def holm(p_values: npt.ArrayLike) -> FloatArray:
-    """Step-down adjusted p-values: rejecting those below a level keeps the family-wise error at it (Holm 1979).
-
-    NaN, where there was no test, stays NaN and does not count as one of the family.
-    """
+    """Adjust p-values step-down, which keeps the family-wise error at a level (Holm 1979); NaN, no test, stays NaN."""
     p = np.asarray(p_values, dtype=np.float64)
     adjusted = np.full(p.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(p))
@@ -212,13 +203,11 @@ def average_precisions(rankings: Iterable[tuple[Mapping[str, Any], Rankings]]) -
 
 
 def _paired(part: pd.DataFrame, reference: str, method: str) -> pd.DataFrame:
-    """Differences reference - method of the folds that both have: columns fold, image_id, difference.
-
-    An outer merge sorts by its keys, so the sums that follow do not see the order of the table.
-    """
+    """Differences reference - method of the folds that both have: columns fold, image_id, difference."""
     ours, theirs = part[part["method"] == reference], part[part["method"] == method]
     common = set(ours["fold"]) & set(theirs["fold"])
     keys = ["fold", "image_id"]
+    # an outer merge sorts by its keys, so the sums that follow do not see the order of the table
     both = ours[ours["fold"].isin(common)].merge(
         theirs[theirs["fold"].isin(common)], on=keys, how="outer", suffixes=("_ours", "_theirs")
     )
@@ -234,20 +223,13 @@ def _evidence(paired: pd.DataFrame, n_train: float, n_test: float, stream: np.ra
     """Columns of one comparison, but for those that need the whole family."""
     by_fold = paired.groupby("fold", observed=True)["difference"].mean()
     counts = {"n_folds": len(by_fold), "n_images": paired["image_id"].nunique()}
+    numbers = ("difference", "std", "t_low", "t_high", "p", "bootstrap_low", "bootstrap_high")
     if paired.empty:
-        numbers = ("difference", "std", "t_low", "t_high", "p", "bootstrap_low", "bootstrap_high")
         return counts | dict.fromkeys(numbers, np.nan)
     t = corrected_t_test(by_fold.to_numpy(), n_train, n_test)
     bootstrap = clustered_bootstrap(paired, random_state=stream)
-    return counts | {
-        "difference": t.mean,
-        "std": t.std,
-        "t_low": t.low,
-        "t_high": t.high,
-        "p": t.p,
-        "bootstrap_low": bootstrap.low,
-        "bootstrap_high": bootstrap.high,
-    }
+    found = (t.mean, t.std, t.low, t.high, t.p, bootstrap.low, bootstrap.high)
+    return counts | dict(zip(numbers, found, strict=True))
 
 
 def _verdict(row: dict[Any, Any]) -> str:

@@ -1,9 +1,6 @@
-"""Distances between the vectors of images, each under one name for the whole fine-grained study.
+"""Distances between the vectors of images, by name; smaller is more alike.
 
-A hand-crafted feature states by name which of them it is compared with; `lookalike.ranking.triplet_metrics` ranks by
-what comes out. Smaller is more alike. A kernel takes one pass over two rows, and no array for every step of a formula.
-Rows are named by number, so that no pair of them is copied. Sums run in float32 over short stretches, where the
-compiler may take several at a time, and in float64 over the stretches.
+Sums run in float32 over short stretches, several entries at a time, and in float64 over the stretches.
 """
 
 from __future__ import annotations
@@ -34,10 +31,9 @@ _REGROUPED = {"reassoc", "contract", "nsz"}
 
 
 def distances_of_rows(vectors: NDArray[np.floating], left: ArrayLike, right: ArrayLike, name: str) -> Floats:
-    """Return the distance of pairs of rows of one array, also a memory-mapped one; a row with a NaN has distance NaN.
+    """Return the distance of pairs of rows of one array, memory-mapped or not; a row with a NaN has distance NaN.
 
-    `left` and `right` are row numbers. "chi2" takes negative entries too: it is then that of the positive and the
-    negative parts side by side, the sum of (a - b)^2 / (|a| + |b|).
+    "chi2" takes negative entries too, and measures the positive and the negative parts side by side.
     """
     first, second = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
     if len(first) and not (min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) < len(vectors)):
@@ -48,11 +44,7 @@ def distances_of_rows(vectors: NDArray[np.floating], left: ArrayLike, right: Arr
 
 
 def pair_distances(vectors: NDArray[np.floating], pairs: pd.DataFrame, distance: str) -> Floats:
-    """Return the distance of each pair of images.
-
-    `vectors` has a row an image id, NaN without a vector; `pairs` has image ids in ``query`` and ``candidate``. Images
-    of pairs must have a vector.
-    """
+    """Return the distance of each pair of images; `vectors` has a row an image id, NaN for one without a vector."""
     queries, candidates = pairs["query"].to_numpy(), pairs["candidate"].to_numpy()
     if len(queries) and max(queries.max(), candidates.max()) >= len(vectors):
         raise LookalikeError(

@@ -233,11 +233,8 @@ def _score_row(
     thresholds: Any,
     scores: Any,
 ) -> Any:
-    """Write the scores of the gallery row [start, stop) for all lanes; return whether one is above its threshold.
-
-    `block` (d, LANES), `thresholds` and `scores` (LANES,) are C-contiguous float32, `indices` uint32, `data` float32.
-    Every lane is summed in the order of the row, whatever the other lanes hold.
-    """
+    """Write the scores of the gallery row [start, stop) for all lanes; return whether one is above its threshold."""
+    # arrays are C-contiguous; every lane is summed in the order of the row, whatever the other lanes hold
     signature = types.boolean(block, indices, data, start, stop, thresholds, scores)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
@@ -312,10 +309,7 @@ def top_k_of_block(
     found: NDArray[np.int32],
     found_scores: NDArray[np.float32],
 ) -> None:
-    """Find the k gallery rows of highest score for each lane that is asked for, best first.
-
-    `own` has the row that a lane must not find, or -1; `found` keeps NO_ROW where there are too few finite scores.
-    """
+    """Find the k gallery rows of highest score for each lane but its `own`, best first; NO_ROW where it has fewer."""
     n, k = found.shape
     found[:] = NO_ROW
     found_scores[:] = -np.inf
@@ -348,12 +342,9 @@ def _bucket(score: Any, best: Any, per_score: Any) -> int:
 
 @njit(cache=True, nogil=True)
 def _average_precision(scores: NDArray[np.float32], own: int, positives: NDArray[np.int64]) -> float:
-    """Return the average precision of one query among all rows but its own.
-
-    Every row is put before the first positive that it precedes; the ranks are the running sums. That positive is looked
-    for from the first of the row's bucket of scores on: buckets are numbered by falling score, so the positives in
-    those before are better than the row. Bisection takes several times as long: no processor can guess its turns.
-    """
+    """Return the average precision of one query among all rows but its own."""
+    # Every row is put before the first positive that it precedes, sought from its bucket's first on: buckets are
+    # numbered by falling score. Bisection takes several times as long, as no processor can guess its turns.
     ascending = np.sort(positives)
     ranked = ascending[np.argsort(-scores[ascending], kind="mergesort")]  # from best to worst, lower row first
     values = scores[ranked]

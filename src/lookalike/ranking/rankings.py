@@ -1,7 +1,6 @@
 """From a similarity to ranks: every image of a set queries all others, and only the ranks of its positives are kept.
 
-All measures of the category study (precision at k, average precision) follow from those ranks, so that a new measure
-never needs a model again. Sits between the learners and `lookalike.ranking.statistics`.
+All measures of the category study follow from those ranks, so that a new measure never needs a model again.
 """
 
 from __future__ import annotations
@@ -90,10 +89,7 @@ class Rankings:
         return float(np.nanmean(self.average_precision()))
 
     def precision_at(self, ks: Sequence[int] | IntArray) -> FloatArray:
-        """Share of positives among the first k images, each k from 1 to `n_gallery`.
-
-        Shape (n_queries, len(ks)); NaN rows for queries without a positive.
-        """
+        """Share of positives among the first k images, k from 1 to `n_gallery`, a row a query; NaN without positive."""
         ks = np.asarray(ks, dtype=np.int64)
         if ks.size and (ks.min() < 1 or ks.max() > self.n_gallery):
             raise ValueError(f"precision at k needs 1 <= k <= {self.n_gallery}, the size of the gallery; got {ks}")
@@ -237,10 +233,8 @@ def _without(rows: IntArray, query: int) -> IntArray:
 
 
 def _ranks_of(others: FloatArray, positives: IntArray) -> IntArray:
-    """1-based ranks of `positives` when `others` are sorted from most to least similar, lower position first in ties.
-
-    Counting in one sorted copy costs less than half of a full stable argsort.
-    """
+    """1-based ranks of `positives` among `others`, from most to least similar, lower position first in ties."""
+    # counting in one sorted copy costs less than half of a full stable argsort
     ascending = np.sort(others)
     values = others[positives]
     above = len(others) - np.searchsorted(ascending, values, side="right")

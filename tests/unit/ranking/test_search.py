@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_rankings import Bilinear, sparse_rows
+from made_rankings import sparse_rows
+from measures import Given
 
 from lookalike.ranking import approximate_search
 from lookalike.ranking.approximate_search import (
@@ -66,16 +67,13 @@ def test_real_scores_are_those_of_the_products_and_the_same_bits_in_any_block():
     random = np.random.default_rng(0)
     queries, gallery, W = sparse_rows(random, 40, 100), sparse_rows(random, 300, 100), random.normal(size=(100, 100))
     expected, values = stable_sort((queries.astype(np.float64) @ W) @ gallery.T.toarray(), 25, np.full(40, -1))
-    for matrix in (W, W.astype(np.float32), np.asfortranarray(W)):
+    for matrix in (W.astype(np.float32), np.asfortranarray(W), W):
         found, scores = top_k(matrix, queries, gallery, 25)
         np.testing.assert_allclose(scores, values, rtol=1e-4)
         assert (found == expected).mean() > 0.995
-    found, scores = top_k(W, queries, gallery, 25)
-    order = random.permutation(40)
-    for rows, n_threads in ((order, 1), (order, 5), (np.array([7]), 1)):
+    for rows, n_threads in ((random.permutation(40), 5), (np.array([7]), 1)):
         again, again_scores = top_k(W, queries[rows], gallery, 25, n_threads=n_threads)
-        assert again.tobytes() == found[rows].tobytes()
-        assert again_scores.tobytes() == scores[rows].tobytes()
+        assert (again.tobytes(), again_scores.tobytes()) == (found[rows].tobytes(), scores[rows].tobytes())
 
 
 def test_rows_may_be_empty_have_words_twice_or_wide_indices():
@@ -92,7 +90,7 @@ def test_rows_may_be_empty_have_words_twice_or_wide_indices():
 
 
 def test_all_scores_are_never_held():
-    gallery = sp.random_array((20_000, 50), density=0.1, format="csr", dtype=np.float32, rng=np.random.default_rng(3))
+    gallery = sp.random_array((20_000, 50), density=0.1, format="csr", dtype=np.float32, rng=3)
     tracemalloc.start()
     top_k(None, gallery[:500], gallery, 5)
     peak = tracemalloc.get_traced_memory()[1]
@@ -100,23 +98,22 @@ def test_all_scores_are_never_held():
     assert peak < 4_000_000  # all scores: 40 MB
 
 
-def eye(n=4):
-    return sp.csr_array(np.eye(n, dtype=np.float32))
+EYE = sp.eye_array(4, dtype=np.float32, format="csr")
 
 
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        ((None, eye(), eye(5), 1), {}, "same codebook"),
-        ((np.eye(3), eye(), eye(), 1), {}, r"shape \(4, 4\)"),
-        ((None, eye(), eye(), 0), {}, "from 1 to 4"),
-        ((None, eye(), eye(), 5), {}, "from 1 to 4"),
-        ((None, eye(), eye(), 4), {"own": [0, -1, -1, -1]}, "from 1 to 3"),
-        ((np.diag([1, np.nan, 1, 1]), eye(), eye(), 1), {}, "not finite"),
-        ((np.diag([1, 1e300, 1, 1]), eye(), eye(), 1), {"n_threads": 2}, "not finite"),
-        ((None, eye() * np.float32(np.inf), eye(), 1), {}, "not finite"),
-        ((None, eye(), eye() * np.float32(np.inf), 1), {}, "not finite"),
-        ((None, eye() * np.float32(1e30), eye() * np.float32(-1e30), 4), {}, "overflow"),
+        ((None, EYE, sp.eye_array(5).tocsr(), 1), {}, "same codebook"),
+        ((np.eye(3), EYE, EYE, 1), {}, r"shape \(4, 4\)"),
+        ((None, EYE, EYE, 0), {}, "from 1 to 4"),
+        ((None, EYE, EYE, 5), {}, "from 1 to 4"),
+        ((None, EYE, EYE, 4), {"own": [0, -1, -1, -1]}, "from 1 to 3"),
+        ((np.diag([1, np.nan, 1, 1]), EYE, EYE, 1), {}, "not finite"),
+        ((np.diag([1, 1e300, 1, 1]), EYE, EYE, 1), {"n_threads": 2}, "not finite"),
+        ((None, EYE * np.float32(np.inf), EYE, 1), {}, "not finite"),
+        ((None, EYE, EYE * np.float32(np.inf), 1), {}, "not finite"),
+        ((None, EYE * np.float32(1e30), EYE * np.float32(-1e30), 4), {}, "overflow"),
     ],
 )
 def test_what_cannot_be_found_is_refused(arguments, options, message):
@@ -129,34 +126,25 @@ def same_class_lists(y, queries):
     return np.cumsum([0] + [len(members) for members in lists]), np.concatenate([np.empty(0, int), *lists])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
-    n=st.integers(2, 70),
+    n=st.integers(2, 200),
     n_classes=st.integers(1, 12),
     density=st.sampled_from([0.0, 0.1, 0.6]),
+    scale=st.sampled_from([None, 1e-15, 1.0, 1e15]),  # None: whole numbers, with ties
     n_threads=st.sampled_from([1, 2]),
 )
-def test_average_precision_is_that_of_leave_one_out_with_ties(seed, n, n_classes, density, n_threads):
+def test_average_precision_is_that_of_leave_one_out(seed, n, n_classes, density, scale, n_threads):
     random = np.random.default_rng(seed)
-    rows, W = sparse_rows(random, n, 6, whole=True, density=density), random.integers(-2, 3, (6, 6)).astype(np.float32)
-    y, queries = random.integers(n_classes, size=n), random.permutation(n)
-    expected = rank_leave_one_out(Bilinear(W), rows, y, n_neighbours=0).average_precision()[queries]
-    found = average_precision(W, rows, *same_class_lists(y, queries), queries, n_threads=n_threads)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("scale", [1e-15, 1.0, 1e15])
-def test_average_precision_of_real_scores_of_any_size(scale):
-    random = np.random.default_rng(4)
-    rows, W = sparse_rows(random, 200, 40) * np.float32(scale), random.normal(size=(40, 40))
-    y, queries = random.integers(5, size=200), np.arange(0, 200, 7)
-    expected = rank_leave_one_out(Bilinear(W), rows.astype(np.float64), y, n_neighbours=0).average_precision()[queries]
-    found = average_precision(W, rows, *same_class_lists(y, queries), queries)
-    np.testing.assert_allclose(found, expected, rtol=1e-3)  # two scores may be equal in float32 only
-
-
-# Approximate
+    rows, W = sparse_rows(random, n, 6, whole=scale is None, density=density), random.integers(-2, 3, (6, 6))
+    rows *= np.float32(scale or 1)
+    y, queries = random.integers(n_classes, size=n), random.permutation(n)[:20]
+    scores = rows.astype(float) @ W @ rows.T.toarray()
+    expected = rank_leave_one_out(Given(scores), np.arange(n)[:, None], y).average_precision()[queries]
+    found = average_precision(W * 1.0, rows, *same_class_lists(y, queries), queries, n_threads=n_threads)
+    # two real scores may be equal in float32 only
+    np.testing.assert_allclose(found, expected, rtol=1e-12 if scale is None else 0.02)
 
 
 @pytest.fixture(scope="module")
@@ -191,34 +179,22 @@ def test_a_projection_is_the_leading_positive_part(psd, monkeypatch):
         projection(-np.eye(3), 1)
 
 
-def test_a_flat_index_of_full_rank_is_exact_and_a_query_never_finds_itself(rows, psd):
-    own = np.arange(40)
-    exact, scores = top_k(psd, rows[:40], rows, 10, own=own)
-    found, found_scores = ProjectedIndex(projection(psd, 8), rows).search(rows[:40], 10, own=own)
-    assert (found.dtype, found_scores.dtype) == (np.int32, np.float32)
-    np.testing.assert_allclose(found_scores, scores, rtol=1e-4, atol=1e-4)
-    assert recall(found, exact) > 0.99
-    assert not (found == own[:, None]).any()
-
-
 @pytest.mark.parametrize(
     ("factory", "name", "low", "high", "least"),
     # all lists are all rows; a graph may have rows that nothing leads to
     [("IVF16,Flat", "nprobe", 1, 16, 0.995), ("HNSW8", "efSearch", 4, 600, 0.95)],
 )
-def test_a_search_parameter_buys_recall_and_the_index_is_the_same_every_time(
-    rows, psd, factory, name, low, high, least
-):
-    exact, _ = top_k(psd, rows[:60], rows, 10)
+def test_a_search_parameter_buys_recall_and_an_index_is_always_the_same(rows, psd, factory, name, low, high, least):
+    exact, exact_scores = top_k(psd, rows[:60], rows, 10)
     index = ProjectedIndex(projection(psd, 8), rows, factory)
     few, _ = index.search(rows[:60], 10, **{name: low})
     many, scores = index.search(rows[:60], 10, **{name: high})
-    assert recall(few, exact) < recall(many, exact)
-    assert recall(many, exact) > least
+    assert recall(few, exact) < recall(many, exact) > least
     again = ProjectedIndex(projection(psd, 8), rows, factory).search(rows[:60], 10, **{name: high})
-    assert again[0].tobytes() == many.tobytes()
-    assert again[1].tobytes() == scores.tobytes()
+    assert (again[0].tobytes(), again[1].tobytes()) == (many.tobytes(), scores.tobytes())
+    assert (many.dtype, scores.dtype) == (np.int32, np.float32)
     if name == "nprobe":
+        np.testing.assert_allclose(scores, exact_scores, rtol=1e-4, atol=1e-4)
         found, scores = index.search(rows[:20], 500, nprobe=1)
         assert (found == -1).any()
         np.testing.assert_array_equal(found == -1, np.isneginf(scores))
@@ -234,10 +210,8 @@ def test_indices_are_compared_with_exact_retrieval(rows, psd):
     assert table.k.tolist() == [1, 10] * 5
     exact, flat, short, one_list, all_lists = table.recall.to_numpy().reshape(5, 2)
     assert (exact == 1).all()
-    assert (np.array([flat, all_lists]) > 0.98).all()
-    assert (short < 0.9).all()
+    assert np.minimum(flat, all_lists).min() > 0.98 > 0.9 > short.max()
     assert (one_list < all_lists).all()
-    assert (table.milliseconds > 0).all()
     assert (set(table.n_queries), set(table.n_gallery)) == ({50}, {600})
 
 
@@ -262,14 +236,8 @@ def test_what_cannot_be_compared_is_refused_in_one_line(rows, psd, setting, ks, 
 
 
 def test_the_time_is_the_median_of_three_searches_after_a_first_one(rows, psd, monkeypatch):
-    """The first search, and one of the three, are held up."""
-    clock, seconds = [0.0], [100.0, 1.0, 50.0, 2.0]
-
-    def slow(*arguments, **options):
-        clock[0] += seconds.pop(0)
-        return top_k(*arguments, **options)
-
-    monkeypatch.setattr(approximate_search, "top_k", slow)
-    monkeypatch.setattr(approximate_search.time, "perf_counter", lambda: clock[0])
+    # read before and after each of the three, of which one is held up
+    clock = iter([0.0, 1.0, 10.0, 60.0, 70.0, 72.0])
+    monkeypatch.setattr(approximate_search.time, "perf_counter", lambda: next(clock))
     assert compare_indices(psd, rows[:5], rows, [1], []).milliseconds.tolist() == [1e3 * 2.0 / 5]
-    assert not seconds
+    assert next(clock, None) is None
