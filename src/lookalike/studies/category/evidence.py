@@ -27,11 +27,7 @@ from lookalike.studies.category.study import CategoryStudy, Subset
 
 
 class UndecidedError(Exception):
-    """Raised where a subset or a method cannot be decided, with what there is to say of it."""
-
-    def __init__(self, verdict: str, evidence: str) -> None:
-        super().__init__(evidence)
-        self.finding = Finding(verdict, evidence)
+    """Raised with a verdict and the evidence for it, where a subset or a method cannot be decided."""
 
 
 def attempt(decide: Rule, *given: Any, **parameters: Any) -> Finding:
@@ -39,7 +35,7 @@ def attempt(decide: Rule, *given: Any, **parameters: Any) -> Finding:
     try:
         return decide(*given, **parameters)
     except UndecidedError as error:
-        return error.finding
+        return Finding(*error.args)
 
 
 def each(decide: Rule, cases: Iterable[Any]) -> Finding:
