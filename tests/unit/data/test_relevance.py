@@ -1,9 +1,11 @@
-"""Relevance data: ways to make it, what it refuses, and its file."""
+"""The relevance of images, by a query log and graded: against dense algebra, its files, and what is refused."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,20 +13,84 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core.errors import LookalikeError
+from lookalike.data.query_log import QueryLog
 from lookalike.data.relevance import RelevanceData
 
-IDS = [7, 3, 9, 4]
+
+def dense(log: QueryLog) -> np.ndarray:
+    R = np.zeros((log.n_queries, log.n_images))
+    query, image, weight = log.pairs()
+    R[query, image] = weight
+    return R
+
+
+def dense_joint(R: np.ndarray) -> np.ndarray:
+    """Sum over q of Pr(p1 | q) Pr(p2 | q) Pr(q), term by term as the draft's equation 19 says."""
+    joint = np.zeros((R.shape[1], R.shape[1]))
+    for row in R[R.sum(axis=1) > 0]:
+        given_query = row / row.sum()
+        joint += np.outer(given_query, given_query) * row.sum() / R.sum()
+    return joint
+
+
+entry = st.tuples(st.integers(0, 6), st.integers(0, 9), st.floats(2**-10, 2**10, width=32))
+entries = st.lists(entry, min_size=1, max_size=40)
+
+
+@settings(deadline=None, max_examples=25)
+@given(pairs=entries, dtype=st.sampled_from([np.float32, np.float64]), equal=st.booleans())
+def test_a_query_log_agrees_with_dense_algebra(pairs: list[tuple[int, int, float]], dtype: type, equal: bool) -> None:
+    query, image, relevance = (np.array(column) for column in zip(*pairs, strict=True))
+    relevance = (np.ones(len(relevance)) if equal else relevance).astype(dtype)  # equal ones tie
+    log = QueryLog.from_pairs(query, image, relevance, n_queries=8, n_images=11)
+    R = np.zeros((8, 11))
+    np.add.at(R, (query, image), relevance.astype(float))  # a pair that comes twice is added up
+    np.testing.assert_allclose(dense(log), R, rtol=1e-6)
+    assert (log.query_weights.dtype, log.query_images.dtype, log.image_queries.dtype) == (dtype, np.int32, np.int32)
+    assert (np.diff(log.pairs()[0] * 11 + log.query_images) > 0).all()  # sorted by query and image
+    assert log.total == pytest.approx(R.sum())
+    assert np.count_nonzero(R) == log.n_pairs
+    np.testing.assert_array_equal(log.images_per_query(), np.count_nonzero(R, axis=1))
+    np.testing.assert_array_equal(log.queries_per_image(), np.count_nonzero(R, axis=0))
+    joint = log.joint(*np.indices((11, 11)))
+    np.testing.assert_allclose(joint, dense_joint(R), rtol=1e-5, atol=1e-300)
+    np.testing.assert_array_equal(joint, joint.T)
+    # the cut is the same wherever it is asked for, at the values themselves too: no two sums may differ in the last bit
+    others = ~np.eye(11, dtype=bool)
+    for theta in (0.0, *np.unique(joint[others & (joint > 0)])[:3]):
+        wanted = (joint > theta) & others
+        np.testing.assert_array_equal(log.are_relevant(np.arange(11), np.indices((11, 11))[1], theta), wanted)
+        np.testing.assert_array_equal(log.relevant_per_image(theta), wanted.sum(axis=1))
+        np.testing.assert_array_equal(log.relevant_per_image(theta, [3, 3, 0]), wanted.sum(axis=1)[[3, 3, 0]])
+        for one in range(11):
+            images, probability = log.relevant(one, theta)
+            np.testing.assert_array_equal(images, np.flatnonzero(wanted[one]))
+            np.testing.assert_array_equal(probability, joint[one, images])
+    ids = np.array([9, 2, 4, 0])
+    part = log.of_images(ids)
+    np.testing.assert_array_equal(dense(part), dense(log)[:, ids][R[:, ids].sum(axis=1) > 0])
+
+
+def test_images_without_queries_make_an_empty_log() -> None:
+    log = QueryLog.from_pairs([0, 0], [0, 1], n_images=4).of_images([2, 3])
+    assert (log.n_queries, log.n_images, log.n_pairs, log.total, log.joint(0, 1)) == (0, 2, 0, 0, 0)
+    assert (log.relevant(0)[0].tolist(), log.relevant_per_image().tolist()) == ([], [0, 0])
+
+
 LABELS = ["cat", "cat", "dog", "cat"]
-DATA = RelevanceData.from_pairs(IDS, LABELS, [7, 4, 3, 3], [3, 7, 4, 7], [0.5, 1.0, 0.0, 0.5])
+graded = partial(RelevanceData.from_pairs, [7, 3, 9, 4], LABELS)
+of_blocks = partial(RelevanceData.from_blocks, [7, 3, 9, 4], LABELS)
+LOG = QueryLog.from_pairs([1, 0, 3], [0, 2, 1], np.array([1, 2, 0.1], dtype=np.float32), 5, 6)
+GRADED = graded([7, 4, 3, 3], [3, 7, 4, 7], [0.5, 1.0, 0.0, 0.5])  # 7 and 3 in both orders
 
 
 def test_pairs_become_a_symmetric_matrix_without_zeros() -> None:
-    # 7 and 3 are listed twice, in both orders
-    assert DATA.relevance.toarray().tolist() == [[0, 0.5, 0, 1], [0.5, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
-    assert (DATA.n_images, DATA.n_categories, DATA.n_pairs, DATA.relevance.nnz) == (4, 2, 2, 4)
-    assert DATA.relevance.dtype == np.float32
-    assert DATA.labels.tolist() == LABELS
-    assert RelevanceData.from_labels(IDS, LABELS).total.tolist() == [2, 2, 0, 2]
+    assert GRADED.relevance.toarray().tolist() == [[0, 0.5, 0, 1], [0.5, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
+    assert (GRADED.n_images, GRADED.n_categories, GRADED.n_pairs, GRADED.relevance.nnz) == (4, 2, 2, 4)
+    assert GRADED.labels.tolist() == LABELS
+    assert RelevanceData.from_labels(range(4), LABELS).total.tolist() == [2, 2, 0, 2]
+    data = GRADED.subset(GRADED.rows_of([4, 7]))  # in this order, without the category of the dog
+    assert (data.image_id.tolist(), data.category_names.tolist(), data.total.tolist()) == ([4, 7], ["cat"], [1, 1])
 
 
 @settings(deadline=None, max_examples=20)
@@ -42,75 +108,84 @@ def test_blocks_are_the_relevance_within_each_category(codes: list[int], seed: i
     assert data.labels.tolist() == labels.tolist()
 
 
-def test_a_subset_keeps_order_and_drops_empty_categories() -> None:
-    data = DATA.subset(DATA.rows_of([4, 7]))
-    assert data.image_id.tolist() == [4, 7]
-    assert data.category_names.tolist() == ["cat"]
-    assert data.total.tolist() == [1, 1]
-    with pytest.raises(ValueError, match="no image 5"):
-        DATA.rows_of([5])
+LOG_TYPES = {"query": "int32", "image": "int32", "relevance": "float32", "n_queries": "int64", "n_images": "int64"}
+GRADED_TYPES = {"image_id": "int32", "category": "int32", "indices": "int32", "indptr": "int64", "data": "float32"}
+
+
+@pytest.mark.parametrize(
+    ("made", "types"), [(LOG, LOG_TYPES), (GRADED, GRADED_TYPES), (RelevanceData.empty(), GRADED_TYPES)]
+)
+def test_a_file_gives_all_back_and_has_the_same_bytes_each_time(made: Any, types: dict, tmp_path: Path) -> None:
+    made.save(tmp_path / "a" / "file.npz")
+    again = made.load(tmp_path / "a" / "file.npz")
+    again.save(tmp_path / "b.npz")
+    assert (tmp_path / "b.npz").read_bytes() == (tmp_path / "a" / "file.npz").read_bytes()
+    with np.load(tmp_path / "b.npz") as arrays:
+        assert {name: str(array.dtype) for name, array in arrays.items() if name != "category_names"} == types
+    if isinstance(made, QueryLog):
+        np.testing.assert_array_equal(dense(again), dense(made))
+    else:
+        np.testing.assert_array_equal(again.image_id, made.image_id)
+        np.testing.assert_array_equal(again.labels, made.labels)
+        np.testing.assert_array_equal(again.relevance.toarray(), made.relevance.toarray())
+
+
+@pytest.mark.parametrize(
+    ("made", "words"), [(LOG, "is not a query log.*make it again"), (GRADED, "is no file of relevance data")]
+)
+def test_a_file_of_something_else_is_named(made: Any, words: str, tmp_path: Path) -> None:
+    made.save(tmp_path / "cut.npz")
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "cut.npz").read_bytes()[:300])
+    (tmp_path / "text.npz").write_text("no archive")
+    np.savez(tmp_path / "bad.npz", query=[0], image=[7], relevance=[1.0], n_queries=1, n_images=2)
+    for name in ("cut.npz", "text.npz", "bad.npz", *(["missing.npz"] if made is LOG else [])):
+        with pytest.raises(LookalikeError, match=f"{name} {words}"):
+            made.load(tmp_path / name)
 
 
 NONE = np.zeros((2, 2))
 
 
-def pairs(*listed: list) -> RelevanceData:
-    return RelevanceData.from_pairs(IDS, LABELS, *listed)
-
-
-def blocks(**given: list) -> RelevanceData:
-    return RelevanceData.from_blocks(IDS, LABELS, given)
-
-
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("call", "arguments", "message"),
     [
-        (lambda: RelevanceData([1, 1], [0, 0], ["a"], NONE), "twice"),
-        (lambda: RelevanceData([1, 2], [0, 0], ["a", "a"], NONE), "category name"),
-        (lambda: RelevanceData([1, 2], [0, 1], ["a"], NONE), "places in category_names"),
-        (lambda: RelevanceData([1, 2], [0, 0], ["a"], np.zeros((3, 3))), "shape"),
-        (lambda: RelevanceData([1, 2], [0], ["a"], NONE), "2 images need"),
-        (lambda: RelevanceData([1, 2], [0, 0], ["a"], [[0, 1], [0.5, 0]]), "symmetric"),
-        (lambda: RelevanceData([1, 2], [0, 0], ["a"], [[1, 0], [0, 0]]), "itself"),
-        (lambda: RelevanceData([1, 2], [0, 0], ["a"], [[0, -1], [-1, 0]]), "not negative"),
-        (lambda: RelevanceData([1, 2], [0, 1], ["a", "b"], [[0, 1], [1, 0]]), "images 1 and 2"),
-        (lambda: RelevanceData([1.5, 2], [0, 0], ["a"], NONE), "whole numbers"),
-        (lambda: RelevanceData([2**40, 2], [0, 0], ["a"], NONE), "32 bits"),
-        (lambda: RelevanceData([1, 2], [0, 0], ["a"], [1.0, 2.0]), "square"),
-        (lambda: pairs([7], [8], [1.0]), "no image 8"),
-        (lambda: pairs([7], [3, 4], [1.0]), "equally long"),
-        (lambda: pairs([7], [3], [np.nan]), "finite"),
-        (lambda: pairs([7, 3], [3, 7], [0.5, 0.4]), "images 7 and 3 come with two relevances"),
-        (lambda: blocks(cow=[[0.0]]), "'cow'"),
-        (lambda: blocks(cat=[[0.0]]), "3 images"),
+        (QueryLog.from_pairs, ([0], [0], [0.0]), "above zero"),
+        (QueryLog.from_pairs, ([0], [0], [np.inf]), "finite"),
+        (QueryLog.from_pairs, ([0, 1], [0]), "equally long"),
+        (QueryLog.from_pairs, ([-1], [0]), "found -1"),
+        (QueryLog.from_pairs, ([0.5], [0]), "whole numbers"),
+        (QueryLog.from_pairs, ([0], [5], None, 1, 5), "0 to 4"),
+        (QueryLog.from_pairs, ([[0]], [0]), "1-D"),
+        (QueryLog.from_pairs, ([0], [0], None, -1), "n_queries"),
+        (QueryLog.from_pairs, ([0, 0], [0, 1], [1e-200, 1.0]), "orders of magnitude"),
+        (LOG.relevant, (0, -1e-9), "theta"),
+        (LOG.are_relevant, ([0], [[1]], np.nan), "theta"),
+        (LOG.relevant_per_image, (np.inf,), "theta"),
+        (LOG.joint, ([0], [6]), "0 to 5"),
+        (LOG.are_relevant, ([0, 1], [[1]]), "shape"),
+        (LOG.incidence, ("clicks",), "joint, co_clicks"),
+        (LOG.of_images, ([1, 0, 1],), "twice"),
+        (RelevanceData, ([1, 1], [0, 0], ["a"], NONE), "twice"),
+        (RelevanceData, ([1, 2], [0, 0], ["a", "a"], NONE), "category name"),
+        (RelevanceData, ([1, 2], [0, 1], ["a"], NONE), "places in category_names"),
+        (RelevanceData, ([1, 2], [0, 0], ["a"], np.zeros((3, 3))), "shape"),
+        (RelevanceData, ([1, 2], [0], ["a"], NONE), "2 images need"),
+        (RelevanceData, ([1, 2], [0, 0], ["a"], [[0, 1], [0.5, 0]]), "symmetric"),
+        (RelevanceData, ([1, 2], [0, 0], ["a"], [[1, 0], [0, 0]]), "itself"),
+        (RelevanceData, ([1, 2], [0, 0], ["a"], [[0, -1], [-1, 0]]), "not negative"),
+        (RelevanceData, ([1, 2], [0, 1], ["a", "b"], [[0, 1], [1, 0]]), "images 1 and 2"),
+        (RelevanceData, ([1.5, 2], [0, 0], ["a"], NONE), "whole numbers"),
+        (RelevanceData, ([2**40, 2], [0, 0], ["a"], NONE), "32 bits"),
+        (RelevanceData, ([1, 2], [0, 0], ["a"], [1.0, 2.0]), "square"),
+        (graded, ([7], [8], [1.0]), "no image 8"),
+        (graded, ([7], [3, 4], [1.0]), "equally long"),
+        (graded, ([7], [3], [np.nan]), "finite"),
+        (graded, ([7, 3], [3, 7], [0.5, 0.4]), "images 7 and 3 come with two relevances"),
+        (of_blocks, ({"cow": [[0.0]]},), "'cow'"),
+        (of_blocks, ({"cat": [[0.0]]},), "3 images"),
+        (GRADED.rows_of, ([5],), "no image 5"),
     ],
 )
-def test_what_breaks_a_rule_is_refused(make: Callable[[], RelevanceData], message: str) -> None:
+def test_what_breaks_a_rule_or_has_no_answer_is_refused(call: Callable, arguments: tuple, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        make()
-
-
-@pytest.mark.parametrize("data", [DATA, RelevanceData.empty(), RelevanceData.from_labels([5], ["x"])])
-def test_the_file_gives_the_data_back_and_has_the_same_bytes_each_time(data: RelevanceData, tmp_path: Path) -> None:
-    data.save(tmp_path / "a.npz")
-    read = RelevanceData.load(tmp_path / "a.npz")
-    read.save(tmp_path / "b.npz")
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    with np.load(tmp_path / "a.npz") as arrays:
-        types = {name: str(array.dtype) for name, array in arrays.items() if name != "category_names"}
-    whole = dict.fromkeys(("image_id", "category", "indices"), "int32")
-    assert types == whole | {"indptr": "int64", "data": "float32"}
-    np.testing.assert_array_equal(read.image_id, data.image_id)
-    np.testing.assert_array_equal(read.labels, data.labels)
-    np.testing.assert_array_equal(read.relevance.toarray(), data.relevance.toarray())
-
-
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "other.npz", a=np.zeros(3))
-    (tmp_path / "text.npz").write_text("no archive")
-    DATA.save(tmp_path / "cut.npz")
-    whole = (tmp_path / "cut.npz").read_bytes()
-    (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
-    for name in ("other", "text", "cut"):
-        with pytest.raises(LookalikeError, match=f"{name}.npz is no file of relevance data"):
-            RelevanceData.load(tmp_path / f"{name}.npz")
+        call(*arguments)
