@@ -46,8 +46,8 @@ def measure_marginals(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Measure how often each value (x) of a quantity occurs (y) in each part, and totals and means of the parts."""
     if not log.n_images == len(parts) == store.n_images:
-        found = f"the query log has {log.n_images} images, the table of images {len(parts)}"
-        raise LookalikeError(f"{found} and the visterms {store.n_images}; make them again with the same settings")
+        others = f"the query log has {log.n_images} images, the table of images {len(parts)}"
+        raise LookalikeError(f"{others} and the visterms {store.n_images}; make them again with the same settings")
     lengths, curves, counts = store.row_lengths(), [], []
     for part, n_with_word in zip(("train", "test"), _word_frequencies(store, parts == "test"), strict=True):
         images = np.flatnonzero(parts == part)
