@@ -118,9 +118,11 @@ class CompactRows:
         """
         if counts.shape[1] != self.n_features:
             raise ValueError(f"counts must have {self.n_features} columns, one a word, not {counts.shape[1]}")
-        values, lengths = _unscaled(counts, self.idf)
+        values = counts.data * self.idf[counts.indices]
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        lengths = np.sqrt(np.bincount(rows, values**2, minlength=counts.shape[0]))
         with np.errstate(invalid="ignore"):
-            scaled = np.where(values > 0, values / np.repeat(lengths, np.diff(counts.indptr)), 0).astype(np.float32)
+            scaled = np.where(values > 0, values / lengths[rows], 0).astype(np.float32)
         indices = self._place[counts.indices] if internal else counts.indices
         weights = sp.csr_array((scaled, indices, counts.indptr), shape=counts.shape, copy=True)
         weights.eliminate_zeros()
@@ -130,13 +132,6 @@ class CompactRows:
     def restored(self, W: NDArray[Any]) -> NDArray[Any]:
         """Return a W whose features are in the order that `take` has with its features in the user's order."""
         return permuted(W, self._place)
-
-
-def _unscaled(counts: sp.csr_array, idf: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return f_i d_i of every entry, and the length of every row of these."""
-    values = counts.data * idf[counts.indices]
-    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    return values, np.sqrt(np.bincount(rows, values**2, minlength=counts.shape[0]))
 
 
 def _selected(store: VistermStore, ids: NDArray[np.int64]) -> Any:
@@ -156,18 +151,9 @@ def _write(
     types = {"indptr": np.int64, "words": word_type(len(idf)), "counts": np.uint8, "lengths": np.float64}
     shapes = {"indptr": len(ids) + 1, "words": n_entries, "counts": n_entries, "lengths": len(ids)}
     files = {name: _mapped(folder / f"{name}.npy", types[name], shapes[name]) for name in types}
-    files["indptr"][0] = written = 0
+    files["indptr"][0] = 0
     for counts, done in _selected(store, ids):
-        rows = slice(done, done + counts.shape[0])
-        files["lengths"][rows] = _unscaled(counts, idf)[1]
-        data = np.where(idf[counts.indices] != 0, counts.data, 0)
-        part = sp.csr_array((data, place[counts.indices], counts.indptr), shape=counts.shape)
-        part.eliminate_zeros()
-        part.sort_indices()
-        files["indptr"][rows.start + 1 : rows.stop + 1] = written + part.indptr[1:]
-        entries = slice(written, written + part.nnz)
-        files["words"][entries], files["counts"][entries] = part.indices, part.data
-        written = entries.stop
+        _write_slice(counts.indptr, counts.indices, counts.data, idf, place, done, *files.values())
     for array in files.values():
         array.flush()
     np.save(folder / "idf.npy", idf)
@@ -183,6 +169,36 @@ def _mapped(path: Path, kind: Any, size: int) -> np.memmap[Any, Any]:
         with path.open("r+b") as file:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
     return array
+
+
+@njit(cache=True, nogil=True)
+def _write_slice(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    data: NDArray[np.uint8],
+    idf: NDArray[np.float64],
+    place: NDArray[np.int64],
+    done: int,
+    out_indptr: NDArray[np.int64],
+    out_words: NDArray[Any],
+    out_counts: NDArray[np.uint8],
+    out_lengths: NDArray[np.float64],
+) -> None:
+    """Write rows from number `done` on without words of weight 0, sorted by insertion, as a row is short."""
+    for row in range(indptr.shape[0] - 1):
+        first = end = out_indptr[done + row]
+        squared = 0.0
+        for k in range(indptr[row], indptr[row + 1]):
+            weight, word, hole = data[k] * idf[indices[k]], place[indices[k]], end
+            if weight == 0.0:
+                continue
+            squared += weight * weight
+            while hole > first and out_words[hole - 1] > word:
+                out_words[hole], out_counts[hole] = out_words[hole - 1], out_counts[hole - 1]
+                hole -= 1
+            out_words[hole], out_counts[hole] = word, data[k]
+            end += 1
+        out_indptr[done + row + 1], out_lengths[done + row] = end, np.sqrt(squared)
 
 
 @njit(cache=True, nogil=True)

@@ -139,8 +139,11 @@ class RelevanceTripletSampler:
         if n < 0:
             raise ValueError(f"cannot draw {n} triplets: give a count that is not negative")
         triplets = np.empty((n, 3), dtype=np.int32)
-        source = self._rows, self._categories, self._queries, self._offers, self._buffers
-        filled = draw_triplets(self._key, self._drawn, *source, self._choice, DISCARDS, triplets)
+        source: Any = self._key, self._drawn, self._rows, self._categories, self._queries
+        if self._capacity is None:
+            filled = draw_triplets(*source, self._choice, DISCARDS, triplets)
+        else:
+            filled = draw_from_buffers(*source, self._offers, self._buffers, self._choice, DISCARDS, triplets)
         self._drawn += filled
         if filled < n:
             raise ValueError(
@@ -238,7 +241,7 @@ def _rows(relevance: RelevanceData, choice: Choice) -> Relevance:
         weights = np.minimum(values.astype(np.float64), choice.positive_threshold)
     else:
         weights = np.ones(len(values))
-    return Relevance(start, images, values, weights, running_sums(start, weights), in_order, matrix.data)
+    return Relevance(start, images, values, running_sums(start, weights), in_order, matrix.data)
 
 
 def _categories(relevance: RelevanceData) -> Categories:
@@ -282,15 +285,11 @@ def _order(key: NDArray[np.uint64], categories: Categories) -> NDArray[np.int32]
 
 
 class Relevance(NamedTuple):
-    """Relevance as CSR, twice: each row by rising relevance with the weights of positives (equation 7), and by image.
-
-    `cumulative` are the running sums of the weights within a row.
-    """
+    """Relevance as CSR, twice: each row by rising relevance with the running sums of its weights, and by image."""
 
     start: NDArray[np.int64]
     images: NDArray[np.int32]
     values: NDArray[np.float32]
-    weights: NDArray[np.float64]
     cumulative: NDArray[np.float64]
     images_in_order: NDArray[np.int32]
     values_in_order: NDArray[np.float32]
@@ -427,19 +426,40 @@ def _in_class_negative(
     return _draw_unlisted(states, rows, categories.members[first : first + size], query)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _example(
-    states: NDArray[np.uint64], rows: Relevance, categories: Categories, queries: Queries, choice: Choice, outside: bool
-) -> tuple[Any, Any, Any]:
-    """Draw a query, the entry of a positive in its row, and a negative (-1: given up), all images being at hand."""
-    query: Any = np.int64(queries.images[pick(states, 0, queries.sums, 0, queries.sums.shape[0])])
-    positive = pick(states, 0, rows.cumulative, rows.start[query], rows.start[query + 1])
-    if not outside:
-        return query, positive, np.int64(_in_class_negative(states, rows, categories, choice, query, positive))
-    category = categories.of_image[query]
-    start, end = categories.start[category], categories.start[category + 1]
-    place = below(states, 0, categories.members.shape[0] - (end - start))
-    return query, positive, np.int64(categories.members[place + (end - start if place >= start else 0)])
+@njit(cache=True, nogil=True)
+def draw_triplets(
+    key: NDArray[np.uint64],
+    first: int,
+    rows: Relevance,
+    categories: Categories,
+    queries: Queries,
+    choice: Choice,
+    discards: int,
+    triplets: NDArray[np.int32],
+) -> int:
+    """Fill rows (p, p+, p-) of the stream from number `first` on, all images being at hand; return how many it found."""
+    states = np.empty(1, dtype=np.uint64)
+    for i in range(triplets.shape[0]):
+        seed_row(states, 0, key, first + i)
+        outside = uniform(states, 0) < choice.out_of_class
+        for _ in range(discards):
+            query: Any = np.int64(queries.images[pick(states, 0, queries.sums, 0, queries.sums.shape[0])])
+            positive = pick(states, 0, rows.cumulative, rows.start[query], rows.start[query + 1])
+            if outside:
+                category = categories.of_image[query]
+                start, end = categories.start[category], categories.start[category + 1]
+                place = below(states, 0, categories.members.shape[0] - (end - start))
+                negative: Any = categories.members[place + (end - start if place >= start else 0)]
+            else:
+                negative = _in_class_negative(states, rows, categories, choice, query, positive)
+            if negative >= 0:
+                triplets[i, 0] = query
+                triplets[i, 1] = rows.images[positive]
+                triplets[i, 2] = negative
+                break
+        else:
+            return int(i)
+    return int(triplets.shape[0])
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -504,17 +524,23 @@ def offer_images(offers: Offers, categories: Categories, buffers: Buffers, n: in
 
 
 @njit(cache=True, nogil=True)
-def _total_in_buffer(rows: Relevance, place: NDArray[np.int32], start: Any, end: Any) -> float:
+def _weight(value: Any, choice: Choice) -> float:
+    """Return the weight of an image as positive (equation 7), or 1 where all are drawn alike."""
+    return min(choice.positive_threshold, np.float64(value)) if choice.weighted else 1.0
+
+
+@njit(cache=True, nogil=True)
+def _total_in_buffer(rows: Relevance, place: NDArray[np.int32], start: Any, end: Any, choice: Choice) -> float:
     total = 0.0
     for k in range(start, end):
         if place[rows.images[k]] >= 0:
-            total += rows.weights[k]
+            total += _weight(rows.values[k], choice)
     return total
 
 
 @njit(cache=True, nogil=True)
 def _pick_in_buffer(
-    states: NDArray[np.uint64], rows: Relevance, place: NDArray[np.int32], start: Any, end: Any, total: float
+    states: NDArray[np.uint64], rows: Relevance, place: NDArray[np.int32], start: Any, end: Any, total: float, choice: Choice
 ) -> Any:
     """Return an entry of [start, end) whose image is in its buffer, by weight; `total` is the sum of the weights."""
     target = uniform(states, 0) * total
@@ -522,7 +548,7 @@ def _pick_in_buffer(
     reached = 0.0
     for k in range(start, end):
         if place[rows.images[k]] >= 0:
-            reached += rows.weights[k]
+            reached += _weight(rows.values[k], choice)
             last = k
             if reached > target:
                 break
@@ -543,7 +569,7 @@ def _in_buffer_negative(
     """Draw a negative of the query's own buffer for the entry `positive` of the query's row; -1: given up."""
     start = rows.start[query]
     end = _end_of_negatives(rows, start, positive, choice.margin)
-    listed = _total_in_buffer(rows, buffers.place, start, end)
+    listed = _total_in_buffer(rows, buffers.place, start, end, choice)
     others = total
     unlisted = 0.0
     size = buffers.sizes[category]
@@ -556,7 +582,7 @@ def _in_buffer_negative(
         return -1
     if unlisted > 0.0 and uniform(states, 0) * possible >= listed:
         return _draw_unlisted(states, rows, buffers.members[category, :size], query)
-    return rows.images[_pick_in_buffer(states, rows, buffers.place, start, end, listed)]
+    return rows.images[_pick_in_buffer(states, rows, buffers.place, start, end, listed, choice)]
 
 
 @njit(cache=True, nogil=True)
@@ -572,32 +598,8 @@ def _out_of_buffer_negative(
     return buffers.members[other, number - buffer_start[other]]
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _example_in_buffers(
-    states: NDArray[np.uint64],
-    rows: Relevance,
-    category_sums: NDArray[np.float64],
-    buffers: Buffers,
-    buffer_start: NDArray[np.int64],
-    choice: Choice,
-    outside: bool,
-) -> tuple[Any, Any, Any]:
-    """Do as `_example` with images of the buffers alone."""
-    category = pick(states, 0, category_sums, 0, category_sums.shape[0])
-    query: Any = np.int64(buffers.members[category, below(states, 0, buffers.sizes[category])])
-    start, end = rows.start[query], rows.start[query + 1]
-    total = _total_in_buffer(rows, buffers.place, start, end)
-    if total == 0.0:
-        return query, start, np.int64(-1)
-    positive = _pick_in_buffer(states, rows, buffers.place, start, end, total)
-    if outside:
-        return query, positive, np.int64(_out_of_buffer_negative(states, buffers, buffer_start, category))
-    negative = _in_buffer_negative(states, rows, buffers, category, choice, query, positive, total)
-    return query, positive, np.int64(negative)
-
-
 @njit(cache=True, nogil=True)
-def draw_triplets(
+def draw_from_buffers(
     key: NDArray[np.uint64],
     first: int,
     rows: Relevance,
@@ -609,32 +611,32 @@ def draw_triplets(
     discards: int,
     triplets: NDArray[np.int32],
 ) -> int:
-    """Fill rows (p, p+, p-) of the stream `key` from number `first` on.
-
-    Where images are offered, all three come from the buffers, and one image is offered before each example. Return how
-    many rows were filled: fewer than asked for when `discards` examples in a row were given up.
-    """
+    """Do as `draw_triplets` with images of the buffers alone, which one image is offered before each example."""
     states = np.empty(2, dtype=np.uint64)
     buffer_start = np.zeros(buffers.sizes.shape[0] + 1, dtype=np.int64)
     buffer_start[1:] = np.cumsum(buffers.sizes)  # every pass fills a buffer to the same size
     for i in range(triplets.shape[0]):
         seed_row(states, 0, key, first + i)
         outside = uniform(states, 0) < choice.out_of_class
-        triplets[i, 2] = -1
         for _ in range(discards):
-            if offers.order.shape[0] == 0:
-                query, positive, negative = _example(states, rows, categories, queries, choice, outside)
+            _offer_next(states, offers, categories, buffers)
+            category = pick(states, 0, queries.category_sums, 0, queries.category_sums.shape[0])
+            query: Any = np.int64(buffers.members[category, below(states, 0, buffers.sizes[category])])
+            start, end = rows.start[query], rows.start[query + 1]
+            total = _total_in_buffer(rows, buffers.place, start, end, choice)
+            if total == 0.0:
+                continue
+            positive = _pick_in_buffer(states, rows, buffers.place, start, end, total, choice)
+            if outside:
+                negative = _out_of_buffer_negative(states, buffers, buffer_start, category)
             else:
-                _offer_next(states, offers, categories, buffers)
-                query, positive, negative = _example_in_buffers(
-                    states, rows, queries.category_sums, buffers, buffer_start, choice, outside
-                )
+                negative = _in_buffer_negative(states, rows, buffers, category, choice, query, positive, total)
             if negative >= 0:
                 triplets[i, 0] = query
                 triplets[i, 1] = rows.images[positive]
                 triplets[i, 2] = negative
                 break
-        if triplets[i, 2] < 0:
+        else:
             return int(i)
     return int(triplets.shape[0])
 
