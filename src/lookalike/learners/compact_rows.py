@@ -1,8 +1,6 @@
-"""Weighted visterms of millions of images in three bytes an entry, for training that never holds them as a CSR matrix.
+"""Weighted visterms of millions of images, three bytes an entry: memory-mapped counts, weighed when asked for.
 
-`CompactRows` keeps raw counts (one byte) and word numbers (two bytes) as memory-mapped files, its words numbered by
-falling document frequency as the OASIS kernels want them, and weights a row when it is asked for. Stands between a
-`lookalike.features.visterm_store.VistermStore` and `lookalike.learners.large_scale`.
+They stand between a `lookalike.features.visterm_store.VistermStore` and `lookalike.learners.large_scale`.
 """
 
 from __future__ import annotations
@@ -28,18 +26,9 @@ FILES = ("indptr", "words", "counts", "lengths", "idf", "order", "image_ids")
 
 
 class CompactRows:
-    """Rows of tf-idf weights f_i d_i / ||f d|| (2009 draft, eq. 15), made from counts as they are asked for.
+    """Rows of tf-idf weights f_i d_i / ||f d|| of `image_ids` (2009 draft, eq. 15), made from a folder's counts.
 
-    The arrays of the folder that `build` wrote are memory-mapped, so several processes share one copy.
-
-    Attributes
-    ----------
-    image_ids : numpy.ndarray of shape (n,), int32
-        The images, ascending; row i is image ``image_ids[i]``.
-    idf : numpy.ndarray of shape (d,), float64
-        d_i of the words in the user's order, from these images alone; words of weight 0 have no entries.
-    n_features : int
-        Number of words d.
+    `idf` holds d_i of the words in the user's order, from these images alone; words of idf 0 have no entries.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -65,10 +54,7 @@ class CompactRows:
 
     @classmethod
     def build(cls, store: VistermStore, image_ids: ArrayLike, folder: str | os.PathLike[str]) -> Self:
-        """Write the rows of some images of a store, in two passes over it, and open them; replace `folder` whole.
-
-        Document frequencies are counted of `image_ids` alone, which must ascend.
-        """
+        """Write the rows of some images of a store, given ascending, and open them; replace `folder` whole."""
         ids = np.asarray(image_ids, dtype=np.int64)
         if not len(ids) or np.any(np.diff(ids) <= 0) or ids[0] < 0 or ids[-1] >= store.n_images:
             raise ValueError(f"image_ids must be ascending image numbers from 0 to {store.n_images - 1}, at least one")
@@ -100,7 +86,7 @@ class CompactRows:
         return len(self.image_ids)
 
     def take(self, rows: NDArray[np.integer[Any]], dtype: np.dtype[Any]) -> Rows:
-        """Return weighted rows, by number in any order, as the kernels take them: features by document frequency."""
+        """Return weighted rows, by number in any order, with their words by falling document frequency."""
         wanted = np.asarray(rows, dtype=np.int64)
         if wanted.size and (wanted.min() < 0 or wanted.max() >= len(self)):
             raise IndexError(f"rows must be 0 to {len(self) - 1}; found {wanted.min()} to {wanted.max()}")
@@ -112,10 +98,7 @@ class CompactRows:
         return taken
 
     def weighted(self, counts: sp.csr_array, *, internal: bool = False) -> sp.csr_array:
-        """Weigh other images' raw counts by these document frequencies: float32 rows of unit length, or empty ones.
-
-        `internal` features are by document frequency, as `take` has them, instead of in the user's order.
-        """
+        """Weigh raw counts of other images, as float32; `internal`: with the words in the order of `take`."""
         if counts.shape[1] != self.n_features:
             raise ValueError(f"counts must have {self.n_features} columns, one a word, not {counts.shape[1]}")
         values = counts.data * self.idf[counts.indices]
@@ -130,7 +113,7 @@ class CompactRows:
         return weights
 
     def restored(self, W: NDArray[Any]) -> NDArray[Any]:
-        """Return a W whose features are in the order that `take` has with its features in the user's order."""
+        """Return a W with words in the order of `take` in the user's order."""
         return permuted(W, self._place)
 
 

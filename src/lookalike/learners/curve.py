@@ -16,27 +16,7 @@ SECONDS = 5.0
 
 
 def log_spaced_steps(n_max: int, n_points: int = 60, first: int = 100) -> NDArray[np.int64]:
-    """Step numbers at which a run is scored, evenly spaced on a logarithmic scale.
-
-    Parameters
-    ----------
-    n_max : int
-        The last step, always in the result.
-    n_points : int
-        How many; fewer come back where rounding makes two the same.
-    first : int
-        The first step; `n_max` if that is smaller.
-
-    Returns
-    -------
-    ndarray of int64, shape (<= n_points,)
-        Unique, ascending, ending at `n_max`.
-
-    Raises
-    ------
-    ValueError
-        When a number is below 1.
-    """
+    """Return at most `n_points` ascending steps, evenly spaced in the logarithm, from `first` to `n_max`."""
     if min(n_max, n_points, first) < 1:
         raise ValueError(f"steps, points and the first step must be at least 1; got {n_max}, {n_points} and {first}")
     steps = np.geomspace(min(first, n_max), n_max, n_points)
@@ -65,10 +45,7 @@ def traced_steps(trace_steps: Iterable[int] | None) -> set[int] | None:
 
 
 class Progress:
-    """A bar with the present values of what is learned, or nothing where `verbose` is 0; `many`: steps by thousands.
-
-    Where tqdm is not installed, which the learners do not need, lines say how far it is.
-    """
+    """A bar with the present values of what is learned (lines where tqdm is not installed), nothing at `verbose` 0."""
 
     def __init__(self, total: int, verbose: int, title: str, *, many: bool = False) -> None:
         self._bar: Any = None

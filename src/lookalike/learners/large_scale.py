@@ -1,8 +1,7 @@
 """OASIS on millions of images: a training run that can be killed at any moment and goes on from its last checkpoint.
 
-`train` takes steps on `lookalike.learners.compact_rows.CompactRows` with triplets that are a function of the seed and
-the number of a block alone, so that all there is to keep is W and how far it got. It scores W on held-out images at
-regular intervals and stops when that has saturated (JMLR section 5.2.1).
+Triplets are a function of the seed and the number of a block alone, so that W and how far it got is all there is to
+keep. W is scored on held-out images at regular intervals, until that has saturated (JMLR section 5.2.1).
 """
 
 from __future__ import annotations
@@ -46,23 +45,17 @@ class TripletSource(Protocol):
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """What decides the result of a run, but for the rows and the triplets.
-
-    `n_steps`, `patience` and `tolerance` only say when to stop, so a checkpoint goes on under others of them. A run
-    that is already past a smaller limit ends where it is. `look-ahead` takes blocks on all threads, `sequential` one
-    step after another on one: the same W to the rounding of sums. `seed` and `scored`, a number that tells the held-out
-    images from others, are only part of what a checkpoint belongs to.
-    """
+    """What decides the result of a run, but for the rows, the triplets and `STOPPING`."""
 
     aggressiveness: float = 0.1  # C of JMLR eq. 9
-    n_steps: int = 160_000_000  # at most; rounded up to whole intervals
+    n_steps: int = 160_000_000  # at most; rounded up to whole intervals; a run past a smaller limit ends where it is
     interval: int = 1_048_576  # steps between two scores on held-out images, a multiple of `block`
     patience: int = 10  # scores in a row that may fail to beat the best by `tolerance`; 0 never stops early
     tolerance: float = 0.0  # by how much mean average precision must grow to count
-    mode: str = "look-ahead"
+    mode: str = "look-ahead"  # blocks on all threads, or "sequential", which gives the same W to the rounding of sums
     block: int = BLOCK  # triplets of a block, in both modes
-    seed: int = 0
-    scored: int = 0
+    seed: int = 0  # as `scored`, only part of what a checkpoint belongs to
+    scored: int = 0  # a number that tells the held-out images from others
 
     def __post_init__(self) -> None:
         if not self.aggressiveness > 0:
@@ -79,11 +72,7 @@ class TrainingPlan:
 
 @dataclass
 class TrainingState:
-    """How far a run has got, over all starts: what a checkpoint holds beside W.
-
-    The curve has a row for every score: ``step``, ``seconds`` (wall time of the training so far, scores left out),
-    ``map``, ``loss_rate`` (share of the steps since the row before that had a loss; NaN at step 0).
-    """
+    """How far a run has got, over all starts: what a checkpoint holds beside W."""
 
     n_steps: int = 0
     n_losses: int = 0
@@ -93,6 +82,7 @@ class TrainingState:
     cpu_seconds: float = 0.0
     resumed: int = 0  # how often it went on from a checkpoint
     best_step: int = 0
+    # a row a score: step, seconds of training so far, map, loss_rate (of the steps since the row before; at first NaN)
     curve: list[dict[str, float]] = field(default_factory=list)
 
 
@@ -117,27 +107,12 @@ def train(
     report: Callable[[str], None] | None = None,
     report_seconds: float = 10.0,
 ) -> TrainingRun:
-    """Learn W from triplets until its score on held-out images no longer grows.
+    """Learn W from triplets, block b being chunk b of `source`, until its score on held-out images no longer grows.
 
-    Parameters
-    ----------
-    rows : CompactRows
-    source : TripletSource
-        Block b of the run is its chunk b.
-    plan : TrainingPlan
-    score : callable (W) -> float
-        Mean average precision on held-out images, with W's features in the order that `rows` gives them.
-    checkpoint : path, optional
-        A folder that the run keeps itself in: W (4 d^2 bytes), the best W so far, and how far it got. A run that is
-        killed, at any moment, goes on from there when it is started again with the same plan; the checkpoint of another
-        plan, of other rows or other triplets is replaced. It needs room for W four times. The caller removes the folder
-        once it has the result.
-    checkpoint_seconds : float, default=300
-        How often; what a kill loses at most.
-    n_threads : int, default=1
-        Of the look-ahead mode and of nothing else; changes no bit of W.
-    report : callable (str), optional
-        Gets a line about progress every `report_seconds`.
+    `score` gets W with its features in the order of `rows`. `checkpoint` is a folder that the run keeps itself in every
+    so many seconds, with room for W four times: started again with the same plan, it goes on from there; what another
+    plan, other rows or other triplets left is replaced. The caller removes the folder once it has the result.
+    `n_threads` are of the look-ahead mode and change no bit of W. `report` gets lines about progress.
     """
     tell = report or (lambda line: None)
     keeper = _Checkpoint(checkpoint, plan, rows, source) if checkpoint is not None else None
@@ -240,8 +215,7 @@ class _Checkpoint:
         self, folder: str | os.PathLike[str], plan: TrainingPlan, rows: CompactRows, source: TripletSource
     ) -> None:
         self._path = Path(folder) / "checkpoint.npz"
-        # the rows by what their weights are made from, since another set of images has other document frequencies; the
-        # triplets by the first of them
+        # the rows by their document frequencies, which another set of images has not; the triplets by the first of them
         self._made_by = {
             **{name: value for name, value in vars(plan).items() if name not in STOPPING},
             "n_rows": len(rows),

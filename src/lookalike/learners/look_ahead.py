@@ -51,20 +51,7 @@ Fetch = Callable[[int], tuple[Rows, NDArray[np.int32]]]
 def look_ahead_steps(
     W: NDArray[Any], n_blocks: int, fetch: Fetch, aggressiveness: float, n_threads: int = 1
 ) -> tuple[int, int]:
-    """Take the steps of `n_blocks` blocks on W in place; return how many had a loss, and how many changed W.
-
-    Parameters
-    ----------
-    W : ndarray of shape (d, d), C-contiguous, changed in place
-        In the order of features that the rows have.
-    n_blocks : int
-    fetch : callable
-        Gives the blocks, see `Fetch`. After an error of its own, W holds some steps of the block in hand.
-    aggressiveness : float
-        C of JMLR eq. 9.
-    n_threads : int, default=1
-        Changes no bit of the result.
-    """
+    """Take the steps of `n_blocks` blocks on W, in the order of the rows; return how many had a loss, an update."""
     no_rows = Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0, W.dtype), np.empty(0))
     nothing = _Block(no_rows, np.empty((0, 3), dtype=np.int32), len(W))
     blocks = {-1: nothing, n_blocks: nothing}
@@ -74,7 +61,8 @@ def look_ahead_steps(
 
     losses = updates = 0
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
-        # block b is fetched two rounds before it is scored, and multiplied one round before
+        # block b is fetched two rounds before it is scored, and multiplied one round before; after an error of fetch,
+        # W holds some steps of the block in hand
         for b in range(-2, n_blocks + 1):
             tasks: list[Callable[[], None]] = []
             if b + 2 < n_blocks:
@@ -203,11 +191,8 @@ def invert(vectors: Vectors, n_features: int) -> Lists:
 
 @njit(cache=True, nogil=True)
 def add_sparse_products(first_feature: int, lists: Lists, first: int, stop: int, products: NDArray[Any]) -> None:
-    """Add to ``products[t - first, s]`` what the features from `first_feature` on give to the inner product of t and s.
-
-    For first <= t < stop and s < t. Few vectors share a rare feature, so going through its list costs less than a
-    dense product; the frequent features are left to that.
-    """
+    """Add the share of features from `first_feature` on to ``products[t - first, s]``, first <= t < stop and s < t."""
+    # few vectors share a rare feature: going through its list costs less than a dense product
     place, vector, weight = lists
     for i in range(first_feature, place.shape[0] - 1):
         a, end = place[i], place[i + 1]
@@ -275,11 +260,7 @@ def visit_rows(
     differences: Vectors,
     scores: NDArray[np.float64],
 ) -> None:
-    """Give every `stride`-th row of W from `first` on the steps of the old block, and read it for the scores of this.
-
-    The old block's queries, step lengths and differences are what W is updated with; `scores` gets these rows' share
-    of p'W v of every triplet of this block.
-    """
+    """Give every `stride`-th row of W the old block's steps, and add its share of p'W v to the scores of this block."""
     d = np.uintp(W.shape[0])
     line = np.uintp(LINE_BYTES // W.itemsize)
     for i in range(np.uintp(first), d, np.uintp(stride)):
@@ -320,11 +301,8 @@ def resolve_block(
     aggressiveness: float,
     tau: NDArray[np.float64],
 ) -> tuple[int, int]:
-    """Go through the steps of a block in order: write the length of each, return how many had a loss and an update.
-
-    `scores` holds the parts of p'W v, with W as it was before the block; `products` has (p_s'p_t)(v_s'v_t) at [t, s]
-    for s < t.
-    """
+    """Write the length of a block's steps, in order; return how many had a loss and an update."""
+    # scores: the parts of p'W v, W being that before the block; products: (p_s'p_t)(v_s'v_t) at [t, s] for s < t
     losses = updates = 0
     for t in range(triplets.shape[0]):
         score = _correction(products[t], tau, t)

@@ -28,10 +28,7 @@ from lookalike.learners.sparse_rows import (
 
 @dataclass(eq=False, repr=False)
 class PassiveAggressive(OnlineTripletLearner):
-    """Base of OASIS and its variants: passive-aggressive steps on a d x d matrix from W = I, and projections of it.
-
-    A variant names its matrix in `matrix_name`, and defines `_take`, which gets rows and matrix by document frequency.
-    """
+    """Base of OASIS and its variants: passive-aggressive steps on a d x d matrix from W = I, and projections of it."""
 
     aggressiveness: float = 0.1
     n_steps: int = 35_000
@@ -66,9 +63,7 @@ class PassiveAggressive(OnlineTripletLearner):
         self.__dict__.pop("components_", None)  # of an earlier fit
         self.metric_ = self.metric_name
         setattr(self, self.matrix_name, np.eye(d, dtype=self.dtype))
-        self.n_steps_ = 0
-        self.n_updates_ = 0
-        self.n_projections_ = 0
+        self.n_steps_ = self.n_updates_ = self.n_projections_ = 0
 
     def _prepare(self, X: Matrix) -> tuple[OrderedRows, Any]:
         rows = OrderedRows(X, self._matrix().dtype)
@@ -204,12 +199,7 @@ class OASIS(PassiveAggressive):
 def oasis_steps(
     W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], aggressiveness: float, margins: NDArray[np.float64]
 ) -> tuple[int, int]:
-    """Run one passive-aggressive step per triplet, in order, on W in place (JMLR Figure 1, eqs. 4, 7 and 9).
-
-    W is C-contiguous, with its features in the order of `rows`. Where `margins` has room, it gets S(p, p+) - S(p, p-)
-    of every triplet before its step. Return the number of steps with a loss, and of those that changed W: a step with
-    V = 0 has a loss of 1 that no W can mend.
-    """
+    """Take JMLR Figure 1's steps, one a triplet, on W in the order of `rows`; return how many had a loss, an update."""
     v_index = np.empty(2 * longest_row(rows), dtype=np.uint32)
     v_value = np.empty(v_index.shape[0], dtype=W.dtype)
     head = empty_head(W)
@@ -222,7 +212,7 @@ def oasis_steps(
         tail_index, tail_value = v_index[n_head:n], v_value[n_head:n]
 
         score = bilinear(W, p_index, p_value, head, tail_index, tail_value)
-        if margins.shape[0] > 0:
+        if margins.shape[0] > 0:  # S(p, p+) - S(p, p-) before the step, where it is asked for
             margins[t] = score
         loss = 1.0 - score
         if loss <= 0.0:

@@ -119,19 +119,12 @@ class DissimOASIS(PassiveAggressive):
 def symmetric_steps(
     W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], aggressiveness: float, dissimilarity: bool
 ) -> tuple[int, int]:
-    """Run one symmetric passive-aggressive step per triplet, in order, on a symmetric W in place.
-
-    Both variants add tau / 2 (s v' + v s') to W, with v = p+ - p- and the loss l = max(0, 1 - s'Wv):
-
-    - Online-Proj-OASIS (draft section 5.2.4): s = p, so that s v' is the V of OASIS, and tau is that of OASIS;
-    - Dissim-OASIS (draft section 2.2): s = 2p - p+ - p-. With a = p - p+ and b = p - p-, s = a + b and v = b - a, so
-      s'Wv = b'Wb - a'Wa and (s v' + v s') / 2 = bb' - aa' is minus the paper's V; tau = min(C, l / ||bb' - aa'||^2),
-      and ||bb' - aa'||^2 = (||s||^2 ||v||^2 + (s'v)^2) / 2.
-
-    W stays symmetric to the bit: both of W_ij and W_ji get one and the same rounded sum, in one addition each.
-
-    Return as `oasis_steps` does.
-    """
+    """Take one symmetric step for each triplet, on a symmetric W in place; return as `oasis_steps` does."""
+    # Both variants add tau / 2 (s v' + v s') to W, with v = p+ - p- and the loss l = max(0, 1 - s'Wv).
+    # Online-Proj-OASIS (draft section 5.2.4): s = p, and tau is that of OASIS.
+    # Dissim-OASIS (draft section 2.2): s = 2p - p+ - p-. With a = p - p+ and b = p - p-, s = a + b and v = b - a, so
+    # s'Wv = b'Wb - a'Wa and (s v' + v s') / 2 = bb' - aa' is minus the paper's V, of which the squared norm is
+    # (||s||^2 ||v||^2 + (s'v)^2) / 2. W_ij and W_ji get one and the same rounded sum, in one addition each.
     longest, dtype = longest_row(rows), W.dtype
     v_index, v_value, v_head = np.empty(2 * longest, dtype=np.uint32), np.empty(2 * longest, dtype), empty_head(W)
     s_index, s_value, s_head = np.empty(3 * longest, dtype=np.uint32), np.empty(3 * longest, dtype), empty_head(W)
@@ -166,9 +159,12 @@ def symmetric_steps(
             continue
         losses += 1
 
+        n = _union(s_index[:n_s], s_value[:n_s], v_index[:n_v], v_value[:n_v], u_index, u_s, u_v)
         norm = squared_norm(v_value[:n_v])
         if dissimilarity:
-            product = _sparse_dot(s_index[:n_s], s_value[:n_s], v_index[:n_v], v_value[:n_v])
+            product = 0.0
+            for k in range(n):
+                product += float(u_s[k]) * float(u_v[k])
             norm = 0.5 * (squared_norm(s_value[:n_s]) * norm + product * product)
         else:
             norm *= rows.squared_norms[query]
@@ -176,10 +172,10 @@ def symmetric_steps(
             continue
         updates += 1
         half = 0.5 * min(aggressiveness, loss / norm)
-        for k in range(n_s):
-            s_value[k] = dtype.type(half * float(s_value[k]))
+        for values in (s_value[:n_s], u_s[:n]):
+            for k in range(values.shape[0]):
+                values[k] = dtype.type(half * float(values[k]))
         fill_head(s_index[:n_s], s_value[:n_s], s_head)
-        n = _union(s_index[:n_s], s_value[:n_s], v_index[:n_v], v_value[:n_v], u_index, u_s, u_v)
         u_start = np.searchsorted(u_index[:n], v_head.shape[0])
         for k in range(n):
             row = W[u_index[k]]
@@ -191,24 +187,6 @@ def symmetric_steps(
                 _add_both_heads(row, u_s[k], s_head, u_v[k], v_head)
                 _add_both_tails(row, u_s[k], u_s[u_start:n], u_v[k], u_v[u_start:n], u_index[u_start:n])
     return losses, updates
-
-
-@njit(cache=True, nogil=True)
-def _sparse_dot(
-    a_index: NDArray[np.uint32], a_value: NDArray[Any], b_index: NDArray[np.uint32], b_value: NDArray[Any]
-) -> float:
-    total = 0.0
-    a = b = 0
-    while a < a_index.shape[0] and b < b_index.shape[0]:
-        if a_index[a] < b_index[b]:
-            a += 1
-        elif a_index[a] > b_index[b]:
-            b += 1
-        else:
-            total += float(a_value[a]) * float(b_value[b])
-            a += 1
-            b += 1
-    return total
 
 
 @njit(cache=True, nogil=True)
@@ -257,8 +235,7 @@ class AveragedOASIS(PassiveAggressive):
     average, and the rankers can be trained in parallel.
 
     Ranker r is the same, bit for bit, as ``OASIS(random_state=ranker_seeds(random_state, n_rankers)[r])`` with the
-    other parameters alike, whatever `n_rankers` and `n_jobs` are; so the rankers may as well be trained one by one, in
-    separate jobs, and their W given to `average_matrices`.
+    other parameters alike, so the rankers may as well be trained one by one and their W given to `average_matrices`.
 
     Parameters
     ----------
@@ -349,10 +326,7 @@ def ranker_seeds(random_state: RandomState, n: int) -> list[int]:
 
 
 def average_matrices(matrices: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    """Return the mean of matrices of one shape, summed in double precision, in the dtype of the first.
-
-    They are taken one at a time: a generator that loads them needs memory for one.
-    """
+    """Return the mean of matrices of one shape, taken one at a time, in the dtype of the first."""
     total: NDArray[np.float64] | None = None
     count = 0
     for matrix in matrices:

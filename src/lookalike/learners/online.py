@@ -1,7 +1,4 @@
-"""What the online learners share: steps in chunks, the learning curve, early stopping, given triplets and going on.
-
-A learner says how a batch of examples changes its matrix; what is here draws the examples and counts the steps.
-"""
+"""What the online learners share: steps in chunks, the learning curve, early stopping, given triplets and going on."""
 
 from __future__ import annotations
 
@@ -28,11 +25,7 @@ Draw = Callable[[int], NDArray[np.int32]]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineLearner(SimilarityLearner):
-    """Base of learners that take one step an example, drawn from labelled rows.
-
-    A subclass has the parameters ``n_steps`` and ``dtype`` besides these, and defines `_start`, `_sampler`, `_prepare`,
-    `_take` and `_show`.
-    """
+    """Base of learners that take one step an example; a subclass has the parameters ``n_steps`` and ``dtype`` too."""
 
     chunk: ClassVar[int] = 16_384
     """Examples drawn at a time, between two of which a fit can be interrupted."""
@@ -41,8 +34,6 @@ class OnlineLearner(SimilarityLearner):
     trace_points: int = 60
     verbose: int = 0
     random_state: RandomState = None
-
-    # What a subclass says -----------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         """Raise ValueError for a parameter out of its range; subclasses add their own."""
@@ -83,15 +74,10 @@ class OnlineLearner(SimilarityLearner):
         """Do what is done once at the end of every pass, such as a projection."""
 
     def as_stopped(self) -> Self:
-        """Return the model that a fit which stopped at this step would give, within a trace.
-
-        What is done once at the end of a pass is done to it; until then, the model of a trace goes without.
-        """
+        """Return, within a trace, the model of a fit of so many steps, with what is done at the end of a pass."""
         stopped = copy.copy(self)
         stopped._finish()
         return stopped
-
-    # What they share ------------------------------------------------------------------------------------------------
 
     def fit(
         self, X: Any, y: Any = None, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
@@ -111,10 +97,6 @@ class OnlineLearner(SimilarityLearner):
         trace_steps : iterable of int, optional
             0 to `n_steps`. Default: `trace_points` steps, evenly spaced in the logarithm. With early stopping, those
             after the chosen number of steps have no row.
-
-        Returns
-        -------
-        self
 
         Raises
         ------
@@ -172,10 +154,7 @@ class OnlineLearner(SimilarityLearner):
         return self
 
     def _best_step(self, X: Matrix, y: NDArray[Any], seed: int) -> int:
-        """Choose the number of steps by mean average precision on held-out rows (JMLR section 5.3.2).
-
-        Every number of steps is scored by the model that a fit of so many steps gives, its projection included.
-        """
+        """Choose the number of steps by mean average precision on held-out rows (JMLR section 5.3.2)."""
         # the ranking is asked for here only: its module is a reader of learners
         from lookalike.ranking.rankings import rank_leave_one_out
 
@@ -206,10 +185,6 @@ class OnlineTripletLearner(OnlineLearner):
         triplets : array-like of shape (m, 3)
             Row numbers (query, positive, negative) of X. ``n_steps``, ``early_stopping`` and ``random_state`` are not
             used.
-
-        Returns
-        -------
-        self
         """
         return self._learn_from(X, triplets, afresh=True)
 
@@ -239,19 +214,11 @@ class OnlineTripletLearner(OnlineLearner):
 
 
 def held_out_rows(y: NDArray[Any], fraction: float, random: np.random.Generator) -> NDArray[np.bool_]:
-    """Mark `fraction` of every class, rounded: at least two of it, and at least two left to learn from.
-
-    A class of fewer than four rows, too small for that, is learned from only.
-
-    Raises
-    ------
-    ValueError
-        When every class has fewer than four rows, so that nothing is held out.
-    """
+    """Mark `fraction` of every class, rounded: at least two of it, and at least two left to learn from."""
     held_out = np.zeros(len(y), dtype=bool)
     for label in np.unique(y):
         members = np.flatnonzero(y == label)
-        if len(members) >= 4:
+        if len(members) >= 4:  # a smaller class is learned from only
             count = min(max(2, round(fraction * len(members))), len(members) - 2)
             held_out[random.permutation(members)[:count]] = True
     if not held_out.any():

@@ -44,18 +44,7 @@ class PairSampler:
         self._coins = np.random.default_rng([seed, 2])
 
     def draw(self, n: int) -> NDArray[np.int32]:
-        """Return the next `n` pairs of the stream.
-
-        Parameters
-        ----------
-        n : int
-            How many, not negative.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n, 3), int32
-            Row numbers i and j, and 1 where both are of one class, else 0.
-        """
+        """Return the next `n` pairs of the stream, int32 rows (i, j, same)."""
         triplets = self._triplets.draw(n)
         same = self._coins.random(n) < 0.5
         second = np.where(same, triplets[:, 1], triplets[:, 2])

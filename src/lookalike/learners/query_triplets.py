@@ -128,9 +128,9 @@ class QueryTripletSampler:
         self.queries_ = queries.astype(np.int32)
 
     def draw(self, n: int) -> NDArray[np.int32]:
-        """Return the next `n` triplets of the stream; ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
+        """Return the next `n` triplets, int32 rows of image numbers (query, positive, negative).
 
-        They are image numbers (query, positive, negative), int32 of shape (n, 3).
+        ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
         """
         triplets = self._rows(stream_key(self._seed, 0), self._drawn, n)
         self._drawn += n
@@ -165,16 +165,13 @@ def _proposal(log: Incidence) -> Proposal:
 
 
 def _positives(log: Incidence, proposal: Proposal, theta: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the images with a relevant other image, and the share of their proposals that is accepted.
-
-    At theta 0 they are known from the queries alone; else they are collected where one may be.
-    """
+    """Return the images with a relevant other image, and the share of their proposals that is accepted."""
     sizes = np.diff(log.query_start)
     images = np.flatnonzero(np.bincount(log.query_images, weights=np.repeat(sizes > 1, sizes)))  # with another one
     if theta > 0:
         counts, accepted = stream(log, images, theta)
         return images[counts > 0], accepted[counts > 0]
-    # only the image itself is rejected: its relevance to itself is what is lost
+    # at theta 0 the queries tell: only the image itself is rejected: its relevance to itself is what is lost
     own = log.image_weights**2 * log.factor[log.image_queries]
     own = running_sums(log.image_start, own)
     last = log.image_start[images + 1] - 1

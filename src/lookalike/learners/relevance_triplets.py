@@ -1,8 +1,7 @@
 """Triplets from graded relevance: the online importance sampling of Deep Ranking, section 5.1.
 
-Whatever learns from triplets can take them: the deep network, and OASIS and its kin too, as they are row numbers. Every
-triplet has a random stream of its own, named by its number, and every image offered to a reservoir another. So a run
-that was stopped goes on with the very triplets it would have drawn.
+Every triplet has a random stream of its own, named by its number, and every image offered to a reservoir another. So a
+run that was stopped goes on with the very triplets it would have drawn.
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ from lookalike.core.seeds import RandomState, as_seed
 from lookalike.data.query_kernels import below, pick, running_sums, seed_row, uniform
 from lookalike.data.relevance import RelevanceData
 from lookalike.learners.triplets import stream_key
-
-State = dict[str, NDArray[Any]]
 
 DISCARDS = 1_000_000
 """Examples given up one after another before the sampler says that it finds no triplet."""
@@ -124,26 +121,25 @@ class RelevanceTripletSampler:
         self._key = stream_key(seed, 0)
         self._drawn = 0
         self._capacity = capacity
-        self._offers = Offers(stream_key(seed, 1), np.empty(0, dtype=np.int32), weights, np.zeros(1, dtype=np.int64))
-        self._buffers = _empty_buffers(self._categories, capacity or 0)
         if capacity is not None:
-            self._offers = self._offers._replace(order=_order(self._key, self._categories))
+            order = _order(self._key, self._categories)
+            self._offers = Offers(stream_key(seed, 1), order, weights, np.zeros(1, dtype=np.int64))
+            self._buffers = _empty_buffers(self._categories, capacity)
             offer_images(self._offers, self._categories, self._buffers, relevance.n_images)
 
     def draw(self, n: int) -> NDArray[np.int32]:
-        """Return the next `n` triplets of the stream; ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
+        """Return the next `n` triplets, int32 rows (query, positive, negative) of ``relevance.image_id``.
 
-        They are int32 rows (query, positive, negative) of the relevance data: ``relevance.image_id[rows]`` are the
-        image ids.
+        ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
         """
         if n < 0:
             raise ValueError(f"cannot draw {n} triplets: give a count that is not negative")
         triplets = np.empty((n, 3), dtype=np.int32)
-        source: Any = self._key, self._drawn, self._rows, self._categories, self._queries
+        source = self._key, self._drawn, self._rows, self._categories, self._queries, self._choice
         if self._capacity is None:
-            filled = draw_triplets(*source, self._choice, DISCARDS, triplets)
+            filled = draw_triplets(*source, DISCARDS, triplets)
         else:
-            filled = draw_from_buffers(*source, self._offers, self._buffers, self._choice, DISCARDS, triplets)
+            filled = draw_from_buffers(*source, self._offers, self._buffers, DISCARDS, triplets)
         self._drawn += filled
         if filled < n:
             raise ValueError(
@@ -152,9 +148,9 @@ class RelevanceTripletSampler:
             )
         return triplets
 
-    def get_state(self) -> State:
+    def get_state(self) -> dict[str, NDArray[Any]]:
         """Return plain arrays from which `set_state` goes on with the very next triplet."""
-        state: State = {
+        state = {
             "settings": self._settings.copy(),
             "key": self._key.copy(),
             "drawn": np.array(self._drawn, dtype=np.int64),
@@ -162,10 +158,8 @@ class RelevanceTripletSampler:
         if self._capacity is None:
             return state
         state |= {f"reservoir_{name}": array.copy() for name, array in self._buffers._asdict().items()}
-        return state | {
-            "reservoir_key": self._offers.key.copy(),
-            "n_offered": self._offers.n_offered.reshape(()).copy(),
-        }
+        offers = self._offers
+        return state | {"reservoir_key": offers.key.copy(), "n_offered": offers.n_offered.reshape(()).copy()}
 
     def set_state(self, state: Mapping[str, ArrayLike]) -> None:
         """Go on from what `get_state` returned, of the same relevance data and arguments."""
@@ -263,7 +257,7 @@ def _settings(relevance: RelevanceData, choice: Choice, capacity: int | None) ->
 
 
 def _empty_buffers(categories: Categories, capacity: int) -> Buffers:
-    """Return buffers in which nothing is; those of no capacity are never used."""
+    """Return buffers in which nothing is."""
     sizes = np.diff(categories.start)
     shape = (len(sizes), min(capacity, int(sizes.max(initial=0))))
     return Buffers(
@@ -312,37 +306,26 @@ class Queries(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """A reservoir for each category, a weighted sample without replacement, twice: drawn from, and being filled.
+    """A reservoir for each category, a weighted sample without replacement, twice: drawn from, and being filled."""
 
-    Image j gets the key log(u) / r_j with u uniform, and a full buffer keeps the largest keys (Efraimidis and Spirakis
-    2006; Deep Ranking, section 5.1). The paper prints u^(1 / r_j), which has the same order but rounds to 0 or 1 for
-    small or large r_j. Keys hold for one pass over a category's images: with the largest of many passes a full buffer
-    would hardly change any more. What is being filled is not drawn from until the pass ends: a sample of the first
-    images of a pass would favour them, whatever they weigh.
-
-    `place` is where an image stands in what is drawn from, -1 for one that does not; `lowest` is the place of the
-    smallest key in what is filled.
-    """
-
+    # what is being filled is not drawn from until its pass over the category ends: the first images of a pass would be
+    # favoured; and keys hold for one pass, since with the largest of many a full buffer would hardly change any more
     members: NDArray[np.int32]
     sizes: NDArray[np.int64]
-    place: NDArray[np.int32]
+    place: NDArray[np.int32]  # where an image stands in what is drawn from, or -1
     next_members: NDArray[np.int32]
     next_keys: NDArray[np.float64]
     next_sizes: NDArray[np.int64]
-    lowest: NDArray[np.int64]
+    lowest: NDArray[np.int64]  # place of the smallest key in what is filled
 
 
 class Offers(NamedTuple):
-    """What is offered to the buffers: all images in `order`, category by category, over and over.
-
-    `key` names the random stream; `n_offered`, of one entry, counts. Without buffers there is no order.
-    """
+    """What is offered to the buffers: all images in `order`, category by category, over and over."""
 
     key: NDArray[np.uint64]
     order: NDArray[np.int32]
     weights: NDArray[np.float64]
-    n_offered: NDArray[np.int64]
+    n_offered: NDArray[np.int64]  # one number, counted up by the kernels
 
 
 class Choice(NamedTuple):
@@ -437,7 +420,7 @@ def draw_triplets(
     discards: int,
     triplets: NDArray[np.int32],
 ) -> int:
-    """Fill rows (p, p+, p-) of the stream from number `first` on, all images being at hand; return how many it found."""
+    """Fill rows (p, p+, p-) from number `first` on with all images at hand, until `discards` examples in a row fail."""
     states = np.empty(1, dtype=np.uint64)
     for i in range(triplets.shape[0]):
         seed_row(states, 0, key, first + i)
@@ -471,6 +454,7 @@ def _offer_next(states: NDArray[np.uint64], offers: Offers, categories: Categori
     image = offers.order[at]
     category = categories.of_image[image]
     key = _LOWEST_KEY
+    # Efraimidis and Spirakis 2006; the paper's u^(1 / r_j) has the same order but rounds to 0 or 1
     if offers.weights[image] > 0.0:
         key = max(math.log1p(-uniform(states, 1)) / offers.weights[image], _LOWEST_KEY)
     _keep_largest(buffers, image, category, key)
@@ -540,10 +524,10 @@ def _total_in_buffer(rows: Relevance, place: NDArray[np.int32], start: Any, end:
 
 @njit(cache=True, nogil=True)
 def _pick_in_buffer(
-    states: NDArray[np.uint64], rows: Relevance, place: NDArray[np.int32], start: Any, end: Any, total: float, choice: Choice
+    chance: float, rows: Relevance, place: NDArray[np.int32], start: Any, end: Any, total: float, choice: Choice
 ) -> Any:
     """Return an entry of [start, end) whose image is in its buffer, by weight; `total` is the sum of the weights."""
-    target = uniform(states, 0) * total
+    target = chance * total
     last = start
     reached = 0.0
     for k in range(start, end):
@@ -582,7 +566,7 @@ def _in_buffer_negative(
         return -1
     if unlisted > 0.0 and uniform(states, 0) * possible >= listed:
         return _draw_unlisted(states, rows, buffers.members[category, :size], query)
-    return rows.images[_pick_in_buffer(states, rows, buffers.place, start, end, listed, choice)]
+    return rows.images[_pick_in_buffer(uniform(states, 0), rows, buffers.place, start, end, listed, choice)]
 
 
 @njit(cache=True, nogil=True)
@@ -605,9 +589,9 @@ def draw_from_buffers(
     rows: Relevance,
     categories: Categories,
     queries: Queries,
+    choice: Choice,
     offers: Offers,
     buffers: Buffers,
-    choice: Choice,
     discards: int,
     triplets: NDArray[np.int32],
 ) -> int:
@@ -626,7 +610,7 @@ def draw_from_buffers(
             total = _total_in_buffer(rows, buffers.place, start, end, choice)
             if total == 0.0:
                 continue
-            positive = _pick_in_buffer(states, rows, buffers.place, start, end, total, choice)
+            positive = _pick_in_buffer(uniform(states, 0), rows, buffers.place, start, end, total, choice)
             if outside:
                 negative = _out_of_buffer_negative(states, buffers, buffer_start, category)
             else:

@@ -1,8 +1,6 @@
-"""The span of the training rows, in which the batch learners of a Mahalanobis matrix and LEGO do all their work.
+"""The span of the training rows, outside which no gradient of LMNN, MCML, MMC and LEGO changes M = I.
 
-Their gradients are sums of (x_i - x_j)(x_i - x_j)', so from M = I nothing outside the span ever changes. With fewer
-rows than features the work shrinks from d x d to r x r matrices. Outside the span M stays the identity: rows that were
-not trained on have a part there.
+With fewer rows than features their work shrinks from d x d to r x r matrices.
 """
 
 from __future__ import annotations
@@ -20,31 +18,19 @@ RANK_TOLERANCE = 1e-12
 
 
 class Span:
-    """Orthonormal basis B of a subspace that holds all rows, and the rows' coordinates X B in it.
-
-    Where there are at least as many rows as features in use (columns that are not all zero), the basis is the unit
-    vectors of those features: exact, and no larger than the data. Otherwise it comes from the eigenvectors of the
-    n x n matrix XX', so that a CSR matrix is never made dense over all its features.
-
-    Attributes
-    ----------
-    basis : numpy.ndarray of shape (d, r), float64
-        Orthonormal columns; r <= min(n, d). The same data give the same bits.
-    coordinates : numpy.ndarray of shape (n, r), float64
-        X B. Distances between rows are those between coordinates.
-    rank : int
-        r.
-    """
+    """Orthonormal `basis` B (d, r) of a subspace with all rows, their `coordinates` X B in it, and its `rank` r."""
 
     def __init__(self, X: Matrix) -> None:
         X = X.astype(np.float64, copy=False) if is_sparse(X) else np.asarray(X, dtype=np.float64)
         self._features: NDArray[np.int64] | None = _features_in_use(X)
         if X.shape[0] >= len(self._features):
+            # unit vectors of the features in use: exact, and no larger than the data
             self.basis = np.zeros((X.shape[1], len(self._features)))
             self.basis[self._features, np.arange(len(self._features))] = 1.0
             used = X[:, self._features]
             self.coordinates = np.ascontiguousarray(used.toarray() if is_sparse(used) else used)
         else:
+            # from XX' of shape (n, n), so that a CSR matrix is never made dense over all its features
             self._features = None
             self.basis = _row_space(X)
             self.coordinates = np.ascontiguousarray(X @ self.basis)

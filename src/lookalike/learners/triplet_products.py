@@ -104,10 +104,7 @@ class TripletProducts:
             self.examples = numbers
 
     def blocks(self, examples: NDArray[np.int32]) -> Iterator[tuple[Products, NDArray[np.int32]]]:
-        """Give the products of a run of `examples` (or of triplets, where none were given at first), in order.
-
-        With them come the numbers of the two products of every triplet, int32 of shape (k, 2).
-        """
+        """Give the products of a run of `examples` (or triplets), with the numbers of every triplet's two products."""
         if self._ready is not None:
             yield self._ready, examples
             return
@@ -160,13 +157,9 @@ def pair_products(
     places: NDArray[np.uint32],
     values: NDArray[np.float64],
 ) -> None:
-    """Multiply pairs of rows, entry by entry; faster with equal first rows side by side.
-
-    `dense` has an entry per column, zero before and after. Product k is written to ``starts[k]:starts[k + 1]`` of
-    places and values, which have room for one entry more than the shorter rows of all pairs together.
-    """
+    """Multiply pairs of rows, entry by entry; `dense` is zero before and after, the products have a spare entry."""
     n = 0
-    spread = -1
+    spread = -1  # the row that lies in `dense`: pairs with equal first rows stand side by side
     starts[0] = 0
     for p in range(pairs.shape[0]):
         first, second = pairs[p]

@@ -56,18 +56,7 @@ class TripletSampler:
         self._random = np.random.Generator(np.random.PCG64(as_seed(random_state)))
 
     def draw(self, n: int) -> NDArray[np.int32]:
-        """Return the next `n` triplets of the stream.
-
-        Parameters
-        ----------
-        n : int
-            How many, not negative.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n, 3), int32
-            Row numbers (query, positive, negative).
-        """
+        """Return the next `n` triplets of the stream, int32 rows of row numbers (query, positive, negative)."""
         if n < 0:
             raise ValueError(f"cannot draw {n} triplets: give a count that is not negative")
         uniforms = self._random.random((n, 3))
