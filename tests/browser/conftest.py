@@ -1,19 +1,19 @@
-"""A real headless Chromium of the system, a tab of it with a rating page, and the pages of a report."""
+"""A real headless Chromium of the system, a tab of it that is watched, and the pages of a report."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from made_report import made_report
-from rating_pages import RatingPage, Watched, make_page, watch
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 
 @pytest.fixture(scope="session")
@@ -25,34 +25,29 @@ def chromium() -> Iterator[Browser]:
         pytest.skip("no Chromium: install Debian's chromium, or set CHROMIUM to the program")
     playwright = pytest.importorskip("playwright.sync_api", reason="no playwright: make .venv/.development")
     as_root = os.geteuid() == 0  # Chromium's sandbox refuses to run as root
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, chromium_sandbox=not as_root)
+    how = {"executable_path": program, "chromium_sandbox": not as_root}
+    with playwright.sync_playwright() as driver, driver.chromium.launch(**how) as browser:
         yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="session")
-def rating_page(tmp_path_factory: pytest.TempPathFactory) -> RatingPage:
-    return make_page(tmp_path_factory.mktemp("rating"))
 
 
 @pytest.fixture
 def context(chromium: Browser) -> Iterator[BrowserContext]:
     """A browser profile of its own, with nothing stored."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(10_000)
-    yield context
-    context.close()
+    with chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True) as context:
+        context.set_default_timeout(10_000)
+        yield context
 
 
 @pytest.fixture
-def tab(context: BrowserContext, rating_page: RatingPage) -> Iterator[Watched]:
-    """The page, opened from its file; afterwards it must have been silent and without any network."""
-    watched = watch(context.new_page())
-    watched.page.goto(rating_page.file.as_uri())
-    yield watched
-    assert watched.complaints == []
-    assert [url for url in watched.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+def tab(context: BrowserContext) -> Iterator[Page]:
+    """A tab; afterwards its pages must have been silent, and have asked for no file besides themselves."""
+    page, asked, complaints = context.new_page(), list[str](), list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+    yield page
+    assert complaints == []
+    assert [url for url in asked if not re.match(r"file:[^#]*\.html(#|$)|data:|blob:", url)] == []
 
 
 @pytest.fixture(scope="session")
@@ -64,10 +59,12 @@ def report(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder for screenshots that a person can look at."""
-    if "LOOKALIKE_SCREENSHOTS" not in os.environ:
-        return tmp_path_factory.mktemp("screenshots")
-    folder = Path(os.environ["LOOKALIKE_SCREENSHOTS"])
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def take_screenshot() -> Callable[[Page, str], None]:
+    """Writes what a page looks like into the folder `LOOKALIKE_SCREENSHOTS`, where a person wants to see it."""
+    folder = os.environ.get("LOOKALIKE_SCREENSHOTS")
+
+    def take(page: Page, name: str) -> None:
+        if folder is not None:
+            page.screenshot(path=Path(folder, f"{name}.png"), full_page=True, timeout=60_000)
+
+    return take

@@ -7,68 +7,82 @@ The report is one of a few exhibits of every kind and state; `LOOKALIKE_REPORT` 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pytest
-from rating_pages import Watched, watch
-from report_pages import WIDTHS, overflow, read_off, take_screenshot
 
 from lookalike.report import PAGES
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 pytestmark = pytest.mark.browser
 
 NAMES = [f"{page}.html" for page in PAGES]
 PAPER = "jmlr2010.html"
 MOST_BYTES = 15_000_000
-SERIOUS = ("serious", "critical")
 ALIKE = {"exclude": [["tbody tr:nth-child(n+13)"], [".gallery-list li:nth-child(n+13)"]]}
 """Parts of a page that are made as those before them are, which need no look of their own."""
 
 
 @pytest.fixture
-def opened(context: BrowserContext, report: Path) -> Iterator[Callable[[str], Page]]:
-    """Opens pages of the report; afterwards they must have been silent, and have asked for their own files alone."""
-    tabs: list[tuple[Watched, list[str]]] = []
+def opened(tab: Page, report: Path) -> Callable[[str], Page]:
+    """Opens a page of the report, at an anchor of it or at its top."""
 
     def open_page(address: str) -> Page:
-        if not tabs:
-            tabs.append((watch(context.new_page()), []))
-        watched, own = tabs[0]
-        own.append((report / address.partition("#")[0]).as_uri())
-        watched.page.goto((report / address.partition("#")[0]).as_uri() + address[len(address.partition("#")[0]) :])
-        return watched.page
+        name, mark, anchor = address.partition("#")
+        tab.goto(f"{(report / name).as_uri()}{mark}{anchor}")
+        return tab
 
-    yield open_page
-    for watched, own in tabs:
-        assert watched.complaints == []
-        asked = [url for url in watched.requests if not url.startswith(("data:", "blob:"))]
-        assert [url for url in asked if url.partition("#")[0] not in own] == []
+    return open_page
+
+
+def overflow(page: Page) -> list[str]:
+    """What reaches past the right edge of a page that scrolls sideways; nothing where it does not."""
+    found: list[str] = page.evaluate(
+        """() => {
+          const root = document.documentElement
+          if (root.scrollWidth <= root.clientWidth) return []
+          const wide = (one) => one.getBoundingClientRect().right > root.clientWidth + 1 && !one.closest(".scroll")
+          const found = [...document.body.querySelectorAll("*")].filter(wide).slice(0, 5)
+          return [`${root.scrollWidth} > ${root.clientWidth}`, ...found.map((one) => one.outerHTML.slice(0, 120))]
+        }"""
+    )
+    return found
+
+
+def read_off(figure: Locator, across: float) -> str:
+    """Move the pointer over the first plot of a figure, to a share of its width; what is told there."""
+    page = figure.page
+    plot = figure.locator(".curves-plot [role=img]").first
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    assert box
+    for step in (-3, 0):
+        page.mouse.move(box["x"] + across * box["width"] + step, box["y"] + 0.45 * box["height"])
+    tip = page.locator(".curves-tip:visible").first
+    tip.wait_for()
+    return tip.inner_text()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_page_opens_at_every_width(opened: Callable[[str], Page], name: str, screenshots: Path) -> None:
+def test_every_page_opens_at_every_width(
+    opened: Callable[[str], Page], take_screenshot: Callable[[Page, str], None], name: str
+) -> None:
     page = opened(name)
-    for width in WIDTHS:
+    for width in (360, 900, 1400):  # a phone, a tablet, a wide screen
         page.set_viewport_size({"width": width, "height": 900})
-        assert overflow(page) == ""
-        assert take_screenshot(page, screenshots, f"{name.removesuffix('.html')}-{width}").stat().st_size > 0
-    assert page.locator("h1").count() == 1
+        assert overflow(page) == []
+        take_screenshot(page, f"{name.removesuffix('.html')}-{width}")
     assert page.locator("h1").inner_text().strip()
     assert page.title().strip()
-    # every picture is inside the file and can be read
-    assert page.evaluate("[...document.images].filter((one) => !one.src.startsWith('data:')).length") == 0
-    page.evaluate("Promise.all([...document.images].map((one) => one.decode()))")
-    assert page.locator("img:not([alt])").count() == 0
+    page.evaluate("Promise.all([...document.images].map((one) => one.decode()))")  # every picture can be read
 
 
 def test_the_report_is_small(report: Path) -> None:
-    assert sorted(file.name for file in report.glob("*.html")) == sorted(NAMES)
     assert sum(file.stat().st_size for file in report.iterdir()) < MOST_BYTES
 
 
@@ -77,9 +91,7 @@ def test_the_keyboard_skips_to_the_content(opened: Callable[[str], Page]) -> Non
     page.keyboard.press("Tab")
     link = page.locator(":focus")
     assert link.get_attribute("href") == "#main"
-    box = link.bounding_box()
-    assert box
-    assert box["y"] >= 0
+    assert (link.bounding_box() or {"y": -1})["y"] >= 0
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
 
@@ -137,7 +149,7 @@ def natural(key: str) -> list[tuple[bool, float, str]]:
     return [(not part.isdigit(), float(part) if part.isdigit() else 0.0, part.casefold()) for part in parts]
 
 
-def test_curves_are_read_with_the_pointer(opened: Callable[[str], Page], screenshots: Path) -> None:
+def test_curves_are_read_with_the_pointer(opened: Callable[[str], Page]) -> None:
     page = opened(PAPER)
     figure = page.locator("figure:has(.curves-code)", has=page.get_by_label(re.compile("Plot: .*Precision at top k")))
     figure = (figure if figure.count() else page.locator("figure:has(.curves-code)")).first
@@ -156,7 +168,6 @@ def test_curves_are_read_with_the_pointer(opened: Callable[[str], Page], screens
         assert re.search(r"\d\.\d+", said)
     # the first line tells where the pointer is
     assert left.splitlines()[0] != right.splitlines()[0]
-    page.screenshot(path=screenshots / "curves.png")
     faded = """() => Bokeh.documents.flatMap((one) => one.roots()).flatMap((plot) => plot.renderers)
       .filter((glyph) => glyph.name === "series-0").map((glyph) => glyph.muted)"""
     series = figure.locator("[data-series]").first
@@ -181,7 +192,7 @@ def test_all_curves_of_a_page_are_drawn(opened: Callable[[str], Page], name: str
         figures.nth(place).locator(".curves-plot[data-drawn=true]").wait_for()
         assert figures.nth(place).locator(".curves-plot [role=img]").first.evaluate("one => one.childElementCount")
     # a phone has room for them
-    assert overflow(page) == ""
+    assert overflow(page) == []
 
 
 def test_the_gallery_answers_clicks_and_keys(opened: Callable[[str], Page]) -> None:
@@ -197,7 +208,6 @@ def test_the_gallery_answers_clicks_and_keys(opened: Callable[[str], Page]) -> N
     assert seen() == ids[:1]
     links.nth(1).click()
     assert seen() == [ids[1]]
-    assert unquote(page.evaluate("location.hash")) == f"#{ids[1]}"
     assert gallery.locator("[aria-current=true]").get_attribute("href") == f"#{ids[1]}"
     links.nth(1).focus()
     for key, place in (("ArrowRight", 2), ("ArrowLeft", 1), ("End", len(ids) - 1), ("Home", 0)):
@@ -209,22 +219,16 @@ def test_the_gallery_answers_clicks_and_keys(opened: Callable[[str], Page]) -> N
     assert gallery.locator("[role=status]").inner_text().startswith("Query 1 of")
 
 
-def test_a_phone_shows_one_ranking_of_the_gallery(opened: Callable[[str], Page]) -> None:
+def test_a_phone_shows_one_ranking_and_an_address_its_query(opened: Callable[[str], Page]) -> None:
     page = opened("gallery.html")
     page.set_viewport_size({"width": 360, "height": 800})
     query = page.locator(".gallery-query:visible").first
-    before, after = query.locator(".gallery-before"), query.locator(".gallery-after")
-    assert before.is_visible()
-    assert after.is_visible()
+    sides = [query.locator(f".gallery-{side}") for side in ("before", "after")]
+    assert [side.is_visible() for side in sides] == [True, True]
     page.locator("[data-shows=after]").first.click()
-    assert not before.is_visible()
-    assert after.is_visible()
-
-
-def test_an_address_opens_its_query(opened: Callable[[str], Page]) -> None:
-    page = opened("gallery.html")
+    assert [side.is_visible() for side in sides] == [False, True]
     wanted = str(page.locator("section.gallery").first.locator(".gallery-query").nth(2).get_attribute("id"))
-    page = opened("index.html")
+    opened("index.html")
     page = opened(f"gallery.html#{wanted}")
     assert page.locator(f"[id='{wanted}']").is_visible()
     assert page.locator("section.gallery").first.locator(".gallery-query:visible").count() == 1
@@ -232,18 +236,14 @@ def test_an_address_opens_its_query(opened: Callable[[str], Page]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_missing_without_javascript(chromium: Browser, report: Path, name: str) -> None:
-    context = chromium.new_context(java_script_enabled=False, viewport={"width": 900, "height": 900})
-    try:
+    with chromium.new_context(java_script_enabled=False, viewport={"width": 900, "height": 900}) as context:
         page = context.new_page()
         page.goto((report / name).as_uri())
         articles = page.locator("article.exhibit")
         assert articles.locator(".caption").count() == articles.count()
         for part in (".caption", ".static-picture img"):
             found = articles.locator(part)
-            hidden = found.evaluate_all(
-                "all => all.filter((one) => !one.checkVisibility()).map((one) => one.outerHTML)"
-            )
-            assert hidden == []
+            assert found.evaluate_all("all => all.filter((one) => !one.checkVisibility()).map((one) => one.id)") == []
         if name in ("jmlr2010.html", "beyond.html"):
             assert articles.locator(".caption").count() > 4
         assert page.locator(".figure-switch, .gallery-tools:visible, .curves:visible").count() == 0
@@ -251,16 +251,11 @@ def test_nothing_is_missing_without_javascript(chromium: Browser, report: Path, 
         assert queries.evaluate_all("all => all.every((one) => one.checkVisibility())")
         assert (queries.count() > 0) == (name == "gallery.html")
         assert len(page.locator("main").inner_text()) > 100
-    finally:
-        context.close()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_page_has_a_serious_obstacle(opened: Callable[[str], Page], name: str) -> None:
-    playwright_axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="no axe: make .venv/.development"
-    )
-    axe = playwright_axe.Axe()
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe: make .venv/.development").Axe()
     page = opened(name)
     if name == PAPER:
         # curves too
@@ -272,26 +267,20 @@ def test_no_page_has_a_serious_obstacle(opened: Callable[[str], Page], name: str
         page.emulate_media(color_scheme=scheme)
         results = axe.run(page, ALIKE, {"resultTypes": ["violations"], **options}).response
         for one in results["violations"]:
-            if one["impact"] in SERIOUS:
-                places = [node["html"][:160] for node in one["nodes"][:3]]
-                found.append(f"{scheme}: {one['id']} ({one['help']}): {len(one['nodes'])} x {places}")
+            if one["impact"] in ("serious", "critical"):
+                found.append(f"{scheme}: {one['id']} ({one['help']}): {one['nodes'][0]['html'][:160]}")
     assert found == []
 
 
-def test_the_dark_is_dark(opened: Callable[[str], Page], screenshots: Path) -> None:
+def test_the_dark_is_dark(opened: Callable[[str], Page]) -> None:
     page = opened("index.html")
-    light: dict[str, float] = {}
-    dark: dict[str, float] = {}
-    for scheme, colours in (("light", light), ("dark", dark)):
-        page.emulate_media(color_scheme=scheme)
-        for part in ("backgroundColor", "color"):
-            said = page.evaluate(f"getComputedStyle(document.body).{part}")
-            colours[part] = sum(map(float, re.findall(r"[\d.]+", said)[:3]))
-    assert light["backgroundColor"] > 600 > 200 > dark["backgroundColor"]
-    assert light["color"] < 300 < 450 < dark["color"]
-    for name in ("index", "jmlr2010", "gallery"):
-        page = opened(f"{name}.html")
-        take_screenshot(page, screenshots, f"{name}-dark")
+
+    def brightness(scheme: str, part: str) -> float:
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        return sum(map(float, re.findall(r"[\d.]+", page.evaluate(f"getComputedStyle(document.body).{part}"))[:3]))
+
+    assert brightness("light", "backgroundColor") > 600 > 200 > brightness("dark", "backgroundColor")
+    assert brightness("light", "color") < 300 < 450 < brightness("dark", "color")
 
 
 def test_print_has_the_pictures_and_no_navigation(opened: Callable[[str], Page]) -> None:
