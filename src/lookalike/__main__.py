@@ -1,7 +1,5 @@
 """``python -m lookalike``: the command ``lookalike``."""
 
-from __future__ import annotations
-
 import sys
 
 from lookalike.cli import main

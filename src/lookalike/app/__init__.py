@@ -8,22 +8,16 @@ from typing import Any
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load a learner (``.npz``) or a similarity of one's own images (``.lookalike``).
+    """Load a learner, or a similarity of one's own images; a `LookalikeError` where the file cannot be used.
 
     Parameters
     ----------
     path : path-like
+        ``.npz``, or ``.lookalike``, which is an ImportError without the extra ``images``.
 
     Returns
     -------
     SimilarityLearner or ImageSimilarity
-
-    Raises
-    ------
-    LookalikeError
-        When there is no such file, or it cannot be used.
-    ImportError
-        When it is a similarity of images, and the extra ``images`` is not installed.
     """
     if os.fspath(path).endswith(".lookalike"):
         return similarity_class().load(path)

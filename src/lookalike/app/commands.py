@@ -352,9 +352,8 @@ def evaluate(
     if "triplets" in counts:
         what = f"{counted(counts['triplets'], 'triplet')} of {what}"
     passed = f"; {counts['passed_over']:,} that the model has learned from are passed over"
-    tell([f"{folder}: {what}{passed if counts['passed_over'] else ''}"])
-    tell([] if quiet else left_out_lines(opened.left_out_))
-    tell(_measure_lines(table))
+    left_out = [] if quiet else left_out_lines(opened.left_out_)
+    tell([f"{folder}: {what}{passed if counts['passed_over'] else ''}", *left_out, *_measure_lines(table)])
 
 
 def _measure_lines(table: pd.DataFrame) -> list[str]:

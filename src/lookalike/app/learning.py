@@ -177,14 +177,8 @@ def train(
 def stream(triplets: Integers, n: int, seed: int) -> Integers:
     """Return `n` triplets: all of them in a random order, then all again in another."""
     rng = generator(seed, "own images", "order of triplets")
-    rounds = -(-n // len(triplets)) if n else 0
-    order = [rng.permutation(len(triplets)) for _ in range(rounds)]
+    order = [rng.permutation(len(triplets)) for _ in range(-(-n // len(triplets)))]
     return triplets[np.concatenate(order)[:n]] if order else triplets[:0]
-
-
-def share_ordered(model: Any, X: Vectors, triplets: Integers) -> float:
-    """Return the share of triplets whose positive is more similar than their negative; a tie counts one half."""
-    return float(margins_won(model, X, triplets).mean())
 
 
 def margins_won(model: Any, X: Vectors, triplets: Integers, block: int = 256) -> npt.NDArray[np.float64]:
@@ -212,12 +206,12 @@ def _best_step(
     held_out = np.isin(triplets[:, 0], chosen)
     examples = stream(triplets[~held_out], n_steps, seed)
     model = learner_class(name)(**parameters).fit_triplets(X, examples[:0])
-    best = (share_ordered(model, X, triplets[held_out]), 0)
+    best = (margins_won(model, X, triplets[held_out]).mean(), 0)
     taken = 0
     for step in log_spaced_steps(n_steps, TRACE_POINTS).tolist():
         model.partial_fit_triplets(X, examples[taken:step])
         taken = step
-        share = share_ordered(model, X, triplets[held_out])
+        share = margins_won(model, X, triplets[held_out]).mean()
         best = (share, step) if share > best[0] else best
     return best[1]
 

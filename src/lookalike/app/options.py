@@ -53,11 +53,7 @@ Words = Annotated[
 Seed = Annotated[int, Option(metavar="N", min=0, help="root of every random draw")]
 Jobs = Annotated[
     int | None,
-    Option(
-        metavar="N",
-        min=1,
-        help="images read at a time; results do not depend on it (default: one per processor)",
-    ),
+    Option(metavar="N", min=1, help="images read at a time; results do not depend on it (default: one per processor)"),
 ]
 Cache = Annotated[
     Path | None,
@@ -154,8 +150,7 @@ def counted(number: int, what: str) -> str:
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows of a table as JSON holds them."""
-    rows = table.astype(object).to_dict(orient="records")
-    return [{str(name): value for name, value in row.items()} for row in rows]
+    return [{str(name): value for name, value in row.items()} for row in table.astype(object).to_dict("records")]
 
 
 class Told:

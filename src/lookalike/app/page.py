@@ -24,8 +24,6 @@ from lookalike.core.images import load_rgb
 QUERY_SIDE, NEIGHBOUR_SIDE = 400, 240
 """Longer side of the pictures, in pixels."""
 
-_QUALITY = 82
-
 
 class Picture(NamedTuple):
     """A thumbnail with its size, so that the page does not move while it is read."""
@@ -68,9 +66,7 @@ def write_page(
 def label_in(query: Path, gallery: Path) -> str | None:
     """Return the folder of the gallery that a query lies in; None for one that lies elsewhere or in no folder of it."""
     inside, root = query.resolve(), gallery.resolve()
-    if not inside.is_relative_to(root):
-        return None
-    parts = inside.relative_to(root).parts
+    parts = inside.relative_to(root).parts if inside.is_relative_to(root) else ()
     return parts[0] if len(parts) > 1 else None
 
 
@@ -82,6 +78,6 @@ def _thumbnail(path: Path, side: int) -> Picture:
         raise LookalikeError(f"the page cannot show {path}: {error}; rank again") from error
     picture.thumbnail((side, side))
     stream = io.BytesIO()
-    picture.save(stream, "JPEG", quality=_QUALITY, optimize=True)
+    picture.save(stream, "JPEG", quality=82, optimize=True)
     encoded = base64.b64encode(stream.getvalue()).decode("ascii")
     return Picture(f"data:image/jpeg;base64,{encoded}", picture.width, picture.height)

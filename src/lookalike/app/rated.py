@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lookalike.features.describers import Describer
 
     Floats = npt.NDArray[np.float32]
+    Files = tuple[list[Path], str]
 
 MAX_CODEBOOK_IMAGES = 2000
 """Images that codebooks are learned from at most: more are drawn from by the seed."""
@@ -225,13 +226,14 @@ def evaluate_triplets(
     with Told() as told:
         rated = read_release(folder, n_threads=n_threads, progress=partial(told, "reading images"))
         pairs = candidate_pairs(rated.triplets, rated.pool, rated.manifest)
-        images = sorted({*pairs["query"].tolist(), *pairs["candidate"].tolist()})
-        codebook: tuple[list[Path], str] = ([], "")
+        wanted = {*pairs["query"].tolist(), *pairs["candidate"].tolist()}
+        paths = [rated.root / path if i in wanted else None for i, path in enumerate(rated.manifest["path"])]
+        codebook: Files = ([], "")
         if any(one.needs_fit for one in describers):
             codebook = _codebook_files(rated, codebook_images, seed, n_threads, told)
-        measured = list(_measure_describers(describers, rated, images, codebook, seed, n_threads, told))
+        measured = [_measure_describer(one, paths, codebook, seed, n_threads, told) for one in describers]
         if network is not None and model is not None:
-            measured.append(_measure_network(*network, model.stem, rated, images, n_threads, told))
+            measured.append(_measure_network(network, model.stem, paths, n_threads, told))
     distances = {one.system: pair_distances(one.vectors, pairs, one.distance) for one in measured}
     judged = outcomes(rated.triplets, pairs, distances, k=k)
     numbers = intervals(judged, rated.triplets, pairs, seed=seed, k=k, manifest=rated.manifest)
@@ -247,38 +249,26 @@ def evaluate_triplets(
     tell(_lines(table, rated, k))
 
 
-def _measure_describers(
-    describers: Sequence[Describer],
-    rated: RatedTriplets,
-    images: Sequence[int],
-    codebook: tuple[list[Path], str],
-    seed: int,
-    n_threads: int,
-    told: Told,
-) -> Iterator[_Measured]:
-    """Fit hand-crafted features on the files of a codebook and apply them."""
+def _measure_describer(
+    describer: Describer, paths: Sequence[Path | None], codebook: Files, seed: int, n_threads: int, told: Told
+) -> _Measured:
+    """Fit a hand-crafted feature on the files of a codebook and describe the images whose path is there."""
     from lookalike.core.images import load_rgb
     from lookalike.core.progress import counted
     from lookalike.core.seeds import integer_seed
     from lookalike.features.describers import describe_files
 
-    wanted = set(images)
-    files, origin = codebook
-    paths = [rated.root / path if i in wanted else None for i, path in enumerate(rated.manifest["path"])]
-    for describer in describers:
-        if describer.needs_fit:
-            advance = partial(told, f"{describer.system}: codebook")
-            pictures = counted((load_rgb(path) for path in files), len(files), advance)
-            describer.fit(pictures, random_state=integer_seed(seed, "features", describer.system))
-        advance = partial(told, describer.system)
-        vectors, seconds = describe_files(describer, paths, n_threads=n_threads, progress=advance)
-        learned_from = origin if describer.needs_fit else ""
-        yield _Measured(describer.system, vectors, len(wanted) / seconds, describer.distance, learned_from)
+    files, learned_from = codebook if describer.needs_fit else ([], "")
+    if describer.needs_fit:
+        advance = partial(told, f"{describer.system}: codebook")
+        pictures = counted((load_rgb(path) for path in files), len(files), advance)
+        describer.fit(pictures, random_state=integer_seed(seed, "features", describer.system))
+    vectors, seconds = describe_files(describer, paths, n_threads=n_threads, progress=partial(told, describer.system))
+    speed = sum(path is not None for path in paths) / seconds
+    return _Measured(describer.system, vectors, speed, describer.distance, learned_from)
 
 
-def _codebook_files(
-    rated: RatedTriplets, folder: Path | None, seed: int, n_threads: int, told: Told
-) -> tuple[list[Path], str]:
+def _codebook_files(rated: RatedTriplets, folder: Path | None, seed: int, n_threads: int, told: Told) -> Files:
     """Files that codebooks are learned from, and what they are."""
     from lookalike.core.seeds import generator
     from lookalike.data.rated_triplets import codebook_images
@@ -315,13 +305,7 @@ def _load_network(path: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def _measure_network(
-    network: Any,
-    about: dict[str, Any],
-    name: str,
-    rated: RatedTriplets,
-    images: Sequence[int],
-    n_threads: int,
-    told: Told,
+    network: tuple[Any, dict[str, Any]], name: str, paths: Sequence[Path | None], n_threads: int, told: Told
 ) -> _Measured:
     """Embed images by a network, some at a time."""
     import numpy as np
@@ -329,22 +313,23 @@ def _measure_network(
     from lookalike.deep.embedding import embed
     from lookalike.deep.images import load_pixels
 
-    side, shift = network.configuration.input_size, int(about.get("shift", 0))
-    paths = [rated.root / path for path in rated.manifest["path"].iloc[list(images)]]
+    trained, about = network
+    side, shift = trained.configuration.input_size, int(about.get("shift", 0))
+    files = [path for path in paths if path is not None]
 
     def centres() -> Iterator[npt.NDArray[np.uint8]]:
         """As in training and evaluation of the study: the centre of a square that is larger by the shift."""
-        for first in range(0, len(paths), _NETWORK_BATCH):
-            pixels = load_pixels(paths[first : first + _NETWORK_BATCH], side + 2 * shift, n_threads=n_threads)
+        for first in range(0, len(files), _NETWORK_BATCH):
+            pixels = load_pixels(files[first : first + _NETWORK_BATCH], side + 2 * shift, n_threads=n_threads)
             yield pixels[:, shift : shift + side, shift : shift + side]
-            told(name, first + len(pixels), len(paths))
+            told(name, first + len(pixels), len(files))
 
     start = time.perf_counter()
-    found = embed(network, centres())
-    vectors = np.full((len(rated.manifest), found.shape[1]), np.nan, dtype=np.float32)
-    vectors[images] = found
-    seconds = time.perf_counter() - start
-    return _Measured(str(about.get("system", name)), vectors, len(paths) / seconds, "l2", "")
+    found = embed(trained, centres())
+    vectors = np.full((len(paths), found.shape[1]), np.nan, dtype=np.float32)
+    vectors[[path is not None for path in paths]] = found
+    speed = len(files) / (time.perf_counter() - start)
+    return _Measured(str(about.get("system", name)), vectors, speed, "l2", "")
 
 
 def _table(numbers: pd.DataFrame, measured: Sequence[_Measured], rated: RatedTriplets, k: int) -> pd.DataFrame:

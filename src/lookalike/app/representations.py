@@ -1,7 +1,4 @@
-"""Descriptions of one's own images: learned on some images, then made of any, and kept in a cache between two calls.
-
-Nothing depends on the cache: a damaged file of it is not used, and where none can be written, the work goes on.
-"""
+"""Descriptions of one's own images: learned on some images, then made of any, and kept in a cache between two calls."""
 
 from __future__ import annotations
 
@@ -32,13 +29,7 @@ from lookalike.core.resizing import fit_within, resize
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.clustering import one_thread
 from lookalike.features.codebook import assign, learn_codebook, warm_up
-from lookalike.features.describers import (
-    DESCRIBERS,
-    SHORT_NAMES,
-    Describer,
-    make_describer,
-    one_opencv_thread,
-)
+from lookalike.features.describers import DESCRIBERS, SHORT_NAMES, Describer, make_describer, one_opencv_thread
 from lookalike.features.descriptors import describe, normalise
 from lookalike.features.lbp import N_BINS
 from lookalike.features.palette import N_COLOURS, learn_palette, sample_pixels
@@ -163,28 +154,34 @@ class Representation(ABC):
             if file is not None:
                 self.restore(_read_arrays(file))
                 return
-        with one_thread_each():
+        with one_thread(), one_opencv_thread():
             self._learn(paths, sha256, seed, work)
         if file is not None and self.arrays():
             _write_arrays(file, self.arrays())
 
     def describe(self, paths: Sequence[Path], sha256: Sequence[str], work: Work) -> Vectors:
         """Describe images, those that the cache has excepted, as they are before `weigh`."""
-        store = VectorCache(work.cache, self._key(), self.n_dimensions)
-        path_of = dict(zip(sha256, paths, strict=True))
-        missing = [name for name in path_of if name not in store]
+        cache = None if work.cache is None else work.cache / self._key()
+        known, parts = _read_cached(cache, self.n_dimensions)
+        kept, path_of = set(known), dict(zip(sha256, paths, strict=True))
+        missing = [name for name in path_of if name not in kept]
         chunks = [missing[start : start + _TOGETHER] for start in range(0, len(missing), _TOGETHER)]
 
         def describe_chunk(chunk: Sequence[str]) -> Vectors:
             return self._describe([path_of[name] for name in chunk])
 
         done = len(path_of) - len(missing)
-        with one_thread_each(), thread_pool(work.jobs) as pool:
+        with one_thread(), one_opencv_thread(), thread_pool(work.jobs) as pool:
             for chunk, vectors in zip(chunks, pool.map(describe_chunk, chunks), strict=True):
-                store.add(chunk, vectors)
+                known += chunk
+                parts.append(vectors)
+                # written at once, so that a run that is killed loses little
+                cache = cache if cache is not None and _write_cached(cache, chunk, vectors) else None
                 done += len(chunk)
                 work.progress("describing images", done, len(path_of))
-        return store.rows(sha256)
+        stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+        place = {name: row for row, name in reversed([*enumerate(known)])}
+        return stacked[[place[name] for name in sha256]]
 
     def _key(self) -> str:
         """Return the name of this representation in the cache."""
@@ -196,13 +193,9 @@ class Representation(ABC):
 
 
 class Visterms(Representation):
-    """Counts of visterms, weighted by tf-idf: the representation of the category study (JMLR 2010, section 3).
+    """Counts of visterms, weighted by tf-idf: the representation of the category study (JMLR 2010, section 3)."""
 
-    Two things are as no paper has them, because photographs come in any size: an image is shrunk to `LONGEST_SIDE`
-    pixels, and one that is too small for the pyramid is enlarged until it has ten blocks. By default there are about
-    as many words as images to learn from, from 100 to 1,000, in hundreds.
-    """
-
+    # no paper shrinks images to `LONGEST_SIDE`, or enlarges small ones for the pyramid: photographs come in any size
     name = VISTERMS
 
     def __init__(self, words: int | None = None, *, longest_side: int = LONGEST_SIDE) -> None:
@@ -297,11 +290,7 @@ def enlarged(height: int, width: int) -> tuple[int, int]:
 
 
 class Described(Representation):
-    """A hand-crafted description of the fine-grained study, its vectors brought to unit length.
-
-    Histograms, which are compared by another distance than the Euclidean one, go through a square root first: the
-    Euclidean distance of square roots is Hellinger's.
-    """
+    """A hand-crafted description of the fine-grained study, its vectors brought to unit length."""
 
     def __init__(self, system: str, **settings: Any) -> None:
         self.describer: Describer = make_describer(system, **settings)
@@ -335,7 +324,7 @@ class Described(Representation):
         return np.stack([self.describer.describe(load_rgb(path)) for path in paths])
 
     def weigh(self, vectors: Vectors) -> Vectors:
-        """Take square roots of histograms, and scale rows to unit length."""
+        """Take square roots of histograms, whose Euclidean distance is Hellinger's, and scale rows to unit length."""
         rows = vectors.astype(np.float64)
         if self.describer.distance in ("l1", "chi2"):
             rows = np.sign(rows) * np.sqrt(np.abs(rows))
@@ -348,48 +337,23 @@ def unit_rows(rows: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
-class VectorCache:
-    """Vectors of one representation, by the sha256 of their image; without a folder, in memory alone.
+def _read_cached(folder: Path | None, n_dimensions: int) -> tuple[list[str], list[Vectors]]:
+    """Read the sha256 of images whose vectors of one representation are kept in a folder, and these, file by file."""
+    known, parts = list[str](), list[Vectors]()
+    for path in sorted(folder.glob("*.npz")) if folder is not None else []:
+        found = _read_arrays(path)
+        names, vectors = found.get("sha256", np.empty(0)), found.get("vectors", np.empty(0))
+        if vectors.shape == (len(names), n_dimensions):
+            known += names.tolist()
+            parts.append(vectors if vectors.dtype.kind == "f" else sp.csr_array(vectors))
+    return known, parts
 
-    A folder per representation (`key`) holds files of some images each, written as soon as these are described, so that
-    a run that is killed loses little. Sparse vectors are written in full: compressed, zeros take no room.
-    """
 
-    def __init__(self, folder: Path | None, key: str, n_dimensions: int) -> None:
-        self.folder = None if folder is None else folder / key
-        self._parts: list[Vectors] = []
-        self._place: dict[str, int] = {}
-        self._n_rows = 0
-        for path in sorted(self.folder.glob("*.npz")) if self.folder is not None else []:
-            found = _read_arrays(path)
-            names, vectors = found.get("sha256", np.empty(0)), found.get("vectors", np.empty(0))
-            if vectors.shape == (len(names), n_dimensions):
-                self._keep(names.tolist(), vectors if vectors.dtype.kind == "f" else sp.csr_array(vectors))
-
-    def __contains__(self, sha256: str) -> bool:
-        return sha256 in self._place
-
-    def add(self, sha256: Sequence[str], vectors: Vectors) -> None:
-        """Keep vectors, on disk too where there is a folder."""
-        self._keep(sha256, vectors)
-        if self.folder is not None:
-            name = hashlib.sha256("".join(sha256).encode()).hexdigest()[:24]
-            arrays = {
-                "sha256": np.array(sha256),
-                "vectors": vectors.toarray() if hasattr(vectors, "indptr") else vectors,
-            }
-            self.folder = self.folder if _write_arrays(self.folder / f"{name}.npz", arrays) else None
-
-    def rows(self, sha256: Sequence[str]) -> Vectors:
-        """Return the vectors of images that are all there, in the order given."""
-        stacked = sp.vstack(self._parts, format="csr") if sp.issparse(self._parts[0]) else np.concatenate(self._parts)
-        return stacked[[self._place[name] for name in sha256]]
-
-    def _keep(self, sha256: Sequence[str], vectors: Vectors) -> None:
-        for row, name in enumerate(sha256, start=self._n_rows):
-            self._place.setdefault(name, row)
-        self._parts.append(vectors)
-        self._n_rows += len(sha256)
+def _write_cached(folder: Path, sha256: Sequence[str], vectors: Vectors) -> bool:
+    """Keep vectors in a file of that folder, sparse ones in full: compressed, zeros take no room."""
+    name = hashlib.sha256("".join(sha256).encode()).hexdigest()[:24]
+    full = vectors.toarray() if hasattr(vectors, "indptr") else vectors
+    return _write_arrays(folder / f"{name}.npz", {"sha256": np.array(sha256), "vectors": full})
 
 
 def _write_arrays(path: Path, arrays: Arrays) -> bool:
@@ -421,10 +385,3 @@ def thread_pool(jobs: int) -> Iterator[ThreadPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def one_thread_each() -> Iterator[None]:
-    """Keep the libraries to one thread: images are what runs side by side."""
-    with one_thread(), one_opencv_thread():
-        yield

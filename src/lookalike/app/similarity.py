@@ -6,7 +6,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -378,8 +378,6 @@ class ImageSimilarity:
             if mean.shape != (n_rows,) or components.ndim != 2 or components.shape[1] != n_rows:
                 raise ValueError("the components are not of the representation")
             n_rows = len(components)
-        if getattr(self.learner_, "n_features_in_", n_rows) != n_rows:
-            raise ValueError("the learner is not of the representation")
         row = np.zeros((1, n_rows), np.float32)
         with np.errstate(all="ignore"):
             if np.shape(self.learner_.similarity(row, row)) != (1, 1):
@@ -432,10 +430,8 @@ def _made_now() -> dict[str, str]:
     """Return the time, and the versions that decide a model's numbers."""
     found = {"lookalike": __version__, "python": platform.python_version()}
     for name in ("numpy", "scipy", "scikit-learn", "faiss-cpu", "numba", "pillow"):
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return {"time": datetime.now(UTC).isoformat(timespec="seconds"), **found}
 
 

@@ -7,7 +7,7 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
+from lookalike.core.progress import Progress, counted
 from lookalike.data.scan import scan_folder, scan_photographs
 
 MIN_SIDE = 32
@@ -30,8 +31,6 @@ LABEL_COLUMNS = ["path", "label"]
 TRIPLET_COLUMNS = ["query", "positive", "negative"]
 
 PathLike = str | os.PathLike[str]
-Progress = Callable[[int, int], None]
-"""``progress(done, total)``."""
 Table = Any
 """A path of a CSV file, or a DataFrame with its columns."""
 
@@ -250,13 +249,9 @@ def _look_at_files(
             return path, f"{width} x {height} pixels, and an image needs {MIN_SIDE} or more a side"
         return path, sha256, width, height
 
-    found = []
     with warnings.catch_warnings(), ThreadPoolExecutor(max(1, n_threads)) as pool:
         warnings.filterwarnings("ignore", module="PIL")
-        for done, facts in enumerate(pool.map(look, paths), start=1):
-            found.append(facts)
-            if progress is not None:
-                progress(done, len(paths))
+        found = list(counted(pool.map(look, paths), len(paths), progress))
     usable = [facts for facts in found if len(facts) == 4]
     damaged = [(facts[0], facts[1]) for facts in found if len(facts) == 2]
     return pd.DataFrame(usable, columns=["path", "sha256", "width", "height"]), damaged

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from lookalike import __version__
 from lookalike.app.options import Told
 
+Call = Callable[..., Any]
 GOOD = {
     "fit": "fit photos --output new.lookalike --representation color --learner euclidean",
     "rank": "rank m.lookalike photos/red/1.png --gallery photos -k 2",
@@ -30,7 +33,6 @@ GOOD = {
 MISTAKES = [
     ("fit nowhere", "there is no folder nowhere"),
     ("fit empty", "empty is empty"),
-    ("fit corrupt", "corrupt holds no"),
     ("fit photos --output m.npz", "ends in .lookalike"),
     ("fit photos --output photos.lookalike --learner Oases", "there is no learner 'Oases'"),
     ("fit photos --set n_steps=1 --set n_steps=2", "a setting is given twice"),
@@ -40,42 +42,30 @@ MISTAKES = [
     ("fit photos --representation m.lookalike --words 5", "the words of m.lookalike are what they are"),
     ("rank none.lookalike photos/red/1.png --gallery photos", "there is no model none.lookalike"),
     ("rank m.lookalike corrupt/red/broken.png --gallery photos", "the query corrupt/red/broken.png cannot be used"),
-    ("rank m.lookalike photos/red/1.png --gallery empty", "empty"),
     ("rank m.lookalike photos/red/1.png --gallery photos --html p.txt", "p.txt is not named like a page"),
     ("rank m.lookalike photos/red/1.png --gallery photos --html m.lookalike/p.html", "cannot be made: "),
-    ("evaluate m.lookalike corrupt", "corrupt holds no"),
     ("features photos --output v.txt", "v.txt must end in .npz or .npy"),
     ("features photos --output v.npy --paths v.txt", "v.txt must end in .csv or .parquet"),
     ("features photos --output v.npz --representation color", "vectors of color are dense"),
     ("features photos --output v.npz --representation m.lookalike", "vectors of color are dense"),
     ("features photos --output labels.npy --representation color", "labels.csv exists and was not written by"),
-    ("info none.lookalike", "there is no model none.lookalike"),
-    ("rate none.csv --images photos --output page.html", "there is no plan"),
-    ("rate plan.csv --images release --output page.html", "of the plan cannot be shown"),
+    ("rate new.csv --images release --output p.html --neighbours neighbours.csv --queries 3 --retrieved 2 --random 2",
+     "of the plan cannot be shown"),
     ("rate plan.csv --images photos --output photos", "photos is a folder: name a file in it"),
     ("rate new.csv --images photos --output page.html --neighbours none.csv", "there is no file of neighbours"),
     ("rate plan.csv --images photos --output p.html --neighbours neighbours.csv --queries 3 --retrieved 2 --random 3",
      "holds another plan"),
-    ("ratings plan.csv photos", "photos is a folder: name the CSV files in it"),
-    ("ratings photos plan.csv", "photos cannot be read as a plan: Is a directory"),
-    ("evaluate-triplets nowhere --features hog", "nowhere does not exist"),
-    ("evaluate-triplets empty --features hog", "no CSV file with the columns"),
-    ("evaluate-triplets release --features hog,surf", "there is no describer 'surf'"),
     ("evaluate-triplets release --features hog --output table.txt", "must end in .csv or .parquet"),
     ("evaluate-triplets release --features hog --output release/ratings.csv", "is a file of the rated triplets"),
     ("evaluate-triplets release --features fisher --codebook-images release/t0", "holds no image but those"),
     ("rate plan.csv --images photos --output plan.csv", "name another file to write"),
     ("rate plan.csv --images . --neighbours neighbours.csv --output ./neighbours.csv", "name another file to write"),
-    ("rate neighbours.csv --images photos --neighbours neighbours.csv --output p.html", "name another file to write"),
     ("ratings plan.csv ada.csv --output plan.csv", "name another file to write"),
-    ("ratings plan.csv ada.csv --output ada.csv", "name another file to write"),
 ]  # fmt: skip
 
 WRONG_USE = [
     ("", "missing command", ""),
-    ("nothing", "no such command 'nothing'", ""),
     ("fit", "missing argument 'FOLDER'", " fit"),
-    ("fit photos --nope", "no such option: --nope", " fit"),
     ("fit photos --hold-out 1", "'--hold-out': must be from 0 to below 1", " fit"),
     ("fit photos --set x", "'--set': must be like key=value, not 'x'", " fit"),
     ("fit photos --labels a --triplets b", "'--triplets': not allowed with --labels", " fit"),
@@ -83,12 +73,8 @@ WRONG_USE = [
     ("rank m.lookalike q.png --gallery photos -k 0", "'-k': ", " rank"),
     ("evaluate m.lookalike photos -k 1,x", "'-k': must be whole numbers of at least 1", " evaluate"),
     ("evaluate m.lookalike photos -k 1,0", "'-k': must be whole numbers of at least 1", " evaluate"),
-    ("rate plan.csv --output p.html", "missing option '--images'", " rate"),
-    ("rate plan.csv --images . --output p.html --queries 0", "'--queries': ", " rate"),
     ("rate plan.csv --images . --output p.html --seed -1", "'--seed': ", " rate"),
-    ("ratings plan.csv", "missing argument 'RATINGS.csv...'", " ratings"),
     ("evaluate-triplets release --features ,", "'--features': must name a feature", " evaluate-triplets"),
-    ("evaluate-triplets release --k 0", "'--k': ", " evaluate-triplets"),
 ]
 
 
@@ -102,9 +88,7 @@ def python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedPr
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_command_has_help_and_prints_for_people_and_as_json(
-    name: str, here: Path, call: Callable[..., Any], result: Callable[..., dict[str, Any]]
-) -> None:
+def test_a_command_has_help_and_prints_for_people_and_as_json(name: str, here: Path, call: Call, result: Call) -> None:
     said = call(name, "--help")
     assert (said.status, said.err) == (0, "")
     assert "exit status: 0 all went well" in said.out
@@ -119,21 +103,15 @@ def test_a_command_has_help_and_prints_for_people_and_as_json(
 
 
 @pytest.mark.parametrize(("line", "sentence"), MISTAKES)
-def test_a_mistake_in_the_input_is_one_sentence_and_changes_no_file(
-    line: str, sentence: str, here: Path, refused: Callable[..., str]
-) -> None:
+def test_a_mistake_is_one_sentence_and_changes_no_file(line: str, sentence: str, here: Path, refused: Call) -> None:
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
     assert sentence in refused(line)
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize(("line", "sentence", "command"), WRONG_USE)
-def test_a_wrong_command_line_is_one_sentence_and_status_2(
-    line: str, sentence: str, command: str, refused: Callable[..., str]
-) -> None:
-    told = refused(line, status=2)
-    assert sentence in told
-    assert told.endswith(f"; see lookalike{command} --help\n")
+def test_a_wrong_command_line_has_status_2(line: str, sentence: str, command: str, refused: Call) -> None:
+    assert re.search(f"{re.escape(sentence)}.*; see lookalike{command} --help\n$", refused(line, status=2))
 
 
 def test_help_needs_nothing_heavy_and_info_no_library_of_learners(place: Path) -> None:
@@ -143,8 +121,7 @@ def test_help_needs_nothing_heavy_and_info_no_library_of_learners(place: Path) -
         "assert main(sys.argv[1:]) == 0\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
-    for arguments, shown in ((["--help"], "rate"), (["--version"], f"lookalike {__version__}\n"),
-                             (["evaluate-triplets", "--help"], "--features"),
+    for arguments, shown in ((["--version"], f"lookalike {__version__}\n"), (["rate", "--help"], "--neighbours"),
                              (["info", str(place / "m.lookalike")], "OASIS learned from 18 images")):  # fmt: skip
         done = python(code, *arguments)
         assert shown in done.stdout, done.stderr
@@ -161,39 +138,30 @@ def without(missing: str, code: str, *arguments: str) -> subprocess.CompletedPro
     return python(f"import sys\n{blocker}sys.meta_path.insert(0, Blocker())\n{code}", *arguments)
 
 
-@pytest.mark.parametrize("missing", ["typer", "pandas"])
+@pytest.mark.parametrize("missing", ["typer", "pandas", "safetensors", "PIL"])
 def test_without_the_extra_one_sentence_names_it(missing: str, place: Path) -> None:
-    done = without(missing, MAIN, "rank", str(place / "m.lookalike"), "q.png", "--gallery", str(place / "photos"))
-    told = f'{missing} is not installed, and the commands need it: pip install "lookalike[images]"'
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"lookalike: {told}\n")
+    told = f'{missing} is not installed, and {{}} need it: pip install "lookalike[images]"\n'
+    if missing in ("typer", "pandas"):
+        done = without(missing, MAIN, "rank", str(place / "m.lookalike"), "q.png", "--gallery", str(place / "photos"))
+        shown = (done.returncode, done.stdout, done.stderr)
+        assert shown == (1, "", f"lookalike: {told.format('the commands')}")
+    if missing != "typer":
+        code = (
+            "import lookalike\n"
+            "for ask in (lambda: lookalike.load('m.lookalike'), lambda: lookalike.ImageSimilarity):\n"
+            "    try:\n        ask()\n"
+            "    except ImportError as error:\n        print(type(error).__name__, error)"
+        )
+        assert without(missing, code).stdout == 2 * f"ImportError {told.format('models of images')}"
 
 
-@pytest.mark.parametrize("missing", ["pandas", "safetensors", "PIL"])
-def test_a_model_that_is_loaded_without_the_extra_is_a_plain_import_error(missing: str) -> None:
-    code = (
-        "import lookalike\n"
-        "for ask in (lambda: lookalike.load('m.lookalike'), lambda: lookalike.ImageSimilarity):\n"
-        "    try:\n        ask()\n"
-        "    except ImportError as error:\n        print(type(error).__name__, error)"
-    )
-    told = f'ImportError {missing} is not installed, and models of images need it: pip install "lookalike[images]"\n'
-    assert without(missing, code).stdout == 2 * told
-
-
-@pytest.mark.parametrize("shell", ["bash", "fish"])
-def test_shells_complete_the_commands(shell: str) -> None:
-    line = {"_LOOKALIKE_COMPLETE": f"complete_{shell}", "COMP_WORDS": "lookalike eval", "COMP_CWORD": "1"}
-    line |= {"_TYPER_COMPLETE_ARGS": "lookalike eval", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+def test_shells_complete_the_commands() -> None:
+    line = {"_LOOKALIKE_COMPLETE": "complete_bash", "COMP_WORDS": "lookalike eval", "COMP_CWORD": "1"}
     assert "evaluate-triplets" in python(MAIN, env=os.environ | line).stdout
 
 
-def test_ctrl_c_is_status_130_and_leaves_no_file(
-    here: Path, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def pressed(self: Told, what: str, done: int, total: int) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Told, "__call__", pressed)
+def test_ctrl_c_is_status_130_and_leaves_no_file(here: Path, refused: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Told, "__call__", Mock(side_effect=KeyboardInterrupt))
     for name in ("fit", "rank", "evaluate", "features", "evaluate-triplets"):
         assert refused(GOOD[name], status=130) == "lookalike: interrupted\n"
     assert not (here / "new.lookalike").exists()
@@ -225,13 +193,12 @@ def test_names_that_the_output_cannot_show_are_escaped(encoding: str, shown: byt
     assert json.loads(rest) == {"a": "caf\u00e9 \udcff", "b": None}
 
 
-def test_what_to_do_next_can_be_pasted(here: Path, call: Callable[..., Any]) -> None:
+def test_what_to_do_next_can_be_pasted(here: Path, call: Call) -> None:
     folder, output = here / "my photos; rm x", here / "it's mine.lookalike"
     folder.symlink_to(here / "photos")
     fit = ("fit", folder, "--output", output, "--representation", "color", "--learner", "euclidean")
     said = call(*fit, "--hold-out", "0.25", "--labels", "labels.csv")
-    lines = [line.removeprefix("next: ") for line in said.out.splitlines() if line.startswith("next: ")]
-    assert [shlex.split(line) for line in lines] == [
-        ["lookalike", "evaluate", str(output), str(folder), "--labels", "labels.csv"],
-        ["lookalike", "rank", str(output), "QUERY", "--gallery", str(folder)],
-    ]
+    lines = [shlex.split(line) for line in said.out.splitlines() if line.startswith("next: ")]
+    evaluate = ["evaluate", str(output), str(folder), "--labels", "labels.csv"]
+    rank = ["rank", str(output), "QUERY", "--gallery", str(folder)]
+    assert lines == [["next:", "lookalike", *evaluate], ["next:", "lookalike", *rank]]

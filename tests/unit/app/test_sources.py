@@ -10,15 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lookalike.app.sources import (
-    LABEL_COLUMNS,
-    ImageSet,
-    read_class_folders,
-    read_csv,
-    read_images,
-    read_labels,
-    read_triplets,
-)
+from lookalike.app.sources import ImageSet, read_class_folders, read_csv, read_images, read_labels, read_triplets
 from lookalike.core.errors import LookalikeError
 
 
@@ -29,43 +21,32 @@ def reasons(found: ImageSet) -> dict[str, str]:
 def test_what_cannot_be_used_is_named_with_its_reason(photos: Path, painted: Callable[..., None]) -> None:
     red = photos / "red"
     (red / "broken.png").write_bytes((red / "0.png").read_bytes()[:200])
-    (red / "notes.txt").write_text("no image")
-    shutil.copy(red / "0.png", red / "copy.png")
-    shutil.copy(red / "1.png", photos / "blue" / "red.png")
+    for copy in ("red/copy.png", "blue/red.png", "top.png"):
+        shutil.copy(red / ("1.png" if copy == "blue/red.png" else "0.png"), photos / copy)
     painted(red / "tiny.png", (1, 2, 3), 0, (20, 200))
     (red / "link.png").symlink_to(red / "0.png")
-    (photos / "green" / "nowhere.png").symlink_to(photos / "gone.png")
-    (photos / "pink").symlink_to(red)
     (photos.parent / "link").symlink_to(photos)  # the folder itself may be one
     found = read_class_folders(photos.parent / "link", n_threads=2)
-    told = {
-        "red/broken.png": "damaged",
-        "red/notes.txt": "not an image",
-        "red/copy.png": "the same file as red/0.png",
-        "red/1.png": "its file lies in several classes",
-        "blue/red.png": "its file lies in several classes",
-        "red/tiny.png": "",
-        **dict.fromkeys(("red/link.png", "green/nowhere.png", "pink"), "a link, and links"),
-    }
+    told = {"red/broken.png": "damaged", "red/tiny.png": "", "red/copy.png": "the same file as red/0.png"}
+    told |= {"red/link.png": "a link, and links", "top.png": "beside the class folders"}
+    told |= dict.fromkeys(("red/1.png", "blue/red.png"), "its file lies in several classes")
     assert reasons(found).keys() == told.keys()
     assert all(part in reasons(found)[path] for path, part in told.items())
     assert len(found.images) == 23
     assert found.images["path"].is_monotonic_increasing
     # a gallery keeps copies, and knows the topmost folder
-    shutil.copy(red / "0.png", photos / "top.png")
     images = read_images(photos).images.set_index("path")
     assert len(images) == 27
-    assert images.loc["top.png", "label"] == ""
-    assert images.loc["red/0.png", "label"] == "red"
+    assert images.loc[["top.png", "red/0.png"], "label"].tolist() == ["", "red"]
     assert images.loc["red/0.png", "sha256"] == images.loc["top.png", "sha256"]
 
 
 def test_where_all_are_links_one_sentence_says_so(photos: Path) -> None:
     folder = photos.parent / "linked"
-    for image in photos.glob("*/[0-2].png"):
-        link = folder / image.relative_to(photos)
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(image)
+    for name in ("red", "blue"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "0.png").symlink_to(photos / name / "0.png")
+    (folder / "green").symlink_to(photos / "green")
     for read in (read_class_folders, read_images):
         with pytest.raises(LookalikeError, match=r"holds links and no file of its own, .* copy or move the images"):
             read(folder)
@@ -75,7 +56,7 @@ def test_where_all_are_links_one_sentence_says_so(photos: Path) -> None:
     (folder / ".hidden").mkdir()
     (folder / ".hidden" / "link").symlink_to(photos)
     for read in (read_class_folders, read_images):
-        with pytest.raises(LookalikeError, match=r"that can be read: .*\(9 links in it are not followed\)"):
+        with pytest.raises(LookalikeError, match=r"that can be read: .*\(3 links in it are not followed\)"):
             read(folder)
     with pytest.raises(LookalikeError, match=r"holds no class folders: [^(]*$"):
         read_class_folders(photos / "red")
@@ -83,16 +64,15 @@ def test_where_all_are_links_one_sentence_says_so(photos: Path) -> None:
 
 def test_labels_of_a_table(photos: Path) -> None:
     table = photos.parent / "labels.csv"
-    table.write_text(
-        "label, path ,note\nwarm,red/0.png,x\nwarm,red/1.png,\ncold,blue/0.png,\n,blue/1.png,\n"
-        "cold,blue/2.png,\nwarm,blue/2.png,\ncold,blue/missing.png,\n"
-    )
+    lines = ["label, path ,note", "warm,red/0.png,x", "warm,red/1.png,", "cold,blue/0.png,", ",blue/1.png,"]
+    lines += ["cold,blue/2.png,", "warm,blue/2.png,", "cold,blue/missing.png,", ""]
+    table.write_bytes("\n".join(lines).encode("utf-8-sig"))
     found = read_labels(photos, table)
     rows = [["blue/0.png", "cold"], ["red/0.png", "warm"], ["red/1.png", "warm"]]
     assert found.images[["path", "label"]].to_numpy().tolist() == rows
-    assert reasons(found).keys() == {"blue/1.png", "blue/2.png", "blue/missing.png"}
-    assert (reasons(found)["blue/1.png"], reasons(found)["blue/2.png"]) == ("it has no label", "it has two labels")
-    assert "No such file" in reasons(found)["blue/missing.png"]
+    told = reasons(found)
+    assert "No such file" in told.pop("blue/missing.png")
+    assert told == {"blue/1.png": "it has no label", "blue/2.png": "it has two labels"}
 
 
 def test_triplets_of_a_table(photos: Path) -> None:
@@ -104,8 +84,7 @@ def test_triplets_of_a_table(photos: Path) -> None:
     assert found.triplets is not None
     paths = found.images["path"].to_numpy()[found.triplets].tolist()
     assert paths == [["red/0.png", "red/1.png", "blue/0.png"], ["red/0.png", "red/2.png", "blue/1.png"]]
-    assert found.triplets_left_out == 2
-    assert found.left_out["path"].tolist() == ["gone.png"]
+    assert (found.triplets_left_out, found.left_out["path"].tolist()) == (2, ["gone.png"])
     with pytest.raises(LookalikeError, match="holds no triplet of three images that can be used"):
         read_triplets(photos, table[2:])
 
@@ -116,10 +95,8 @@ TABLES = [
     ("path,label\na,b\n".encode("utf-16"), "is written in UTF-16: export it as UTF-8"),
     ("path,label\na,b\n".encode("utf-16-le"), "holds zero bytes, as UTF-16"),
     ("path,label\na,b\nc,\u00fc\n".encode("latin-1"), "is not written in UTF-8 (line 3)"),
-    (b"", "is empty"),
     (b"\xef\xbb\xbf \n\n", "is empty"),
     (b"PK\x03\x04rest", "is a spreadsheet or a zip"),
-    (b"\x1f\x8brest", "is compressed"),
     (b"path,label\na,b\na,b,c,d\n", "cannot be read as CSV: Expected 2 fields in line 3, saw 4; mend it"),
     (b"path,kind\na,b\n", "lacks the column label: it needs path, label"),
     (b"path,label\n", "has no rows"),
@@ -136,10 +113,4 @@ def test_what_is_wrong_with_a_table_is_said(photos: Path) -> None:
     places = {photos: "is a folder: name a CSV file", photos / "none.csv": "there is no list "}
     for path, told in (places | dict.fromkeys(addresses, "is an address, and nothing is fetched")).items():
         with pytest.raises(LookalikeError, match=told):
-            read_csv(path, LABEL_COLUMNS, what="list")
-
-
-def test_a_file_with_a_mark_and_blanks_is_read(tmp_path: Path) -> None:
-    (tmp_path / "labels.csv").write_bytes("\ufeffpath , label\na;b,\u00fc\n".encode())
-    table = read_csv(tmp_path / "labels.csv", LABEL_COLUMNS)
-    assert table.to_dict(orient="list") == {"path": ["a;b"], "label": ["\u00fc"]}
+            read_csv(path, ("path", "label"), what="list")
