@@ -5,7 +5,7 @@ from lookalike.core.job_log import logged
 with logged(snakemake):
     from lookalike.core.files import read_table, write_table
     from lookalike.core.seeds import integer_seed
-    from lookalike.data.pool import draw_codebook_pool
+    from lookalike.data.splits import draw_codebook_pool
 
     pool = draw_codebook_pool(
         read_table(snakemake.input.manifest),

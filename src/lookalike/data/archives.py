@@ -53,24 +53,19 @@ class Archive:
     name: str
     url: str
     filename: str
-    size: int | None
-    """In bytes; None where the publisher does not state it."""
+    size: int | None  # in bytes; None where the publisher does not state it
     md5: str
     top_folder: str
-    page: str
-    """Address of the page that describes it."""
-    flat: bool = False
-    """Whether its files have no folder around them, so that `top_folder` is made for them."""
-    files: int = 0
-    """Least number of files in the unpacked folder; 0 where this is not known."""
+    page: str  # address of the page that describes it
+    flat: bool = False  # its files have no folder around them: `top_folder` is made for them
+    files: int = 0  # least number of files in the unpacked folder; 0 where this is not known
     unpacked_limit: int | None = None
-    """Most bytes that its files may take together; twice `size` where None."""
     licence: str = ""
     doi: str = ""
 
     @property
     def max_bytes(self) -> int:
-        """Most bytes that its files may take together."""
+        """Most bytes that its files may take together when unpacked."""
         return self.unpacked_limit or 2 * (self.size or 0)
 
     def put_in_place(self, folder: str | os.PathLike[str]) -> str:

@@ -11,7 +11,9 @@ import math
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, NoReturn
@@ -41,12 +43,10 @@ _BOX = ("x_min", "y_min", "x_max", "y_max")
 class Query(NamedTuple):
     """One query: a rectangle, in pixels from the image's upper left corner; it may reach beyond the image."""
 
-    name: str
-    """Landmark and number, as in ``all_souls_1``."""
+    name: str  # landmark and number, as in all_souls_1
     landmark: str
     number: int
-    image: str
-    """Name of the image, without the prefix of the files."""
+    image: str  # its name without the prefix of the files
     x_min: float
     y_min: float
     x_max: float
@@ -56,10 +56,8 @@ class Query(NamedTuple):
 class GroundTruth(NamedTuple):
     """All queries, and the images that are listed for each."""
 
-    queries: tuple[Query, ...]
-    """Sorted by landmark, then by number."""
-    relevance: dict[str, dict[str, str]]
-    """For each query's name, the list (one of `LISTS`) that each image is in. One that is in none is no answer."""
+    queries: tuple[Query, ...]  # sorted by landmark, then by number
+    relevance: dict[str, dict[str, str]]  # for each query's name, the list (one of `LISTS`) that each image is in
 
 
 class _Line(NamedTuple):
@@ -144,13 +142,12 @@ def landmarks_with(folder: str | os.PathLike[str], n_positives: int) -> list[str
     if not Path(folder).is_dir():
         return []
     queries, relevance = read_lists(folder)
-    wanted: dict[str, set[str]] = {}
-    unwanted: dict[str, set[str]] = {}
-    for query in queries:
-        junk = {image for image, kind in relevance[query.name].items() if kind == "junk"}
-        wanted.setdefault(query.landmark, set()).update(set(relevance[query.name]) - junk)
-        unwanted.setdefault(query.landmark, set()).update(junk, [query.image])
-    return [landmark for landmark in sorted(wanted) if len(wanted[landmark] - unwanted[landmark]) > n_positives]
+    listed = [(query.landmark, *facts) for query in queries for facts in relevance[query.name].items()]
+    wanted = {(landmark, image) for landmark, image, kind in listed if kind != "junk"}
+    wanted -= {(landmark, image) for landmark, image, kind in listed if kind == "junk"}
+    wanted -= {(query.landmark, query.image) for query in queries}
+    counts = Counter(landmark for landmark, _ in wanted)
+    return sorted(landmark for landmark, count in counts.items() if count > n_positives)
 
 
 def _read_folder(folder: Path) -> list[tuple[Query, _Line, _Listed]]:
@@ -248,13 +245,10 @@ def _lines(file: Path) -> list[_Line]:
 
 
 def _coordinate(text: str, line: _Line) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        line.refuse(f"{text!r} is not a number: a query is {_QUERY}, in pixels; mend the line")
-    return value
+    with suppress(ValueError):
+        if math.isfinite(value := float(text)):
+            return value
+    line.refuse(f"{text!r} is not a number: a query is {_QUERY}, in pixels; mend the line")
 
 
 def _find(images: Mapping[str, list[Any]], name: str, line: _Line) -> Any:

@@ -5,13 +5,15 @@ What asks why something cannot be had is cheap enough for planning: it counts fi
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
+
+import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data.archives import Archive, fetch_archive, is_reachable, unpack_archive
@@ -125,18 +127,17 @@ def _what_root_lacks(root: Path, archive: Archive, class_counts: str | os.PathLi
         return f"{root} holds {n_files:,} of {archive.name}'s {archive.files:,} files: {instead}"
     if class_counts is None:
         return ""
-    with Path(class_counts).open(encoding="utf-8", newline="") as stream:
-        published = {row["folder"]: int(row["images"]) for row in csv.DictReader(stream)}
-    found = {name: _count_files(root / name) for name in published}
-    first = next((name for name, images in published.items() if found[name] < images), None)
-    if first is None:
+    table = pd.read_csv(class_counts)
+    table["found"] = [_count_files(root / name) for name in table["folder"]]
+    lacking = table[table["found"] < table["images"]]
+    if lacking.empty:
         return ""
-    n_folders = sum(images > 0 for images in found.values())
-    n_images = sum(min(found[name], images) for name, images in published.items())
+    n_folders, n_images = (table["found"] > 0).sum(), table[["found", "images"]].min(axis=1).sum()
+    first = lacking.iloc[0]
     return (
-        f"{root} holds {n_folders:,} of {archive.name}'s {len(published):,} class folders and {n_images:,} of its "
-        f"{sum(published.values()):,} images (the first that lacks some is {first}, {found[first]:,} of "
-        f"{published[first]:,}): {instead}, or describe what is there as a data set of your own, kind: folder "
+        f"{root} holds {n_folders:,} of {archive.name}'s {len(table):,} class folders and {n_images:,} of its "
+        f"{table['images'].sum():,} images (the first that lacks some is {first['folder']}, {first['found']:,} of "
+        f"{first['images']:,}): {instead}, or describe what is there as a data set of your own, kind: folder "
         "(docs/own-images.md)"
     )
 
@@ -177,15 +178,11 @@ def listing_fingerprint(root: str | os.PathLike[str]) -> str:
     for folder, subfolders, files in os.walk(root):
         inside = os.path.relpath(folder, root)
         lines += [f"{inside}/{name}/" for name in subfolders]
-        lines += [f"{inside}/{name}\t{_size_and_time(os.path.join(folder, name))}" for name in files]
+        for name in files:
+            size_and_time = "-"  # of a file that is gone, or a dangling link
+            with suppress(OSError):
+                facts = os.stat(os.path.join(folder, name))
+                size_and_time = f"{facts.st_size}\t{facts.st_mtime_ns}"
+            lines.append(f"{inside}/{name}\t{size_and_time}")
     listing = "\n".join(sorted(lines)).encode("utf-8", "surrogateescape")
     return hashlib.sha256(listing).hexdigest()[:16] if lines else ""
-
-
-def _size_and_time(path: str) -> str:
-    """Size in bytes and time of change in nanoseconds; of a file that is gone, or a dangling link, only a mark."""
-    try:
-        facts = os.stat(path)
-    except OSError:
-        return "-"
-    return f"{facts.st_size}\t{facts.st_mtime_ns}"

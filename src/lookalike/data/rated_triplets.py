@@ -49,18 +49,12 @@ _COPY = "a copy of an evaluation image among the training images: not trained on
 class RatedTriplets:
     """Rated triplets with what they are judged by and learned from; of files with one content, the least id stands."""
 
-    root: Path
-    """Folder that the paths of the manifest start from."""
-    manifest: pd.DataFrame
-    """Columns of a scan and ``part`` ("training" or "evaluation"); ``label`` is the category or the only text query."""
-    triplets: pd.DataFrame
-    """``triplet``, image ids ``query``, ``positive``, ``negative``, ``text_query``, ``kind`` (or "rated"); sorted."""
-    rejected: pd.DataFrame
-    """``reason``, ``rows`` (of CSV files, or files), ``example``."""
-    pool: pd.DataFrame
-    """``text_query``, ``image_id``, ``source`` ("pool", or "triplets" where there is no pool); sorted."""
-    relevance: RelevanceData
-    """Of the training images; none of them has the content of an evaluation image."""
+    root: Path  # that the paths of the manifest start from
+    manifest: pd.DataFrame  # of a scan, and part (training, evaluation); label: the category or the only text query
+    triplets: pd.DataFrame  # triplet, image ids query, positive, negative, text_query, kind (or "rated"); sorted
+    rejected: pd.DataFrame  # reason, rows (of CSV files, or files), example
+    pool: pd.DataFrame  # text_query, image_id, source ("pool", or "triplets" where there is no pool); sorted
+    relevance: RelevanceData  # of the training images, none of which has the content of an evaluation image
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Write manifest, triplets and pool as ``.parquet``, ``rejected.csv`` and ``relevance.npz``."""
@@ -126,9 +120,9 @@ def _pool_files(
         if isinstance(table, str):
             rejections.add("pool file without text_query, path", [entry.name])
             continue
-        found = [(" ".join(name.split()), finder.find(text), text) for name, text in table.itertuples(index=False)]
+        found = [(name, finder.find(text), text) for name, text in table.itertuples(index=False)]
         rejections.add("pool image that is missing", [f"{name}: {text}" for name, file, text in found if file is None])
-        named += [(name, file) for name, file, _ in found if file is not None]
+        named += [(" ".join(name.split()), file) for name, file, _ in found if file is not None]
     rows = []
     for name, file in named:
         fitting = [query for query in text_queries if column_key(query) == column_key(name)]

@@ -1,7 +1,5 @@
 """Files between rules: whole or not at all, and the same bytes each time."""
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which code a result depends on: imports that are followed, edits that count, and edits that do not."""
 
-from __future__ import annotations
-
 import os
 import shutil
 
@@ -9,6 +7,12 @@ import pytest
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.fingerprint import PACKAGE, fingerprint, imported_modules
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """No folder that keeps what was read before."""
+    monkeypatch.chdir(tmp_path)
 
 
 def package(root, **modules):
@@ -47,6 +51,7 @@ def test_an_unknown_module_is_an_error():
     [
         ('"""Other words."""\n\nimport lookalike.b  # why\n\n\ndef f(x):\n    """Of x."""\n    return x + 1\n', True),
         ("import lookalike.b\nLIMIT: int\n'''A limit.'''\ndef f(x):\n    return (x\n        + 1)\n", False),
+        ("import lookalike.b\nprint()\ndef f(x):\n    return x + 1\n", False),
         ("import lookalike.b\ndef f(x):\n    return x - 1\n", False),
         ("import lookalike.b\ndef f(x=None):\n    return x + 1\n", False),
         ("import lookalike.c\ndef f(x):\n    return x + 1\n", False),
@@ -68,8 +73,7 @@ def test_an_edit_below_counts_and_a_move_of_the_package_does_not(tmp_path):
     assert fingerprint("a.py", package=root) != before
 
 
-def test_what_was_read_is_kept_by_content_alone(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_was_read_is_kept_by_content_alone(tmp_path):
     (tmp_path / ".snakemake").mkdir()
     roots = [package(tmp_path / name, a=f"x = {value}\n") for name, value in (("one", 1), ("two", 2), ("three", 1))]
     for root in roots:

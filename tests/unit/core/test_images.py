@@ -1,7 +1,5 @@
 """Every kind of image file to the right pixels, and every damaged one to a reason."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import warnings

@@ -1,7 +1,5 @@
 """Where a script's words go."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

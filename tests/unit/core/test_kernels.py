@@ -1,47 +1,44 @@
 """Kernels that several processes compile at once."""
 
-from __future__ import annotations
+import fcntl
+import runpy
+from pathlib import Path
 
-import os
-import subprocess
-import sys
+import numba
+import numpy as np
+import pytest
+from numba.core.caching import FunctionCache
 
 KERNEL = """
-import sys, time
-import numpy as np
-from numba.core.caching import IndexDataCacheFile
 from lookalike.core.kernels import njit
 
 @njit(cache=True)
-def total(values):
-    result = values[0]
-    for value in values[1:]:
-        result += value
-    return result
-
-if __name__ == "__main__":
-    save_index = IndexDataCacheFile._save_index
-    def slow(self, overloads):
-        time.sleep(1)  # long enough for the other process to find the same index
-        save_index(self, overloads)
-        time.sleep(1)
-    if sys.argv[1] == "slow":
-        IndexDataCacheFile._save_index = slow
-    for dtype in sys.argv[2:]:
-        print(total(np.array([1.5, 2.5, 4]).astype(dtype)))
-    print(sum(total.stats.cache_hits.values()))
+def double(value):
+    return value + value
 """
 
 
-def test_processes_that_compile_one_kernel_for_different_types_do_not_mix_them_up(tmp_path):
-    script = tmp_path / "kernel.py"
-    script.write_text(KERNEL)
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+def test_the_cache_is_read_and_written_by_one_process_at_a_time(tmp_path, monkeypatch):
+    called = []
 
-    def start(*arguments):
-        command = [sys.executable, str(script), *arguments]
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    def watch(name):
+        original = getattr(FunctionCache, name)
 
-    together = [start("slow", "float64"), start("slow", "int64")]
-    assert [process.communicate(timeout=120)[0].split()[0] for process in together] == ["8.0", "7"]
-    assert start("fast", "float64", "int64").communicate(timeout=120)[0].split() == ["8.0", "7", "2"]
+        def watched(self, *arguments):
+            lock = Path(self.cache_path, f"{self._impl.filename_base}.lock")
+            with lock.open("a") as another_process, pytest.raises(BlockingIOError):
+                fcntl.flock(another_process, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            called.append(name)
+            return original(self, *arguments)
+
+        monkeypatch.setattr(FunctionCache, name, watched)
+
+    watch("load_overload")
+    watch("save_overload")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    for hits in (0, 1):
+        double = runpy.run_path(str(tmp_path / "kernel.py"))["double"]
+        assert double(np.float64(4)) == 8
+        assert sum(double.stats.cache_hits.values()) == hits
+    assert called == ["load_overload", "save_overload", "load_overload"]

@@ -1,7 +1,5 @@
 """Progress: lines now and then, none of short work, and items that are passed on unchanged."""
 
-from __future__ import annotations
-
 from lookalike.core import progress
 from lookalike.core.progress import counted, progress_lines
 

@@ -1,7 +1,5 @@
 """Named random streams: the same name the same numbers, another name others."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

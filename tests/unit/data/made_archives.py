@@ -1,15 +1,10 @@
 """Tar files made in a test."""
 
-from __future__ import annotations
-
 import io
 import tarfile
-from pathlib import Path
-
-Member = tuple[tarfile.TarInfo, bytes]
 
 
-def member(name: str, content: bytes = b"content", **fields: object) -> Member:
+def member(name, content=b"content", **fields):
     """A file of an archive, or whatever else its `fields` make of it."""
     info = tarfile.TarInfo(name)
     for key, value in {"size": len(content), **fields}.items():
@@ -17,7 +12,7 @@ def member(name: str, content: bytes = b"content", **fields: object) -> Member:
     return info, content
 
 
-def make_tar(path: Path, *members: Member, mode: str = "w") -> Path:
+def make_tar(path, *members, mode="w"):
     """Write a tar file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(path, mode) as archive:

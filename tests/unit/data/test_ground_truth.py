@@ -1,7 +1,5 @@
 """Ground truth in the format of the Oxford Buildings: the real files, a round trip, every way to get it wrong."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from collections import Counter
@@ -70,7 +68,7 @@ def test_the_real_ground_truth(real_ground_truth, tmp_path):
     queries, relevance = read_ground_truth(real_ground_truth, manifest_of(images, (1024, 1024)))
     types = ("str", "str", "int32", *["float64"] * 4)
     assert list(queries.dtypes.astype(str).items()) == list(zip(COLUMNS, types, strict=True))
-    found = [(row[1], row[2], images[row[3]], *row[4:]) for row in queries.itertuples()]
+    found = [(row[0], row[1], images[row[2]], *row[3:]) for row in queries.to_numpy()]
     assert found == [(query.name, query.landmark, *query[3:]) for query in truth.queries]
     assert (list(relevance), relevance["image_id"].dtype) == (["query", "image_id", "relevance"], np.int32)
     assert relevance.equals(relevance.sort_values(["query", "image_id"], kind="stable", ignore_index=True))
@@ -112,18 +110,18 @@ def test_what_is_written_is_read_back(tmp_path_factory, x, y, w, h, listed):
 @pytest.mark.parametrize(
     ("changes", "listed", "words"),
     [
-        ({"image": "a b"}, {}, "names hold no blanks"),
-        ({}, {"a b": "ok"}, "names hold no blanks"),
-        ({"x_max": 0.0}, {}, "is empty"),
-        ({"name": "hall"}, {}, "is called"),
-        ({"landmark": "tower"}, {}, "a name"),
-        ({}, {"a ": "ok"}, "begins or ends with a blank"),
+        ({"image": "a b"}, "a", "names hold no blanks"),
+        ({}, "a b", "names hold no blanks"),
+        ({"x_max": 0.0}, "a", "is empty"),
+        ({"name": "hall"}, "a", "is called"),
+        ({"landmark": "tower"}, "a", "a name"),
+        ({}, "a ", "begins or ends with a blank"),
     ],
 )
 def test_what_could_not_be_read_is_not_written(tmp_path, changes, listed, words):
     query = Query("hall_1", "hall", 1, "a", 0, 0, 9, 9)._replace(**changes)
     with pytest.raises(LookalikeError, match=f"cannot write ground truth.* ?{tmp_path}.*{words}"):
-        write_ground_truth(tmp_path, [query], {query.name: listed})
+        write_ground_truth(tmp_path, [query], {query.name: {listed: "ok"}})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -143,8 +141,7 @@ OTHER_B = {"hall_1_query": "b 1 2 30 40\n", "hall_1_good": "a\n", "hall_1_junk":
     ("changes", "words"),
     [
         ({"hall_1_query": "oxc1_a 1 2 30\n"}, "hall_1_query.txt, line 1: 4 fields instead of 5"),
-        ({"hall_1_query": "\noxc1_a 1 2 30 40 50\n"}, "hall_1_query.txt, line 2: 6 fields instead of 5"),
-        ({"hall_1_query": "my photo 1 2 30 40\n"}, "hall_1_query.txt, line 1: .*no blanks: rename the image"),
+        ({"hall_1_query": "\nmy photo 1 2 30 40\n"}, "hall_1_query.txt, line 2: 6 fields.*no blanks: rename the image"),
         (OTHER_B, "hall_1_query.txt, line 1: .*image b is junk"),
         ({"hall_1_good": "b\n"}, "hall_1_query.txt, line 1: .*a is in none of its lists, .*add it to hall_1_good"),
         ({"hall_1_query": "oxc1_a 1 two 30 40\n"}, "hall_1_query.txt, line 1: 'two' is not a number"),
@@ -159,7 +156,6 @@ OTHER_B = {"hall_1_query": "b 1 2 30 40\n", "hall_1_good": "a\n", "hall_1_junk":
         ({"hall_1_junk": "a\n"}, r"hall_1_junk.txt, line 1: a is in hall_1_good.txt too \(line 1\)"),
         ({"hall_1_ok": b"c\n\xff\n"}, "hall_1_ok.txt, line 2: it is not UTF-8"),
         ({"hall_1_ok": None}, " has hall_1_good.txt but no hall_1_ok.txt"),
-        ({"hall_1_query": None}, " has hall_1_good.txt but no hall_1_query.txt"),
         ({"hall_2_great": "a"}, "hall_2_great.txt: .* is called"),
         ({"st mary's_1_ok": "a"}, r"st mary's_1_ok.txt: .*digits, '\.', '_' and '-': rename the files"),
         (dict.fromkeys(GOOD), " holds no ground truth"),

@@ -1,8 +1,7 @@
 """Folders of rated triplets as people hand them on: what is read of them, and what is counted and passed over."""
 
-from __future__ import annotations
-
 import csv
+import os
 import shutil
 from pathlib import Path
 
@@ -19,20 +18,18 @@ from lookalike.data.rated_triplets import read_release
 from lookalike.data.relevance import RelevanceData
 
 HEADER = ("Image1", "Image1_Path", "Image2", "Image2_Path", "Similarity", "Text Query")
-Row = tuple[str, ...]
 
 
-def draw(path, number):
-    """Write a picture that differs for each number: PNG files whose names say JPEG, as in the public release."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pixels = np.random.default_rng(number).integers(0, 256, (40, 40, 3), dtype=np.uint8)
-    Image.fromarray(pixels).save(path, format="PNG")
-    return path
+def draw(root, numbers):
+    """Write pictures, equal where their numbers are: PNG files whose names say JPEG, as in the public release."""
+    for name, number in numbers.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        pixels = np.random.default_rng(number).integers(0, 256, (40, 40, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(root / name, format="PNG")
 
 
-def draw_triplet(root, name, numbers):
-    for letter, number in zip("QPN", numbers, strict=True):
-        draw(root / name / f"{letter}.jpg", number)
+def draw_triplet(root, name, *numbers):
+    draw(root, {f"{name}/{letter}.jpg": number for letter, number in zip("QPN", numbers, strict=True)})
 
 
 def write_csv(path, rows, header=HEADER, encoding="utf-8", by=","):
@@ -50,7 +47,7 @@ def two_rows(name, text_query="red car", path="{}/{}.jpg"):
 def sound_release(root, n=4):
     """Draw n triplets of pictures of their own and write their CSV file."""
     for i in range(n):
-        draw_triplet(root, f"t{i}", (10 * i, 10 * i + 1, 10 * i + 2))
+        draw_triplet(root, f"t{i}", 10 * i, 10 * i + 1, 10 * i + 2)
     write_csv(root / "ratings.csv", [row for i in range(n) for row in two_rows(f"t{i}")])
 
 
@@ -71,8 +68,8 @@ def of_folders(*names, text_query="red car"):
 def test_a_sound_release_is_read_and_written(tmp_path):
     root = tmp_path / "in"
     sound_release(root)
-    draw(root / "training" / "cat" / "1.jpg", 90)
-    seen: list[tuple[int, int]] = []
+    draw(root, {"training/cat/1.jpg": 90})
+    seen = []
     release = read_release(root, n_threads=2, progress=lambda *counts: seen.append(counts))
     assert by_path(release) == of_folders("t0", "t1", "t2", "t3")
     manifest = release.manifest
@@ -92,22 +89,22 @@ def test_a_sound_release_is_read_and_written(tmp_path):
 
 def test_everything_crooked_is_counted_and_the_rest_is_kept(tmp_path):
     for i, name in enumerate(["good", "other machine", "broken", "missing", "alone", "twice", "both", "word"]):
-        draw_triplet(tmp_path, name, (10 * i, 10 * i + 1, 10 * i + 2))
+        draw_triplet(tmp_path, name, 10 * i, 10 * i + 1, 10 * i + 2)
     rows = two_rows("good") + two_rows("other machine", "red  car", "C:\\Users\\Ada\\release\\{}/{}.jpg")
     rows += two_rows("broken") + two_rows("missing") + two_rows("alone")[:1]
     rows += two_rows("twice") + two_rows("twice")[1:]
     rows += two_rows("both") + [(*row[:4], {"1": "-1", "-1": "1"}[row[4]], row[5]) for row in two_rows("both")]
     rows += [(*row[:4], "similar", row[5]) for row in two_rows("word")]
-    (tmp_path / "broken" / "P.jpg").write_bytes((tmp_path / "broken" / "P.jpg").read_bytes()[:200])
+    os.truncate(tmp_path / "broken" / "P.jpg", 200)
     (tmp_path / "missing" / "N.jpg").unlink()
     for name, numbers in {
         "query again": (500, 500, 501), "one answer": (510, 511, 511), "same triplet": (0, 1, 2),
         "turned round": (520, 521, 522), "turned round 2": (520, 522, 521),
     }.items():  # fmt: skip
-        draw_triplet(tmp_path, name, numbers)
+        draw_triplet(tmp_path, name, *numbers)
         rows += two_rows(name)
     for place in ("one", "two"):
-        draw_triplet(tmp_path / place, "several", (530, 531, 532))
+        draw_triplet(tmp_path / place, "several", 530, 531, 532)
     rows += two_rows("several", path="elsewhere/{}/{}.jpg")
     rows += [("", "", "good", "good/P.jpg", "1", "red car"), ("good",)]
     write_csv(tmp_path / "a" / "ratings.csv", rows)
@@ -141,22 +138,16 @@ def test_everything_crooked_is_counted_and_the_rest_is_kept(tmp_path):
     assert set(crooked.triplets[["query", "positive", "negative"]].to_numpy().ravel()) == set(crooked.pool["image_id"])
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    root = tmp_path_factory.mktemp("plain")
-    sound_release(root)
-    (root / "t3" / "P.jpg").unlink()
-    return root
-
-
 @settings(max_examples=5, deadline=None)
 @given(order=st.permutations(range(8)), split=st.integers(0, 4))
-def test_the_order_of_rows_and_files_does_not_matter(plain, tmp_path_factory, order, split):
+def test_the_order_of_rows_and_files_does_not_matter(tmp_path_factory, order, split):
+    root = tmp_path_factory.mktemp("release")
+    sound_release(root)
+    (root / "t3" / "P.jpg").unlink()
+    expected = read_release(root)
     rows = [row for i in range(4) for row in two_rows(f"t{i}")]
-    root = tmp_path_factory.mktemp("shuffled") / "in"
-    shutil.copytree(plain, root)
     write_csv(root / "ratings.csv", [rows[place] for place in order])
-    expected, found = read_release(plain), read_release(root)
+    found = read_release(root)
     for name in ("manifest", "triplets", "pool"):
         pd.testing.assert_frame_equal(getattr(expected, name), getattr(found, name))
     assert reasons(expected) == reasons(found) == {"triplet with an image that is missing": 2}
@@ -166,28 +157,15 @@ def test_the_order_of_rows_and_files_does_not_matter(plain, tmp_path_factory, or
     assert by_path(read_release(root)) == by_path(expected)
 
 
-@pytest.fixture
-def shared(tmp_path):
-    for number, name in enumerate("abcdef"):
-        draw(tmp_path / "e" / f"{name}.png", number)
-    return tmp_path
-
-
 def shared_rows(*triplets):
     """Rows of triplets that share files, as a data set made by code writes them."""
-    signs = ("1", "-1")
-    return [
-        (query, f"e/{query}.png", image, f"e/{image}.png", sign, "cup")
-        for query, *images in triplets
-        for image, sign in zip(images, signs, strict=True)
-    ]
+    rated = [(query, *rated) for query, *images in triplets for rated in zip(images, ("1", "-1"), strict=True)]
+    return [(query, f"e/{query}.png", image, f"e/{image}.png", sign, "cup") for query, image, sign in rated]
 
 
 THREE = shared_rows("abc", "acd", "abe", "dbc")
-NAMED = [
-    (*row, str(i // 2), ("In Class", "out_of_class", "")[i // 2])
-    for i, row in enumerate(shared_rows("abc", "acd", "aef"))
-]
+KINDS = ("In Class", "out_of_class", "")
+NAMED = [(*row, str(i // 2), KINDS[i // 2]) for i, row in enumerate(shared_rows("abc", "acd", "aef"))]
 TORN = [("a", "e/a.png", "b", "e/b.png", "1", "cup", "9", ""), ("b", "e/b.png", "c", "e/c.png", "-1", "cup", "9", "")]
 BOTH = shared_rows("abc", "acb")
 
@@ -206,9 +184,10 @@ BOTH = shared_rows("abc", "acb")
         ([BOTH[i] for i in (2, 0, 3, 1)] + shared_rows("def"), {"def": "rated"}, {"rated both ways": 4}),
     ],
 )
-def test_rows_of_one_query_or_name_are_paired(shared, rows, found, rejected):
-    write_csv(shared / "r.csv", rows, header=(*HEADER, "triplet", "KIND"))
-    release = read_release(shared)
+def test_rows_of_one_query_or_name_are_paired(tmp_path, rows, found, rejected):
+    draw(tmp_path, {f"e/{name}.png": number for number, name in enumerate("abcdef")})
+    write_csv(tmp_path / "r.csv", rows, header=(*HEADER, "triplet", "KIND"))
+    release = read_release(tmp_path)
     path = release.manifest["path"].map(lambda path: Path(path).stem)
     kinds = {path[row[2]] + path[row[3]] + path[row[4]]: row.kind for row in release.triplets.itertuples()}
     assert kinds == found
@@ -243,19 +222,18 @@ def test_files_columns_and_paths_are_spelt_in_many_ways(tmp_path, encoding, sepa
 
 def test_a_pool_folder_and_a_pool_file(tmp_path):
     sound_release(tmp_path, 2)
-    draw_triplet(tmp_path, "u", (70, 71, 72))
+    draw_triplet(tmp_path, "u", 70, 71, 72)
     write_csv(tmp_path / "more.csv", two_rows("u", "blue cup"))
-    for name, number in (("Red_Car/1", 60), ("Red_Car/2", 60), ("Red_Car/3", 0), ("nobody asked/1", 62)):
-        draw(tmp_path / "pool" / f"{name}.jpg", number)  # 2 is a copy of 1, 3 one of t0/Q.jpg
-    draw(tmp_path / "pool" / "Red_Car" / "4.jpg", 61).write_bytes(b"no picture")
+    # 2 is a copy of 1, 3 one of t0/Q.jpg
+    draw(tmp_path / "pool", {"Red_Car/1.jpg": 60, "Red_Car/2.jpg": 60, "Red_Car/3.jpg": 0, "nobody asked/1.jpg": 62})
+    (tmp_path / "pool" / "Red_Car" / "4.jpg").write_bytes(b"no picture")
     release = read_release(tmp_path)
     path = release.manifest["path"]
-    pools = release.pool.groupby("text_query")
-    expected = ["pool/Red_Car/1.jpg", "pool/Red_Car/3.jpg"]
-    assert [path[image] for image in pools["image_id"].agg(list)["red car"]] == expected
-    assert pools["source"].first().to_dict() == {"blue cup": "triplets", "red car": "pool"}
+    assert release.pool.groupby("text_query")["source"].first().to_dict() == {"blue cup": "triplets", "red car": "pool"}
+    pooled = release.pool.loc[release.pool["text_query"] == "red car", "image_id"]
+    assert path[pooled].tolist() == ["pool/Red_Car/1.jpg", "pool/Red_Car/3.jpg"]
     # the copy has the least id, the triplet's query is the same id
-    assert "pool/Red_Car/3.jpg" in {path[image] for image in release.triplets["query"]}
+    assert "pool/Red_Car/3.jpg" in set(path[release.triplets["query"]])
     assert reasons(release) == {"pool image of a text query without triplets": 1}
     assert release.manifest.set_index("path").loc["pool/Red_Car/1.jpg", "label"] == "red car"
 
@@ -274,13 +252,9 @@ def test_a_pool_folder_and_a_pool_file(tmp_path):
 def test_training_never_holds_an_evaluation_image(tmp_path):
     sound_release(tmp_path, 2)
     training = tmp_path / "training"
-    for number in range(5):
-        draw(training / "cat" / f"{number}.jpg", 100 + number)
-        draw(training / "dog" / f"{number}.jpg", 110 + number)
-    # the first is the picture of t0/P.jpg
-    for name, number in (("cat/rated.jpg", 1), ("cat/again.jpg", 100), ("stray.jpg", 130)):
-        draw(training / name, number)
-    draw(training / "dog" / "cut.jpg", 131).write_bytes(b"\xff\xd8\xff")
+    draw(training, {f"{name}/{i}.jpg": first + i for name, first in (("cat", 100), ("dog", 110)) for i in range(5)})
+    draw(training, {"cat/rated.jpg": 1, "cat/again.jpg": 100, "stray.jpg": 130})  # the first is t0/P.jpg
+    (training / "dog" / "cut.jpg").write_bytes(b"\xff\xd8\xff")
     # the ratings name an image of the training
     write_csv(tmp_path / "more.csv", [("x", "training/dog/4.jpg", *row[2:]) for row in two_rows("t0", "cat")])
     relevance = """Image1,Image2,Relevance
@@ -325,8 +299,7 @@ def test_training_never_holds_an_evaluation_image(tmp_path):
 
 def test_training_without_a_file_of_relevance_and_with_an_unusable_one(tmp_path):
     sound_release(tmp_path, 1)
-    for number in range(3):
-        draw(tmp_path / "Training" / "cat" / f"{number}.jpg", 100 + number)
+    draw(tmp_path, {f"Training/cat/{number}.jpg": 100 + number for number in range(3)})
     relevance = read_release(tmp_path).relevance
     assert relevance.relevance.toarray().tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
     write_csv(tmp_path / "Training" / "Relevance.csv", [("a", "b")], header=("left", "right"))
@@ -347,5 +320,5 @@ def test_what_is_fatal_is_one_sentence(tmp_path):
     write_csv(tmp_path / "a.csv", [])
     refuse("", "holds no usable triplet: mend")
     write_csv(tmp_path / "a.csv", two_rows("t"))
-    draw(tmp_path / "other.png", 1)
+    draw(tmp_path, {"other.png": 1})
     refuse("", r"no usable triplet: triplet with an image that is missing \(2\)")
