@@ -34,8 +34,8 @@ import numpy as np
 from lookalike.core.images import load_rgb
 from lookalike.features.approximate_kmeans import train_words
 from lookalike.features.codebook import assign
-from lookalike.features.keypoints import Keypoints, SiftSettings, extract_keypoints, join_keypoints
-from lookalike.features.shards import save_shard
+from lookalike.features.keypoints import NO_KEYPOINTS, Keypoints, KeypointShard, SiftSettings, extract_keypoints
+from lookalike.features.shards import join_images, save_shard
 from lookalike.features.word_index import BATCH, WordIndex
 
 SUFFIXES = {".jpg", ".jpeg", ".png"}
@@ -73,7 +73,7 @@ def make_words(descriptors: np.ndarray, n_words: int) -> np.ndarray:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "keypoints.npz"
         image = Keypoints(descriptors[:n_train], np.zeros((n_train, 2), np.float32), np.zeros(n_train, np.float32))
-        save_shard(join_keypoints(np.zeros(1, np.int32), [image]), path)
+        save_shard(join_images(KeypointShard, [0], NO_KEYPOINTS, [image]), path)
         return train_words([path], n_words, seed=0, iterations=1, checkpoint=Path(folder) / "state")
 
 

@@ -27,7 +27,7 @@ def one_thread() -> Iterator[None]:
 
 
 def cluster(
-    points: npt.NDArray[np.float32], n_centres: int, seed: int, n_iterations: int, n_redo: int
+    points: npt.NDArray[np.float32], n_centres: int, seed: int, n_iterations: int, n_redo: int = 1
 ) -> npt.NDArray[np.float32]:
     """Cluster points by k-means (faiss) in one thread; of `n_redo` starts, the one of smallest distortion is kept."""
     with one_thread():

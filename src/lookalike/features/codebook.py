@@ -58,12 +58,10 @@ def check_enough(n_descriptors: int, n_words: int) -> None:
         )
 
 
-def learn_codebook(
-    descriptors: Floats, n_words: int, seed: int, n_iterations: int = 25, n_redo: int = 1
-) -> npt.NDArray[np.float32]:
+def learn_codebook(descriptors: Floats, n_words: int, seed: int, n_iterations: int = 25) -> Floats:
     """Cluster descriptors into words by k-means; faiss puts a word without a descriptor beside a large one."""
     check_enough(len(descriptors), n_words)
-    return cluster(descriptors, n_words, seed, n_iterations, n_redo)
+    return cluster(descriptors, n_words, seed, n_iterations)
 
 
 def assign(descriptors: Floats, codebook: Floats, batch: int = BATCH) -> npt.NDArray[np.int32]:

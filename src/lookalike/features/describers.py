@@ -86,10 +86,6 @@ class Describer(ABC):
     def _describe(self, image: Image) -> Floats:
         """Describe one image that `prepare` has brought to size."""
 
-    def _fit(self, images: Iterator[Image], seed: int) -> None:
-        """Learn from images that `prepare` has brought to size; they can be walked through once."""
-        raise NotImplementedError
-
     def fit(self, images: Iterable[Image], random_state: int | np.random.Generator | None = None) -> Self:
         """Learn what the description needs; does nothing where `needs_fit` is False.
 
@@ -99,9 +95,6 @@ class Describer(ABC):
             RGB; walked through once, so a generator that reads files one after another will do.
         random_state : int, numpy.random.Generator or None, default=None
         """
-        if self.needs_fit:
-            with one_thread(), one_opencv_thread():
-                self._fit((self.prepare(image) for image in images), as_seed(random_state))
         return self
 
     def describe(self, image: Image) -> Floats:
@@ -137,6 +130,20 @@ class Describer(ABC):
     def setting_names(cls) -> list[str]:
         """Names of the settings that the constructor takes."""
         return [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
+
+
+class LearnedDescriber(Describer):
+    """A describer that learns from images first."""
+
+    def fit(self, images: Iterable[Image], random_state: int | np.random.Generator | None = None) -> Self:
+        """Learn what the description needs, see `Describer.fit`."""
+        with one_thread(), one_opencv_thread():
+            self._fit((self.prepare(image) for image in images), as_seed(random_state))
+        return self
+
+    @abstractmethod
+    def _fit(self, images: Iterator[Image], seed: int) -> None:
+        """Learn from images that `prepare` has brought to size; they can be walked through once."""
 
 
 @contextmanager

@@ -63,7 +63,7 @@ class KeypointShard(NamedTuple):
     sizes: npt.NDArray[np.float32]
 
 
-_NONE = Keypoints(np.empty((0, N_FEATURES), np.uint8), np.empty((0, 2), np.float32), np.empty(0, np.float32))
+NO_KEYPOINTS = Keypoints(np.empty((0, N_FEATURES), np.uint8), np.empty((0, 2), np.float32), np.empty(0, np.float32))
 
 
 def extract_keypoints(image: npt.NDArray[np.uint8], settings: SiftSettings | None = None) -> Keypoints:
@@ -79,7 +79,7 @@ def extract_keypoints(image: npt.NDArray[np.uint8], settings: SiftSettings | Non
         sift = cv2.SIFT.create(contrastThreshold=settings.contrast_threshold, enable_precise_upscale=True)
         points, descriptors = sift.detectAndCompute(grey, None)
     if not points:
-        return _NONE
+        return NO_KEYPOINTS
     # a place with two main orientations gives two keypoints (Lowe 2004, section 5)
     # x, y, size, angle, response; a small pixel's centre is the centre of the `scale` pixels that it was made of
     table = np.array([(*point.pt, point.size, point.angle, point.response) for point in points])
@@ -105,12 +105,7 @@ def extract_shard(
     """Extract the keypoints of one shard of a manifest whose paths are relative to `root`; about 140 bytes each."""
     rows = shard_of(manifest, shard, n_shards)
     images = [extract_keypoints(image, settings) for image in read_images(rows, root, progress)]
-    return join_keypoints(rows["image_id"].to_numpy(np.int32), images)
-
-
-def join_keypoints(image_ids: npt.NDArray[np.int32], images: list[Keypoints]) -> KeypointShard:
-    """Join the keypoints of several images."""
-    return join_images(KeypointShard, image_ids, _NONE, images)
+    return join_images(KeypointShard, rows["image_id"], NO_KEYPOINTS, images)
 
 
 def root_sift(descriptors: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:

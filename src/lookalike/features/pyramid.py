@@ -26,9 +26,7 @@ _SCALE = Fraction(SCALE)  # 5/4 exactly: sizes are decided with integers, the sa
 
 def _scaled(length: int, level: int) -> int:
     """Return `length` / 1.25**level rounded half up, in exact integers."""
-    numerator: int = length * _SCALE.denominator**level
-    denominator: int = _SCALE.numerator**level
-    return (2 * numerator + denominator) // (2 * denominator)
+    return int(length / _SCALE**level + Fraction(1, 2))
 
 
 def _steps(length: int) -> int:

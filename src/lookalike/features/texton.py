@@ -20,7 +20,7 @@ import numpy.typing as npt
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import MIN_SIDE
 from lookalike.features.codebook import learn_codebook
-from lookalike.features.describers import Describer, Floats, Image
+from lookalike.features.describers import Floats, Image, LearnedDescriber
 
 N_RESPONSES = 8
 """Numbers that describe a pixel: edges and bars at three scales, one Gaussian and its Laplacian."""
@@ -32,7 +32,6 @@ _ROUND_SCALE = 10.0  # of the Gaussian and the Laplacian
 _RADIUS = 24  # filters are 49 x 49
 _WEBER = 0.03
 _BATCH = 512  # pixels at a time: their neighbourhoods are 5 MB, which caches hold
-_ITERATIONS = 25
 
 Integers = npt.NDArray[np.intp]
 
@@ -56,7 +55,7 @@ def mr8_filters() -> Floats:
 
 
 @dataclass(kw_only=True, eq=False)
-class TextonPyramid(Describer):
+class TextonPyramid(LearnedDescriber):
     """Largest soft assignment to each texton in every cell of 1 x 1, 2 x 2 and 4 x 4; sums to one.
 
     Grey values are made to have mean 0 and standard deviation 1 in each image. Of an edge's or bar's six orientations
@@ -145,7 +144,7 @@ class TextonPyramid(Describer):
         if len(pixels) > self.n_learning_pixels:
             pixels = pixels[np.sort(rng.permutation(len(pixels))[: self.n_learning_pixels])]
         start = int(rng.integers(2**31))
-        self.textons = learn_codebook(pixels, self.n_textons, start, n_iterations=_ITERATIONS, n_redo=1)
+        self.textons = learn_codebook(pixels, self.n_textons, start)
         self.variance = float(np.maximum(faiss.knn(pixels, self.textons, 1)[0], 0).mean())
 
     def _describe(self, image: Image) -> Floats:

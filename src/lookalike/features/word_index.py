@@ -47,7 +47,7 @@ class WordIndex:
         n_lists = round(len(self._words) ** 0.5)
         # evenly spaced words: cheap, and the same each time
         step = max(1, len(self._words) // (n_lists * _WORDS_PER_CENTRE))
-        centres = cluster(self._words[::step], n_lists, _SEED, _ITERATIONS, 1)
+        centres = cluster(self._words[::step], n_lists, _SEED, _ITERATIONS)
         with one_thread():
             lists = faiss.knn(self._words, centres, 1)[1][:, 0]
         # a descriptor whose lists were all without a word would get none

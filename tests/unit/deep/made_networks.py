@@ -9,6 +9,7 @@ import numpy as np
 from lookalike.data.relevance import RelevanceData
 from lookalike.deep.configuration import ConvolutionLayer, LowResolutionPath, NetworkConfiguration
 from lookalike.deep.images import ArrayImages
+from lookalike.deep.loop import Trained
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
 SIZE, SHIFT = 16, 2
@@ -58,14 +59,14 @@ def source() -> ArrayImages:
 
 def relevance(first: int = 0) -> RelevanceData:
     """Return the relevance of all images: how near in shade, within a class; image ids start at `first`."""
-    shade = shades()
-    blocks = {}
-    for label in range(N_CLASSES):
-        rows = np.flatnonzero(labels() == label)
-        block = np.exp(-4 * np.abs(shade[rows, None] - shade[rows]))
-        np.fill_diagonal(block, 0)
-        blocks[str(label)] = block
+    near = np.exp(-4 * np.abs(shades()[:, None] - shades()))
+    np.fill_diagonal(near, 0)
+    blocks = {str(label): near[label::N_CLASSES, label::N_CLASSES] for label in range(N_CLASSES)}
     return RelevanceData.from_blocks(np.arange(first, first + N), labels().astype(str), blocks)
+
+
+def weights(trained: Trained) -> dict[str, np.ndarray]:
+    return {name: tensor.numpy() for name, tensor in trained.network.state_dict().items()}
 
 
 def sampler(seed: int = 0, **settings: Any) -> RelevanceTripletSampler:

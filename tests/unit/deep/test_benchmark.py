@@ -6,15 +6,14 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
 
-def test_the_benchmark_writes_its_figures(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_benchmark_writes_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     script = Path(__file__).resolve().parents[3] / "benchmarks" / "deep_ranking.py"
     specification = importlib.util.spec_from_file_location("deep_ranking_benchmark", script)
     benchmark = importlib.util.module_from_spec(specification)
@@ -23,17 +22,14 @@ def test_the_benchmark_writes_its_figures(
     peak, output = benchmark.peak, tmp_path / "speed.json"
     monkeypatch.setattr(benchmark, "peak", lambda device, mixed, size: peak(device, mixed, 128))
     monkeypatch.setattr(benchmark, "peak_bytes", lambda name, arguments: 10**9)
-    arguments = ["deep_ranking.py", "--network", "small", "--repeat", "1", "--output", str(output)]
-    monkeypatch.setattr(sys, "argv", arguments)
+    monkeypatch.setattr(sys, "argv", ["", "--network", "small", "--repeat", "1", "--output", str(output)])
     threads = torch.get_num_threads()
     benchmark.main()
     torch.set_num_threads(threads)
     assert "random pixels" in capsys.readouterr().out
     results = {row["way"]: row for row in json.loads(output.read_text())["results"]}
     assert tuple(results) == benchmark.WAYS
-    for row in results.values():
-        assert 0 < row["seconds_forward_and_backward"] <= row["seconds_per_step"]
-        assert row["operations_per_step"] > 3 * 6 * 10**6
+    assert all(0 < row["seconds_forward_and_backward"] <= row["seconds_per_step"] for row in results.values())
     assert results["plain AlexNet"]["n_parameters"] < results["lookalike"]["n_parameters"]
     monkeypatch.setattr(benchmark, "torch_normalisation", torch.sqrt)
     with pytest.raises(SystemExit, match="torch's normalisation computes another loss"):

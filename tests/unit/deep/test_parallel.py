@@ -1,54 +1,84 @@
-"""Two processes of torch's own launcher: gradients are means, weights are equal, and a kill changes no bit."""
+"""Two processes: gradients are means, weights are equal, and a kill changes no bit."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
-import parallel_run  # noqa: E402
-from made_networks import tiny  # noqa: E402
+from made_networks import sampler, source, tiny, weights  # noqa: E402
 
 from lookalike.deep import devices  # noqa: E402
+from lookalike.deep.loop import Trained  # noqa: E402
 from lookalike.deep.network import DeepRankingNetwork  # noqa: E402
+from lookalike.deep.ranking import train_ranking  # noqa: E402
+from lookalike.deep.settings import RankingSettings  # noqa: E402
+
+ONE_STEP = RankingSettings(
+    n_steps=1, batch=4, learning_rate=0.1, momentum=0.0, regularisation=0.0, schedule="constant", keep="last", gap=1.0
+)
+STEPS = RankingSettings(n_steps=40, batch=4, learning_rate=0.05, validation_interval=13, gap=0.5)
+HELD_OUT = np.array([[0, 3, 1], [1, 4, 2], [2, 5, 0], [6, 9, 12]])
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder with what both processes wrote."""
-    written, script = tmp_path_factory.mktemp("parallel"), Path(parallel_run.__file__)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(script.parent), *filter(None, sys.path)])}
-    command = [*launcher, str(script), str(written)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return written
+def train(settings: RankingSettings, **options: Any) -> Trained:
+    """Train on triplets of this process's own."""
+    network = DeepRankingNetwork(tiny(), random_state=2)
+    draws = sampler(10 + devices.rank())
+    return train_ranking(network, source(), draws, settings, random_state=4, device="cpu", **options)
 
 
-def test_gradients_are_the_mean_of_those_of_single_processes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    start = {name: tensor.numpy() for name, tensor in DeepRankingNetwork(tiny(), random_state=2).state_dict().items()}
+def run(folder: Path) -> None:
+    """Do what every process does, and write its weights."""
+    with devices.process_group(devices.choose_device("cpu")):
+        running, halfway = folder / "run.pt", folder / "halfway.pt"
+
+        def keep(done: int, total: int) -> None:
+            """Keep what a kill at this step would leave (the first process alone is asked)."""
+            if done == 33:
+                shutil.copy(running, halfway)
+
+        runs = {"one": train(ONE_STEP), "whole": train(STEPS, validation=HELD_OUT)}
+        train(STEPS, validation=HELD_OUT, checkpoint=running, checkpoint_seconds=0.0, progress=keep)
+        runs["resumed"] = train(STEPS, validation=HELD_OUT, checkpoint=halfway, checkpoint_seconds=1000.0)
+        assert (runs["resumed"].fit["resumed"], runs["resumed"].fit["n_processes"]) == (1, 2)
+        for name, trained in runs.items():
+            np.savez(folder / f"{name}-{devices.rank()}.npz", **weights(trained), n_rows=len(trained.curve))
+
+
+def test_gradients_are_means_weights_are_equal_and_a_kill_changes_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        address = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": "2"}
+    done = subprocess.run([sys.executable, __file__, tmp_path], env=os.environ | address, timeout=300, check=False)
+    assert done.returncode == 0
+    written = {path.stem: np.load(path) for path in tmp_path.glob("*.npz")}
+    for one, other in (("one-0", "one-1"), ("whole-0", "whole-1"), ("whole-0", "resumed-0"), ("whole-0", "resumed-1")):
+        for name, array in written[one].items():
+            np.testing.assert_array_equal(array, written[other][name], err_msg=f"{other} {name}")
+    assert sorted(path.name for path in tmp_path.glob("*.pt")) == ["halfway.pt", "run.pt"]  # one process writes
     alone = []
     for rank in (0, 1):
         monkeypatch.setattr(devices, "rank", lambda rank=rank: rank)  # streams of that process, nothing else
-        network = parallel_run.train(parallel_run.ONE_STEP).network
-        alone.append({name: start[name] - tensor.numpy() for name, tensor in network.state_dict().items()})
+        alone.append(weights(train(ONE_STEP)))
     assert np.abs(alone[0]["linear.weight"] - alone[1]["linear.weight"]).max() > 1e-3
-    together = np.load(folder / "one-0.npz")
-    for name, before in start.items():
-        np.testing.assert_allclose(before - together[name], (alone[0][name] + alone[1][name]) / 2, atol=2e-7)
+    for name in alone[0]:
+        np.testing.assert_allclose(written["one-0"][name], (alone[0][name] + alone[1][name]) / 2, atol=2e-7)
 
 
-def test_all_processes_end_with_equal_weights_and_a_kill_changes_none(folder: Path) -> None:
-    for one, other in (("one-0", "one-1"), ("whole-0", "whole-1"), ("whole-0", "resumed-0"), ("whole-0", "resumed-1")):
-        weights, others = np.load(folder / f"{one}.npz"), np.load(folder / f"{other}.npz")
-        assert set(weights) == set(others)
-        for name in weights:
-            np.testing.assert_array_equal(weights[name], others[name], err_msg=name)
-    assert sorted(path.name for path in folder.glob("*.pt")) == ["halfway.pt", "run.pt"]  # one process writes
-    assert not list(folder.glob(".*"))
+if __name__ == "__main__":
+    child = os.fork()  # before any thread: torch is loaded once for both
+    os.environ |= {"RANK": str(int(child == 0)), "LOCAL_RANK": str(int(child == 0))}
+    run(Path(sys.argv[1]))
+    sys.exit(os.waitpid(child, 0)[1] != 0 if child else 0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make test i
 
 from lookalike.core.errors import LookalikeError  # noqa: E402
 from lookalike.data.relevance import RelevanceData  # noqa: E402
-from lookalike.deep.images import ArrayImages, FileImages, batches, fetch, load_pixels, load_square  # noqa: E402
+from lookalike.deep.images import ArrayImages, FileImages, batches, load_pixels, load_square  # noqa: E402
 from lookalike.deep.linear_embedding import LinearEmbedding, join_parts, train_linear_embedding  # noqa: E402
 from lookalike.deep.model_io import load_network, read_about  # noqa: E402
 from lookalike.deep.runs import (  # noqa: E402
@@ -46,41 +48,32 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
-def test_a_window_is_where_its_request_says(files: list[Path]) -> None:
+def test_windows_and_batches_are_where_requests_say_and_draw_nothing_of_dropout(files: list[Path]) -> None:
     requests = np.array([[3, 0, 0], [3, 4, 1], [0, 2, 2]])
     expected = np.stack([PIXELS[3, :8, :8], PIXELS[3, 4:12, 1:9], PIXELS[0, 2:10, 2:10]])
+    before, rows = torch.get_rng_state(), [6, 0, 0, 3, 2]
     for source in (ArrayImages(PIXELS, 8), FileImages(files, 8, 2)):
         assert (source.shift, source.stored_size, source.input_size, len(source)) == (2, 12, 8, 7)
         np.testing.assert_array_equal(source.windows(requests), expected)
-        np.testing.assert_array_equal(source.windows(source.central([0]))[0], expected[2])
-    shifts = ArrayImages(PIXELS, 8).shifted(np.zeros(25_000, int), np.random.default_rng(3))
-    counts = np.bincount(shifts[:, 1] * 5 + shifts[:, 2])  # uniform over all windows that fit
-    assert len(counts) == 25
-    assert np.abs(counts - 1000).max() < 6 * np.sqrt(1000)
-
-
-@pytest.mark.parametrize("n_workers", [0, 2])
-def test_batches_come_in_order_and_draw_nothing_of_dropout(files: list[Path], n_workers: int) -> None:
-    before = torch.get_rng_state()
-    rows = [6, 0, 0, 3, 2]
-    got = list(batches(FileImages(files, 8, 2), rows, batch=2, n_workers=n_workers))
-    assert [tuple(part.shape) for part in got] == [(2, 8, 8, 3), (2, 8, 8, 3), (1, 8, 8, 3)]
-    np.testing.assert_array_equal(torch.cat(got).numpy(), PIXELS[rows][:, 2:10, 2:10])
+        got = list(batches(source, rows, batch=2))
+        assert [len(part) for part in got] == [2, 2, 1]
+        np.testing.assert_array_equal(torch.cat(got).numpy(), PIXELS[rows][:, 2:10, 2:10])
     assert torch.equal(before, torch.get_rng_state())
+    shifts = source.shifted(np.zeros(25_000, int), np.random.default_rng(3))
+    counts = np.bincount(shifts[:, 1] * 5 + shifts[:, 2])  # uniform over all windows that fit
+    assert np.abs(counts - 1000).max() < 6 * np.sqrt(1000)
 
 
 @pytest.mark.parametrize("n_workers", [0, 1])
 def test_a_file_that_is_broken_is_named_in_one_sentence(files: list[Path], tmp_path: Path, n_workers: int) -> None:
     broken = tmp_path / "broken.png"
     broken.write_bytes(files[0].read_bytes()[:60])
-    source = FileImages([files[0], broken], 8, 2)
-    requests = [source.central([0]), source.central([1])]
     with pytest.raises(LookalikeError, match=r"^broken\.png is damaged") as caught:
-        list(fetch(source, requests, n_workers=n_workers, device=torch.device("cpu")))
+        list(batches(FileImages([files[0], broken], 8, 2), batch=1, n_workers=n_workers))
     assert "Traceback" not in str(caught.value)
 
 
-def test_images_are_squashed_to_a_square_by_averages(tmp_path: Path) -> None:
+def test_images_are_squashed_to_a_square_by_averages_and_unusable_ones_black(tmp_path: Path) -> None:
     wide = np.zeros((20, 60, 3), dtype=np.uint8)
     wide[:, 30:] = 200  # the right half, of whatever width
     Image.fromarray(wide).save(tmp_path / "wide.png")
@@ -93,16 +86,19 @@ def test_images_are_squashed_to_a_square_by_averages(tmp_path: Path) -> None:
     board = (np.indices((40, 40)).sum(0) % 2 * 255).astype(np.uint8)  # aliasing would leave black or white
     Image.fromarray(board).convert("RGB").save(tmp_path / "board.png")
     assert np.abs(load_square(tmp_path / "board.png", 10).astype(int) - 127).max() < 12
+    manifest = pd.DataFrame({"path": ["gone.png", "wide.png"], "status": ["unreadable", "ok"]})
+    stored = stored_pixels(manifest, tmp_path, size="small", shift=2)
+    assert stored.shape == (2, SIDE, SIDE, 3)
+    assert stored.max(axis=(1, 2, 3)).tolist() == [0, 200]
 
 
-def test_fingerprints_tell_sources_apart(files: list[Path], tmp_path: Path) -> None:
-    np.save(tmp_path / "pixels.npy", PIXELS)
-    mapped, other = np.load(tmp_path / "pixels.npy", mmap_mode="r"), PIXELS.copy()
+def test_fingerprints_tell_sources_apart(files: list[Path]) -> None:
+    other = PIXELS.copy()
     other[-1, 0, 0, 0] ^= 1
-    assert ArrayImages(PIXELS, 8).fingerprint() == ArrayImages(mapped, 8).fingerprint()
-    assert ArrayImages(PIXELS, 8).fingerprint() != ArrayImages(other, 8).fingerprint()
-    assert FileImages(files, 8, 2).fingerprint() == FileImages([str(path) for path in files], 8, 2).fingerprint()
-    assert FileImages(files, 8, 2).fingerprint() != FileImages(files[::-1], 8, 2).fingerprint()
+    marks = [ArrayImages(pixels, 8).fingerprint() for pixels in (PIXELS, PIXELS.copy(), other)]
+    marks += [FileImages(paths, 8, 2).fingerprint() for paths in (files, [*map(str, files)], files[::-1])]
+    assert (marks[0], marks[3]) == (marks[1], marks[4])
+    assert len(set(marks)) == 4
     for wrong, size in ((PIXELS.astype(float), 8), (PIXELS[:, :, :11], 8), (PIXELS, 9), (PIXELS, 14)):
         with pytest.raises(ValueError, match=r"pixels|images must be"):
             ArrayImages(wrong, size)
@@ -110,10 +106,8 @@ def test_fingerprints_tell_sources_apart(files: list[Path], tmp_path: Path) -> N
 
 def made_run(**changes: Any) -> NetworkRun:
     random = np.random.default_rng(0)
-    blocks = {name: random.uniform(0.1, 1, (8, 8)) for name in ("a", "b")}
-    for block in blocks.values():
-        block[...] = (block + block.T) / 2
-        np.fill_diagonal(block, 0)
+    upper = {name: np.triu(random.uniform(0.1, 1, (8, 8)), 1) for name in ("a", "b")}
+    blocks = {name: block + block.T for name, block in upper.items()}
     given = {
         "pixels": random.integers(0, 256, (N_IMAGES, SIDE, SIDE, 3), dtype=np.uint8),
         "relevance": RelevanceData.from_blocks(np.arange(N_TRAINING), np.repeat(["a", "b"], 8), blocks),
@@ -133,18 +127,17 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
     assert run.sampler().draw(50).max() < learned.n_images
     convnet = run_pretraining(run)
     convnet.save(tmp_path / "convnet.npz")
-    ranked = {name: run_ranking(run, name, tmp_path / "convnet.npz") for name in ("single-scale-ranking", "x")}
-    assert not ranked["single-scale-ranking"].trained.network.configuration.multiscale
-    assert ranked["x"].trained.network.configuration.multiscale
-    top = run_linear_embedding(run, [ranked["single-scale-ranking"].vectors, np.eye(N_IMAGES, 30, dtype=np.float32)])
-    for result in (convnet, *ranked.values(), top):
+    single, multi = (run_ranking(run, name, tmp_path / "convnet.npz") for name in ("single-scale-ranking", "x"))
+    assert [one.trained.network.configuration.multiscale for one in (single, multi)] == [False, True]
+    top = run_linear_embedding(run, [single.vectors, np.eye(N_IMAGES, 30, dtype=np.float32)])
+    for result in (convnet, single, multi, top):
         assert np.isnan(result.vectors[19]).all(), "nobody asks for this image"
         np.testing.assert_array_equal(result.distances, pair_distances(result.vectors, run.pairs, "l2"))
         assert result.curve["seen"].iloc[-1] == result.curve["step"].iloc[-1] * 4
-    ranked["x"].save(tmp_path / "x.npz")
+    multi.save(tmp_path / "x.npz")
     assert read_about(tmp_path / "x.npz")["shift"] == 2
-    assert load_network(tmp_path / "x.npz").configuration == ranked["x"].trained.network.configuration
-    ranked["x"].save_filters(tmp_path / "filters.npz")
+    assert load_network(tmp_path / "x.npz").configuration == multi.trained.network.configuration
+    multi.save_filters(tmp_path / "filters.npz")
     paths = {"convnet", "every-4th-pixel", "every-8th-pixel"}
     assert set(np.load(tmp_path / "filters.npz")) == paths | {f"start/{path}" for path in paths}
     with pytest.raises(LookalikeError, match="no network for classification"):
@@ -156,43 +149,24 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
     [({"relevance": RelevanceData.empty()}, "no training image to hold out"),
      ({"settings": SETTINGS | {"validation": {"share": 0.1, "triplets": 9, "sampling": SAMPLING}}}, "at most 1 images"),
      ({"sampling": SAMPLING | {"capacity": 2}}, "raise capacity from 2")],
-    ids=["no training", "share too small", "buffer too small"],
 )  # fmt: skip
 def test_what_cannot_be_trained_is_told_in_a_sentence(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(LookalikeError, match=said):
         made_run(**changes).sampler()
 
 
-def test_an_image_that_cannot_be_used_is_black(tmp_path: Path) -> None:
-    Image.new("RGB", (90, 50), (10, 200, 30)).save(tmp_path / "a.png")
-    manifest = pd.DataFrame({"path": ["a.png", "b.png"], "status": ["ok", "unreadable"]})
-    pixels = stored_pixels(manifest, tmp_path, size="small", shift=2)
-    assert pixels.shape == (2, SIDE, SIDE, 3)
-    assert (pixels[0] == (10, 200, 30)).all()
-    assert not pixels[1].any()
+def nearer(meaning: np.ndarray, first: int, last: int, seed: int, n: int) -> np.ndarray:
+    """Draw triplets of rows from first to last: of two random others, the nearer in what counts is the positive."""
+    rows = first + np.random.default_rng(seed).random((n, last - first)).argsort(axis=1)[:, :3]
+    near, far = (np.linalg.norm(meaning[rows[:, 0]] - meaning[rows[:, i]], axis=1) for i in (1, 2))
+    rows[near > far] = rows[near > far][:, [0, 2, 1]]
+    return rows.astype(np.int32)
 
 
-class Nearest:
-    """Triplets of rows from first to last: of two random others, the nearer in what counts is the positive."""
-
-    def __init__(self, meaning: np.ndarray, first: int, last: int, seed: int) -> None:
-        self.meaning, self.first, self.last = meaning, first, last
-        self.random = np.random.default_rng(seed)
-
-    def draw(self, n: int) -> np.ndarray:
-        rows = self.first + self.random.random((n, self.last - self.first)).argsort(axis=1)[:, :3]
-        near, far = (np.linalg.norm(self.meaning[rows[:, 0]] - self.meaning[rows[:, i]], axis=1) for i in (1, 2))
-        rows[near > far] = rows[near > far][:, [0, 2, 1]]
-        return rows.astype(np.int32)
-
-
-@pytest.fixture(scope="module")
-def made() -> tuple[np.ndarray, np.ndarray]:
-    """Rows of two parts; 3 of 20 dimensions count."""
-    random = np.random.default_rng(0)
-    meaning = random.standard_normal((300, 3))
-    parts = [np.hstack([meaning, random.standard_normal((300, 9))]), random.standard_normal((300, 8))]
-    return join_parts(parts), meaning
+RANDOM = np.random.default_rng(0)
+MEANING = RANDOM.standard_normal((300, 3))  # 3 of 20 dimensions count
+VECTORS = join_parts([np.hstack([MEANING, RANDOM.standard_normal((300, 9))]), RANDOM.standard_normal((300, 8))])
+HELD_OUT = nearer(MEANING, 200, 250, 2, 300)
 
 
 def share_right(vectors: np.ndarray, triplets: np.ndarray) -> float:
@@ -200,47 +174,39 @@ def share_right(vectors: np.ndarray, triplets: np.ndarray) -> float:
     return float((near < far).mean())
 
 
-def train(made: tuple[np.ndarray, np.ndarray], **changes: Any) -> LinearEmbedding:
-    vectors, meaning = made
-    arguments = {"width": 6, "validation": Nearest(meaning, 200, 250, 2).draw(300), "device": "cpu"} | changes
-    return train_linear_embedding(vectors, Nearest(meaning, 0, 200, 1), LINEAR, **arguments)
+def train(vectors: np.ndarray = VECTORS, **changes: Any) -> LinearEmbedding:
+    arguments = {"width": 6, "validation": HELD_OUT, "learning_rates": (0.01, 1.0, 1e4), "device": "cpu"} | changes
+    sampler: Any = SimpleNamespace(draw=partial(nearer, MEANING, 0, 200, 1))
+    return train_linear_embedding(vectors, sampler, LINEAR, **arguments)
 
 
-def test_a_linear_embedding_learns_which_directions_count(made: tuple[np.ndarray, np.ndarray]) -> None:
-    vectors, meaning = made
+def test_a_linear_embedding_learns_which_directions_count() -> None:
     lines: list[str] = []
-    torch.manual_seed(5)
-    embedding = train(made, report=lines.append, learning_rates=(0.01, 1.0, 1e4))
-    test = Nearest(meaning, 250, 300, 3).draw(1000)
-    embedded = embedding.transform(vectors)
+    embedding = train(report=lines.append)
+    test = nearer(MEANING, 250, 300, 3, 1000)
+    embedded = embedding.transform(VECTORS)
     assert (embedded.dtype, embedded.shape) == (np.float32, (300, 6))
     assert np.allclose(np.linalg.norm(embedded, axis=1), 1, atol=1e-5)
-    assert share_right(embedded, test) > share_right(vectors, test) + 0.08
-    assert len(lines) == len(embedding.curve) == 3 * 4
+    assert share_right(embedded, test) > share_right(VECTORS, test) + 0.08
     assert [row["step"] for row in embedding.curve] == [0, 30, 60, 90] * 3
+    assert len(lines) == len(embedding.curve)
     best = min(embedding.curve, key=lambda row: row["validation_loss"])  # of all learning rates
     assert (best["learning_rate"], best["step"]) == (embedding.learning_rate, embedding.step)
-    again = share_right(embedded, Nearest(meaning, 200, 250, 2).draw(300))
-    assert again == pytest.approx(best["validation_precision"], abs=0.005)
+    assert share_right(embedded, HELD_OUT) == pytest.approx(best["validation_precision"], abs=0.005)
     torch.manual_seed(6)
-    assert np.array_equal(embedding.matrix, train(made, learning_rates=(0.01, 1.0, 1e4)).matrix)
+    assert np.array_equal(embedding.matrix, train().matrix)
     order = np.random.default_rng(9).permutation(300)  # the sampler's numbers are looked up in rows
-    shuffled = np.empty_like(vectors)
-    shuffled[order] = vectors
-    validation = order[Nearest(meaning, 200, 250, 2).draw(300)]
-    other = train((shuffled, meaning), validation=validation, rows=order, learning_rates=(1.0,))
+    shuffled = VECTORS[np.argsort(order)]
+    other = train(shuffled, validation=order[HELD_OUT], rows=order, learning_rates=(1.0,))
     assert other.curve[-1]["validation_loss"] == pytest.approx(embedding.curve[7]["validation_loss"], abs=0.02)
 
 
-def test_a_harmful_learning_rate_leaves_the_start(made: tuple[np.ndarray, np.ndarray]) -> None:
-    vectors, meaning = made
-    backwards = Nearest(meaning, 200, 250, 2).draw(300)[:, [0, 2, 1]]
-    embedding = train(made, validation=backwards, width=vectors.shape[1])
+def test_a_harmful_learning_rate_leaves_the_start() -> None:
+    """At full width it measures as the joined vectors do, but for their length."""
+    embedding = train(validation=HELD_OUT[:, [0, 2, 1]], width=20)
     assert embedding.step == 0
-    # the start at full width measures as the joined vectors do, but for their length
-    test = Nearest(meaning, 250, 300, 3).draw(500)
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    assert share_right(embedding.transform(vectors), test) == pytest.approx(share_right(unit, test), abs=0.005)
+    unit = VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)
+    assert share_right(embedding.transform(VECTORS), HELD_OUT) == pytest.approx(share_right(unit, HELD_OUT), abs=0.005)
 
 
 def test_parts_are_joined_at_length_1_each() -> None:
@@ -262,10 +228,8 @@ def test_parts_are_joined_at_length_1_each() -> None:
      ({"validation": np.array([[0, 1, 300]])}, "0 to 299; found 0 to 300"),
      ({"validation": np.array([[200, 201, 210]])}, "without a vector")],
 )  # fmt: skip
-def test_a_linear_embedding_that_cannot_be_is_refused(
-    made: tuple[np.ndarray, np.ndarray], changes: dict[str, Any], told: str
-) -> None:
-    vectors = made[0].copy()
+def test_a_linear_embedding_that_cannot_be_is_refused(changes: dict[str, Any], told: str) -> None:
+    vectors = VECTORS.copy()
     vectors[210] = np.nan
     with pytest.raises(ValueError, match=told):
-        train((vectors, made[1]), **changes)
+        train(vectors, **changes)

@@ -7,8 +7,8 @@ import pandas as pd
 from PIL import Image
 
 from lookalike.features.descriptors import Blocks
-from lookalike.features.keypoints import Keypoints, join_keypoints
-from lookalike.features.shards import save_shard
+from lookalike.features.keypoints import NO_KEYPOINTS, Keypoints, KeypointShard
+from lookalike.features.shards import join_images, save_shard
 
 
 def noise(seed, width=90, height=70):
@@ -35,10 +35,8 @@ def write_images(folder, images, first_id=0):
     """Write images by name, and return their manifest."""
     for name, image in images.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(image).save(folder / name)
-    rows = [
-        (first_id + i, name, image.shape[1], image.shape[0], "ok") for i, (name, image) in enumerate(images.items())
-    ]
+        Image.fromarray(np.uint8(image)).save(folder / name)
+    rows = [(i, name, *image.shape[1::-1], "ok") for i, (name, image) in enumerate(images.items(), first_id)]
     return pd.DataFrame(rows, columns=["image_id", "path", "width", "height", "status"])
 
 
@@ -51,13 +49,16 @@ def block_counts(n, seed=0):
 
 def write_blocks(folder, images, split):
     """Write the block counts of images {id: counts} to a file for each list of ids."""
-    paths = []
-    for number, ids in enumerate(split):
-        offsets = np.cumsum([0, *(len(images[i]) for i in ids)])
-        counts = np.concatenate([np.empty((0, 79), np.uint16), *(images[i] for i in ids)])
-        folder.mkdir(parents=True, exist_ok=True)
-        paths.append(folder / f"blocks-{number:03d}.npz")
-        save_shard(Blocks(np.array(ids, np.int32), offsets, counts), paths[-1])
+    none = (np.empty((0, 79), np.uint16),)
+    shards = [join_images(Blocks, ids, none, [(images[i],) for i in ids]) for ids in split]
+    return write_shards(folder, "blocks", shards)
+
+
+def write_shards(folder, name, shards):
+    """Write shards to numbered files, and return their paths."""
+    paths = [folder / f"{name}-{number:03d}.npz" for number in range(len(shards))]
+    for shard, path in zip(shards, paths, strict=True):
+        save_shard(shard, path)
     return paths
 
 
@@ -70,17 +71,10 @@ def sift_descriptors(n, n_centres=40, seed=0):
 
 def write_keypoints(folder, images, split):
     """Write the descriptors of images, named by number, to a file for each list of numbers."""
-    paths = []
-    for number, ids in enumerate(split):
-        sizes = [len(images[i]) for i in ids]
-        parts = [
-            Keypoints(images[i], np.random.default_rng(i).random((n, 2), np.float32), np.ones(n, np.float32))
-            for i, n in zip(ids, sizes, strict=True)
-        ]
-        folder.mkdir(parents=True, exist_ok=True)
-        paths.append(folder / f"keypoints-{number:03d}.npz")
-        save_shard(join_keypoints(np.array(ids, np.int32), parts), paths[-1])
-    return paths
+    found = [(image, np.random.default_rng(len(image)).random((len(image), 2), np.float32)) for image in images]
+    found = [Keypoints(image, places, np.ones(len(image), np.float32)) for image, places in found]
+    shards = [join_images(KeypointShard, ids, NO_KEYPOINTS, [found[i] for i in ids]) for ids in split]
+    return write_shards(folder, "keypoints", shards)
 
 
 def nearest(points, words):

@@ -1,4 +1,4 @@
-"""SIFT keypoints: where they are, which are kept, RootSIFT, and the files of many images."""
+"""SIFT keypoints: where they are, which are kept, RootSIFT; and the files of keypoints and blocks of many images."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.extra import numpy as hnp
-from made_features import flat, texture
+from made_features import flat, texture, write_images
+from PIL import Image
 
+from lookalike.core.errors import LookalikeError
+from lookalike.features import descriptors
 from lookalike.features import keypoints as kp
+from lookalike.features.shards import load_shard, save_shard, shard_of
 
 
 def blobs(places, width=200, height=120, sigma=4.0):
@@ -25,11 +29,10 @@ def test_keypoints_lie_on_the_spots_in_x_and_y():
     places = [(40.0, 30.0), (120.3, 80.6), (160.0, 25.5)]
     found = kp.extract_keypoints(blobs(places))
     strongest = found.positions[found.sizes > 6]
-    for place in places:
-        assert np.abs(strongest - place).max(axis=1).min() < 0.3
+    assert all(np.abs(strongest - place).max(axis=1).min() < 0.3 for place in places)
 
 
-@pytest.mark.parametrize(("height", "max_side"), [(480, 400), (480, 300), (150, 300)])
+@pytest.mark.parametrize(("height", "max_side"), [(480, 300), (150, 300)])
 def test_positions_and_sizes_are_in_pixels_of_the_full_size_image(height, max_side):
     """At a height of 150, rounding makes the factors of width and height differ."""
     places = [(120.0, height / 2), (480.0, height * 0.7), (600.0, height * 0.3)]
@@ -38,13 +41,6 @@ def test_positions_and_sizes_are_in_pixels_of_the_full_size_image(height, max_si
     for place in places:
         near = [found.sizes[np.abs(found.positions - place).max(axis=1) < 1] for found in (full, small)]
         assert near[0].max() == pytest.approx(near[1].max(), rel=0.1)
-
-
-@pytest.mark.parametrize("image", [flat(200), flat(0, 1, 1)])
-def test_an_image_without_a_keypoint_has_none(image):
-    found = kp.extract_keypoints(image)
-    assert [part.shape for part in found] == [(0, 128), (0, 2), (0,)]
-    assert [part.dtype for part in found] == [np.uint8, np.float32, np.float32]
 
 
 def test_the_strongest_are_kept_in_the_order_of_all():
@@ -62,25 +58,66 @@ def test_the_strongest_are_kept_in_the_order_of_all():
 
 
 def test_threads_do_not_matter_and_are_given_back():
-    before, results = cv2.getNumThreads(), []
-    try:
-        for threads in (1, 4):
-            cv2.setNumThreads(threads)
-            results.append(kp.extract_keypoints(texture(0, 200, 150)))
-            assert cv2.getNumThreads() == threads
-    finally:
-        cv2.setNumThreads(before)
-    assert all(a.tobytes() == b.tobytes() for a, b in zip(*results, strict=True))
+    before, found = cv2.getNumThreads(), []
+    for threads in (1, 4):
+        cv2.setNumThreads(threads)
+        found.append((kp.extract_keypoints(texture(0, 200, 150)), cv2.getNumThreads()))
+    cv2.setNumThreads(before)
+    assert [threads for _, threads in found] == [1, 4]
+    assert [part.tobytes() for part in found[0][0]] == [part.tobytes() for part in found[1][0]]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(hnp.arrays(np.uint8, (4, 128)))
 def test_root_sift_is_the_hellinger_kernel(descriptors):
     roots = kp.as_vectors(descriptors, root=True)
     shares = descriptors / np.maximum(descriptors.astype(np.float64).sum(axis=1, keepdims=True), 1)
     expected = np.sqrt(shares[:, None, :] * shares[None]).sum(axis=2)
-    assert roots.dtype == np.float32
     np.testing.assert_allclose(roots.astype(np.float64) @ roots.T, expected, atol=1e-5)
     plain = kp.as_vectors(descriptors, root=False)
     np.testing.assert_array_equal(plain, descriptors)
-    assert plain.dtype == np.float32
+    assert plain.dtype == roots.dtype == np.float32
+
+
+PALETTE = np.random.default_rng(7).integers(0, 256, (20, 3)).astype(np.float32)
+
+
+def blocks(manifest, root, shard, n_shards, progress=None):
+    return descriptors.describe_shard(shard_of(manifest, shard, n_shards), root, PALETTE, progress)
+
+
+def points(manifest, root, shard, n_shards, progress=None):
+    return kp.extract_shard(root, manifest, shard, n_shards, progress=progress)
+
+
+KINDS = {
+    descriptors.Blocks: (blocks, lambda image: (descriptors.describe(image, PALETTE),)),
+    kp.KeypointShard: (points, kp.extract_keypoints),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shards_hold_what_is_found_in_every_usable_image(tmp_path, kind):
+    find, find_in = KINDS[kind]
+    images = {"a class/a.png": texture(0, 224, 230), "blank.png": flat(128), "b.png": texture(1, 300, 200)}
+    manifest = write_images(tmp_path, images, first_id=4)
+    manifest.loc[2, "status"] = "clutter"
+    manifest.loc[3] = [7, "broken.png", 0, 0, "unreadable"]
+    told, files = [], [tmp_path / "deep" / f"{name}.npz" for name in ("one", "two")]
+    for file in files:
+        whole = find(manifest, tmp_path, 0, 1, lambda *done: told.append(done))
+        save_shard(whole, file)
+    assert told == [(1, 3), (2, 3), (3, 3)] * 2
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert (whole[0].tolist(), whole[0].dtype, whole.offsets.dtype) == ([4, 5, 6], np.int32, np.int64)
+    assert np.diff(whole.offsets)[1] == 0  # the blank one keeps its range
+    for image, start, stop in zip(images.values(), whole.offsets, whole.offsets[1:], strict=False):
+        for joined, part in zip(whole[2:], find_in(image), strict=True):
+            np.testing.assert_array_equal(joined[start:stop], part, strict=True)
+    for before, after in zip(whole, load_shard(kind, files[0]), strict=True):
+        np.testing.assert_array_equal(before, after, strict=True)
+    assert [find(manifest, tmp_path, number, 2)[0].tolist() for number in range(2)] == [[4, 6], [5]]
+    assert [len(part) for part in find(manifest.iloc[3:], tmp_path, 0, 1)][:3] == [0, 1, 0]
+    Image.fromarray(flat(0)).save(tmp_path / "b.png")
+    with pytest.raises(LookalikeError, match=r"b\.png has another size"):
+        find(manifest, tmp_path, 0, 1)

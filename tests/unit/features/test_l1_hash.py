@@ -22,13 +22,13 @@ def sparse_rows(n, d, seed=0):
     return random.exponential(size=(n, d)) * (random.random((n, d)) < 0.5)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e4])
+@pytest.mark.parametrize("scale", [1e-6, 1e4])
 def test_hashes_agree_as_often_as_the_weighted_jaccard_says(scale):
     X = sparse_rows(8, 30) * scale
     X[1] = X[0] * 1.7  # the same features in other amounts: only the amounts tell them apart
     exact = jaccard(X)
-    signatures = weighted_minhash(X, 10_000, 3)
-    error = (agreement(signatures, signatures) - exact) / np.sqrt(exact * (1 - exact) / 10_000 + 1e-12)
+    signatures = weighted_minhash(X, 4_000, 3)
+    error = (agreement(signatures, signatures) - exact) / np.sqrt(exact * (1 - exact) / 4_000 + 1e-12)
     above = error[np.triu_indices(8, 1)]
     assert np.abs(above).max() < 4
     # chi-square of 28 (dependent) deviates: a wrong distribution is far off
@@ -43,7 +43,6 @@ def test_samples_depend_on_the_row_and_the_seed_alone():
     np.testing.assert_array_equal(full[3:], weighted_minhash(X[3:], 40, 5))
     np.testing.assert_array_equal(full[:, :21], weighted_minhash(X, 21, 5))
     assert (full != weighted_minhash(X, 40, 6))[:7].mean() > 0.7
-    # rows of zeros agree with each other only
     np.testing.assert_array_equal(agreement(full[7:], full), [[0] * 7 + [1, 1]] * 2)
     for value in (-1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match="not negative"):
@@ -51,13 +50,12 @@ def test_samples_depend_on_the_row_and_the_seed_alone():
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_joined_features_keep_l1_distances(seed):
     random = np.random.default_rng(seed)
     signed, counts = random.normal(size=(5, 7)), random.exponential(size=(5, 4)) + 0.01
     joined = l1_visual_features({"signed": signed, "counts": counts, "no": counts}, {"signed": 2.0, "counts": 0.5})
-    assert joined.shape == (5, 18)
-    assert (joined >= 0).all()
+    assert (joined.shape, joined.min() >= 0) == ((5, 18), True)
     np.testing.assert_allclose(joined.sum(axis=1), 2.5, rtol=1e-5)
     signed /= np.abs(signed).sum(axis=1, keepdims=True)
     counts /= counts.sum(axis=1, keepdims=True)
@@ -65,9 +63,7 @@ def test_joined_features_keep_l1_distances(seed):
     np.testing.assert_allclose(np.abs(joined[0] - joined[1]).sum(), expected, rtol=1e-4)
     # of rows with the same norm, the Jaccard similarity is a falling function of the L1 distance
     np.testing.assert_allclose(jaccard(joined)[0, 1], (5 - expected) / (5 + expected), rtol=1e-4)
-
-
-def test_joining_keeps_unusable_rows_and_the_order_of_names():
+    # unusable rows stay, and features come in the order of names
     block = np.array([[1.0, 3.0], [np.nan, np.nan], [0.0, 0.0]])
     joined = l1_visual_features({"b": block, "a": np.ones((3, 1))}, {"b": 4.0, "a": 1.0})
     np.testing.assert_allclose(joined, [[1, 1, 3], [1, np.nan, np.nan], [1, 0, 0]])
@@ -83,8 +79,8 @@ def test_vectors_are_the_kernel_pca_of_the_agreements():
     np.testing.assert_allclose(vectors @ vectors.T, centring @ kernel @ centring, atol=1e-5)
     np.testing.assert_allclose(model.eigenvalues_, np.diag(vectors.T @ vectors), rtol=1e-4)
     few = clone(model).set_params(n_components=6).fit(X)
-    theirs = KernelPCA(6, kernel="precomputed").fit(kernel)
-    expected = theirs.transform(agreement(weighted_minhash(other, 200, 1), model.signatures_))
+    agreements = agreement(weighted_minhash(other, 200, 1), model.signatures_)
+    expected = KernelPCA(6, kernel="precomputed").fit(kernel).transform(agreements)
     np.testing.assert_allclose(np.abs(few.transform(other)), np.abs(expected), atol=1e-4)
     np.testing.assert_array_equal(few.transform(other)[:4], few.transform(other[:4]))
     with pytest.raises(ValueError, match="no direction"):
@@ -98,20 +94,18 @@ def test_held_out_landmarks_are_like_rows_that_were_not_there():
     # products of a held-out landmark with the others are as before; with itself, only what the others span is left
     others = np.arange(25) != 4
     weights = np.linalg.solve(kernel[np.ix_(others, others)], kernel[others, 4])
-    changed = kernel[4].copy()
-    changed[4] = kernel[4, others] @ weights
-    expected = model._centred(changed[None]) @ model.components_
-    np.testing.assert_allclose(model.held_out_vectors_[4], expected[0], atol=1e-4)
-    inside = model.transform(X)
-    assert (np.linalg.norm(model.held_out_vectors_, axis=1) < np.linalg.norm(inside, axis=1)).all()
+    changed = np.where(others, kernel[4], kernel[4, others] @ weights)
+    expected = (changed - changed.mean() - kernel.mean(axis=0) + kernel.mean()) @ model.components_
+    np.testing.assert_allclose(model.held_out_vectors_[4], expected, atol=1e-4)
+    lengths = [np.linalg.norm(vectors, axis=1) for vectors in (model.held_out_vectors_, model.transform(X))]
+    assert (lengths[0] < lengths[1]).all()
 
 
 def test_more_rows_than_landmarks_are_embedded_near_the_full_solution():
     random, y = np.random.default_rng(0), np.arange(200) % 4
     X = random.exponential(size=(4, 30))[y] * random.uniform(0.8, 1.2, (200, 30))
     model = L1HashKPCA(3, n_hashes=256, n_landmarks=40, random_state=0).fit(X)
-    assert model.landmarks_.shape == (40,)
-    assert (np.diff(model.landmarks_) > 0).all()
+    assert len(set(model.landmarks_)) == 40
     vectors = model.transform(X)
     distances = np.linalg.norm(vectors[:, None] - vectors[None], axis=2) + 10 * np.eye(200)
     assert (y[distances.argmin(axis=1)] == y).mean() > 0.98

@@ -1,0 +1,303 @@
+"""Each describer held to its definition and to other libraries: what its numbers are."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+import pywt
+from made_features import flat, nearest, noise, texture
+from skimage.color import rgb2lab, rgb2yiq
+from skimage.feature import fisher_vector
+from sklearn.mixture import GaussianMixture
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.images import luma
+from lookalike.features import texton
+from lookalike.features.color_histogram import A_RANGE, B_RANGE, ColorHistogram, lab_pixels
+from lookalike.features.dense_sift import patch_contrast, patch_grid, textured
+from lookalike.features.fisher_vector import FisherVector, Mixture, fisher_gradients
+from lookalike.features.hog import Hog
+from lookalike.features.sift_like import SiftLike
+from lookalike.features.texton import TextonPyramid, mr8_filters
+from lookalike.features.wavelet import WEIGHTS, YIQ, Wavelet, standard_haar
+
+
+def half_flat(seed=0):
+    """An image whose left half has one colour."""
+    return np.hstack([flat(128, 48, 64), noise(seed, 48, 64)])
+
+
+@pytest.mark.parametrize(("side", "size", "step"), [(96, 16, 8), (97, 16, 8), (50, 17, 7)])
+def test_patches_lie_inside_and_are_centred(side, size, step):
+    corners = patch_grid((side, side), (size,), step).corners
+    starts = np.unique(corners[:, 0])
+    left, right = starts[0], side - starts[-1] - size
+    assert min(left, right) >= 0
+    assert abs(left - right) <= 1 <= step - left - right
+    assert (np.diff(starts) == step).all()
+    assert len(corners) == len(starts) ** 2
+    assert (corners[:, 2:] - corners[:, :2] == size).all()
+    # a size larger than the image gives one patch in its middle
+    vectors, places = SiftLike(sizes=(64,)).descriptors(noise(0, 40, 32))
+    np.testing.assert_allclose(places, [[0.5, 0.5]])
+    assert vectors.any()
+
+
+@pytest.mark.parametrize("root", [False, True])
+def test_descriptors_are_opencvs_and_zeros_where_a_patch_is_flat(root):
+    image = half_flat()
+    vectors, places = SiftLike(step=8, sizes=(16, 24), root=root).descriptors(image)
+    grid = patch_grid((64, 96), (16, 24), 8)
+    contrast = patch_contrast(cv2.blur(luma(image).astype(np.float32), (3, 3)), grid.corners)
+    flat_ones = contrast < 2
+    plain = np.array(cv2.SIFT.create().compute(luma(image), list(grid.keypoints))[1], np.float64)
+    plain[flat_ones] = 0
+    expected = np.sqrt(plain / np.maximum(plain.sum(axis=1, keepdims=True), 1)) if root else plain
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
+    assert flat_ones[places[:, 0] * 96 < 48 - 13].all()
+    assert not flat_ones[places[:, 0] * 96 > 48 + 13].any()
+    np.testing.assert_allclose(places * (96, 64), (grid.corners[:, :2] + grid.corners[:, 2:]) / 2)
+    grey = luma(image).astype(np.float32)
+    expected = [grey[top:bottom, left:right].std() for left, top, right, bottom in grid.corners]
+    np.testing.assert_allclose(patch_contrast(grey, grid.corners), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_learned_from_is_drawn_of_textured_patches_within_bounds():
+    images = [half_flat(seed) for seed in range(4)]
+    sift = SiftLike(n_per_image=20, n_descriptors=50)
+    first = sift.sample(iter(images), 1)
+    assert first.shape == (50, 128)
+    np.testing.assert_array_equal(first, sift.sample(images, 1))
+    assert not np.array_equal(first, sift.sample(images, 2))
+    everything = {row.tobytes() for image in images for row in textured(sift.descriptors(image)[0])}
+    drawn = {row.tobytes() for row in SiftLike(n_per_image=10).sample(images, 1)}
+    assert len(drawn) == 40
+    assert drawn <= everything
+    assert len(SiftLike(n_per_image=1000).sample(images, 1)) == len(everything)
+    with pytest.raises(LookalikeError, match="no textured patch"):
+        sift.sample([flat(9)], 0)
+
+
+@pytest.mark.parametrize(("grids", "weights"), [((1, 2), [1 / 2, 1 / 2]), ((1, 2, 4), [1 / 4, 1 / 4, 1 / 2])])
+def test_a_sift_like_vector_is_the_shares_of_nearest_words_in_cells(grids, weights):
+    """Levels weigh as in the pyramid match; flat patches are a word of their own."""
+    describer = SiftLike(n_words=10, sizes=(16, 24), grids=grids).fit([texture(seed) for seed in range(6)], 0)
+    image = texture(9, 80, 64)
+    image[:, :40] = 30
+    vectors, places = describer.descriptors(image)
+    words = np.where(vectors.any(axis=1), nearest(vectors, describer.words_), 10)
+    levels = []
+    for grid, weight in zip(grids, weights, strict=True):
+        cells = np.zeros((grid, grid, 11))
+        for word, (x, y) in zip(words, places, strict=True):
+            cells[int(y * grid), int(x * grid), word] += weight
+        levels.append(cells.ravel())
+    np.testing.assert_allclose(describer.describe(image), np.concatenate(levels) / len(words), atol=1e-6)
+    assert (words == 10).mean() > 0.1
+
+
+def test_a_fisher_vector_is_the_encoding_of_scikit_image():
+    random = np.random.default_rng(0)
+    mixture = Mixture(random.dirichlet(np.full(5, 3.0)), random.normal(size=(5, 3)), random.uniform(0.3, 2.0, (5, 3)))
+    theirs = GaussianMixture(5, covariance_type="diag")
+    theirs.weights_, theirs.means_, theirs.covariances_ = mixture
+    theirs.precisions_cholesky_ = 1 / np.sqrt(mixture.variances)
+    descriptors = random.normal(size=(40, 3))
+    expected = fisher_vector(descriptors, theirs)
+    # theirs has the gradients by weights first, which ours leaves out, and those by deviations with the other sign
+    found = fisher_gradients(descriptors, mixture)
+    np.testing.assert_allclose(found[:15], expected[-30:-15], atol=1e-10)
+    np.testing.assert_allclose(found[15:], -expected[-15:], atol=1e-10)
+    np.testing.assert_array_equal(fisher_gradients(descriptors, mixture, deviations=False), found[:15])
+
+
+@pytest.mark.parametrize(("power", "deviations"), [(0.5, True), (1.0, False)])
+def test_a_fisher_vector_is_normalised_and_of_projected_textured_descriptors(power, deviations):
+    describer = FisherVector(n_gaussians=4, n_components=8, power=power, deviations=deviations)
+    describer.fit([texture(seed) for seed in range(6)], 0)
+    image = half_flat(9)
+    vectors = textured(describer.descriptors(image)[0])
+    raw = fisher_gradients((vectors - describer.mean_) @ describer.projection_, describer.mixture_, deviations)
+    expected = np.sign(raw) * np.abs(raw) ** power
+    vector = describer.describe(image)
+    assert vector.shape == (64 if deviations else 32,)
+    np.testing.assert_allclose(vector, expected / np.linalg.norm(expected), atol=1e-6)
+    np.testing.assert_allclose(describer.projection_.T @ describer.projection_, np.eye(8), atol=1e-10)
+    assert not describer.describe(flat(77)).any()
+
+
+def test_filters_are_those_of_mr8():
+    bank = mr8_filters()
+    assert bank.shape == (38, 49, 49)
+    np.testing.assert_allclose(bank.sum(axis=(1, 2)), np.arange(38) == 36, atol=1e-5)
+    np.testing.assert_allclose(np.abs(bank).sum(axis=(1, 2)), 1, atol=1e-5)
+    sign = np.where(np.arange(38) < 18, -1, 1)[:, None, None]
+    np.testing.assert_allclose(bank[:, ::-1, ::-1], sign * bank, atol=1e-7)
+
+
+def test_responses_are_those_of_a_convolution():
+    image = texture(3, 64, 64)
+    grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float64)
+    grey = (grey - grey.mean()) / grey.std()
+    kernels = mr8_filters().astype(np.float64)
+    maps = np.array([cv2.filter2D(grey, -1, kernel, borderType=cv2.BORDER_REFLECT_101) for kernel in kernels])
+    edges, bars = np.abs(maps[:18]).reshape(3, 6, 64, 64), maps[18:36].reshape(3, 6, 64, 64)
+    eight = np.concatenate([edges.max(axis=1), bars.max(axis=1), maps[36:]])
+    size = np.sqrt((eight**2).sum(axis=0))
+    expected = eight * np.log(1 + size / 0.03) / size
+    rows, columns = np.array([0, 5, 31, 63, 40]), np.array([0, 60, 31, 63, 2])
+    found = TextonPyramid().responses(image, rows, columns)
+    np.testing.assert_allclose(found, expected[:, rows, columns].T, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_levels", [1, 3])
+def test_a_vector_is_the_largest_soft_share_of_each_texton_in_each_cell(n_levels):
+    """Shares fall with the squared distance like a Gaussian; levels weigh like Lazebnik's."""
+    describer = TextonPyramid(n_textons=16, n_levels=n_levels).fit([texture(seed) for seed in range(5)], 0)
+    image = texture(20)
+    height, width = image.shape[:2]
+    rows, columns = np.mgrid[2:height:4, 2:width:4].reshape(2, -1)
+    squares = ((describer.responses(image, rows, columns)[:, None] - describer.textons) ** 2).sum(axis=2)
+    shares = np.exp(-squares / (2 * describer.variance)) * (squares <= np.sort(squares, axis=1)[:, 4:5])
+    shares /= shares.sum(axis=1, keepdims=True)
+    levels = []
+    for level in range(n_levels):
+        n = 2**level
+        cells = np.zeros((n, n, 16))
+        for row, column, share in zip(rows, columns, shares, strict=True):
+            cell = cells[row * n // height, column * n // width]
+            np.maximum(cell, share, out=cell)
+        levels.append(cells.ravel() * 0.5 ** (n_levels - max(level, 1)))
+    expected = np.concatenate(levels)
+    np.testing.assert_allclose(describer.describe(image), expected / expected.sum(), atol=1e-6)
+
+
+def test_at_most_so_many_pixels_are_clustered(monkeypatch):
+    seen = []
+    monkeypatch.setattr(texton, "learn_codebook", lambda pixels, n, *_, **__: seen.append(pixels) or pixels[:n].copy())
+    TextonPyramid(n_textons=4, n_learning_pixels=70, pixels_per_image=30).fit([texture(s) for s in range(4)], 0)
+    assert seen[0].shape == (70, texton.N_RESPONSES)
+
+
+IMAGE = noise(0, 128, 128)
+
+
+def haar_matrix(n):
+    """The orthonormal Haar basis by its definition: a constant, then from coarse to fine, left to right."""
+    rows, support = [np.full(n, 1 / np.sqrt(n))], n
+    while support > 1:
+        for start in range(0, n, support):
+            row = np.zeros(n)
+            row[start : start + support // 2], row[start + support // 2 : start + support] = 1, -1
+            rows.append(row / np.sqrt(support))
+        support //= 2
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("n", [2, 8, 32])
+def test_the_standard_decomposition_is_h_a_h_transposed_and_not_wavedec2(n):
+    a = np.random.default_rng(n).normal(size=(n, n, 3))
+    h = haar_matrix(n)
+    np.testing.assert_allclose(h @ h.T, np.eye(n), atol=1e-12)
+    np.testing.assert_allclose(standard_haar(a), np.einsum("ij,jkc,lk->ilc", h, a, h), atol=1e-12)
+    if n > 2:
+        nonstandard = pywt.coeffs_to_array(pywt.wavedec2(a[..., 0], "haar", mode="periodization"))[0]
+        assert np.isclose(np.abs(standard_haar(a[..., 0])), np.abs(nonstandard)).mean() < 0.7
+
+
+def signature(image):
+    """Average colour, and the sign of each of the 60 largest coefficients by channel, row and column."""
+    h = haar_matrix(128)
+    coefficients = np.einsum("ij,jkc,lk->cil", h, (image / 255) @ YIQ.T, h, optimize=True)
+    average = coefficients[:, 0, 0] / 128
+    coefficients[:, 0, 0] = 0
+    signs = {}
+    for channel, values in enumerate(coefficients):
+        for place in np.argsort(-np.abs(values), axis=None, kind="stable")[:60]:
+            signs[channel, *divmod(int(place), 128)] = np.sign(values.ravel()[place])
+    return average, signs
+
+
+def paper_score(query, target):
+    """The score of Jacobs, Finkelstein and Salesin from a query to a target, written out coefficient by coefficient."""
+    (query_average, query_signs), (target_average, target_signs) = signature(query), signature(target)
+    total = float(WEIGHTS[0] @ np.abs(query_average - target_average))
+    for (channel, i, j), sign in query_signs.items():
+        if target_signs.get((channel, i, j), 0) != sign:
+            total += WEIGHTS[min(max(i, j), 5), channel]
+    return total
+
+
+def test_l1_between_wavelets_is_the_mean_of_the_papers_score_in_both_directions():
+    # smooth images share some coefficients, with equal and with opposite signs
+    images = [np.kron(noise(seed, 8, 8), np.ones((16, 16, 1), np.uint8)) for seed in range(4)]
+    vectors = [np.float64(Wavelet(kept=128).describe(image)) for image in images]
+    for i, j in [(0, 1), (2, 3)]:
+        expected = (paper_score(images[i], images[j]) + paper_score(images[j], images[i])) / 2
+        assert np.abs(vectors[i] - vectors[j]).sum() == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_wavelet_has_the_coarsest_coefficients_and_the_average():
+    whole = Wavelet(kept=128).describe(IMAGE).reshape(3, 128, 128)
+    averages = (IMAGE.reshape(-1, 3) / 255).mean(axis=0) @ YIQ.T
+    np.testing.assert_allclose(whole[:, 0, 0], averages * WEIGHTS[0], rtol=1e-5)
+    np.testing.assert_allclose(IMAGE / 255 @ YIQ.T, rgb2yiq(IMAGE), atol=2e-3)
+    np.testing.assert_array_equal(np.count_nonzero(whole.reshape(3, -1), axis=1), 61)
+    np.testing.assert_array_equal(Wavelet(kept=16).describe(IMAGE).reshape(3, 16, 16), whole[:, :16, :16])
+    one_colour = Wavelet().describe(flat((200, 30, 77))).reshape(3, 64, 64)
+    np.testing.assert_allclose(one_colour[:, 0, 0], YIQ @ (np.array([200, 30, 77]) / 255) * WEIGHTS[0], atol=1e-5)
+    assert np.count_nonzero(one_colour) == 3
+    grey = Wavelet().describe(np.repeat(IMAGE[..., :1], 3, axis=2)).reshape(3, -1)
+    np.testing.assert_allclose(grey[1:], 0, atol=1e-6)
+
+
+def test_lab_is_in_its_own_units_and_within_its_range():
+    steps = np.arange(0, 256, 15, dtype=np.uint8)
+    grid = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(1, -1, 3)
+    ours = lab_pixels(grid)
+    # they have white points that differ in the fifth digit; OpenCV's table for sRGB floats would be 0.4 off
+    np.testing.assert_allclose(ours, rgb2lab(grid), atol=0.03)
+    for channel, (low, high) in enumerate([(-0.01, 100.01), A_RANGE, B_RANGE]):
+        assert low < ours[..., channel].min() <= ours[..., channel].max() < high
+
+
+def test_bins_are_those_of_a_plain_histogram_and_forget_places():
+    lab = lab_pixels(IMAGE).reshape(-1, 3)
+    expected = np.histogramdd(lab, bins=(4, 14, 14), range=[(0, 100), A_RANGE, B_RANGE])[0]
+    np.testing.assert_allclose(ColorHistogram().describe(IMAGE) * len(lab), expected.ravel(), atol=0.01)
+    for soft in (False, True):
+        vector = ColorHistogram(soft=soft).describe(IMAGE)
+        assert vector.sum() == pytest.approx(1, abs=1e-5)
+        np.testing.assert_allclose(ColorHistogram(soft=soft).describe(np.rot90(IMAGE)), vector, atol=1e-6)
+
+
+def test_soft_bins_share_a_pixel_between_the_nearest_centres():
+    image = IMAGE.copy()
+    image[:9], image[9:18] = 255, 0
+    lab, tents = lab_pixels(image).reshape(-1, 3), []
+    for channel, (n, (low, high)) in enumerate(zip((4, 14, 14), [(0, 100), A_RANGE, B_RANGE], strict=True)):
+        # beyond the outermost centre, a pixel is the outermost bin's
+        place = np.clip((lab[:, channel] - low) / (high - low) * n, 0.5, n - 0.5)
+        tents.append(np.maximum(1 - np.abs(place[:, None] - np.arange(n) - 0.5), 0))
+    expected = np.einsum("pi,pj,pk->ijk", *tents).ravel() / len(lab)
+    np.testing.assert_allclose(ColorHistogram(soft=True).describe(image), expected, atol=1e-5)
+
+
+def test_blocks_are_those_of_dalal_and_triggs():
+    vector = Hog().describe(IMAGE)
+    assert vector.shape == (15 * 15 * 4 * 9,)
+    # OpenCV adds 0.001 to the clipped vector's length, which is a little below 1
+    np.testing.assert_allclose(np.linalg.norm(vector.reshape(-1, 36), axis=1), 1, atol=1.5e-3)
+    assert vector.min() >= 0
+    assert not Hog().describe(flat(77)).any()
+
+
+@pytest.mark.parametrize("angle", [10, 90, 130])
+def test_the_orientation_of_stripes_fills_its_bin(angle):
+    """OpenCV's bins of 20 degrees are centred on 10, 30, ..."""
+    y, x = np.mgrid[:128, :128]
+    along = x * np.cos(np.radians(angle)) + y * np.sin(np.radians(angle))
+    grey = (128 + 100 * np.sin(2 * np.pi * along / 16)).round().astype(np.uint8)
+    vector = Hog().describe(np.repeat(grey[:, :, None], 3, axis=2))
+    assert vector.reshape(-1, 9).sum(axis=0).argmax() == angle // 20

@@ -1,0 +1,335 @@
+"""From pixels to weighted visterms: blocks, edges, colours, codebooks, counts, tf-idf, against slow exact versions."""
+
+from __future__ import annotations
+
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from made_features import block_counts, flat, nearest, noise, write_blocks, write_images
+from PIL import Image
+from skimage.feature import local_binary_pattern
+from sklearn.utils.estimator_checks import check_estimator
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.images import luma
+from lookalike.features import codebook as cb
+from lookalike.features import descriptors, lbp, pyramid
+from lookalike.features import palette as colours
+from lookalike.features.descriptors import normalise
+from lookalike.features.visterms import TfidfVisterms
+
+PALETTE = np.random.default_rng(7).integers(0, 256, (20, 3)).astype(np.float32)
+
+
+@given(width=st.integers(1, 1200), height=st.integers(1, 1200))
+@settings(deadline=None, max_examples=60)
+def test_a_pyramid_is_as_long_as_its_levels_hold_ten_blocks(width, height):
+    """Sides are rounded half up from the original: from the level before, rounding would build up."""
+
+    def size_at(level):
+        return tuple(int(Fraction(side) / Fraction(5, 4) ** level + Fraction(1, 2)) for side in (width, height))
+
+    def n_blocks(size):
+        return len(range(0, size[0] - 63, 32)) * len(range(0, size[1] - 63, 32))
+
+    sizes = pyramid.level_sizes(width, height)
+    assert sizes == [size_at(level) for level in range(len(sizes))]
+    assert all(n_blocks(size) >= 10 for size in sizes)
+    assert n_blocks(size_at(len(sizes))) < 10
+    assert pyramid.is_large_enough(width, height) == bool(sizes)
+    assert pyramid.count_blocks(width, height) == sum(map(n_blocks, sizes))
+
+
+DIRECTIONS = [(0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1), (1, 0), (1, 1)]
+F = Decimal(2).sqrt() - 1
+
+
+def slow_patterns(grey):
+    """Interpolate with 28 digits, which tell everything apart but exact ties."""
+    padded, codes = np.pad(grey, 2, mode="edge"), np.zeros(grey.shape, np.uint8)
+    for y, x in np.ndindex(*grey.shape):
+        window = padded[y : y + 5, x : x + 5].tolist()
+        for bit, (dy, dx) in enumerate(DIRECTIONS):
+            value = far = window[2 + 2 * dy][2 + 2 * dx]
+            if bit % 2:
+                sides = window[2 + 2 * dy][2 + dx] + window[2 + dy][2 + 2 * dx]
+                value = (1 - F) ** 2 * window[2 + dy][2 + dx] + F * (1 - F) * sides + F**2 * far
+            codes[y, x] |= (value >= window[2][2] - Decimal("1e-20")) << bit
+    return codes
+
+
+@given(
+    hnp.arrays(np.uint8, st.tuples(st.integers(1, 7), st.integers(1, 9)))
+    | hnp.arrays(np.uint8, (6, 30), elements=st.sampled_from([0, 1, 2, 127, 128, 254, 255]))
+)
+@settings(deadline=None, max_examples=30)
+def test_patterns_equal_exact_arithmetic_with_borders_ties_and_extremes(grey):
+    np.testing.assert_array_equal(lbp.lbp_patterns(grey), slow_patterns(grey))
+
+
+def test_patterns_and_bins_are_those_of_scikit_image():
+    """It pads with zeros, and computes in floats: sums that tie in exact arithmetic are above or below by rounding."""
+    grey = np.random.default_rng(2).integers(0, 256, (200, 200), dtype=np.uint8)
+    ours, theirs = lbp.lbp_patterns(grey), local_binary_pattern(grey, 8, 2, "default").astype(np.uint8)
+    assert (ours != theirs)[3:-3, 3:-3].mean() < 1e-3
+    uniform = local_binary_pattern(grey, 8, 2, "nri_uniform").astype(int)
+    np.testing.assert_array_equal(lbp.pattern_bins()[theirs], uniform)
+    assert len(np.unique(theirs)) == 256
+
+
+def nearest_colours(image, palette):
+    """Index of the nearest palette colour of every pixel, by the kernel, row by row."""
+    found, planes = np.empty(image.shape[:2], np.uint8), np.empty((4, image.shape[1]), np.int32)
+    for row, indices in zip(image, found, strict=True):
+        colours.nearest_colours(row, colours.palette_keys(palette), planes, indices)
+    return found
+
+
+@given(
+    palette=hnp.arrays(np.float32, st.tuples(st.integers(1, 128), st.just(3)), elements=st.integers(0, 2040)),
+    image=hnp.arrays(np.uint8, (3, 20, 3), elements=st.sampled_from([0, 1, 100, 101, 254, 255])),
+)
+@settings(deadline=None, max_examples=40)
+def test_the_nearest_colour_is_exact_and_the_lowest_of_ties(palette, image):
+    distance = ((8 * image.astype(np.int64)[:, :, None, :] - palette.astype(np.int64)) ** 2).sum(axis=-1)
+    np.testing.assert_array_equal(nearest_colours(image, palette / np.float32(8)), distance.argmin(axis=-1))
+
+
+def test_a_palette_finds_well_separated_colours_from_dark_to_light():
+    rng = np.random.default_rng(0)
+    truth = np.array([[20, 20, 60], [200, 30, 30], [60, 160, 60], [240, 240, 230]])
+    pixels = np.clip(truth[rng.integers(4, size=4000)] + rng.integers(-5, 6, (4000, 3)), 0, 255).astype(np.uint8)
+    palette = colours.learn_palette(pixels, 4, seed=1)
+    assert palette.dtype == np.float32
+    assert np.abs(palette - truth).max() < 1
+    np.testing.assert_array_equal(palette * 8, np.rint(palette * 8))
+    assert colours.learn_palette(pixels, 4, seed=1).tobytes() == palette.tobytes()
+
+
+def test_pixels_are_drawn_equally_of_each_image_and_do_not_depend_on_the_others(tmp_path):
+    manifest = write_images(tmp_path, {f"{n}.png": (np.arange(3600) // 15).reshape(30, 40, 3) for n in range(4)})
+    both = colours.pool_pixels(tmp_path, manifest, manifest.iloc[[3, 1]], 39, seed=4)
+    one = colours.pool_pixels(tmp_path, manifest, manifest.iloc[[3]], 20, seed=4)
+    assert both.shape == (40, 3)
+    np.testing.assert_array_equal(both[20:], one)
+    assert not np.array_equal(both[:20], one)
+    with pytest.raises(LookalikeError, match="no image to learn a palette"):
+        colours.pool_pixels(tmp_path, manifest, manifest.iloc[:0], 9, seed=0)
+    image = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
+    for n, expected in ((7, 7), (100, 20)):
+        assert len(np.unique(colours.sample_pixels(image, n, np.random.default_rng(0)), axis=0)) == expected
+
+
+def slow_describe(image, palette):
+    """Block by block from the code image of each level, without cells."""
+    rows = []
+    for size in pyramid.level_sizes(*image.shape[1::-1]):
+        level = np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX))
+        bins = lbp.pattern_bins()[lbp.lbp_patterns(luma(level))]
+        nearest = ((level[:, :, None] - palette.astype(float)) ** 2).sum(axis=-1).argmin(axis=-1)
+        for y in range(0, level.shape[0] - 63, 32):
+            for x in range(0, level.shape[1] - 63, 32):
+                block = slice(y, y + 64), slice(x, x + 64)
+                edges = np.bincount(bins[block].ravel(), minlength=59)
+                rows.append(np.r_[edges, np.bincount(nearest[block].ravel(), minlength=len(palette))])
+    return np.array(rows)
+
+
+@pytest.mark.parametrize(("width", "height", "n_colours"), [(300, 200, 20), (131, 400, 5)])
+def test_counts_are_those_of_block_by_block_counting(width, height, n_colours):
+    image = noise(width, width, height)
+    image.flags.writeable = False
+    counts = descriptors.describe(image, PALETTE[:n_colours])
+    assert counts.dtype == np.uint16
+    np.testing.assert_array_equal(counts, slow_describe(image, PALETTE[:n_colours]))
+    view = np.repeat(image, 2, axis=1)[:, ::2]  # with strides of its own
+    np.testing.assert_array_equal(descriptors.describe(view, PALETTE[:n_colours]), counts)
+
+
+@given(width=st.integers(1, 330), height=st.integers(1, 330))
+@settings(deadline=None, max_examples=20)
+def test_every_block_counts_each_of_its_pixels_twice_and_has_a_place(width, height):
+    counts = descriptors.describe(noise(0, width, height), PALETTE)
+    assert counts.shape == (pyramid.count_blocks(width, height), 79)
+    assert (np.add.reduceat(counts, [0, 59], axis=1, dtype=int) == 4096).all()
+    positions = descriptors.block_positions(width, height)
+    x, y, size, level = positions.T
+    assert positions.dtype == np.int32
+    assert len(np.unique(positions, axis=0)) == len(counts)
+    assert ((x >= 0) & (y >= 0) & (x + size <= width) & (y + size <= height)).all()
+    np.testing.assert_allclose(size, 64 * 1.25 ** level.astype(float), atol=2, rtol=0.02)
+
+
+def test_block_positions_are_in_the_order_of_describe():
+    """A bright spot changes exactly the blocks whose place covers it (full size and the levels below)."""
+    spotted = flat(0, 400, 300)
+    spotted[100:110, 210:220] = 255
+    touched = descriptors.describe(spotted, np.array([[0, 0, 0], [255, 255, 255]], np.float32))[:, 60] > 0
+    x, y, size, _ = descriptors.block_positions(400, 300).T
+    inside = (x <= 212) & (x + size >= 218) & (y <= 102) & (y + size >= 108)
+    outside = (x > 221) | (x + size < 209) | (y > 111) | (y + size < 99)
+    assert inside.any()
+    assert touched[inside].all()
+    assert not touched[outside].any()
+
+
+def test_descriptors_are_shares_of_edges_and_of_colours():
+    counts = block_counts(5)
+    plain, roots = normalise(counts), normalise(counts, hellinger=True)
+    assert plain.dtype == roots.dtype == np.float32
+    np.testing.assert_allclose(plain, counts / 4096, rtol=1e-6)
+    np.testing.assert_array_equal(roots, np.sqrt(plain))
+    np.testing.assert_array_equal(counts, block_counts(5))
+    halved = np.hstack([counts[:, :59], counts[:, 59:] // 2])  # each part sums to 1
+    np.testing.assert_allclose(normalise(halved)[:, 59:].sum(axis=1), 1, rtol=1e-6)
+
+
+def test_after_warm_up_nothing_is_compiled():
+    cb.warm_up()
+    kernels = (descriptors.count_level, cb.settle_nearest)
+    before = [len(kernel.signatures) for kernel in kernels]
+    counts = descriptors.describe(noise(0, 300, 200), PALETTE)
+    cb.assign(normalise(counts), normalise(counts[:3]))
+    assert [len(kernel.signatures) for kernel in kernels] == before
+
+
+IMAGES = {number: block_counts(size, seed=number) for number, size in enumerate([5, 0, 12, 7, 1, 20])}
+SPLITS = [[[0, 1, 2, 3, 4, 5]], [[0, 1], [2, 3, 4], [], [5]], [[5, 3], [4, 0, 2, 1]]]
+"""The same images in one file and in several."""
+
+
+def test_a_sample_is_of_the_pool_uniform_and_all_where_there_are_few(tmp_path):
+    paths = write_blocks(tmp_path, IMAGES, SPLITS[0])
+    places = {row.tobytes(): number for number, row in enumerate(np.concatenate([IMAGES[2], IMAGES[5]]))}
+    drawn = np.zeros(len(places))
+    for seed in range(100):
+        sample = cb.sample_descriptors(paths, [2, 5], 9, np.random.default_rng(seed))
+        drawn[[places[row.tobytes()] for row in sample]] += 1  # once each: without replacement
+    assert drawn.sum() == 900
+    assert np.abs(drawn - 900 / 32).max() < 4 * np.sqrt(900 / 32)
+    everything = cb.sample_descriptors(paths, [2, 0, 1], 100, np.random.default_rng(0))
+    assert everything.dtype == np.uint16
+    np.testing.assert_array_equal(everything, np.concatenate([IMAGES[0], IMAGES[2]]))
+
+
+@pytest.mark.parametrize("hellinger", [False, True])
+def test_samples_and_counts_do_not_depend_on_the_files(tmp_path, hellinger):
+    codebook = cb.learn_codebook(normalise(np.concatenate(list(IMAGES.values())), hellinger), 8, seed=0)
+    samples = []
+    for number, split in enumerate(SPLITS):
+        paths = write_blocks(tmp_path / str(number), IMAGES, split)
+        samples.append(cb.sample_descriptors(paths, range(6), 15, np.random.default_rng(3)))
+        counts = cb.count_visterms(paths, codebook, hellinger, n_rows=9)
+        assert (counts.shape, counts.dtype, counts.has_sorted_indices) == ((9, 8), np.int32, True)
+        for image, blocks in IMAGES.items():
+            words = nearest(normalise(blocks, hellinger), codebook)
+            np.testing.assert_array_equal(counts[[image]].toarray()[0], np.bincount(words, minlength=8))
+        assert counts[[6, 7, 8]].nnz == 0
+    np.testing.assert_array_equal(samples[1:], [samples[0]] * 2)
+
+
+@pytest.mark.parametrize(
+    ("split", "call", "sentence"),
+    [
+        (SPLITS[0], lambda paths: cb.sample_descriptors(paths, [1, 99], 9, np.random.default_rng(0)), "no block to"),
+        ([*SPLITS[0], [5]], lambda paths: cb.count_visterms(paths, WORDS, False, 6), "twice or one that is in another"),
+        (SPLITS[0], lambda paths: cb.count_visterms(paths, WORDS, False, 5), "not in the manifest"),
+        ([], lambda _: cb.learn_codebook(WORDS, 5, 0), "5 words cannot be learned from 4 descriptors"),
+    ],
+)
+def test_what_cannot_be_is_a_users_mistake(tmp_path, split, call, sentence):
+    with pytest.raises(LookalikeError, match=sentence):
+        call(write_blocks(tmp_path, IMAGES, split))
+
+
+WORDS = normalise(block_counts(4))
+
+
+def test_a_codebook_uses_every_descriptor_and_its_seed_and_lowers_the_distortion():
+    descriptors = normalise(block_counts(1000))
+
+    def distortion(codebook):
+        return ((descriptors - codebook[cb.assign(descriptors, codebook)]) ** 2).sum(axis=1).mean()
+
+    # faiss keeps 256 points a centroid unless told: with one centroid the mean would be of 256
+    centre = cb.learn_codebook(descriptors, 1, seed=0, n_iterations=3)
+    np.testing.assert_allclose(centre[0], descriptors.mean(axis=0, dtype=np.float64), atol=1e-6)
+    few, many, other = (cb.learn_codebook(descriptors, 40, s, n_iterations=n) for s, n in ((0, 1), (0, 20), (1, 20)))
+    assert distortion(many) < distortion(few)
+    assert (many.shape, many.dtype) == ((40, 79), np.float32)
+    assert not np.array_equal(many, other)
+    assert np.isfinite(cb.learn_codebook(np.repeat(descriptors[:3], 50, axis=0), 10, seed=0)).all()
+
+
+@given(st.tuples(*(st.integers(1, most) for most in (40, 60, 90, 50))))
+@settings(deadline=None, max_examples=30)
+def test_the_nearest_word_is_that_of_brute_force(sizes):
+    n, n_words, n_features, batch = sizes
+    rng = np.random.default_rng(sizes)
+    descriptors, codebook = (rng.random((rows, n_features), dtype=np.float32) for rows in (n, n_words))
+    words = cb.assign(descriptors, codebook, batch=batch)
+    assert words.dtype == np.int32
+    np.testing.assert_array_equal(words, nearest(descriptors, codebook))
+
+
+def test_ties_go_to_the_lowest_word_and_rounding_decides_nothing():
+    codebook = np.array([[0, 0], [1, 0], [0, 0], [1, 0]], np.float32)
+    descriptors = np.array([[0, 0], [1, 0], [0.5, 0], [0.6, 0]], np.float32)
+    assert cb.assign(descriptors, codebook).tolist() == [0, 1, 0, 1]
+    # words that differ by less than a matrix product's rounding
+    rng = np.random.default_rng(0)
+    centre = rng.random(79, dtype=np.float32) + 10
+    codebook, descriptors = ((centre + rng.normal(0, 2e-6, (n, 79))).astype(np.float32) for n in (200, 100))
+    naive = (descriptors @ codebook.T - (codebook**2).sum(axis=1) / 2).argmax(axis=1)
+    assert not np.array_equal(naive, nearest(descriptors, codebook))  # the case is hard enough
+    np.testing.assert_array_equal(cb.assign(descriptors, codebook), nearest(descriptors, codebook))
+
+
+COUNTS = hnp.arrays(np.int32, st.tuples(st.integers(1, 8), st.just(6)), elements=st.integers(0, 3))
+
+
+@given(train=COUNTS, rows=COUNTS)
+@settings(deadline=None, max_examples=25)
+def test_weights_are_draft_equation_15_for_dense_and_sparse_counts(train, rows):
+    share = (train > 0).mean(axis=0)
+    weights = rows * np.array([-np.log(r) if r > 0 else 0.0 for r in share])
+    lengths = np.linalg.norm(weights, axis=1, keepdims=True)
+    expected = np.divide(weights, lengths, out=np.zeros_like(weights), where=lengths > 0)
+    for convert in (np.asarray, sp.csr_array, sp.csc_array):
+        model = TfidfVisterms(dtype="float64").fit(convert(train))
+        found = model.transform(convert(rows))
+        assert isinstance(found, sp.csr_array)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found.toarray(), expected, atol=1e-15)
+        assert found.has_sorted_indices
+        assert (found.data > 0).all()
+        # other images do not leak into the weights of one
+        np.testing.assert_array_equal(model.transform(convert(rows[:1])).toarray(), found.toarray()[:1])
+
+
+def test_words_in_no_or_all_training_images_weigh_nothing_and_counts_are_left_alone():
+    model = TfidfVisterms().fit(np.array([[1, 0, 2], [3, 0, 0]]))
+    assert model.idf_.tolist() == [0, 0, np.log(2)]
+    assert not np.signbit(model.idf_).any()
+    weights = model.transform(np.array([[5, 7, 0], [5, 7, 1]]))
+    assert weights.dtype == np.float32
+    assert weights.toarray().tolist() == [[0, 0, 0], [0, 0, 1]]
+    zero_stored = sp.csr_array((np.array([0, 2]), np.array([0, 0]), np.array([0, 1, 2])), shape=(2, 1))
+    assert TfidfVisterms().fit(zero_stored).idf_[0] == np.log(2)
+    counts = sp.csr_array((np.array([1, 2, 1]), np.array([2, 0, 2]), np.array([0, 3])), shape=(1, 3))
+    counts.has_canonical_format = False
+    TfidfVisterms().fit(counts).transform(counts)
+    assert (counts.data.tolist(), counts.indices.tolist()) == ([1, 2, 1], [2, 0, 2])
+
+
+def test_it_is_a_scikit_learn_transformer():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(TfidfVisterms())
