@@ -80,6 +80,9 @@ def test_what_was_learned_follows_from_the_seed_and_can_be_written_down(fitted):
         other.fit(IMAGES, random_state=1)
         assert not np.array_equal(other.describe(texture(20)), fitted.describe(texture(20)))
     again.fit(iter(IMAGES), random_state=0)
+    large = texture(30, 400, 300)  # is brought to size before it is learned from
+    for name, array in type(fitted)(**settings).fit([large], 0).arrays().items():
+        np.testing.assert_array_equal(type(fitted)(**settings).fit([fit_within(large, 256)], 0).arrays()[name], array)
     for like in (fresh, again):
         np.testing.assert_array_equal(like.describe(texture(20)), fitted.describe(texture(20)))
 
