@@ -22,6 +22,7 @@ def cpu_time_limit(seconds: float | None, what: str) -> Iterator[None]:
         yield
         return
 
+    # signals reach the main thread alone, a second limit would lift the first, and compiled calls are not interrupted
     def reached(*_: Any) -> None:
         raise TimeLimitReachedError(f"{what} took more than {seconds:g} s of processor time")
 

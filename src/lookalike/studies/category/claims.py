@@ -84,7 +84,7 @@ def oasis_gains_within(
 
     gains = [attempt(decide, method) for method in methods]
     schemes = traced_schemes(study, subset) if and_projections else []
-    # images of a curve along training have no bootstrap: the corrected t decides alone
+    # curves along training keep no ranks to draw bootstraps from: the corrected t decides alone
     gains += [attempt(at_validation_stop, study, subset, "oasis", of, (low, high), LEFT_OUT) for of in schemes]
     return together(gains)
 
@@ -145,7 +145,7 @@ def minus(study: CategoryStudy, subset: Subset, first: str, second: str, bounds:
 @subset_rule
 def overfits(study: CategoryStudy, subset: Subset, method: str) -> Finding:
     """A method fits its training images much better than new ones, by two conditions."""
-    # less what Euclidean distance, which learns nothing, gains on training images
+    # over the Euclidean distance, which learns nothing
     on_training, on_test = (
         study.values(subset, method, metric) - study.values(subset, "euclidean", metric)
         for metric in ("train_map", "map")

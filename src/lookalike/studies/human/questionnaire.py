@@ -45,7 +45,7 @@ def draw_plan(
     falling = np.array([0.0 if relevance is None else -relevance[query] for query in queries])
     # lexsort: the last key counts first
     order = [queries[place] for place in np.lexsort((rng.permutation(len(queries)), falling))]
-    # contents are digests of the images' bytes: of pictures that stand twice, none is shown twice, as in the paper
+    # contents are digests of the images' bytes: a picture that has two ids is shown once, as in the paper
     picture_of: Mapping[int, Any] = contents or {image: image for image in paths}
     found = {query: list(neighbours[query])[:n_retrieved] for query in order}
     rows: list[tuple[Any, ...]] = []

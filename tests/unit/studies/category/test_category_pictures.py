@@ -81,9 +81,9 @@ def test_visterms_are_rows_of_blocks_from_different_images(described, monkeypatc
     assert len(gallery.rows) == gallery.frame["word"].nunique() == 4
     assert all(rows["image_id"].is_unique for _, rows in gallery.frame.groupby("word"))
     assert gallery.row_titles[0].splitlines()[1] == "100% of images"
-    first = gallery.frame.iloc[0]
-    x, y, size, _ = block_positions(300, 224)[first["block"]]
-    image = pictures.load_image(described, f"{first['image_id']}.png")
+    first = next(gallery.frame.itertuples())
+    x, y, size, _ = block_positions(300, 224)[first.block]
+    image = pictures.load_image(described, f"{first.image_id}.png")
     assert np.array_equal(gallery.rows[0][0].image, image[y : y + size, x : x + size])
     monkeypatch.setattr(pictures, "N_IMAGES", 2)
     shown = set(pictures.common_visterms(described).frame["image_id"])
