@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,15 +24,6 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
 SPHINX = Path(sys.executable).with_name("sphinx-build")
-
-
-def extension(name: str) -> ModuleType:
-    """A module of docs/_ext, which Sphinx finds by its own path."""
-    sys.path.insert(0, str(DOCS / "_ext"))
-    try:
-        return __import__(name)
-    finally:
-        sys.path.remove(str(DOCS / "_ext"))
 
 
 @pytest.fixture(scope="module")
@@ -101,20 +91,6 @@ def test_every_key_rule_command_and_learner_is_in_the_reference(site: Path) -> N
     for name, module in MODULES.items():
         page = text_of(site / f"reference/api/modules/lookalike.learners.{module}.html")
         assert f"class lookalike.learners.{module}.{name}" in page
-
-
-def test_a_key_without_a_description_is_found() -> None:
-    schema: dict[str, Any] = {
-        "properties": {"told": {"description": "Told.", "additionalProperties": {"$ref": "#/$defs/part"}}},
-        "$defs": {"part": {"properties": {"list": {"description": "A list.", "items": {"properties": {"bare": {}}}}}}},
-    }
-    assert list(extension("configuration_keys").undescribed(schema)) == ["part.list[].bare"]
-
-
-def test_a_file_of_rules_without_a_docstring_is_found(tmp_path: Path) -> None:
-    (tmp_path / "bare.smk").write_text('rule plain:\n    output:\n        "c",\n')
-    with pytest.raises(ValueError, match="docstring"):
-        extension("smk").read_rules(tmp_path)
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

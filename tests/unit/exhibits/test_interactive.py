@@ -148,11 +148,6 @@ def test_what_has_no_place_on_a_logarithmic_axis_is_not_drawn() -> None:
     assert '"0"' not in texts(made)
 
 
-def test_ends_of_an_axis_are_those_that_it_names() -> None:
-    made = drawn(replace(PANEL, x=replace(K, low=0, high=10), y=replace(P, low=0, high=2)))
-    assert ranges(made) == [(0, 10), (0, 2)]
-
-
 def test_without_a_point_or_without_bokeh_there_are_no_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     empty = Panel("", K, P, (replace(OASIS, where={"series": "none"}),), (CHANCE,))
     assert curves_of(Figure(FRAME, (empty,)), "a") is None
