@@ -82,12 +82,7 @@ class Measured:
 
 
 def golden_system(
-    features: Features,
-    relevance: RelevanceData,
-    pairs: pd.DataFrame,
-    settings: Mapping[str, Any],
-    *,
-    seed: int,
+    features: Features, relevance: RelevanceData, pairs: pd.DataFrame, settings: Mapping[str, Any], *, seed: int
 ) -> SystemResult:
     """Learn the golden feature and the L1 visual features from training relevance, and measure the pairs."""
     settings = COMPONENTS | dict(settings)
@@ -136,12 +131,7 @@ def golden_system(
 
 
 def _components(
-    features: Features,
-    relevance: RelevanceData,
-    learned_from: Ids,
-    wanted: Ids,
-    settings: Mapping[str, Any],
-    seed: int,
+    features: Features, relevance: RelevanceData, learned_from: Ids, wanted: Ids, settings: Mapping[str, Any], seed: int
 ) -> list[Component]:
     """Every feature by every distance, and embeddings of the `wanted` images from the categories of others."""
     labels = relevance.category[relevance.rows_of(learned_from)]
@@ -152,12 +142,7 @@ def _components(
     return crafted + [Component(f"annotation-{name}", vectors[name], distance) for name, distance in ANNOTATION]
 
 
-def _measure_folds(
-    features: Features,
-    relevance: RelevanceData,
-    settings: Mapping[str, Any],
-    seed: int,
-) -> Measured:
+def _measure_folds(features: Features, relevance: RelevanceData, settings: Mapping[str, Any], seed: int) -> Measured:
     """Draw the triplets of every fold and measure them."""
     n_folds = settings["folds"]
     folds = training.stratified_folds(relevance.category, n_folds, generator(seed, "finegrained", "golden", "folds"))

@@ -15,29 +15,11 @@ import pandas as pd
 
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, empty_picture, tile_of
 from lookalike.exhibits.model import Entry, Found, Gallery, Mark, Picture, Ranking, Tile
-from lookalike.exhibits.neighbours import (
-    Candidate,
-    Choice,
-    change_text,
-    choice_note,
-    choose,
-    gallery_of,
-    score_text,
-)
+from lookalike.exhibits.neighbours import Candidate, Choice, change_text, choice_note, choose, gallery_of, score_text
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, ORANGE
 from lookalike.studies.finegrained.study import FinegrainedStudy
-from lookalike.studies.finegrained.systems import (
-    CONVNET,
-    DEEP,
-    EMBEDDED,
-    FEATURES,
-    GOLDEN,
-    OASIS,
-    PAPER,
-    REAL,
-    SINGLE,
-)
+from lookalike.studies.finegrained.systems import CONVNET, DEEP, EMBEDDED, FEATURES, GOLDEN, OASIS, PAPER, REAL, SINGLE
 from lookalike.studies.metrics import rows_in
 
 if TYPE_CHECKING:
@@ -282,10 +264,8 @@ def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QU
     rest = rising[~rising["query"].isin(gains["query"])]
     other = rest[~rest["text_query"].isin(gains["text_query"])]
     chosen = pd.concat([gains, (other if len(other) else rest).head(min(1, n - 1))])
-    names = [
-        f"{'next ' if place else ''}{'smallest loss' if gain <= 0 else 'largest gain'}"
-        for place, gain in enumerate(gains["gain"])
-    ]
+    kinds = np.where(gains["gain"] > 0, "largest gain", "smallest loss")
+    names = [f"next {kind}" if place else str(kind) for place, kind in enumerate(kinds)]
     names += ["largest loss" if gain < 0 else "smallest gain" for gain in chosen["gain"][len(gains) :]]
     return chosen.drop(columns="gain").assign(chosen_as=names).reset_index(drop=True)
 

@@ -63,15 +63,12 @@ CASES = [
 
 @pytest.mark.parametrize(("claim", "changes", "expected"), CASES)
 def test_each_claim_follows_its_intervals(claim, changes, expected, tmp_path):
-    found = verdict(tmp_path, claim, changes)
-    assert found.verdict == expected
-    assert "[" in found.evidence
+    assert verdict(tmp_path, claim, changes).verdict == expected
 
 
 def test_every_claim_is_tried_and_has_its_rule():
     assert {claim for claim, _, _ in CASES} == set(CLAIMS)
     assert {claim.rule for claim in CLAIMS.values()} == set(rules_of(rules))
-    assert len(CLAIMS) == 16
 
 
 def test_evidence_has_both_metrics_of_a_pair_with_intervals(tmp_path):
