@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +26,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
+from lookalike.core.progress import Progress
 from lookalike.data.release_files import (
     PathFinder,
     Rejections,
@@ -63,9 +63,7 @@ class RatedTriplets:
         self.relevance.save(Path(folder, "relevance.npz"))
 
 
-def read_release(
-    folder: str | os.PathLike[str], n_threads: int = 1, progress: Callable[[int, int], None] | None = None
-) -> RatedTriplets:
+def read_release(folder: str | os.PathLike[str], n_threads: int = 1, progress: Progress | None = None) -> RatedTriplets:
     """Read a folder of rated triplets, which holds one usable triplet at least."""
     root, rejections = Path(folder), Rejections()
     rows = read_ratings(root, rejections)
@@ -218,7 +216,8 @@ def _pairs(rows: pd.DataFrame, rejections: Rejections) -> list[tuple[int, int]]:
     # rows of one file and text query that share the column Triplet, or else the query, belong together
     groups: defaultdict[tuple[str, ...], list[Any]] = defaultdict(list)
     row: Any
-    for row in rows.itertuples():
+    columns = (rows[name] for name in ("name1", "path1", "name2", "path2", "sign"))
+    for row in rows.assign(says=list(zip(*columns, strict=True))).itertuples():
         key = (row.triplet,) if row.triplet else ("", row.name1, row.path1)
         groups[row.file, row.text_query, *key].append(row)
     pairs = [pair for group in groups.values() for pair in _pair_group(group, rejections)]
@@ -227,7 +226,7 @@ def _pairs(rows: pd.DataFrame, rejections: Rejections) -> list[tuple[int, int]]:
 
 def _pair_group(rows: list[Any], rejections: Rejections) -> list[tuple[Any, Any]]:
     """Pair the rows of one query or triplet: its only two in any order, of more those that follow one another."""
-    distinct = list({_says(row): row for row in reversed(rows)}.values())
+    distinct = list({row.says: row for row in reversed(rows)}.values())
     # without a path, name and rating together say which image it is: those of the public release are named by triplet
     images = {(row.name2, row.path2 or row.sign) for row in distinct}
     if len(images) < len(distinct) == 2 * len(images) <= 4:
@@ -240,17 +239,12 @@ def _pair_group(rows: list[Any], rejections: Rejections) -> list[tuple[Any, Any]
         return [(distinct[0], distinct[1])]
     pairs = _neighbours(rows)
     taken = [row for pair in pairs for row in pair]
-    paired, used = {_says(row) for row in taken}, {row.Index for row in taken}
+    paired, used = {row.says for row in taken}, {row.Index for row in taken}
     for row in rows:
         if row.Index not in used:
-            reason = "row that is there already" if _says(row) in paired else "row without its counterpart"
+            reason = "row that is there already" if row.says in paired else "row without its counterpart"
             rejections.add(reason, [row.example])
     return pairs
-
-
-def _says(row: Any) -> tuple[str, ...]:
-    """What a row says, wherever it stands."""
-    return (row.name1, row.path1, row.name2, row.path2, row.sign)
 
 
 def _neighbours(rows: list[Any]) -> list[tuple[Any, Any]]:

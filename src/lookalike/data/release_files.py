@@ -108,13 +108,8 @@ def has_training_images(root: Path) -> bool:
     return any(file.is_file() and not file.name.startswith(".") for file in files)
 
 
-def has_grades(root: Path) -> bool:
-    """Whether a release grades the relevance of its training images; without, it is 1 within a category."""
-    return relevance_file(root) is not None
-
-
 def relevance_file(root: Path) -> Path | None:
-    """The file that grades the relevance of training images, whatever the case of its name."""
+    """Return the file that grades the relevance of training images, if any; without, it is 1 within a category."""
     files = (file for folder in _training_folders(root) for file in sorted(folder.iterdir()))
     return next((file for file in files if file.name.casefold() == "relevance.csv" and file.is_file()), None)
 

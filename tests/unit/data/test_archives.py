@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import hashlib
 import io
+import os
 import tarfile
 import threading
 from dataclasses import replace
@@ -135,12 +136,7 @@ def test_a_dropped_connection_resumes_where_it_stopped(tmp_path, server, send_le
 @pytest.mark.parametrize("ranges", [True, False])
 @pytest.mark.parametrize(
     ("n_found", "size", "asked"),
-    [
-        (1000, SIZE, ["bytes=1000-"]),
-        (SIZE + 1, SIZE, [None]),
-        (SIZE, SIZE, []),
-        (SIZE, None, [f"bytes={SIZE}-"]),
-    ],
+    [(1000, SIZE, ["bytes=1000-"]), (SIZE + 1, SIZE, [None]), (SIZE, SIZE, []), (SIZE, None, [f"bytes={SIZE}-"])],
 )
 def test_what_a_killed_run_left_is_resumed_taken_or_discarded(tmp_path, server, n_found, size, ranges, asked):
     server.ranges = ranges
@@ -237,16 +233,15 @@ GOOD = (
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
 def test_the_one_top_folder_becomes_the_target(tmp_path, mode):
-    path = make_tar(tmp_path / "x.tar", *GOOD, mode=mode)
-    (tmp_path / "deep" / "out").mkdir(parents=True)  # empty: fine
+    path, out = make_tar(tmp_path / "x.tar", *GOOD, mode=mode), tmp_path / "deep" / "out"
+    out.mkdir(parents=True)  # empty: fine
     (tmp_path / "deep" / ".out.unpacking" / "top").mkdir(parents=True)  # of a killed run
-    out = unpack(path, tmp_path / "deep" / "out", top="top")
+    unpack(path, out, top="top")
+    with pytest.raises(LookalikeError, match="already exists and is not empty"):
+        unpack(path, out, top="top")
     assert tree(tmp_path / "deep") == ["out", "out/a", "out/a/1.jpg", "out/b", "out/b/2.jpg"]
     assert (out / "b/2.jpg").read_bytes() == b"two"
     assert (out / "b/2.jpg").stat().st_mode & 0o7022 == 0  # permissions are tamed
-    with pytest.raises(LookalikeError, match="already exists and is not empty"):
-        unpack(path, out, top="top")
-    assert tree(out) == ["a", "a/1.jpg", "b", "b/2.jpg"]
 
 
 @pytest.mark.parametrize("top", ["", "./", "any_name/", "/any_name/"])
@@ -282,8 +277,7 @@ def test_what_must_not_be_unpacked_is_named_and_leaves_nothing(tmp_path, members
 @pytest.mark.parametrize("mode", ["w", "w:gz"])
 def test_damaged_archives(tmp_path, kept, mode):
     path = make_tar(tmp_path / "x.tar", *GOOD, member("top/large", b"x" * 9000), mode=mode)
-    content = path.read_bytes()
-    path.write_bytes(content[: int(kept * len(content))])
+    os.truncate(path, int(kept * path.stat().st_size))
     with pytest.raises(LookalikeError, match="damaged or no tar archive"):
         unpack(path, tmp_path / "out")
     assert tree(tmp_path) == ["x.tar"]

@@ -30,12 +30,11 @@ def odd_folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("odd") / "images"
     exif = Image.Exif()
     exif[0x0112] = 6
-    for name in ("056.dog/greg/vision309/056_0100.png", "056.dog/.hidden.png", ".cache/thumb.png"):
-        picture(root / name)
-    for name in ("001.cat/001_0001.jpg", "001.cat/cut.jpg", "257.clutter/a.png", "beside.png"):
-        picture(root / name)
-    for name, size in (("001.cat/small", (128, 128)), ("001.cat/cut off", (200, 31)), ("257.clutter/b", (64, 64))):
-        picture(root / f"{name}.png", size)
+    sizes = {"001.cat/small.png": (128, 128), "001.cat/cut off.png": (200, 31), "257.clutter/b.png": (64, 64)}
+    large = "001.cat/001_0001.jpg", "001.cat/cut.jpg", "257.clutter/a.png", "beside.png", ".cache/thumb.png"
+    sizes |= dict.fromkeys([*large, "056.dog/.hidden.png", "056.dog/greg/vision309/056_0100.png"], LARGE)
+    for name, size in sizes.items():
+        picture(root / name, size)
     picture(root / "001.cat" / "001_0002.jpg", exif=exif)
     os.truncate(root / "001.cat" / "cut.jpg", 2000)
     for name in ("056.dog/greg/empty", "198.spider", "empty_class/empty_inside", ".empty_hidden"):

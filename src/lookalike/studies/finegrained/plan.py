@@ -11,7 +11,7 @@ from typing import Any
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import TRIPLET_KINDS, settings_of_data
-from lookalike.data.release_files import has_grades, has_training_images
+from lookalike.data.release_files import has_training_images, relevance_file
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.features.describers import DESCRIBERS, make_describer
 from lookalike.studies.batches import Batch
@@ -46,7 +46,7 @@ NOT_THE_NETWORK = {"pretraining", "ranking", "gap", "linear_embedding", "checkpo
 NO_TORCH = "not run: install torch with `pip install lookalike[deep]`, or `make demo` in the project's folder"
 
 # a plan asks many times, and folders are read each time
-_has_training_images, _has_grades = cache(has_training_images), cache(has_grades)
+_has_training_images, _has_grades = cache(has_training_images), cache(relevance_file)
 
 
 def check(settings: Config, dataset: str) -> None:
@@ -106,7 +106,7 @@ def no_torch(config: Config, dataset: str) -> str:
 def is_graded(config: Config, dataset: str) -> bool:
     """Whether relevance within a category has grades; without, all negatives are of other categories."""
     data = config["datasets"][dataset]
-    return data["kind"] != REAL or was_measured(dataset, UNIFORM_SYSTEM) or _has_grades(Path(data["path"]))
+    return data["kind"] != REAL or was_measured(dataset, UNIFORM_SYSTEM) or _has_grades(Path(data["path"])) is not None
 
 
 # systems ------------------------------------------------------------------------------------------------------------
