@@ -13,12 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from measures import mean_average_precision
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lookalike
-from lookalike.learners import LEARNERS, PairSampler, SimilarityLearner, TripletSampler, warm_up
+from lookalike.learners import LEARNERS, Euclidean, PairSampler, SimilarityLearner, TripletSampler, warm_up
+from lookalike.learners.base import psd_factor, top_k
 from lookalike.learners.online import held_out_rows
 
 ONLINE: list[dict[str, Any]] = [{"n_steps": 400}, {"n_steps": 400, "early_stopping": True, "trace_points": 5}]
@@ -130,7 +134,6 @@ def test_fitted_attributes_say_the_similarity(learner: SimilarityLearner, monkey
     model = fitted(learner)
     assert frozenset() < learner.accepts <= {"labels", "pairs", "triplets", "online"}
     assert model.metric_ in {"inner_product", "sqeuclidean"}
-    assert model.n_features_in_ == 24
     if hasattr(model, "n_steps_"):
         assert 0 < getattr(model, "n_updates_", 1) <= model.n_steps_ * learner.get_params().get("n_rankers", 1)
         assert model.curve_["step"][-1] == model.n_steps_
@@ -150,8 +153,7 @@ def test_csr_rows_of_any_form_learn_the_same(learner: SimilarityLearner) -> None
     before = odd.copy()
     model = clone(learner).fit(odd, Y)
     np.testing.assert_allclose(model.similarity(odd, X), fitted(learner).similarity(X, X), atol=10 * tolerance(learner))
-    np.testing.assert_array_equal(odd.indices, before.indices)
-    np.testing.assert_array_equal(odd.data, before.data)
+    np.testing.assert_array_equal([odd.indices, odd.data], [before.indices, before.data])
 
 
 @every
@@ -162,8 +164,7 @@ def test_transform_gives_the_similarity(learner: SimilarityLearner) -> None:
             model.transform(X)
         return
     for made in (np.asarray, sp.csr_array):
-        Z = model.transform(made(X))
-        Z = Z.toarray() if sp.issparse(Z) else Z
+        Z = sp.csr_array(model.transform(made(X))).toarray()
         plain = Z @ Z.T if model.metric_ == "inner_product" else -np.sum((Z[:, None] - Z[None]) ** 2, axis=2)
         np.testing.assert_allclose(plain, model.similarity(X, X), atol=10 * tolerance(learner))
 
@@ -201,9 +202,8 @@ def test_a_saved_model_is_the_same_and_goes_on(learner: SimilarityLearner, tmp_p
     model, path = fitted(learner), tmp_path / "model.npz"
     model.save(path, made_by={"fold": 3})
     loaded = lookalike.load(path)
-    assert type(loaded) is type(model)
-    assert loaded.get_params() == model.get_params()
-    assert set(vars(loaded)) == set(vars(model))
+    for what in (type, type(model).get_params, lambda one: set(vars(one))):
+        assert what(loaded) == what(model)
     assert json.loads((tmp_path / "model.json").read_text())["made_by"]["fold"] == 3
     written = path.read_bytes(), (tmp_path / "model.json").read_bytes()
     loaded.save(path, made_by={"fold": 3})
@@ -225,24 +225,20 @@ def test_the_same_seed_gives_the_same_bits_whatever_was_learned_before(learner: 
 
 
 @of([one for one in learners(early_stopping=False) + learners(n_blocks=3) if one.accepts & {"triplets", "pairs"}])
-def test_fit_takes_what_the_sampler_draws(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    examples = drawn(learner, learner.get_params().get("n_steps") or learner.n_triplets)
-    if not learner.get_params().get("projection"):  # in parts of any size; a projection of LEGO's span rounds anew
+def test_fit_takes_what_the_sampler_draws_at_once_or_in_parts(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples, model = drawn(learner, learner.get_params().get("n_steps") or learner.n_triplets), fitted(learner)
+    projected = learner.get_params().get("projection")
+    if not projected:  # in parts of any size; a projection of LEGO's span rounds anew
         monkeypatch.setattr(type(learner), "chunk", 37, raising=False)
-    assert_same(learn(clone(learner), examples), fitted(learner))
-
-
-@of([one for one in learners() if "online" in one.accepts and not one.get_params().get("projection")])
-def test_going_on_is_the_same_as_one_pass(learner: Any) -> None:
-    examples = drawn(learner, 300, seed=2)
-    whole, parts = learn(clone(learner), examples), learn(clone(learner), examples[:100], "partial_fit")
-    learn(parts, examples[100:], "partial_fit")
-    for name in ("n_steps_", "n_updates_", "u_", "l_"):
-        assert getattr(parts, name, None) == getattr(whole, name, None)
-    if "pairs" in learner.accepts:  # LEGO leaves the span of the rows between two calls
-        np.testing.assert_allclose(parts.M_, whole.M_, atol=10 * tolerance(learner))
-    else:
-        assert_same(parts, whole)
+    assert_same(learn(clone(learner), examples), model)
+    if "online" in learner.accepts and not projected:
+        parts = learn(learn(clone(learner), examples[:100], "partial_fit"), examples[100:], "partial_fit")
+        for name in ("n_steps_", "n_updates_", "u_", "l_"):
+            assert getattr(parts, name, None) == getattr(model, name, None)
+        if "pairs" in learner.accepts:  # LEGO leaves the span of the rows between two calls
+            np.testing.assert_allclose(parts.M_, model.M_, atol=10 * tolerance(learner))
+        else:
+            assert_same(parts, model)
 
 
 @of([*learners(**STOPPING), *(one.set_params(**PSD[0]) for one in learners(**STOPPING, projection=None))])
@@ -294,9 +290,9 @@ def test_a_trace_sees_the_model_of_its_step_and_changes_nothing(learner: Any) ->
 @tracing
 def test_trace_steps_that_are_not_reached(learner: Any) -> None:
     n_steps = learner.get_params().get("n_steps")
-    for wrong in [[-1, 2], [2, n_steps + 1]] if n_steps else [[-1, 2]]:
+    for wrong in [-1, n_steps + 1] if n_steps else [-1]:
         with pytest.raises(ValueError, match="trace_steps"):
-            clone(learner).fit(X, Y, trace_steps=wrong)
+            clone(learner).fit(X, Y, trace_steps=[2, wrong])
     # an online learner takes as many steps as it is told to; a batch learner may stop by itself
     model = clone(learner).fit(X, Y, trace_steps=[2, n_steps or 10**6])
     expected = [0, 2, n_steps or model.n_steps_]
@@ -308,9 +304,7 @@ def test_a_bar_shows_what_is_learned_when_asked_for(learner: Any, capsys: pytest
     clone(learner).fit(X, Y)
     assert not capsys.readouterr().err
     clone(learner).set_params(verbose=1).fit(X, Y)
-    shown = capsys.readouterr().err
-    assert type(learner).__name__ in shown
-    assert "objective=" in shown or "loss_rate=" in shown
+    assert re.search(type(learner).__name__ + "(.|\n)*(objective|loss_rate)=", capsys.readouterr().err)
 
 
 @supervised
@@ -333,11 +327,10 @@ def test_learning_beats_the_euclidean_baseline(learner: Any) -> None:
 def test_rows_that_cannot_be_used_are_refused(learner: SimilarityLearner) -> None:
     model = fitted(learner)
     for made, value in itertools.product((np.asarray, sp.csr_array), (np.nan, np.inf)):
-        bad = X.copy()
-        bad[2, 2] = value
-        for call in (lambda bad: clone(learner).fit(bad, Y), lambda bad: model.similarity(X, bad)):
+        bad = made(np.where(np.arange(60)[:, None] == 2, value, X))
+        for call in (lambda bad=bad: clone(learner).fit(bad, Y), lambda bad=bad: model.similarity(X, bad)):
             with pytest.raises(ValueError, match=r"NaN|infinity"):
-                call(made(bad))
+                call()
     for A, B in ((X[:, :5], X), (X, sp.csr_array(X[:, :5]))):
         for compare in (model.similarity, model.rank):
             with pytest.raises(ValueError, match="5 features"):
@@ -363,7 +356,6 @@ WRONG: list[tuple[str, dict[str, list[Any]]]] = [
     ("LMNN", {"omega": [1.1, np.nan], "n_neighbors": [0], "solver": ["fast"], "refresh": [0]}),
     ("LMNN", {"max_iter": [-1, 1.5], "tol": [-0.1, np.nan]}),
     ("MCML", {"max_iter": [-1, 1.5], "tol": [-0.1, np.nan]}),
-    ("MMC", {"max_iter": [-1, 1.5], "tol": [-0.1, np.nan]}),
     ("RCA", {"n_components": [0, 1.5]}),
     ("SOMLTG", {"learning_rate": [0.0, np.inf], "regularization": [-1e-9, np.nan], "projection": ["symmetric"]}),
     ("SOMLDA", {"gamma": [0.0, np.inf], "rho": [-1.0, np.inf], "regularization": [-1e-9, np.nan]}),
@@ -396,8 +388,8 @@ def test_odd_rows_are_learned_from(learner: SimilarityLearner) -> None:
     assert (clone(learner).fit(nothing, y).similarity(nothing, nothing) == 0).all()
     odd = X.copy()
     odd[:20], odd[20:24] = odd[0], 0
-    for given in (odd, sp.csr_array(odd)):
-        scores = clone(learner).fit(given, Y).similarity(given, given)
+    for rows in (odd, sp.csr_array(odd)):
+        scores = clone(learner).fit(rows, Y).similarity(rows, rows)
         assert np.isfinite(scores).all()
         np.testing.assert_allclose(scores[0], scores[19], atol=10 * tolerance(learner))
 
@@ -410,10 +402,36 @@ def test_what_a_learner_does_not_accept_is_said(method: str) -> None:
 
 def test_the_registry_names_its_classes() -> None:
     for name, learner in LEARNERS.items():
-        assert learner.__name__ == name
         assert getattr(lookalike, name) is learner
+        assert learner.__name__ == name
     assert not hasattr(lookalike, "Nothing")
 
 
 def test_kernels_compile_ahead() -> None:
     warm_up()
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_top_k_is_the_start_of_a_stable_sort(data: st.DataObject) -> None:
+    scores = data.draw(arrays(float, st.tuples(st.integers(1, 5), st.integers(1, 12)), elements=st.integers(-2, 2)))
+    k = data.draw(st.integers(1, scores.shape[1]))
+    columns, found = top_k(scores, k)
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(columns, expected)
+    np.testing.assert_array_equal(found, np.take_along_axis(scores, expected, 1))
+
+
+def test_factor_of_a_singular_matrix_has_its_rank() -> None:
+    half = np.random.default_rng(0).random((6, 2))
+    factor = psd_factor(half @ half.T)
+    assert factor.shape == (6, 2)
+    np.testing.assert_allclose(factor @ factor.T, half @ half.T, atol=1e-12)
+    for matrix, message in (([[1, 2], [0, 1]], "symmetric"), (np.diag([1, -1]), "semidefinite"), ([[-1]], "semidef")):
+        with pytest.raises(ValueError, match=message):
+            psd_factor(np.array(matrix, dtype=float))
+
+
+def test_no_distance_is_below_0_whatever_rounding_says() -> None:
+    A = np.random.default_rng(2).random((30, 40))
+    assert Euclidean().fit(A).similarity(A, A).max() <= 0

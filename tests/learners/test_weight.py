@@ -18,13 +18,13 @@ class Missing(MetaPathFinder):
             raise ModuleNotFoundError(name + " is not there", name=name)
 
 sys.meta_path.insert(0, Missing())
+import lookalike, lookalike.core.errors
+from lookalike.learners.registry import MODULES, learner_class
+assert not {{"numba", "scipy", "sklearn"}} & set(sys.modules), "importing the package imports no learner"
 import numpy as np
 import scipy.sparse as sp
-import lookalike
 from lookalike.learners import curve
-from lookalike.learners.registry import MODULES, learner_class
 from lookalike.learners import OASIS, large_scale, query_triplets, relevance_triplets  # all modules
-
 X, y = np.eye(6) + 0.1, np.arange(6) % 2
 for form in (np.asarray, sp.csr_array):
     model = OASIS(n_steps=50, random_state=0).fit(form(X), y)

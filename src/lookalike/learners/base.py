@@ -196,8 +196,6 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    # What a subclass may override -------------------------------------------------------------------------------
-
     def _check_parameters(self) -> None:
         """Raise ValueError for a parameter out of its range."""
 

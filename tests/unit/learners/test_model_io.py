@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,28 +74,15 @@ def test_special_numbers_names_and_what_json_cannot_hold(tmp_path: Path) -> None
     model.W_[0, 0], model.W_[0, 1] = np.float32(-0.0), np.nextafter(np.float32(0), np.float32(1))
     model.save(tmp_path / "model.npz")
     assert json.loads((tmp_path / "model.json").read_text())["parameters_not_kept"] == ["random_state"]
-    with np.load(tmp_path / "model.npz") as stored:
-        arrays = dict(stored)
-    for _ in range(2):
-        loaded = lookalike.load(tmp_path / "model.npz")
-        assert loaded.W_.tobytes() == model.W_.tobytes()
-        assert loaded.feature_names_in_.tolist() == ["sky", "sea", "sand"]
-        assert (loaded.random_state, loaded.n_steps) == (None, 50)
-        assert np.isnan(loaded.curve_["loss_rate"][0])
-        with pytest.raises(ValueError, match="feature names"):
-            loaded.similarity(frame[["sea", "sky", "sand"]], frame)
-        np.savez(tmp_path / "model.npz", **arrays)  # files that are not deflated load, too
+    loaded = lookalike.load(tmp_path / "model.npz")
+    assert loaded.W_.tobytes() == model.W_.tobytes()
+    assert (loaded.random_state, loaded.n_steps, loaded.feature_names_in_.tolist()) == (None, 50, list(frame))
+    assert np.isnan(loaded.curve_["loss_rate"][0])
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.similarity(frame[["sea", "sky", "sand"]], frame)
 
 
 def test_weights_that_are_nearly_all_equal_take_little_room(tmp_path: Path) -> None:
     wide = sp.csr_array((np.ones(3), ([0, 1, 2], [5, 5, 9])), shape=(3, 100_000))
     SOMLDA().fit_triplets(wide, [[0, 1, 2]]).save(tmp_path / "model.npz")
     assert (tmp_path / "model.npz").stat().st_size < 20_000
-
-
-def test_importing_the_package_imports_no_learner() -> None:
-    code = (
-        "import sys, lookalike, lookalike.learners.registry, lookalike.core.errors;"
-        "print([name for name in ('sklearn', 'numba', 'scipy', 'pandas') if name in sys.modules])"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

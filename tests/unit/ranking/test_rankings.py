@@ -12,13 +12,27 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_rankings import brute_force
 from measures import Given
 
 from lookalike.learners import TFIDF
 from lookalike.ranking import oxford
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.ranking.statistics import summarise
+
+
+def brute_force(scores, y):
+    """Ranks of positives, average precision, precision at every k and order, by sorting tuples: the definition."""
+    n = len(y)
+    all_ranks, precisions, at_k, order_of = [], [], [], []
+    for query in range(n):
+        order = sorted((j for j in range(n) if j != query), key=lambda j: (-scores[query][j], j))
+        relevant = [y[j] == y[query] for j in order]
+        ranks = [r for r, hit in enumerate(relevant, start=1) if hit]
+        all_ranks.append(ranks)
+        order_of.append(order)
+        at_k.append(np.cumsum(relevant) / np.arange(1, n))
+        precisions.append(np.mean([sum(relevant[:r]) / r for r in ranks]) if ranks else np.nan)
+    return all_ranks, np.array(precisions), np.array(at_k), order_of
 
 
 def ranked(scores, y, **options):

@@ -116,7 +116,6 @@ RIGHT = np.float32([1, 2, 3])
         (lambda: outcomes(ONE, PAIRS, {"x": RIGHT[:2]}), "x has 2 distances for 3 pairs"),
         (lambda: outcomes(ONE, PAIRS, {"x": RIGHT * [1, np.nan, np.nan]}), "no distance to 2 images, .* image 2"),
         (lambda: outcomes(made_triplets([(0, 1, 0), (1, 0, 2)]), PAIRS, {"x": RIGHT}), "not among the pairs"),
-        (lambda: outcomes(made_triplets([(0, 1, 2)], ["b"]), PAIRS, {"x": RIGHT}), "not among the pairs"),
         (lambda: outcomes(ONE, PAIRS, {"x": RIGHT}, k=0), "at least 1"),
     ],
 )
@@ -133,13 +132,8 @@ def rated(n_queries: int = 40, systems: dict[str, float] | None = None) -> Any:
     frames = []
     for system, share in (systems or {"good": 0.8, "bad": 0.6}).items():
         outcome = np.where(random.random(n) < 0.1, 0.5, random.random(n) < share).astype(np.float32)
-        columns = {
-            "system": system,
-            "triplet": triplets["triplet"],
-            "outcome": outcome,
-            "in_top": random.random(n) < 0.5,
-        }
-        frames.append(pd.DataFrame(columns))
+        columns = {"system": system, "outcome": outcome, "in_top": random.random(n) < 0.5}
+        frames.append(pd.DataFrame(columns).assign(triplet=triplets["triplet"]))
     pairs = candidate_pairs(triplets, made_pool({"a": list(range(40))}), made_manifest(list(range(n_queries + 2 * n))))
     return triplets, pairs, pd.concat(frames, ignore_index=True)
 
@@ -148,8 +142,7 @@ def test_values_and_counts_are_the_sums_of_the_outcomes() -> None:
     triplets, pairs, table = rated()
     found = intervals(table, triplets, pairs, seed=1, n_resamples=50)
     assert tuple(found.columns) == INTERVAL_COLUMNS
-    assert found["system"].tolist() == ["good"] * 9 + ["bad"] * 9
-    assert set(found["subset"]) == {"all", "in-class", "out-of-class"}
+    assert (found["system"].tolist(), len(set(found["subset"]))) == (["good"] * 9 + ["bad"] * 9, 3)
     for row in found.itertuples():
         kinds = triplets["kind"] if row.subset == "all" else triplets["kind"][triplets["kind"] == row.subset]
         own = table[(table["system"] == row.system) & table["triplet"].isin(triplets.loc[kinds.index, "triplet"])]
@@ -189,11 +182,11 @@ def test_intervals_are_those_of_a_mean_over_query_images() -> None:
 
 def test_copies_of_a_query_image_are_resampled_as_one() -> None:
     triplets, pairs, table = rated()
-    contents = list(range(int(triplets["negative"].max()) + 1))
-    contents[1:40:2] = contents[0:40:2]
-    found = intervals(table, triplets, pairs, seed=1, n_resamples=20, manifest=made_manifest(contents))
+    n_images = int(triplets["negative"].max()) + 1
+    halves = made_manifest([i // 2 if i < 40 else i for i in range(n_images)])
+    found = intervals(table, triplets, pairs, seed=1, n_resamples=20, manifest=halves)
     assert set(found["n_queries"]) == {20}
-    one = made_manifest([0] * len(contents))
+    one = made_manifest([0] * n_images)
     single = intervals(table, triplets, pairs, seed=1, n_resamples=20, manifest=one)
     assert single[["low", "high"]].isna().all(axis=None)
     assert contrasts(table, triplets, seed=1, n_resamples=20, manifest=one)["p_value"].isna().all()
@@ -213,8 +206,7 @@ def test_contrasts_are_paired() -> None:
     assert found.loc[("a", "b", "all"), "p_value"] > 0.05
     # a system and one that differs in a single triplet: the interval is as narrow as that, not that of two systems
     near = found.loc[("a", "twin", "all")]
-    assert near["high"] - near["low"] < 0.5
-    assert near["p_value"] > 0.3
+    assert (near["high"] - near["low"] < 0.5, near["p_value"] > 0.3) == (True, True)
     chosen = contrasts(table, triplets, seed=1, n_resamples=10, pairs_of_systems=[("c", "a")])
     assert set(zip(chosen["system_a"], chosen["system_b"], strict=True)) == {("c", "a")}
     with pytest.raises(LookalikeError, match="'d'"):
