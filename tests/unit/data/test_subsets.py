@@ -102,7 +102,7 @@ def test_classes_that_are_too_small_are_an_error_or_dropped_and_listed():
     manifest = manifest_of(CLASSES | {"060.duck": {"ok": 4}})
     pool = manifest[manifest["label"] == "060.duck"].head(1)[["image_id", "label"]]
     counts = usable_counts(manifest, pool)
-    assert list(counts.items()) == [*zip(FOUR, [3, 5, 2, 0], strict=True), ("060.duck", 3)]
+    assert list(counts.values()) == [3, 5, 2, 0, 3]
     kept, dropped = keep_large_enough(FOUR[:3], counts, needed=3, too_small="drop")
     assert kept == FOUR[:2]
     table = left_out(FOUR[:3], manifest, pool, dropped)
