@@ -141,6 +141,8 @@ def test_the_settings_load_nothing_heavy():
         ("category.demo.methods", ["oasiss"], ["'oasiss'", "did you mean 'oasis'"]),
         ("category.demo.exhibits", {"oasis-jmlr-2010/fig6": ["demo1"]}, ["'demo1'", "demo10"]),
         ("methods.oasis.learner", "OASYS", ["methods.oasis.learner", "did you mean 'OASIS'"]),
+        ("methods.lego", {"title": "LEGO"}, ["methods.lego needs a `learner`", "OASIS"]),
+        ("finegrained.websim", {}, ["web and finegrained both list 'websim'"]),
         ("category.demo.exhibits", {"oasis-jmlr-2010/tabel4": ["demo10"]}, ["tabel4", "did you mean", "table4"]),
         ("category.demo.subsets.demo10.printed", {"oasis-jmlr-2010": "classes=11"}, ["classes=11"]),
         ("category.demo.overrides.leggo", {}, ["'leggo'", "lego"]),
