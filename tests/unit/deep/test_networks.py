@@ -103,16 +103,16 @@ def test_low_resolution_padding_is_same_with_the_odd_pixel_behind() -> None:
     assert torch.equal(values[5, 3, 3], taken[12:, 12:].max())
 
 
-def test_dropout_keeps_6_of_10_in_training_alone() -> None:
-    network = ClassificationNetwork(SMALL, 3)
-    seen = inputs_of(network.classes)
+@pytest.mark.parametrize(("network", "layer"), [(ClassificationNetwork(SMALL, 3), "classes"),
+                                                (DeepRankingNetwork(SMALL), "linear")])  # fmt: skip
+def test_dropout_keeps_6_of_10_in_training_alone(network: torch.nn.Module, layer: str) -> None:
+    seen = inputs_of(network.get_submodule(layer))
     with torch.no_grad():
         network.convnet.fully_connected[-1].bias.fill_(100.0)
         torch.manual_seed(0)
-        network(images(200))
-        assert (seen[0] > 0).float().mean().item() == pytest.approx(0.6, abs=0.02)
-        network.eval()
-        assert torch.equal(network(images(3)), network(images(3)))
+        network.train()(images(200))
+        assert (seen[0][:, : SMALL.fully_connected[-1]] > 0).float().mean().item() == pytest.approx(0.6, abs=0.02)
+        assert torch.equal(network.eval()(images(3)), network(images(3)))
 
 
 def test_initial_values_come_from_the_seed_alone_and_neither_vanish_nor_explode() -> None:
