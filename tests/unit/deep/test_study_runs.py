@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make test i
 
 from lookalike.core.errors import LookalikeError  # noqa: E402
 from lookalike.data.relevance import RelevanceData  # noqa: E402
+from lookalike.deep.embedding import embed  # noqa: E402
 from lookalike.deep.images import ArrayImages, FileImages, batches, load_pixels, load_square  # noqa: E402
 from lookalike.deep.linear_embedding import LinearEmbedding, join_parts, train_linear_embedding  # noqa: E402
 from lookalike.deep.model_io import load_network, read_about  # noqa: E402
@@ -68,9 +69,8 @@ def test_windows_and_batches_are_where_requests_say_and_draw_nothing_of_dropout(
 def test_a_file_that_is_broken_is_named_in_one_sentence(files: list[Path], tmp_path: Path, n_workers: int) -> None:
     broken = tmp_path / "broken.png"
     broken.write_bytes(files[0].read_bytes()[:60])
-    with pytest.raises(LookalikeError, match=r"^broken\.png is damaged") as caught:
+    with pytest.raises(LookalikeError, match=r"^broken\.png is damaged.*again$"):
         list(batches(FileImages([files[0], broken], 8, 2), batch=1, n_workers=n_workers))
-    assert "Traceback" not in str(caught.value)
 
 
 def test_images_are_squashed_to_a_square_by_averages_and_unusable_ones_black(tmp_path: Path) -> None:
@@ -79,7 +79,6 @@ def test_images_are_squashed_to_a_square_by_averages_and_unusable_ones_black(tmp
     Image.fromarray(wide).save(tmp_path / "wide.png")
     told: list[tuple[int, int]] = []
     got = load_pixels([tmp_path / "wide.png"] * 3, 10, n_threads=2, progress=lambda *step: told.append(step))
-    assert got.shape == (3, 10, 10, 3)
     assert (got[0, :, :4] == 0).all()
     assert (got[2, :, 6:] == 200).all()
     assert told == [(1, 3), (2, 3), (3, 3)]
@@ -134,6 +133,8 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
         assert np.isnan(result.vectors[19]).all(), "nobody asks for this image"
         np.testing.assert_array_equal(result.distances, pair_distances(result.vectors, run.pairs, "l2"))
         assert result.curve["seen"].iloc[-1] == result.curve["step"].iloc[-1] * 4
+    windows = run.images.windows(run.images.central(range(19)))
+    np.testing.assert_allclose(multi.vectors[:19], embed(multi.trained.network, windows), atol=1e-5)
     multi.save(tmp_path / "x.npz")
     assert read_about(tmp_path / "x.npz")["shift"] == 2
     assert load_network(tmp_path / "x.npz").configuration == multi.trained.network.configuration
@@ -193,7 +194,6 @@ def test_a_linear_embedding_learns_which_directions_count() -> None:
     best = min(embedding.curve, key=lambda row: row["validation_loss"])  # of all learning rates
     assert (best["learning_rate"], best["step"]) == (embedding.learning_rate, embedding.step)
     assert share_right(embedded, HELD_OUT) == pytest.approx(best["validation_precision"], abs=0.005)
-    torch.manual_seed(6)
     assert np.array_equal(embedding.matrix, train().matrix)
     order = np.random.default_rng(9).permutation(300)  # the sampler's numbers are looked up in rows
     shuffled = VECTORS[np.argsort(order)]
