@@ -215,9 +215,9 @@ def _pairs(rows: pd.DataFrame, rejections: Rejections) -> list[tuple[int, int]]:
     """Pair the rows of triplets: numbers of the row rated alike and of the other."""
     # rows of one file and text query that share the column Triplet, or else the query, belong together
     groups: defaultdict[tuple[str, ...], list[Any]] = defaultdict(list)
+    says: Any = list(rows[["name1", "path1", "name2", "path2", "sign"]].itertuples(index=False, name=None))
     row: Any
-    columns = (rows[name] for name in ("name1", "path1", "name2", "path2", "sign"))
-    for row in rows.assign(says=list(zip(*columns, strict=True))).itertuples():
+    for row in rows.assign(says=says).itertuples():
         key = (row.triplet,) if row.triplet else ("", row.name1, row.path1)
         groups[row.file, row.text_query, *key].append(row)
     pairs = [pair for group in groups.values() for pair in _pair_group(group, rejections)]
