@@ -1,7 +1,5 @@
 """A small study that the tests of the protocol share: counts of four classes, and two folds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """What holds for every exhibit of a study: all its files, its sidecar, its printed numbers, and how it is not run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from unittest import mock

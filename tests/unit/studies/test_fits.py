@@ -1,7 +1,5 @@
 """What studies that fit learners share: kernels are compiled before a clock starts."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The one form of a table of numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

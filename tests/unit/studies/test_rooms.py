@@ -1,7 +1,5 @@
 """The studies by name, and the facts of workflow/resources that each is given."""
 
-from __future__ import annotations
-
 import pytest
 from contract import ROOT, project_settings
 

@@ -1,7 +1,5 @@
 """Steps on a logarithmic scale, the grid, and how the best candidate is chosen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

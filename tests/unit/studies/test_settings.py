@@ -1,7 +1,5 @@
 """The settings: completed, held to what studies know, and wrong in one sentence."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -132,12 +130,10 @@ def test_the_settings_load_nothing_heavy():
         ("datasets.a b", {"kind": "synthetic"}, ["datasets.a b is no id", "letters, digits"]),
         ("datasets.more", {}, ["datasets.more needs `kind`"]),
         ("category.demo.subsets.demo10.classes", "first", ["demo10.classes must be `all`", "`first N`"]),
-        ("category.demo.subsets.demo10.classes", ["cat"], ["demo10.classes must be", "two or more"]),
         ("category.demo.methods", ["oasis", "oasis"], ["category.demo.methods lists 'oasis' twice"]),
         ("category.demo.overrides.oasis.trace.steps", "1e5", ["overrides.oasis.trace.steps", "1.0e+05"]),
         ("finegrained.triplets.features", {"hog": {"cell": 3}}, ["finegrained.triplets.features.hog: "]),
         ("finegrained.triplets.sampler.out_of_class", 0.123, ["whole percent", "not 0.123"]),
-        ("datasets.demo.shards", 0, ["datasets.demo.shards must be greater than or equal to 1, not 0"]),
         ("category.demo.methods", ["oasiss"], ["'oasiss'", "did you mean 'oasis'"]),
         ("category.demo.exhibits", {"oasis-jmlr-2010/fig6": ["demo1"]}, ["'demo1'", "demo10"]),
         ("methods.oasis.learner", "OASYS", ["methods.oasis.learner", "did you mean 'OASIS'"]),
@@ -174,8 +170,6 @@ def test_the_settings_load_nothing_heavy():
         ("landmark.oxford5k.codebook_overrides.sift-1m.qpao.batch", "method", ["sets `batch`", "oxford5k.overrides"]),
         ("landmark.oxford5k.codebooks", ["sift-10k", "sift-1m", "oxford-words"],
          ["sift-1m and oxford-words", "1,000,000 words each", "only one"]),
-        ("datasets.demo_landmarks.synthetic_landmarks.width", 1024,
-         ["datasets.demo_landmarks.synthetic_landmarks: ", "width / height is 4.2", "from 0.5 to 2.5"]),
         ("datasets.demo.synthetic.width", 1024, ["datasets.demo.synthetic: ", "width / height"]),
         ("category.demo.ratings.subset", "demo30", ["demo.ratings.subset", "did you mean 'demo"]),
         ("category.demo.ratings.fold", 5, ["demo.ratings.fold", "5 partitions"]),

@@ -1,7 +1,5 @@
 """The limit counts the processor's time, ends what runs, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import signal
 import time
 

@@ -1,7 +1,5 @@
 """A small category study, made by hand: its numbers are given as tables, only its images are on the disk."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from contract import printed

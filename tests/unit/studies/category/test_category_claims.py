@@ -1,7 +1,5 @@
 """The papers' claims about Caltech-256: each rule comes out both ways, by the parameters that claims.csv gives it."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

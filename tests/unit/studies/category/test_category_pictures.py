@@ -1,7 +1,5 @@
 """Pictures and galleries show what the code that describes images does, and what the rankings have."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the settings of a category study ask for."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

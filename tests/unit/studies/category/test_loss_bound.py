@@ -1,7 +1,5 @@
 """The mistake bound against its formula term by term, and the mistakes of OASIS under it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

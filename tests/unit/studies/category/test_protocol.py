@@ -1,7 +1,5 @@
 """Folds, traces and rankers: which rows are seen, that seeds are named, that nothing leaks, and what is written."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

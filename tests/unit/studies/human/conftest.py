@@ -1,7 +1,5 @@
 """A small plan, its images, and a study of more ratings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from made_human import PATHS, draw, make_ratings, make_study

@@ -1,7 +1,5 @@
 """A plan of query images of three classes, and a study of twelve images of four classes that rank each other."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Exhibits of the human study: which queries are shown, what is plotted, and what is said of images and raters."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the settings ask of the human study."""
 
-from __future__ import annotations
-
 from contract import check_plan, project_settings
 
 from lookalike.studies.human import plan

@@ -1,7 +1,5 @@
 """What raters are shown: which queries, beside which images, in which order, and as which file."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

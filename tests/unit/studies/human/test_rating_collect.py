@@ -1,7 +1,5 @@
 """Raters' files: read whole, or refused with file and line."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """The rating page: one file with its pictures inside, which says nothing of what raters must not know."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """The numbers of the rating study are those of a loop over queries and raters, candidate by candidate."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
