@@ -150,7 +150,7 @@ class RelevanceTripletSampler:
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """Return plain arrays from which `set_state` goes on with the very next triplet."""
-        state = {
+        state: dict[str, NDArray[Any]] = {
             "settings": self._settings.copy(),
             "key": self._key.copy(),
             "drawn": np.array(self._drawn, dtype=np.int64),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,7 @@ from lookalike.learners import TripletSampler
 
 
 def sparse_rows(n: int = 40, d: int = 150, n_classes: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of length 1 and their classes: words of all classes, few of them frequent, and 8 of each class.
-
-    Every seventh row is empty, as that of an image without descriptors is.
-    """
+    """Return rows of length 1 (some empty) and their classes: words of all, few of them frequent, and 8 of each."""
     random = np.random.default_rng(seed)
     y = np.arange(n) % n_classes
     chance = np.tile(np.minimum(0.5, 2.0 / np.arange(1, d + 1) ** 0.8), (n_classes, 1))
@@ -37,13 +35,8 @@ def landmark_like(n_positives: int = 4, n_negatives: int = 25, seed: int = 0) ->
     X, _ = sparse_rows(n_positives + n_negatives, 120, 1, seed)
     random = np.random.default_rng(seed)
     X[:n_positives, random.choice(120, 10, replace=False)] += 0.3
-    triplets = [
-        (query, positive, negative)
-        for query in range(n_positives)
-        for positive in range(n_positives)
-        for negative in range(n_positives, len(X))
-        if query != positive
-    ]
+    positives, negatives = range(n_positives), range(n_positives, len(X))
+    triplets = [triplet for triplet in product(positives, positives, negatives) if triplet[0] != triplet[1]]
     return sp.csr_array(X), random.permutation(np.array(triplets))
 
 
@@ -57,10 +50,7 @@ def noisy_classes(n: int = 24, d: int = 5, n_classes: int = 3, seed: int = 0) ->
 
 
 def few_values(data: st.DataObject, examples: str) -> tuple[np.ndarray, Any]:
-    """Draw small rows of few values, and pairs (with 0 or 1) or triplets of them.
-
-    Equal rows, exact cancellations (2p = p+ + p- too) and zero rows are common.
-    """
+    """Draw rows of few values, often equal, zero or cancelling, and pairs (with 0 or 1) or triplets of them."""
     n, d = data.draw(st.integers(2, 6)), data.draw(st.integers(1, 8))
     X = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.0, 1.0, -0.5, 2.0]), min_size=n * d, max_size=n * d)))
     row = st.integers(0, n - 1)

