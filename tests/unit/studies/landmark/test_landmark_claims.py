@@ -40,30 +40,22 @@ def test_every_claim_names_a_rule_that_says_how_it_decides():
     assert all(sentence_of(rule).startswith("Holds where") for rule in rules.values())
 
 
-@pytest.mark.parametrize(
-    ("claim", "change", "verdict"),
-    [
-        ("learning-helps", {}, HOLDS),
-        ("learning-helps", {"soml-tg": -0.05}, FAILS),
-        ("learning-helps", {"soml-tg": MIXED}, OPEN),
-        ("qpao-above-oasis", {}, HOLDS),
-        ("qpao-above-oasis", {"qpao": 0.02}, FAILS),
-        # a difference that one landmark alone shows
-        ("qpao-above-oasis", {"qpao": np.array([0.4, 0.05, 0.05, 0.05, 0.05, 0.05, 0.06])}, OPEN),
-        ("soml-above-oasis", {"soml-tg": 0.048}, FAILS),
-        ("soml-above-oasis", {"soml-tg": 0.055}, HOLDS),
-        ("soml-at-least-comparable", {"soml-tg": 0.048}, HOLDS),
-        ("soml-at-least-comparable", {"soml-tg": 0.02}, FAILS),
-        ("soml-near-qpao", {"soml-da": 0.055}, HOLDS),
-        ("soml-near-qpao", {"soml-da": -0.01}, FAILS),
-        ("da-above-tg", {"soml-da": 0.09}, HOLDS),
-        ("da-above-tg", {"soml-da": 0.2}, FAILS),
-    ],
-)
-def test_differences_of_precision(claim, change, verdict):
-    found = decide(claim, of_gains(BEATS | change))
-    assert found.verdict == verdict
-    assert "of 7 above 0)" in found.evidence
+CASES = {
+    "learning-helps": [({}, HOLDS), ({"soml-tg": -0.05}, FAILS), ({"soml-tg": MIXED}, OPEN)],
+    # last, a difference that one landmark alone shows
+    "qpao-above-oasis": [({}, HOLDS), ({"qpao": 0.02}, FAILS), ({"qpao": 0.05 + 0.35 * (np.arange(7) == 0)}, OPEN)],
+    "soml-above-oasis": [({"soml-tg": 0.048}, FAILS), ({"soml-tg": 0.055}, HOLDS)],
+    "soml-at-least-comparable": [({"soml-tg": 0.048}, HOLDS), ({"soml-tg": 0.02}, FAILS)],
+    "soml-near-qpao": [({"soml-da": 0.055}, HOLDS), ({"soml-da": -0.01}, FAILS), ({"soml-da": 0.2}, HOLDS)],
+    "da-above-tg": [({"soml-da": 0.09}, HOLDS), ({"soml-da": 0.07}, FAILS), ({"soml-da": 0.2}, FAILS)],
+}
+
+
+@pytest.mark.parametrize("claim", CASES)
+def test_differences_of_precision(claim):
+    for change, verdict in CASES[claim]:
+        found = decide(claim, of_gains(BEATS | change))
+        assert (found.verdict, "of 7 above 0)" in found.evidence) == (verdict, True), change
 
 
 def test_sparsity():
@@ -94,10 +86,9 @@ def test_one_method_of_four_must_fall_clearly_to_refute_a_claim():
 
 def test_more_draws_of_a_landmark_are_no_further_evidence_and_one_landmark_decides_nothing():
     gain = BEATS | {"qpao": 0.05 + np.array([0.4, 0, 0, 0, 0, 0, 0.01])}
-    assert {decide("qpao-above-oasis", of_gains(gain, draws=draws)).verdict for draws in (2, 30)} == {OPEN}
+    assert decide("qpao-above-oasis", of_gains(gain, draws=30)).verdict == OPEN
     found = decide("qpao-above-oasis", of_gains(BEATS, landmarks=LANDMARKS[:1]))
-    assert found.verdict == OPEN
-    assert "(one landmark)" in found.evidence
+    assert (found.verdict, "(one landmark)" in found.evidence) == (OPEN, True)
 
 
 @pytest.mark.parametrize(

@@ -58,10 +58,9 @@ def rankers(data):
 def test_no_test_image_and_no_held_out_image_is_learned_from(data):
     learned = set(CompactRows(data / "training").image_ids)
     training = set(protocol.images_of_part(opened(data)[1], "train"))
-    held_out = training - learned
     assert learned < training
-    assert 50 <= len(held_out) <= len(training) / 3
-    assert Validation.load(data / "validation.npz").rows.shape[0] == len(held_out)
+    n_held_out = len(training) - len(learned)
+    assert 50 <= n_held_out == Validation.load(data / "validation.npz").rows.shape[0] <= len(training) / 3
 
 
 def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data, rankers):
@@ -88,8 +87,7 @@ def test_files_of_a_ranker_and_the_mean_of_several(rankers, tmp_path):
     curve, fit = pd.read_parquet(tmp_path / "0" / "curve.parquet"), rankers[0][1]
     assert curve["step"].tolist() == [0, 512, 1024]
     row = runtime_of_ranker(fit, curve)
-    assert row["steps"] == fit["chosen_step"]
-    assert row["n_images"] == fit["n_train"] + fit["n_validation"]
+    assert (row["steps"], row["n_images"]) == (fit["chosen_step"], fit["n_train"] + fit["n_validation"])
     assert 0 <= row["seconds"] <= fit["seconds_fit"] + 1e-9
 
 
