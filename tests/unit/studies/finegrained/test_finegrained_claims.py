@@ -78,6 +78,8 @@ def test_one_difference_of_several_refutes_only_after_holms_adjustment():
         study = FinegrainedStudy({"not_run": "", "titles": {}, "chosen_percent": 20})
         study.differences = {(*pair, "all", "score@30"): one for pair, one in zip(pairs, differences, strict=True)}
         study.values = {(system, "all", "score@30"): Measured(1.0) for pair in pairs for system in pair}
+        value, low, high, p = differences[0]
+        assert study.difference("0", "a", "score@30") == (-value, -high, -low, p), "the other way round"
         return rules.better(study, pairs=pairs, metrics=["score@30"]).verdict
 
     below, above = Difference(-5.0, -9.0, -1.0, 0.03), Difference(5.0, 1.0, 9.0, 0.001)
