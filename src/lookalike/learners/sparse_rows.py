@@ -1,7 +1,6 @@
 """Sparse rows and a d x d matrix for compiled steps, with the most frequent features first.
 
-So the entries of a row of W that most steps touch lie side by side in a short head, which is cheaper to read and write
-as a dense vector than entry by entry; the rest, the tail, is gathered and scattered.
+So what most steps touch of a row of W is a short dense head; the rest, the tail, is gathered and scattered.
 """
 
 from __future__ import annotations

@@ -22,8 +22,7 @@ PRODUCT_BYTES = 256 * 2**20
 """Memory that the products of all distinct pairs may take; past it they are formed block by block of triplets."""
 BLOCK_BYTES = 4 * 2**20
 """Memory of a block's products."""
-ENTRY_BYTES = 12
-"""Of an entry of a product: a float64 value, a uint32 place."""
+ENTRY_BYTES = 12  # a float64 value, a uint32 place
 
 
 class Products(NamedTuple):
