@@ -1,7 +1,5 @@
 """A visterm store of made-up counts."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 

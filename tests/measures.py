@@ -1,7 +1,5 @@
 """Measures of a matrix of scores, for tests that hold one against another."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lookalike.ranking.rankings import rank_leave_one_out

@@ -1,7 +1,5 @@
 """Figures and galleries: the same bytes each time, one legend, and the same figure again from its sidecar."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Queries of a gallery: which are chosen, how it is told, and what its picture and its CSV hold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image

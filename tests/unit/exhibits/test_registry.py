@@ -1,7 +1,5 @@
 """The registry: what a decorated function becomes, and that asking it costs nothing."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """A table as text: ours above print, blocks, records, and what the three formats must escape."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pandas as pd

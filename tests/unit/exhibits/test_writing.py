@@ -1,7 +1,5 @@
 """The files of an exhibit: whole also where it was not run or failed, and a sidecar that says everything."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 import toy

@@ -1,7 +1,5 @@
 """Made-up images, block counts and keypoints, and the files that hold them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from PIL import Image

@@ -1,7 +1,5 @@
 """Each describer held to its definition and to other libraries: what its numbers are."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 import pytest

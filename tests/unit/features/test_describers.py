@@ -1,7 +1,5 @@
 """One contract of everything that turns an image into a vector, and the registry that names it."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

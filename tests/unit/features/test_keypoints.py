@@ -1,7 +1,5 @@
 """SIFT keypoints: where they are, which are kept, RootSIFT; and the files of keypoints and blocks of many images."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Weighted minhash against exact weighted Jaccard similarities, and kernel PCA against its definition."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -1,7 +1,5 @@
 """The visterm store: what is written is read back, whole or not at all, from one folder or several."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -1,7 +1,5 @@
 """From pixels to weighted visterms: blocks, edges, colours, codebooks, counts, tf-idf, against slow exact versions."""
 
-from __future__ import annotations
-
 import warnings
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Visual words: large codebooks trained and resumed, the nearest word, words counted, and those that are published."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

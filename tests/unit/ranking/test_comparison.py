@@ -1,7 +1,5 @@
 """The corrected t-test, the bootstrap clustered by image, Holm's adjustment, and the verdict made of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

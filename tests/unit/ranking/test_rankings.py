@@ -1,7 +1,5 @@
 """Ranks, precision at k and average precision held to brute force, and by trapezoids to walking down the list."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 from types import SimpleNamespace

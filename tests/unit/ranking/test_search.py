@@ -1,7 +1,5 @@
 """Exact retrieval held to a stable sort of all scores, and approximate retrieval to the exact one."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Made-up numbers of a fine-grained study, in the shapes that the workflow writes, and a study of them."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Verdicts on the claims of the Deep Ranking paper, from numbers whose truth is known."""
 
-from __future__ import annotations
-
 import pytest
 from contract import claims
 from made_studies import KINDS, LEVELS, NONE, REAL, UNIFORM, drawn, made_contrasts, made_intervals, of_numbers

@@ -1,7 +1,5 @@
 """Tables and figures of the fine-grained study, from made-up numbers."""
 
-from __future__ import annotations
-
 import made_studies as made
 import numpy as np
 import pandas as pd

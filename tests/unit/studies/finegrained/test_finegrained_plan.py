@@ -1,7 +1,5 @@
 """What the settings of a fine-grained study ask for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Systems without a network: what they learn, from which images alone, and what they hand to the workflow."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

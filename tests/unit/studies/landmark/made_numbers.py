@@ -1,7 +1,5 @@
 """Made-up numbers of a landmark study in the shapes that the workflow writes: 7 landmarks, 5 draws, 3 codebooks."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Verdicts on the claims of SOML, from numbers whose truth is known."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 

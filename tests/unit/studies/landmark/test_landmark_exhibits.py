@@ -1,7 +1,5 @@
 """The landmark study's tables, figures and montage: what is averaged, what stands beside it, what is not judged."""
 
-from __future__ import annotations
-
 import itertools
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What the settings of a landmark study ask for: runs, files and exhibits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Runs of the landmark study: who is drawn, which triplets, what leaves the gallery, how ties are broken, and files."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections import namedtuple

@@ -1,7 +1,5 @@
 """Exhibits of the web study on a small hand-made one: what is shown is what was given, beside what is printed."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

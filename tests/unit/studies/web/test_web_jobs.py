@@ -1,7 +1,5 @@
 """The jobs of the web study: what is held out, what is trained on, averaged and scored, and files that come of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The runtime study: what is counted, when a run ends, and data on which both learners have something to learn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
