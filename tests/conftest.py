@@ -1,10 +1,7 @@
 """Fixtures that every test may use: where the real images are, and one tiny finished workflow run."""
 
-from __future__ import annotations
-
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +14,7 @@ os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".snakemake" / "numba" / kernels_fing
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
+def shared_data():
     """Folder with the real images and ground truth; skips where there is none."""
     folder = Path(os.environ.get("LOOKALIKE_TEST_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
@@ -26,7 +23,7 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def real_images(shared_data: Path) -> Path:
+def real_images(shared_data):
     """The class folders of the real Caltech-256 images."""
     folder = shared_data / "caltech256" / "256_ObjectCategories"
     if not folder.is_dir():
@@ -35,13 +32,13 @@ def real_images(shared_data: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def new_project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Project]:
+def new_project(tmp_path_factory):
     """Make a copy of the project without results."""
     return lambda name: copy_project(tmp_path_factory.mktemp(name))
 
 
 @pytest.fixture(scope="session")
-def tiny_demo(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def tiny_demo(tmp_path_factory):
     """All studies and the report on the tiny configuration: one run that every process of the tests reads.
 
     Nobody may change anything in it; a test that must takes `changeable`.
@@ -62,10 +59,10 @@ def tiny_demo(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture(scope="session")
-def changeable(tiny_demo: Project, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Project]:
+def changeable(tiny_demo, tmp_path_factory):
     """Make a copy of the finished tiny run that a test may change."""
 
-    def make(name: str) -> Project:
+    def make(name):
         folder = tmp_path_factory.mktemp(name)
         shutil.copytree(tiny_demo.folder, folder, dirs_exist_ok=True, symlinks=True)
         return Project(folder)

@@ -1,16 +1,13 @@
 """A small folder of results with an exhibit of every kind and state, written as studies write theirs."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from PIL import Image
 
 from lookalike.core.files import write_json
-from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Mark, Panel, Ranking, Series, Table
+from lookalike.exhibits.model import Axis, Entry, Figure, Found, Line, Mark, Panel, Ranking, Series, Table
 from lookalike.exhibits.neighbours import GAIN, RANDOM, gallery_of
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Study
@@ -26,7 +23,7 @@ RIGHT, WRONG = Mark("✓", "#009E73", "-", "same class"), Mark("✗", "#D55E00",
 METHODS = ("oasis", "mcml", "lego")
 
 
-def table(study: Study) -> Table:
+def table(study):
     """Precision of all methods on ten classes."""
     cells = pd.DataFrame(
         {"subset": "ten", "metric": np.repeat(["mAP", "top 1"], 3), "method": METHODS * 2,
@@ -40,7 +37,7 @@ def table(study: Study) -> Table:
     return Table(cells, ("metric",), "method", "subset", titles=titles, notes=("LMNN: at most 20 iterations.",))
 
 
-def curves(study: Study) -> Figure:
+def curves(study):
     """Precision at top k of all methods."""
     k = np.arange(1.0, 41.0)
     parts = [
@@ -57,7 +54,7 @@ def curves(study: Study) -> Figure:
     return Figure(frame, (panel,))
 
 
-def forest(study: Study) -> Figure:
+def forest(study):
     """Differences of systems with their intervals."""
     frame = pd.DataFrame({"row": [0, 1, 2], "difference": [3.0, -1.0, 0.5], "note": ["p < 0.001", "", ""]})
     frame["low"], frame["high"] = frame["difference"] - 1, frame["difference"] + 2
@@ -68,7 +65,7 @@ def forest(study: Study) -> Figure:
     return Figure(frame, (Panel("", Axis("Difference (points)", told="{:+.1f}"), rows, (series,), (zero,)),))
 
 
-def times(study: Study) -> Figure:
+def times(study):
     """Training time by size."""
     frame = pd.DataFrame({"n": [100.0, 1000, 10_000], "seconds": [0.5, 90.0, 7200.0]})
     series = Series("OASIS", {}, "n", "seconds", LOOKS["oasis"])
@@ -76,7 +73,7 @@ def times(study: Study) -> Figure:
     return Figure(frame, (Panel("", *axes, (series,)),))
 
 
-def claims(study: Study) -> Table:
+def claims(study):
     """What the papers say, and whether it holds here."""
     rows = [
         ("best", JMLR, "section 5", "OASIS is best.", "holds", "+5.5 points", "difference", "Above 0."),
@@ -87,7 +84,7 @@ def claims(study: Study) -> Table:
     return Table(pd.DataFrame(rows, columns=columns), shown={"claim": "claim", "verdict": "verdict"})
 
 
-def neighbours(study: Study) -> Gallery:
+def neighbours(study):
     """Queries with their nearest images before and after learning."""
     images = [f"results/{study.dataset}/images/{number}.png" for number in range(4)]
     found = [
@@ -102,7 +99,7 @@ def neighbours(study: Study) -> Gallery:
     return gallery_of(entries, ("Queries by rule, none picked by hand.",))
 
 
-def broken(study: Study) -> Table:
+def broken(study):
     """What cannot be drawn."""
     raise KeyError("map")
 
@@ -124,11 +121,11 @@ EXHIBITS = {
 class ToyStudy(Study):
     """A study of no numbers."""
 
-    def data_sentence(self, drawn: object) -> str:
+    def data_sentence(self, drawn):
         return f"{self.title}, means over 5 folds; error bars are standard errors."
 
 
-def made_results(folder: Path) -> Path:
+def made_results(folder):
     """Write ``results`` and ``logs`` below a folder, as studies and their jobs do; returns the results."""
     results = folder / "results"
     for number, colour in enumerate(("teal", "navy", "olive", "maroon")):
@@ -151,7 +148,7 @@ def made_results(folder: Path) -> Path:
     return results
 
 
-def write_study(results: Path, dataset: str, room: str, *, synthetic: bool = True, not_run: str = "") -> None:
+def write_study(results, dataset, room, *, synthetic=True, not_run=""):
     """Write all exhibits of one toy study; images are found from the folder that holds the results."""
     needs = ("metrics",) if not_run else ()
     exhibits = [
@@ -162,7 +159,7 @@ def write_study(results: Path, dataset: str, room: str, *, synthetic: bool = Tru
     write_exhibits(exhibits, ToyStudy(settings), results / dataset / "exhibits")
 
 
-def add_record(logs: Path, name: str, inputs: list[str], outputs: list[str], **told: object) -> Path:
+def add_record(logs, name, inputs, outputs, **told):
     """Write one job's record."""
     path = logs / f"{name}.job.json"
     record = {
@@ -174,12 +171,12 @@ def add_record(logs: Path, name: str, inputs: list[str], outputs: list[str], **t
     return path
 
 
-def edit_sidecar(sidecar: Path, **values: object) -> None:
+def edit_sidecar(sidecar, **values):
     """Change what a sidecar tells."""
     sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | values))
 
 
-def made_report(folder: Path) -> Path:
+def made_report(folder):
     """Write the report of `made_results` beside them; returns its folder."""
     results = Results(made_results(folder))
     configuration = {"seed": 7, "datasets": {"demo": {"kind": "synthetic"}}, "category": {"demo": {"folds": 5}}}

@@ -6,12 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -38,25 +36,23 @@ class Project:
 
     folder: Path
 
-    def command(self, *arguments: str, cores: int = 2, config: str = "tests/workflow/tiny.yaml") -> list[str]:
+    def command(self, *arguments, cores=2, config="tests/workflow/tiny.yaml"):
         return [
             *(sys.executable, "-m", "snakemake", "--cores", str(cores), *arguments),
             *("--configfile", str(self.folder / config)),  # last: it takes every word that follows
         ]
 
-    def environment(self) -> dict[str, str]:
+    def environment(self):
         kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
         return kept | {"NO_COLOR": "1", "TERM": "dumb"}
 
-    def snakemake(self, *arguments: str, cores: int = 2, config: str = "tests/workflow/tiny.yaml") -> str:
+    def snakemake(self, *arguments, cores=2, config="tests/workflow/tiny.yaml"):
         """Run Snakemake and return what it said; a failure is an error that shows it."""
         done = self.attempt(*arguments, cores=cores, config=config)
         assert done.returncode == 0, done.stdout
         return done.stdout
 
-    def attempt(
-        self, *arguments: str, cores: int = 2, config: str = "tests/workflow/tiny.yaml", timeout: int = 600
-    ) -> subprocess.CompletedProcess[str]:
+    def attempt(self, *arguments, cores=2, config="tests/workflow/tiny.yaml", timeout=600):
         return subprocess.run(
             self.command(*arguments, cores=cores, config=config),
             cwd=self.folder,
@@ -67,13 +63,13 @@ class Project:
             timeout=timeout,
         )
 
-    def planned(self, *arguments: str, config: str = "tests/workflow/tiny.yaml") -> dict[str, int]:
+    def planned(self, *arguments, config="tests/workflow/tiny.yaml"):
         """How often each rule would run."""
         said = self.snakemake("--dry-run", *arguments, config=config)
         return job_counts(said)
 
 
-def copy_project(folder: Path) -> Project:
+def copy_project(folder):
     """Copy the project, without results, into an empty folder."""
     for part in COPIED:
         source, target = ROOT / part, folder / part
@@ -86,7 +82,7 @@ def copy_project(folder: Path) -> Project:
 
 
 @contextmanager
-def edited(project: Project, module: str) -> Iterator[None]:
+def edited(project, module):
     """The project while one module of its package has another line."""
     file = project.folder / "src/lookalike" / module
     original = file.read_bytes()
@@ -97,18 +93,18 @@ def edited(project: Project, module: str) -> Iterator[None]:
         file.write_bytes(original)
 
 
-def tiny_settings() -> dict[str, Any]:
+def tiny_settings():
     """The tiny run's settings, for a test to change."""
     return yaml.safe_load((ROOT / "tests/workflow/tiny.yaml").read_text())
 
 
-def write_settings(project: Project, name: str, settings: dict[str, Any]) -> str:
+def write_settings(project, name, settings):
     """Write changed settings into a project; returns what `config=` takes."""
     (project.folder / f"{name}.yaml").write_text(yaml.safe_dump(settings))
     return f"{name}.yaml"
 
 
-def job_counts(said: str) -> dict[str, int]:
+def job_counts(said):
     """The table `Job stats` of what Snakemake said; empty if there was nothing to do."""
     lines = said.splitlines()
     if "Job stats:" not in lines:

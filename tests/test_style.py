@@ -1,7 +1,5 @@
 """The checks of `make lint`, so that one command says whether everything is in order."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +21,7 @@ PYTHON_TOOLS = Path(sys.executable).parent
     ],
     ids=" ".join,
 )
-def test_check_is_clean(command: list[str]) -> None:
+def test_check_is_clean(command):
     done = subprocess.run(
         [str(PYTHON_TOOLS / command[0]), *command[1:]], cwd=ROOT, capture_output=True, text=True, timeout=300
     )

@@ -1,11 +1,8 @@
 """A real headless Chromium of the system, a tab of it that is watched, and the pages of a report."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +10,11 @@ import pytest
 from made_report import made_report
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    pass
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
+def chromium():
     """The browser; skips where the system has none."""
     names = ("chromium", "chromium-browser", "google-chrome")
     program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
@@ -31,7 +28,7 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def context(chromium: Browser) -> Iterator[BrowserContext]:
+def context(chromium):
     """A browser profile of its own, with nothing stored."""
     with chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True) as context:
         context.set_default_timeout(10_000)
@@ -39,7 +36,7 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def tab(context: BrowserContext) -> Iterator[Page]:
+def tab(context):
     """A tab; afterwards its pages must have been silent, and have asked for no file besides themselves."""
     page, asked, complaints = context.new_page(), list[str](), list[str]()
     page.on("request", lambda request: asked.append(request.url))
@@ -51,7 +48,7 @@ def tab(context: BrowserContext) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="session")
-def report(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(chromium, tmp_path_factory):
     """Folder of a finished report: that of `LOOKALIKE_REPORT`, else of a few exhibits of every kind and state."""
     if "LOOKALIKE_REPORT" in os.environ:
         return Path(os.environ["LOOKALIKE_REPORT"]).resolve()
@@ -59,11 +56,11 @@ def report(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def take_screenshot() -> Callable[[Page, str], None]:
+def take_screenshot():
     """Writes what a page looks like into the folder `LOOKALIKE_SCREENSHOTS`, where a person wants to see it."""
     folder = os.environ.get("LOOKALIKE_SCREENSHOTS")
 
-    def take(page: Page, name: str) -> None:
+    def take(page, name):
         if folder is not None:
             page.screenshot(path=Path(folder, f"{name}.png"), full_page=True, timeout=60_000)
 

@@ -18,7 +18,7 @@ from lookalike.studies.human.page import write_page
 from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
+    pass
 
 pytestmark = pytest.mark.browser
 
@@ -32,7 +32,7 @@ class RatingPage(NamedTuple):
     file: Path
 
 
-def make_page(folder: Path, seed: int = 0) -> RatingPage:
+def make_page(folder, seed=0):
     """A plan of 3 queries with 4 + 4 candidates from three classes of coloured noise."""
     paths = [f"{label}/{label}_{number:04d}.png" for label in ("boat", "tree", "house") for number in range(8)]
     rng = np.random.default_rng(1)
@@ -47,39 +47,39 @@ def make_page(folder: Path, seed: int = 0) -> RatingPage:
 
 
 @pytest.fixture(scope="module")
-def rating_page(tmp_path_factory: pytest.TempPathFactory) -> RatingPage:
+def rating_page(tmp_path_factory):
     return make_page(tmp_path_factory.mktemp("rating"))
 
 
 @pytest.fixture
-def page(tab: Page, rating_page: RatingPage) -> Page:
+def page(tab, rating_page):
     tab.goto(rating_page.file.as_uri())
     return tab
 
 
-def begin(page: Page, rater: str = "Ada B.") -> None:
+def begin(page, rater="Ada B."):
     page.get_by_label("Your name or initials").first.fill(rater)
     page.get_by_role("button", name="Start rating").click()
 
 
-def press(page: Page, *keys: str) -> None:
+def press(page, *keys):
     for key in keys:
         page.keyboard.press(key)
 
 
-def answer_shown(page: Page, candidate: int) -> str | None:
+def answer_shown(page, candidate):
     return page.locator(".card").nth(candidate - 1).get_attribute("data-answer")
 
 
-def focused(page: Page) -> str:
+def focused(page):
     return str(page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.id"))
 
 
-def click_answer(page: Page, candidate: int, words: str) -> None:
+def click_answer(page, candidate, words):
     page.locator(".card").nth(candidate - 1).get_by_role("button", name=words, exact=True).click()
 
 
-def export(page: Page, folder: Path, button: str = "#export", *, unfinished: bool = False) -> Path:
+def export(page, folder, button="#export", *, unfinished=False):
     with page.expect_download() as waiting:
         page.locator(button).click()
         if unfinished:
@@ -89,13 +89,13 @@ def export(page: Page, folder: Path, button: str = "#export", *, unfinished: boo
     return file
 
 
-def answers_of(ratings: pd.DataFrame) -> dict[tuple[int, int], str]:
+def answers_of(ratings):
     """What was answered, by (query, position)."""
     given = ratings[ratings["answered"]]
     return dict(zip(zip(given["query"], given["position"], strict=True), given["answer"], strict=True))
 
 
-def test_rate_reload_export_and_read_back(page: Page, rating_page: RatingPage, tmp_path: Path) -> None:
+def test_rate_reload_export_and_read_back(page, rating_page, tmp_path):
     assert page.locator("#title").inner_text() == "Boats & <trees>"
     begin(page, 'Ada "B", Čapek')
     press(page, "g", "n", "3", "ArrowRight", "1")
@@ -141,7 +141,7 @@ def test_rate_reload_export_and_read_back(page: Page, rating_page: RatingPage, t
     assert len(file.read_text().splitlines()) == 1 + 24
 
 
-def test_tabs_share_answers_and_another_plan_has_its_own(context: BrowserContext, page: Page, tmp_path: Path) -> None:
+def test_tabs_share_answers_and_another_plan_has_its_own(context, page, tmp_path):
     begin(page)
     page.keyboard.press("g")
     other = context.new_page()
@@ -159,7 +159,7 @@ def test_tabs_share_answers_and_another_plan_has_its_own(context: BrowserContext
     assert answer_shown(page, 1) == "good"
 
 
-def test_arrows_follow_the_rows_and_stop_at_the_edges(page: Page) -> None:
+def test_arrows_follow_the_rows_and_stop_at_the_edges(page):
     begin(page)
     places = []
     for key in ("ArrowLeft", "ArrowUp", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowDown"):
@@ -172,7 +172,7 @@ def test_arrows_follow_the_rows_and_stop_at_the_edges(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_page_does_not_tell_which_candidates_were_retrieved(page: Page, rating_page: RatingPage) -> None:
+def test_the_page_does_not_tell_which_candidates_were_retrieved(page, rating_page):
     begin(page)
     content = json.loads(page.locator("#content").text_content() or "")
     assert set(content) == {"plan", "title", "queries", "query_pictures", "pictures"}
@@ -186,7 +186,7 @@ def test_the_page_does_not_tell_which_candidates_were_retrieved(page: Page, rati
         assert not any(word in text for word in ("retrieved", "random", "rank", ".png"))
 
 
-def test_export_needs_a_name_and_asks_before_the_end(page: Page, rating_page: RatingPage, tmp_path: Path) -> None:
+def test_export_needs_a_name_and_asks_before_the_end(page, rating_page, tmp_path):
     begin(page, "")
     assert "Say who you are first" in page.locator("#rater-problem").inner_text()
     assert page.locator("#rating").is_hidden()
@@ -209,8 +209,8 @@ def test_export_needs_a_name_and_asks_before_the_end(page: Page, rating_page: Ra
     assert set(ratings["query"]) == {1}
 
 
-def test_leaving_warns_until_the_ratings_are_exported(page: Page, tmp_path: Path) -> None:
-    asked: list[str] = []
+def test_leaving_warns_until_the_ratings_are_exported(page, tmp_path):
+    asked = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     begin(page)
     page.keyboard.press("g")
@@ -222,7 +222,7 @@ def test_leaving_warns_until_the_ratings_are_exported(page: Page, tmp_path: Path
     assert asked == ["beforeunload"]
 
 
-def test_start_over_asks_and_then_forgets(page: Page) -> None:
+def test_start_over_asks_and_then_forgets(page):
     begin(page)
     page.keyboard.press("g")
     page.get_by_role("button", name="Another person? Start over").click()
@@ -239,7 +239,7 @@ def test_start_over_asks_and_then_forgets(page: Page) -> None:
     assert page.locator("#rated-by").inner_text() == "Bob"
 
 
-def test_enter_presses_the_button_that_has_the_focus(page: Page) -> None:
+def test_enter_presses_the_button_that_has_the_focus(page):
     begin(page)
     press(page, "Tab", "Tab", "Enter")
     assert page.locator("#where").inner_text() == "Query 1 of 3"
@@ -257,7 +257,7 @@ def test_enter_presses_the_button_that_has_the_focus(page: Page) -> None:
     assert page.locator("#where").inner_text() == "Query 3 of 3"
 
 
-def test_candidates_and_answers_have_names_and_states(page: Page) -> None:
+def test_candidates_and_answers_have_names_and_states(page):
     begin(page)
     card = page.get_by_role("group", name="Candidate 1 of 8: not answered, counts as not good")
     assert card.get_by_role("button", pressed=True).count() == 0
@@ -273,7 +273,7 @@ def test_candidates_and_answers_have_names_and_states(page: Page) -> None:
 
 
 @pytest.mark.parametrize("spoilt", ["{", "null", '{"rater": 1}', '{"rater": "x", "screen": "rate", "current": 99}'])
-def test_damaged_progress_is_passed_over(page: Page, rating_page: RatingPage, spoilt: str) -> None:
+def test_damaged_progress_is_passed_over(page, rating_page, spoilt):
     key = "lookalike-rating:" + plan_fingerprint(rating_page.plan)
     page.evaluate("([key, text]) => localStorage.setItem(key, text)", [key, spoilt])
     page.reload()
@@ -290,9 +290,7 @@ def test_damaged_progress_is_passed_over(page: Page, rating_page: RatingPage, sp
     ],
     ids=["refused", "full"],
 )
-def test_without_storage_the_page_warns_and_works(
-    page: Page, rating_page: RatingPage, tmp_path: Path, broken: str
-) -> None:
+def test_without_storage_the_page_warns_and_works(page, rating_page, tmp_path, broken):
     page.context.add_init_script(broken)
     page.reload()
     assert "keeps no progress" in page.locator("#no-storage").inner_text()

@@ -4,11 +4,7 @@ The report is one of a few exhibits of every kind and state; `LOOKALIKE_REPORT` 
 `LOOKALIKE_SCREENSHOTS` a folder in which whole screenshots are wanted.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -17,7 +13,7 @@ import pytest
 from lookalike.report import PAGES
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    pass
 
 pytestmark = pytest.mark.browser
 
@@ -29,10 +25,10 @@ ALIKE = {"exclude": [["tbody tr:nth-child(n+13)"], [".gallery-list li:nth-child(
 
 
 @pytest.fixture
-def opened(tab: Page, report: Path) -> Callable[[str], Page]:
+def opened(tab, report):
     """Opens a page of the report, at an anchor of it or at its top."""
 
-    def open_page(address: str) -> Page:
+    def open_page(address):
         name, mark, anchor = address.partition("#")
         tab.goto(f"{(report / name).as_uri()}{mark}{anchor}")
         return tab
@@ -40,9 +36,9 @@ def opened(tab: Page, report: Path) -> Callable[[str], Page]:
     return open_page
 
 
-def overflow(page: Page) -> list[str]:
+def overflow(page):
     """What reaches past the right edge of a page that scrolls sideways; nothing where it does not."""
-    found: list[str] = page.evaluate(
+    found = page.evaluate(
         """() => {
           const root = document.documentElement
           if (root.scrollWidth <= root.clientWidth) return []
@@ -54,7 +50,7 @@ def overflow(page: Page) -> list[str]:
     return found
 
 
-def read_off(figure: Locator, across: float) -> str:
+def read_off(figure, across):
     """Move the pointer over the first plot of a figure, to a share of its width; what is told there."""
     page = figure.page
     plot = figure.locator(".curves-plot [role=img]").first
@@ -69,9 +65,7 @@ def read_off(figure: Locator, across: float) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_page_opens_at_every_width(
-    opened: Callable[[str], Page], take_screenshot: Callable[[Page, str], None], name: str
-) -> None:
+def test_every_page_opens_at_every_width(opened, take_screenshot, name):
     page = opened(name)
     for width in (360, 900, 1400):  # a phone, a tablet, a wide screen
         page.set_viewport_size({"width": width, "height": 900})
@@ -82,11 +76,11 @@ def test_every_page_opens_at_every_width(
     page.evaluate("Promise.all([...document.images].map((one) => one.decode()))")  # every picture can be read
 
 
-def test_the_report_is_small(report: Path) -> None:
+def test_the_report_is_small(report):
     assert sum(file.stat().st_size for file in report.iterdir()) < MOST_BYTES
 
 
-def test_the_keyboard_skips_to_the_content(opened: Callable[[str], Page]) -> None:
+def test_the_keyboard_skips_to_the_content(opened):
     page = opened(PAPER)
     page.keyboard.press("Tab")
     link = page.locator(":focus")
@@ -97,7 +91,7 @@ def test_the_keyboard_skips_to_the_content(opened: Callable[[str], Page]) -> Non
 
 
 @pytest.mark.parametrize("name", [PAPER, "claims.html", "made.html"])
-def test_tables_are_sorted_by_their_heads(opened: Callable[[str], Page], name: str) -> None:
+def test_tables_are_sorted_by_their_heads(opened, name):
     page = opened(name)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
     tables = "document.querySelectorAll('table.sortable, .sortable > table')"
@@ -105,7 +99,7 @@ def test_tables_are_sorted_by_their_heads(opened: Callable[[str], Page], name: s
     heads = f"""() => [...{tables}].flatMap((table, number) =>
       [...table.tHead.rows[0].cells].map((cell, place) => [number, place]))"""
 
-    def keys(at: list[int]) -> list[str]:
+    def keys(at):
         return [key_of(text) for text in page.evaluate(column, at)]
 
     # one column that is not the same all through and does not stand sorted already
@@ -128,14 +122,14 @@ def test_tables_are_sorted_by_their_heads(opened: Callable[[str], Page], name: s
     assert table.locator("[aria-sort]").count() == 1
 
 
-def key_of(text: str) -> str:
+def key_of(text):
     """The number that a cell begins with, else its words; "" where it has nothing."""
     words = text.strip().lower()
     number = re.match(r"(?:< )?([+-]?[\d,]*\.?\d+(?:e[+-]?\d+)?)", words)
     return "" if words in ("", "-", "–") else number.group(1).replace(",", "") if number else words
 
 
-def ordered(keys: list[str], *, descending: bool = False) -> list[str]:
+def ordered(keys, *, descending=False):
     """Keys of a column in order: numbers by size, words by letters, what is empty last."""
     given = [key for key in keys if key != ""]
     numeric = all(re.fullmatch(r"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", key) for key in given)
@@ -143,13 +137,13 @@ def ordered(keys: list[str], *, descending: bool = False) -> list[str]:
     return inside + [""] * (len(keys) - len(given))
 
 
-def natural(key: str) -> list[tuple[bool, float, str]]:
+def natural(key):
     """Letters regardless of case and punctuation, and the numbers among them by size."""
     parts = re.findall(r"\d+|[^\d]+", key)
     return [(not part.isdigit(), float(part) if part.isdigit() else 0.0, part.casefold()) for part in parts]
 
 
-def test_curves_are_read_with_the_pointer(opened: Callable[[str], Page]) -> None:
+def test_curves_are_read_with_the_pointer(opened):
     page = opened(PAPER)
     figure = page.locator("figure:has(.curves-code)", has=page.get_by_label(re.compile("Plot: .*Precision at top k")))
     figure = (figure if figure.count() else page.locator("figure:has(.curves-code)")).first
@@ -182,7 +176,7 @@ def test_curves_are_read_with_the_pointer(opened: Callable[[str], Page]) -> None
 
 
 @pytest.mark.parametrize("name", [PAPER, "draft2009.html", "cvpr2014.html"])
-def test_all_curves_of_a_page_are_drawn(opened: Callable[[str], Page], name: str) -> None:
+def test_all_curves_of_a_page_are_drawn(opened, name):
     page = opened(name)
     page.set_viewport_size({"width": 360, "height": 800})
     figures = page.locator("figure:has(.curves-code)")
@@ -195,13 +189,13 @@ def test_all_curves_of_a_page_are_drawn(opened: Callable[[str], Page], name: str
     assert overflow(page) == []
 
 
-def test_the_gallery_answers_clicks_and_keys(opened: Callable[[str], Page]) -> None:
+def test_the_gallery_answers_clicks_and_keys(opened):
     page = opened("gallery.html")
     gallery = page.locator("section.gallery").first
     links, queries = gallery.locator(".gallery-list a"), gallery.locator(".gallery-query")
     assert links.count() == queries.count() > 2
 
-    def seen() -> list[str]:
+    def seen():
         return [str(one.get_attribute("id")) for one in queries.all() if one.is_visible()]
 
     ids = [str(one.get_attribute("id")) for one in queries.all()]
@@ -219,7 +213,7 @@ def test_the_gallery_answers_clicks_and_keys(opened: Callable[[str], Page]) -> N
     assert gallery.locator("[role=status]").inner_text().startswith("Query 1 of")
 
 
-def test_a_phone_shows_one_ranking_and_an_address_its_query(opened: Callable[[str], Page]) -> None:
+def test_a_phone_shows_one_ranking_and_an_address_its_query(opened):
     page = opened("gallery.html")
     page.set_viewport_size({"width": 360, "height": 800})
     query = page.locator(".gallery-query:visible").first
@@ -235,7 +229,7 @@ def test_a_phone_shows_one_ranking_and_an_address_its_query(opened: Callable[[st
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_missing_without_javascript(chromium: Browser, report: Path, name: str) -> None:
+def test_nothing_is_missing_without_javascript(chromium, report, name):
     with chromium.new_context(java_script_enabled=False, viewport={"width": 900, "height": 900}) as context:
         page = context.new_page()
         page.goto((report / name).as_uri())
@@ -254,7 +248,7 @@ def test_nothing_is_missing_without_javascript(chromium: Browser, report: Path, 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_page_has_a_serious_obstacle(opened: Callable[[str], Page], name: str) -> None:
+def test_no_page_has_a_serious_obstacle(opened, name):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe: make .venv/.development").Axe()
     page = opened(name)
     if name == PAPER:
@@ -272,10 +266,10 @@ def test_no_page_has_a_serious_obstacle(opened: Callable[[str], Page], name: str
     assert found == []
 
 
-def test_the_dark_is_dark(opened: Callable[[str], Page]) -> None:
+def test_the_dark_is_dark(opened):
     page = opened("index.html")
 
-    def brightness(scheme: str, part: str) -> float:
+    def brightness(scheme, part):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         return sum(map(float, re.findall(r"[\d.]+", page.evaluate(f"getComputedStyle(document.body).{part}"))[:3]))
 
@@ -283,7 +277,7 @@ def test_the_dark_is_dark(opened: Callable[[str], Page]) -> None:
     assert brightness("light", "color") < 300 < 450 < brightness("dark", "color")
 
 
-def test_print_has_the_pictures_and_no_navigation(opened: Callable[[str], Page]) -> None:
+def test_print_has_the_pictures_and_no_navigation(opened):
     page = opened(PAPER)
     bar = page.get_by_role("navigation", name="Pages of the report")
     assert bar.is_visible()

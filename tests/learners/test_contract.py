@@ -1,14 +1,10 @@
 """One contract, every learner of the registry: a new learner joins by its line there and by what it accepts."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import json
 import pickle
 import re
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,16 +17,16 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lookalike
-from lookalike.learners import LEARNERS, Euclidean, PairSampler, SimilarityLearner, TripletSampler, warm_up
+from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletSampler, warm_up
 from lookalike.learners.base import psd_factor, top_k
 from lookalike.learners.online import held_out_rows
 
-ONLINE: list[dict[str, Any]] = [{"n_steps": 400}, {"n_steps": 400, "early_stopping": True, "trace_points": 5}]
-STOPPING: dict[str, Any] = {"early_stopping": True}
-PSD: list[dict[str, Any]] = [{"n_steps": 400, "projection": "psd"}]
-PRECISE: dict[str, Any] = {"n_steps": 400, "dtype": "float64"}
+ONLINE = [{"n_steps": 400}, {"n_steps": 400, "early_stopping": True, "trace_points": 5}]
+STOPPING = {"early_stopping": True}
+PSD = [{"n_steps": 400, "projection": "psd"}]
+PRECISE = {"n_steps": 400, "dtype": "float64"}
 # Parameters that keep a fit of the little sets below short, and those that change the way of working.
-VARIANTS: dict[str, list[dict[str, Any]]] = {
+VARIANTS = {
     "LEGO": [*ONLINE, {"n_steps": 400, "relative": False, "dtype": "float32", "percentiles": (10, 80)}],
     "MMC": [{"max_iter": 5}],
     "LMNN": [{"max_iter": 30}, {"max_iter": 30, "solver": "naive"}, {"max_iter": 30, "accelerated": True}],
@@ -46,16 +42,16 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def with_seed(learner: SimilarityLearner) -> SimilarityLearner:
+def with_seed(learner):
     return learner.set_params(random_state=0) if "random_state" in learner.get_params() else learner
 
 
-def learners(**wanted: Any) -> list[SimilarityLearner]:
+def learners(**wanted):
     made = [with_seed(one(**given)) for name, one in LEARNERS.items() for given in VARIANTS.get(name, [{}])]
     return [one for one in made if wanted.items() <= one.get_params().items()]
 
 
-def of(chosen: list[SimilarityLearner]) -> Any:
+def of(chosen):
     return pytest.mark.parametrize("learner", chosen, ids=repr)
 
 
@@ -66,7 +62,7 @@ supervised = of([one for one in first if one.needs_labels])
 tracing = of([one for one in learners() if "trace" in inspect.signature(one.fit).parameters])
 
 
-def made_rows() -> tuple[np.ndarray, np.ndarray]:
+def made_rows():
     """60 sparse rows of 24 features in 4 classes, two of them equal."""
     random = np.random.default_rng(3)
     y = np.repeat(np.arange(4), 15)
@@ -76,10 +72,10 @@ def made_rows() -> tuple[np.ndarray, np.ndarray]:
 
 
 X, Y = made_rows()
-FITTED: dict[str, Any] = {}
+FITTED = {}
 
 
-def fitted(learner: SimilarityLearner) -> Any:
+def fitted(learner):
     """Return the learner fitted to the rows: one fit for all tests, which must not change it."""
     name = repr(learner)
     if name not in FITTED:
@@ -87,11 +83,11 @@ def fitted(learner: SimilarityLearner) -> Any:
     return FITTED[name]
 
 
-def tolerance(learner: SimilarityLearner) -> float:
+def tolerance(learner):
     return 1e-5 if learner.get_params().get("dtype", "float64") == "float32" else 1e-9
 
 
-def of_matrix(model: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def of_matrix(model, A, B):
     """Return the similarity that W_, M_ or w_ says, or minus the squared Euclidean distance."""
     if hasattr(model, "w_") or hasattr(model, "W_"):
         return A @ (model.W_ if hasattr(model, "W_") else np.diag(model.w_)) @ B.T
@@ -99,23 +95,23 @@ def of_matrix(model: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return -np.einsum("abi,ij,abj->ab", Z, getattr(model, "M_", np.eye(A.shape[1])), Z)
 
 
-def assert_same(one: Any, two: Any) -> None:
+def assert_same(one, two):
     np.testing.assert_array_equal(one.similarity(X, X), two.similarity(X, X))
 
 
-def drawn(learner: SimilarityLearner, n: int, seed: int = 0) -> np.ndarray:
+def drawn(learner, n, seed=0):
     """Return pairs with whether they are of one class, or triplets, whichever the learner takes."""
     return (PairSampler if "pairs" in learner.accepts else TripletSampler)(Y, seed).draw(n)
 
 
-def learn(learner: Any, examples: Any, how: str = "fit") -> Any:
+def learn(learner, examples, how="fit"):
     """Learn from what `drawn` gives, or go on with ``how="partial_fit"``."""
     if "pairs" in learner.accepts:
         return getattr(learner, f"{how}_pairs")(X, [row[:2] for row in examples], [row[2] for row in examples])
     return getattr(learner, f"{how}_triplets")(X, examples)
 
 
-def odd_csr() -> sp.csr_matrix:
+def odd_csr():
     """Return the rows with wide indices from right to left, every entry in two halves, and stored zeros."""
     columns = [np.append(np.flatnonzero(row)[::-1].repeat(2), np.flatnonzero(row == 0)[0]) for row in X]
     values = [row[place] / 2 for row, place in zip(X, columns, strict=True)]
@@ -125,12 +121,12 @@ def odd_csr() -> sp.csr_matrix:
 
 # with projection="psd" there is a transform, of a matrix or of a diagonal
 @parametrize_with_checks([*first, *(one for one in learners(**PSD[0]) if type(one).__name__ in ("OASIS", "SOMLTG"))])
-def test_scikit_learn_contract(estimator: Any, check: Any) -> None:
+def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
 @every
-def test_fitted_attributes_say_the_similarity(learner: SimilarityLearner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fitted_attributes_say_the_similarity(learner, monkeypatch):
     model = fitted(learner)
     assert frozenset() < learner.accepts <= {"labels", "pairs", "triplets", "online"}
     assert model.metric_ in {"inner_product", "sqeuclidean"}
@@ -148,7 +144,7 @@ def test_fitted_attributes_say_the_similarity(learner: SimilarityLearner, monkey
 
 
 @every
-def test_csr_rows_of_any_form_learn_the_same(learner: SimilarityLearner) -> None:
+def test_csr_rows_of_any_form_learn_the_same(learner):
     odd = odd_csr()
     before = odd.copy()
     model = clone(learner).fit(odd, Y)
@@ -157,7 +153,7 @@ def test_csr_rows_of_any_form_learn_the_same(learner: SimilarityLearner) -> None
 
 
 @every
-def test_transform_gives_the_similarity(learner: SimilarityLearner) -> None:
+def test_transform_gives_the_similarity(learner):
     model = fitted(learner)
     if not hasattr(model, "transform"):
         with pytest.raises(AttributeError, match="projection='psd'"):
@@ -170,7 +166,7 @@ def test_transform_gives_the_similarity(learner: SimilarityLearner) -> None:
 
 
 @each
-def test_rank_is_the_first_of_a_stable_sort(learner: SimilarityLearner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rank_is_the_first_of_a_stable_sort(learner, monkeypatch):
     model, rows = fitted(learner), sp.csr_array(X)
     # sparse products give equal rows equal scores to the bit, so ties (rows 3 and 7) are decided by row number
     full = model.similarity(rows, rows)
@@ -184,10 +180,10 @@ def test_rank_is_the_first_of_a_stable_sort(learner: SimilarityLearner, monkeypa
 
 
 @each
-def test_a_csr_gallery_is_never_made_dense(learner: SimilarityLearner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_csr_gallery_is_never_made_dense(learner, monkeypatch):
     model, original = fitted(learner), sp.csr_array.toarray
 
-    def refuse(self: Any, *args: Any, **options: Any) -> Any:
+    def refuse(self, *args, **options):
         assert self.shape != X.shape, "rows were made dense"
         return original(self, *args, **options)
 
@@ -198,7 +194,7 @@ def test_a_csr_gallery_is_never_made_dense(learner: SimilarityLearner, monkeypat
 
 
 @every
-def test_a_saved_model_is_the_same_and_goes_on(learner: SimilarityLearner, tmp_path: Path) -> None:
+def test_a_saved_model_is_the_same_and_goes_on(learner, tmp_path):
     model, path = fitted(learner), tmp_path / "model.npz"
     model.save(path, made_by={"fold": 3})
     loaded = lookalike.load(path)
@@ -219,13 +215,13 @@ def test_a_saved_model_is_the_same_and_goes_on(learner: SimilarityLearner, tmp_p
 
 
 @every
-def test_the_same_seed_gives_the_same_bits_whatever_was_learned_before(learner: SimilarityLearner) -> None:
+def test_the_same_seed_gives_the_same_bits_whatever_was_learned_before(learner):
     names = np.array(["apple", "bear", "cat", "dog"])[Y]
     assert_same(clone(learner).fit(X[::-1], Y).fit(X, names), fitted(learner))
 
 
 @of([one for one in learners(early_stopping=False) + learners(n_blocks=3) if one.accepts & {"triplets", "pairs"}])
-def test_fit_takes_what_the_sampler_draws_at_once_or_in_parts(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fit_takes_what_the_sampler_draws_at_once_or_in_parts(learner, monkeypatch):
     examples, model = drawn(learner, learner.get_params().get("n_steps") or learner.n_triplets), fitted(learner)
     projected = learner.get_params().get("projection")
     if not projected:  # in parts of any size; a projection of LEGO's span rounds anew
@@ -242,7 +238,7 @@ def test_fit_takes_what_the_sampler_draws_at_once_or_in_parts(learner: Any, monk
 
 
 @of([*learners(**STOPPING), *(one.set_params(**PSD[0]) for one in learners(**STOPPING, projection=None))])
-def test_early_stopping_scores_fits_of_so_many_steps_and_refits_on_all_rows_for_the_best(learner: Any) -> None:
+def test_early_stopping_scores_fits_of_so_many_steps_and_refits_on_all_rows_for_the_best(learner):
     model = fitted(learner)
     steps, scores = model.validation_curve_["step"], model.validation_curve_["map"]
     stopped = clone(learner).set_params(early_stopping=False)
@@ -256,7 +252,7 @@ def test_early_stopping_scores_fits_of_so_many_steps_and_refits_on_all_rows_for_
 
 
 @of([one for one in first if "n_steps" in one.get_params()])
-def test_an_interrupted_fit_keeps_what_it_learned(learner: Any) -> None:
+def test_an_interrupted_fit_keeps_what_it_learned(learner):
     model = clone(learner)
     with pytest.raises(ZeroDivisionError):
         model.fit(X, Y, trace=lambda _, step: {"x": 1 / (step - 200)}, trace_steps=[200])
@@ -264,10 +260,10 @@ def test_an_interrupted_fit_keeps_what_it_learned(learner: Any) -> None:
 
 
 @tracing
-def test_a_trace_sees_the_model_of_its_step_and_changes_nothing(learner: Any) -> None:
-    seen: dict[int, np.ndarray] = {}
+def test_a_trace_sees_the_model_of_its_step_and_changes_nothing(learner):
+    seen = {}
 
-    def trace(model: Any, step: int) -> dict[str, float]:
+    def trace(model, step):
         assert model.n_steps_ == step
         seen[step] = model.similarity(X, X)
         return {"mean": float(seen[step].mean())}
@@ -288,7 +284,7 @@ def test_a_trace_sees_the_model_of_its_step_and_changes_nothing(learner: Any) ->
 
 
 @tracing
-def test_trace_steps_that_are_not_reached(learner: Any) -> None:
+def test_trace_steps_that_are_not_reached(learner):
     n_steps = learner.get_params().get("n_steps")
     for wrong in [-1, n_steps + 1] if n_steps else [-1]:
         with pytest.raises(ValueError, match="trace_steps"):
@@ -300,7 +296,7 @@ def test_trace_steps_that_are_not_reached(learner: Any) -> None:
 
 
 @of([one for one in first if "verbose" in one.get_params()])
-def test_a_bar_shows_what_is_learned_when_asked_for(learner: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bar_shows_what_is_learned_when_asked_for(learner, capsys):
     clone(learner).fit(X, Y)
     assert not capsys.readouterr().err
     clone(learner).set_params(verbose=1).fit(X, Y)
@@ -308,7 +304,7 @@ def test_a_bar_shows_what_is_learned_when_asked_for(learner: Any, capsys: pytest
 
 
 @supervised
-def test_learning_beats_the_euclidean_baseline(learner: Any) -> None:
+def test_learning_beats_the_euclidean_baseline(learner):
     random = np.random.default_rng(0)
     y = np.arange(240) % 4
     rows = random.exponential(size=(240, 12)) * (random.random((240, 12)) < 0.4)
@@ -324,7 +320,7 @@ def test_learning_beats_the_euclidean_baseline(learner: Any) -> None:
 
 
 @each
-def test_rows_that_cannot_be_used_are_refused(learner: SimilarityLearner) -> None:
+def test_rows_that_cannot_be_used_are_refused(learner):
     model = fitted(learner)
     for made, value in itertools.product((np.asarray, sp.csr_array), (np.nan, np.inf)):
         bad = made(np.where(np.arange(60)[:, None] == 2, value, X))
@@ -340,7 +336,7 @@ def test_rows_that_cannot_be_used_are_refused(learner: SimilarityLearner) -> Non
 
 
 @supervised
-def test_rows_and_labels_that_nothing_can_be_learned_from_are_refused(learner: SimilarityLearner) -> None:
+def test_rows_and_labels_that_nothing_can_be_learned_from_are_refused(learner):
     few = [(X, 0 * Y, "at least two classes"), (X[:6], np.arange(6), "at least two rows of some class")]
     few += [(X[:1], Y[:1], "minimum"), (X, Y[:-1], "inconsistent")]
     for rows, y, message in [*few, (1e200 * X, Y, "scale"), (sp.csr_array(1e200 * X), Y, "scale")]:
@@ -348,7 +344,7 @@ def test_rows_and_labels_that_nothing_can_be_learned_from_are_refused(learner: S
             clone(learner).fit(rows, y)
 
 
-WRONG: list[tuple[str, dict[str, list[Any]]]] = [
+WRONG = [
     ("OASIS", {"aggressiveness": [0.0, np.nan], "n_steps": [-1, 2.5], "validation_fraction": [0.0, 1.0]}),
     ("OASIS", {"trace_points": [0], "dtype": ["float16"], "projection": ["no"], "projection_interval": [0, 1.5]}),
     ("AveragedOASIS", {"n_rankers": [0, 1.5]}),
@@ -366,21 +362,21 @@ WRONG: list[tuple[str, dict[str, list[Any]]]] = [
 
 
 @pytest.mark.parametrize(("name", "wrong"), WRONG)
-def test_parameters_out_of_range_are_named(name: str, wrong: dict[str, list[Any]]) -> None:
+def test_parameters_out_of_range_are_named(name, wrong):
     for parameter, value in ((parameter, value) for parameter, values in wrong.items() for value in values):
         with pytest.raises(ValueError, match=rf"^{parameter} must .*, not {re.escape(repr(value))}"):
             LEARNERS[name](**{parameter: value}).fit(X, Y)
 
 
 @of([one for one in first if one.accepts & {"triplets", "pairs"}])
-def test_examples_that_are_not_rows_are_refused(learner: Any) -> None:
+def test_examples_that_are_not_rows_are_refused(learner):
     for example, message in (([60, 1, 1], "0 to 59"), ([0, -1, 1], "0 to 59"), ([0, 0.5, 1], "whole numbers")):
         with pytest.raises(ValueError, match=message):
             learn(learner, [example])
 
 
 @every
-def test_odd_rows_are_learned_from(learner: SimilarityLearner) -> None:
+def test_odd_rows_are_learned_from(learner):
     random = np.random.default_rng(5)
     wide, y = random.random((12, 50)), np.repeat([0, 1, 2], 4)
     assert np.isfinite(clone(learner).fit(wide, y).similarity(wide, wide)).all()
@@ -395,25 +391,25 @@ def test_odd_rows_are_learned_from(learner: SimilarityLearner) -> None:
 
 
 @pytest.mark.parametrize("method", ["fit_triplets", "partial_fit_triplets", "fit_pairs", "partial_fit_pairs"])
-def test_what_a_learner_does_not_accept_is_said(method: str) -> None:
+def test_what_a_learner_does_not_accept_is_said(method):
     with pytest.raises(TypeError, match=r"RCA (cannot learn|is not an online learner).*; it accepts labels"):
         getattr(LEARNERS["RCA"](), method)(X, *[[]] * (1 + method.endswith("pairs")))
 
 
-def test_the_registry_names_its_classes() -> None:
+def test_the_registry_names_its_classes():
     for name, learner in LEARNERS.items():
         assert getattr(lookalike, name) is learner
         assert learner.__name__ == name
     assert not hasattr(lookalike, "Nothing")
 
 
-def test_kernels_compile_ahead() -> None:
+def test_kernels_compile_ahead():
     warm_up()
 
 
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
-def test_top_k_is_the_start_of_a_stable_sort(data: st.DataObject) -> None:
+def test_top_k_is_the_start_of_a_stable_sort(data):
     scores = data.draw(arrays(float, st.tuples(st.integers(1, 5), st.integers(1, 12)), elements=st.integers(-2, 2)))
     k = data.draw(st.integers(1, scores.shape[1]))
     columns, found = top_k(scores, k)
@@ -422,7 +418,7 @@ def test_top_k_is_the_start_of_a_stable_sort(data: st.DataObject) -> None:
     np.testing.assert_array_equal(found, np.take_along_axis(scores, expected, 1))
 
 
-def test_factor_of_a_singular_matrix_has_its_rank() -> None:
+def test_factor_of_a_singular_matrix_has_its_rank():
     half = np.random.default_rng(0).random((6, 2))
     factor = psd_factor(half @ half.T)
     assert factor.shape == (6, 2)
@@ -432,6 +428,6 @@ def test_factor_of_a_singular_matrix_has_its_rank() -> None:
             psd_factor(np.array(matrix, dtype=float))
 
 
-def test_no_distance_is_below_0_whatever_rounding_says() -> None:
+def test_no_distance_is_below_0_whatever_rounding_says():
     A = np.random.default_rng(2).random((30, 40))
     assert Euclidean().fit(A).similarity(A, A).max() <= 0

@@ -1,10 +1,7 @@
 """The learners need NumPy, SciPy, scikit-learn and numba, and nothing else that the package uses elsewhere."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 OTHERS = ("pandas", "matplotlib", "cv2", "pydantic", "pyarrow", "tqdm", "requests", "yaml", "PIL", "torch", "typer")
 
@@ -38,7 +35,7 @@ print("learned")
 """
 
 
-def test_learners_work_without_the_other_libraries(tmp_path: Path) -> None:
+def test_learners_work_without_the_other_libraries(tmp_path):
     script = SCRIPT.format(others=OTHERS)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.stdout == "learned\n", done.stderr

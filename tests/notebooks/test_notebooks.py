@@ -1,14 +1,12 @@
 """Every notebook runs from top to bottom on the tiny results, and shows what it is for."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,7 +15,7 @@ import pytest
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
-from project import ROOT, Project
+from project import ROOT
 
 from lookalike.data.painted_categories import PaintedCategories
 
@@ -33,30 +31,30 @@ Execute = Callable[..., "Executed"]
 class Executed:
     """The outputs of a notebook's cells, by the cells' names."""
 
-    def __init__(self, notebook: nbformat.NotebookNode) -> None:
+    def __init__(self, notebook):
         self.outputs = {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
 
-    def text(self, cell: str) -> str:
+    def text(self, cell):
         """What a cell printed."""
         return "".join(output.text for output in self.outputs[cell] if output.output_type == "stream")
 
-    def shown(self, cell: str, kind: str = "text/html") -> list[str]:
+    def shown(self, cell, kind="text/html"):
         """What a cell showed of a kind."""
         return [output.data[kind] for output in self.outputs[cell] if kind in output.get("data", {})]
 
-    def html(self, cell: str) -> str:
+    def html(self, cell):
         """The one thing that a cell showed as HTML."""
         (html,) = self.shown(cell)
         return html
 
-    def warnings(self) -> list[str]:
+    def warnings(self):
         """What went to the error stream."""
         every = [output for outputs in self.outputs.values() for output in outputs]
         return [one.text for one in every if one.output_type == "stream" and one.name == "stderr"]
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory: pytest.TempPathFactory) -> KernelSpecManager:
+def kernels(tmp_path_factory):
     """A kernel `python3` of this very interpreter, which is registered nowhere else."""
     folder = tmp_path_factory.mktemp("kernels")
     (folder / "python3").mkdir()
@@ -68,11 +66,11 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> KernelSpecManager:
 
 
 @pytest.fixture
-def execute(kernels: KernelSpecManager, tmp_path: Path) -> Iterator[Execute]:
+def execute(kernels, tmp_path):
     """Run a notebook in an empty folder; a cell that fails is an error that shows it."""
     with tempfile.TemporaryDirectory(prefix="nb") as sockets:  # their paths must be short
 
-        def run(name: str, **variables: str | Path) -> Executed:
+        def run(name, **variables):
             notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
             manager = AsyncKernelManager(
                 kernel_name="python3",
@@ -93,16 +91,16 @@ def execute(kernels: KernelSpecManager, tmp_path: Path) -> Iterator[Execute]:
 
 
 @pytest.fixture(scope="module")
-def of_papers() -> dict[str, Executed]:
+def of_papers():
     """Notebooks that were run already, by name."""
     return {}
 
 
 @pytest.fixture
-def read(execute: Execute, tiny_demo: Project, of_papers: dict[str, Executed]) -> Callable[[str], Executed]:
+def read(execute, tiny_demo, of_papers):
     """Run a paper's notebook on the tiny results, once."""
 
-    def run(name: str) -> Executed:
+    def run(name):
         if name not in of_papers:
             of_papers[name] = execute(name, LOOKALIKE_RESULTS=tiny_demo.folder / "results")
         return of_papers[name]
@@ -110,12 +108,12 @@ def read(execute: Execute, tiny_demo: Project, of_papers: dict[str, Executed]) -
     return run
 
 
-def numbers(text: str) -> list[float]:
+def numbers(text):
     return [float(number) for number in re.findall(r"\d\.?\d*e[-+]\d+", text)]
 
 
 @pytest.mark.parametrize("name", OF_PAPERS)
-def test_a_papers_notebook_shows_its_exhibits(read: Callable[[str], Executed], name: str) -> None:
+def test_a_papers_notebook_shows_its_exhibits(read, name):
     done = read(name)
     assert not done.warnings()
     assert "synthetic" in done.html("setup")
@@ -133,7 +131,7 @@ def test_a_papers_notebook_shows_its_exhibits(read: Callable[[str], Executed], n
         assert all(difference < 1e-6 for difference in numbers(done.text(cell))), done.text(cell)
 
 
-def test_steps_by_hand_are_the_learners(read: Callable[[str], Executed]) -> None:
+def test_steps_by_hand_are_the_learners(read):
     done = read("oasis_jmlr_2010")
     assert "loss 1.400 -> 0.400" in done.text("step-by-hand")
     assert len(numbers(done.text("step-by-hand"))) == 1
@@ -149,7 +147,7 @@ def test_steps_by_hand_are_the_learners(read: Callable[[str], Executed]) -> None
     assert "holds" in done.html("claims")
 
 
-def test_without_results_it_says_how_to_get_them(execute: Execute, tmp_path: Path) -> None:
+def test_without_results_it_says_how_to_get_them(execute, tmp_path):
     done = execute("oasis_nips_2009", LOOKALIKE_RESULTS=tmp_path / "nowhere")
     assert "make demo" in done.html("setup")
     for cell in ("show-table1", "show-fig1a", "show-fig1b", "claims"):
@@ -158,7 +156,7 @@ def test_without_results_it_says_how_to_get_them(execute: Execute, tmp_path: Pat
     assert len(done.shown("dual", "image/png")) == 1
 
 
-def judged(done: Executed) -> None:
+def judged(done):
     """What the notebook of own images shows, whatever the images."""
     assert "map" in done.html("evaluate")
     assert len(done.shown("evaluate-drawn", "image/png")) == 1
@@ -166,7 +164,7 @@ def judged(done: Executed) -> None:
     assert "mine.lookalike" in done.text("save")
 
 
-def test_own_images_shows_neighbours(execute: Execute, tmp_path: Path) -> None:
+def test_own_images_shows_neighbours(execute, tmp_path):
     images = tmp_path / "images"
     recipe = PaintedCategories(classes=3, images_per_class=12, width=160, height=128, difficulty=0.2, clutter_images=0)
     recipe.write_images(images)
@@ -178,7 +176,7 @@ def test_own_images_shows_neighbours(execute: Execute, tmp_path: Path) -> None:
 
 
 @pytest.mark.real_images
-def test_own_images_shows_neighbours_of_photographs(execute: Execute, tmp_path: Path, real_images: Path) -> None:
+def test_own_images_shows_neighbours_of_photographs(execute, tmp_path, real_images):
     images = tmp_path / "images"
     for category in sorted(real_images.iterdir())[:3]:
         (images / category.name).mkdir(parents=True)

@@ -1,7 +1,5 @@
 """Does what a how-to page says: code blocks with a caption are new files, diffs are edits of files that are there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -9,12 +7,12 @@ ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```\{code-block\} (\w+)\n:caption: (\S+)\n\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
 
-def documented_edits(page: Path) -> list[tuple[str, str, str]]:
+def documented_edits(page):
     """Language, file and text of every captioned block of a page, in order."""
     return [(found[1], found[2], found[3]) for found in _BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
-def apply_edits(page: Path, folder: Path) -> list[Path]:
+def apply_edits(page, folder):
     """Write the page's new files into a copy of the project and edit those that it edits; return all of them."""
     changed = []
     for language, name, text in documented_edits(page):
@@ -31,7 +29,7 @@ def apply_edits(page: Path, folder: Path) -> list[Path]:
     return changed
 
 
-def sides(diff: str) -> tuple[str, str]:
+def sides(diff):
     """What a diff finds and what it puts there; a blank line belongs to both."""
     lines = diff.splitlines()
     old = [line[1:] for line in lines if line[:1] in (" ", "-", "")]

@@ -1,15 +1,11 @@
 """The documentation site: it builds strictly, what it generates is right, and its how-to pages do what they say."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +23,7 @@ SPHINX = Path(sys.executable).with_name("sphinx-build")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def site(tmp_path_factory):
     """The site, built strictly beside a run of a few records, in about a minute; `make docs` writes all its pages."""
     work, built = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("site")
     headline = work / "results/demo/exhibits/headline.txt"
@@ -48,11 +44,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(built)
 
 
-def text_of(page: Path) -> str:
+def text_of(page):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8")))
 
 
-def test_the_site_builds_strictly_and_needs_no_network(site: Path) -> None:
+def test_the_site_builds_strictly_and_needs_no_network(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > len(PAGES)  # an index and a search besides
     for page in pages:
@@ -62,19 +58,19 @@ def test_the_site_builds_strictly_and_needs_no_network(site: Path) -> None:
         assert not loaded, f"{page.name} loads {loaded}"
 
 
-def test_formulas_are_mathml(site: Path) -> None:
+def test_formulas_are_mathml(site):
     page = (site / "explanation/oasis.html").read_text(encoding="utf-8")
     assert page.count("<math") > 20
     assert "$$" not in text_of(site / "explanation/oasis.html")
 
 
-def test_numbers_come_from_the_run(site: Path) -> None:
+def test_numbers_come_from_the_run(site):
     assert "OASIS 12.3 %" in text_of(site / "index.html")
     assert "built without a run of demo_landmarks: make demo" in text_of(site / "index.html")
     assert "scan_images 1 41 43 97" in text_of(site / "how-to/full-runs.html")
 
 
-def test_every_key_rule_command_and_learner_is_in_the_reference(site: Path) -> None:
+def test_every_key_rule_command_and_learner_is_in_the_reference(site):
     configuration = (site / "reference/configuration.html").read_text(encoding="utf-8")
     assert all(f'id="config-{key}"' in configuration for key in Settings.model_fields)
     assert 'id="config-category-rankers-count"' in configuration
@@ -94,7 +90,7 @@ def test_every_key_rule_command_and_learner_is_in_the_reference(site: Path) -> N
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_file_and_make_target_that_is_named_exists(page: Path) -> None:
+def test_every_file_and_make_target_that_is_named_exists(page):
     text = page.read_text(encoding="utf-8")
     made = {name for how_to in PAGES for language, name, _ in documented_edits(how_to) if language != "diff"}
     folders = "src|workflow|tests|docs|examples|envs|benchmarks|profiles"
@@ -107,36 +103,36 @@ def test_every_file_and_make_target_that_is_named_exists(page: Path) -> None:
     assert set(re.findall(r"`make ([a-z-]+)`", text)) <= targets
 
 
-def test_the_readmes_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_readmes_example_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     assert code is not None
     X, y = np.random.default_rng(0).random((40, 6)), np.repeat(np.arange(4), 10)
-    names: dict[str, Any] = {"X": X, "y": y, "queries": X[:3], "gallery": X}
+    names = {"X": X, "y": y, "queries": X[:3], "gallery": X}
     exec(compile(code[1], "README.md", "exec"), names)
     assert np.shape(names["neighbours"]) == (3, 10)
     assert (tmp_path / "model.npz").is_file()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
-def test_python_of_pages_is_python(page: Path) -> None:
+def test_python_of_pages_is_python(page):
     for code in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE):
         compile(code, str(page), "exec")
 
 
-def test_the_tutorials_learner_runs() -> None:
+def test_the_tutorials_learner_runs():
     blocks = re.findall(
         r"^```python\n(.*?)^```", (DOCS / "tutorial/index.md").read_text(), flags=re.DOTALL | re.MULTILINE
     )
     code = next(block for block in blocks if "from lookalike.learners" in block)
-    names: dict[str, Any] = {}
+    names = {}
     exec(compile(code, "tutorial", "exec"), names)
     first = names["y"][names["neighbours"]]
     assert (first == names["y"][:3, None]).mean() > 0.5
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
+def copy(tmp_path):
     """A copy of the project that how-to pages may edit."""
     for name in ("src", "workflow", "examples", "profiles"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -148,7 +144,7 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def in_copy(copy: Path, *arguments: str) -> str:
+def in_copy(copy, *arguments):
     """Run Python in the copy, with the copy's package, and return what it said."""
     done = subprocess.run(
         [sys.executable, *arguments],
@@ -164,7 +160,7 @@ def in_copy(copy: Path, *arguments: str) -> str:
 
 
 @pytest.mark.workflow
-def test_adding_a_learner_is_done_by_what_the_page_says(copy: Path) -> None:
+def test_adding_a_learner_is_done_by_what_the_page_says(copy):
     edited = apply_edits(DOCS / "how-to/add-a-learner.md", copy)
     assert {path.name for path in edited} == {"shrunk_rca.py", "registry.py", "config.yaml"}
     contract = in_copy(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/learners", "-k", "ShrunkRCA")
@@ -178,7 +174,7 @@ def test_adding_a_learner_is_done_by_what_the_page_says(copy: Path) -> None:
 
 
 @pytest.mark.workflow
-def test_adding_an_exhibit_is_done_by_what_the_page_says(copy: Path) -> None:
+def test_adding_an_exhibit_is_done_by_what_the_page_says(copy):
     assert {path.name for path in apply_edits(DOCS / "how-to/add-an-exhibit.md", copy)} == {"exhibits.py"}
     planned = in_copy(copy, "-m", "snakemake", "category_demo", "--cores", "1", "--dry-run")
     assert "results/demo/exhibits/learning/chosen_steps.csv" in planned
@@ -200,7 +196,7 @@ print(*table.frame.loc[0, ["method", "n_folds", "median", "least", "most"]])
 """
 
 
-def test_adding_a_data_set_is_a_valid_configuration() -> None:
+def test_adding_a_data_set_is_a_valid_configuration():
     settings = yaml.safe_load((ROOT / "config.yaml").read_text())
     ((_, name, text),) = documented_edits(DOCS / "how-to/add-a-data-set.md")
     for part, entries in yaml.safe_load(text).items():

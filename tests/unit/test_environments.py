@@ -1,7 +1,5 @@
 """The locks and the conda environments: complete, hashed, free of addresses, and of the same versions."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -18,12 +16,12 @@ PIP_NAMES = {"matplotlib-base": "matplotlib", "py-opencv": "opencv-python-headle
 WHEEL_NUMBERED = {"py-opencv"}
 
 
-def locked_versions(lock: Path) -> dict[str, str]:
+def locked_versions(lock):
     return dict(re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^\s;\\]+)", lock.read_text(), flags=re.MULTILINE))
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
-def test_every_locked_requirement_has_a_hash_and_no_address(lock: Path) -> None:
+def test_every_locked_requirement_has_a_hash_and_no_address(lock):
     text = lock.read_text()
     entries = re.split(r"\n(?=\S)", text.strip())
     assert len(entries) == len(locked_versions(lock)) > 0
@@ -31,14 +29,14 @@ def test_every_locked_requirement_has_a_hash_and_no_address(lock: Path) -> None:
     assert not re.search(r"://|^#|^-", text, flags=re.MULTILINE)
 
 
-def test_development_lock_holds_the_runtime_lock_unchanged() -> None:
+def test_development_lock_holds_the_runtime_lock_unchanged():
     development = locked_versions(ENVS / "requirements-dev.txt")
     runtime = locked_versions(ENVS / "requirements.txt")
     assert {name: development.get(name) for name in runtime} == runtime
 
 
 @pytest.mark.parametrize("environment", CONDA, ids=lambda path: path.name)
-def test_conda_environment_names_the_locked_versions(environment: Path) -> None:
+def test_conda_environment_names_the_locked_versions(environment):
     runtime = locked_versions(ENVS / "requirements-deep.txt") | locked_versions(ENVS / "requirements.txt")
     dependencies = yaml.safe_load(environment.read_text())["dependencies"]
     packages = [entry for entry in dependencies if not entry.startswith("python ")]
@@ -50,7 +48,7 @@ def test_conda_environment_names_the_locked_versions(environment: Path) -> None:
 
 
 @pytest.mark.parametrize("lock", ["requirements-deep.txt", "requirements-deep-cpu.txt"])
-def test_locks_of_the_networks_agree_with_all_others(lock: str) -> None:
+def test_locks_of_the_networks_agree_with_all_others(lock):
     deep, development = locked_versions(ENVS / lock), locked_versions(ENVS / "requirements-dev.txt")
     assert deep["torch"].removesuffix("+cpu") == locked_versions(ENVS / "requirements-deep.txt")["torch"]
     shared = deep.keys() & development.keys()
@@ -58,7 +56,7 @@ def test_locks_of_the_networks_agree_with_all_others(lock: str) -> None:
     assert {name: deep[name] for name in shared} == {name: development[name] for name in shared}
 
 
-def test_only_locks_of_the_networks_name_torch() -> None:
+def test_only_locks_of_the_networks_name_torch():
     assert {lock.name for lock in LOCKS if "torch" in locked_versions(lock)} == {
         "requirements-deep.txt",
         "requirements-deep-cpu.txt",

@@ -1,13 +1,9 @@
 """Which way imports run: a room imports from rooms below it, no module in a circle, no study another study."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 from project import ROOT
@@ -21,19 +17,19 @@ APP = ("cli", "__main__", "__init__")
 """What of the app is not in its folder."""
 
 
-def modules() -> dict[str, Path]:
+def modules():
     """Dotted name, without the package's, to file."""
     files = {path.relative_to(PACKAGE).with_suffix(""): path for path in PACKAGE.rglob("*.py")}
     return {".".join(name.parts).removesuffix(".__init__"): path for name, path in files.items()}
 
 
-def room_of(module: str) -> str:
+def room_of(module):
     """Room of a module."""
     first = module.split(".")[0]
     return "app" if first in APP else first
 
 
-def imported(tree: ast.AST) -> Iterator[str]:
+def imported(tree):
     """Modules of the package that a file imports, in functions too, but not for types alone."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
@@ -47,7 +43,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 @cache
-def arrows() -> dict[str, frozenset[str]]:
+def arrows():
     """Module to the modules that it imports."""
     known = modules()
     found = {}

@@ -1,7 +1,5 @@
 """The notebooks as they lie in git: nothing of a run is in them, and they name only exhibits that there are."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path
@@ -27,12 +25,12 @@ METADATA = {
 }
 
 
-def code_of(name: str) -> ast.Module:
+def code_of(name):
     cells = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4).cells
     return ast.parse("\n\n".join(cell.source for cell in cells if cell.cell_type == "code"))
 
 
-def calls(tree: ast.Module, function: str) -> list[object]:
+def calls(tree, function):
     """First argument of every call of a function or method, in the order of the cells."""
     found = [
         (node.lineno, node.args[0].value)
@@ -45,13 +43,13 @@ def calls(tree: ast.Module, function: str) -> list[object]:
     return [value for _, value in sorted(found, key=lambda item: item[0])]
 
 
-def test_there_is_one_for_each_paper_and_one_for_own_images() -> None:
+def test_there_is_one_for_each_paper_and_one_for_own_images():
     assert {path.stem for path in FILES} == {*NOTEBOOKS, "your_own_images"}
     assert set(NOTEBOOKS.values()) == set(PAPERS)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_nothing_of_a_run_is_in_it_and_it_reads_results_through_the_package_alone(path: Path) -> None:
+def test_nothing_of_a_run_is_in_it_and_it_reads_results_through_the_package_alone(path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     assert path.read_text(encoding="utf-8") == nbformat.writes(notebook, indent=1) + "\n"
@@ -67,7 +65,7 @@ def test_nothing_of_a_run_is_in_it_and_it_reads_results_through_the_package_alon
 
 
 @pytest.mark.parametrize(("name", "paper"), NOTEBOOKS.items())
-def test_it_shows_every_exhibit_of_its_paper(name: str, paper: str) -> None:
+def test_it_shows_every_exhibit_of_its_paper(name, paper):
     tree = code_of(name)
     assert calls(tree, "PaperReader") == [paper]
     assert sorted(map(str, calls(tree, "show"))) == sorted(

@@ -1,7 +1,5 @@
 """What is shipped: the wheel's files and metadata, the library without Snakemake, the image, the catalogue's entry."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re
@@ -33,7 +31,7 @@ sys.meta_path.insert(0, Blocker())
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+def wheel(tmp_path_factory):
     """The package's wheel, built by the locked back end without a network."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
@@ -42,7 +40,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(built)
 
 
-def test_the_wheel_holds_types_and_pages_and_nothing_else_than_the_package(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_holds_types_and_pages_and_nothing_else_than_the_package(wheel):
     names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert all(name.startswith("lookalike/") for name in names)
     assert "lookalike/py.typed" in names
@@ -53,7 +51,7 @@ def test_the_wheel_holds_types_and_pages_and_nothing_else_than_the_package(wheel
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".nbi"))]
 
 
-def test_the_wheels_metadata_ask_for_the_learners_alone(wheel: zipfile.ZipFile) -> None:
+def test_the_wheels_metadata_ask_for_the_learners_alone(wheel):
     (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
     metadata = Parser().parsestr(wheel.read(name).decode())
     assert metadata["Version"] == lookalike.__version__
@@ -74,8 +72,8 @@ DISTRIBUTIONS = {"PIL": "pillow", "bokeh": "bokeh", "cv2": "opencv-python-headle
 
 
 @pytest.mark.parametrize("extra", ROOMS)
-def test_an_extra_has_what_its_rooms_import(extra: str) -> None:
-    def named(requirements: list[str]) -> set[str]:
+def test_an_extra_has_what_its_rooms_import(extra):
+    def named(requirements):
         others = [part for entry in requirements for part in re.findall(r"lookalike\[(.*)\]", entry)]
         found = {re.match(r"[A-Za-z0-9-]+", entry)[0] for entry in requirements}
         return found.union(
@@ -94,7 +92,7 @@ def test_an_extra_has_what_its_rooms_import(extra: str) -> None:
             assert {DISTRIBUTIONS.get(module, module) for module in modules} <= has, path
 
 
-def test_no_module_imports_snakemake() -> None:
+def test_no_module_imports_snakemake():
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -102,7 +100,7 @@ def test_no_module_imports_snakemake() -> None:
             assert not [name for name in names if name.split(".")[0] == "snakemake"], path
 
 
-def test_without_its_extra_the_command_says_which_it_needs(tmp_path: Path) -> None:
+def test_without_its_extra_the_command_says_which_it_needs(tmp_path):
     entries = [entry for part in PROJECT["optional-dependencies"].values() for entry in part]
     modules = {name: module for module, name in DISTRIBUTIONS.items()}
     names = {re.match(r"[A-Za-z0-9-]+", entry)[0] for entry in entries} - {"lookalike"}
@@ -118,7 +116,7 @@ def test_without_its_extra_the_command_says_which_it_needs(tmp_path: Path) -> No
     assert done.returncode == 1
 
 
-def test_the_version_has_one_place() -> None:
+def test_the_version_has_one_place():
     assert PROJECT["dynamic"] == ["version"]
     assert "version" not in PROJECT
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
@@ -127,7 +125,7 @@ def test_the_version_has_one_place() -> None:
     assert written == [PACKAGE / "__init__.py"]
 
 
-def test_the_supported_pythons_are_said_alike_everywhere() -> None:
+def test_the_supported_pythons_are_said_alike_everywhere():
     least, beyond = re.fullmatch(r">=3\.(\d+),<3\.(\d+)", PROJECT["requires-python"]).groups()
     supported = [f"3.{minor}" for minor in range(int(least), int(beyond))]
     classified = [re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", text) for text in PROJECT["classifiers"]]
@@ -141,7 +139,7 @@ def test_the_supported_pythons_are_said_alike_everywhere() -> None:
     assert image[1] in supported
 
 
-def test_the_containers_sources_exist_and_reach_its_builder() -> None:
+def test_the_containers_sources_exist_and_reach_its_builder():
     text = re.sub(r"\\\n", " ", (ROOT / "Containerfile").read_text())
     steps = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
     stages = {step[3] for step in steps if step[0] == "FROM" and len(step) == 4}
@@ -168,12 +166,12 @@ def test_the_containers_sources_exist_and_reach_its_builder() -> None:
     assert users[-1] not in ("root", "0")
 
 
-def test_cluster_jobs_run_as_the_containers_user() -> None:
+def test_cluster_jobs_run_as_the_containers_user():
     pod = yaml.safe_load((ROOT / "profiles/kubernetes/job.yaml").read_text())["spec"]["template"]["spec"]
     assert f"--uid {pod['securityContext']['runAsUser']} " in (ROOT / "Containerfile").read_text()
 
 
-def test_the_catalogue_finds_what_it_asks_for() -> None:
+def test_the_catalogue_finds_what_it_asks_for():
     entry = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())
     assert set(entry["usage"]) <= {"mandatory-flags", "software-stack-deployment"}
     assert entry["usage"]["software-stack-deployment"] == {"conda": True, "report": True}
@@ -184,7 +182,7 @@ def test_the_catalogue_finds_what_it_asks_for() -> None:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
-def test_a_github_workflow_is_whole(workflow: Path) -> None:
+def test_a_github_workflow_is_whole(workflow):
     described = yaml.safe_load(workflow.read_text())
     assert described["name"] == workflow.stem
     assert {"push", "pull_request"} <= set(described[True]), "YAML reads the key `on` as true"

@@ -1,7 +1,5 @@
 """Rules against the scripts they run: the environment that they name has what the script imports."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
@@ -25,7 +23,7 @@ DISTRIBUTIONS = {
 }
 
 
-def rules() -> list[tuple[str, str]]:
+def rules():
     """Script and text of every rule that runs one."""
     found = []
     for file in sorted((ROOT / "workflow" / "rules").glob("*.smk")):
@@ -37,7 +35,7 @@ def rules() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("script", "block"), rules(), ids=[script for script, _ in rules()])
-def test_a_rules_environment_holds_what_its_script_imports(script: str, block: str) -> None:
+def test_a_rules_environment_holds_what_its_script_imports(script, block):
     environment = re.search(r'"\.\./\.\./envs/(\w+\.yaml)"', block)
     assert environment is not None, f"the rule of {script} names no environment"
     listed = yaml.safe_load((ROOT / "envs" / environment[1]).read_text())["dependencies"]

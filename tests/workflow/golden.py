@@ -4,8 +4,6 @@
 that moved by more than its tolerance has a reason, and the commit says which.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -28,7 +26,7 @@ off in NumPy, OpenBLAS, OpenCV, numba and torch): SIFT and its codebook differ b
 TOLERANCE = 0.01
 
 
-def golden_numbers(results: Path) -> pd.DataFrame:
+def golden_numbers(results):
     """Key, value and tolerance of every golden number of a folder of results."""
     parts = []
     for study, wanted in CHOSEN:

@@ -1,16 +1,12 @@
 """What Snakemake plans: the right jobs, few of them, and one sentence where something is wrong."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from PIL import Image
-from project import Project, needs_torch, tiny_settings, write_settings
+from project import needs_torch, tiny_settings, write_settings
 
 from lookalike.core.files import read_json
 from lookalike.data.painted_triplets import PaintedTriplets, write_ratings
@@ -19,11 +15,11 @@ pytestmark = pytest.mark.workflow
 
 
 @pytest.fixture(scope="module")
-def project(new_project: Callable[[str], Project]) -> Project:
+def project(new_project):
     return new_project("planned")
 
 
-def with_settings(project: Project, name: str, settings: dict[str, object]) -> str:
+def with_settings(project, name, settings):
     """Lay settings over those of the tiny run."""
     base = tiny_settings()
     for key, value in settings.items():
@@ -31,7 +27,7 @@ def with_settings(project: Project, name: str, settings: dict[str, object]) -> s
     return write_settings(project, name, base)
 
 
-def assert_one_sentence(project: Project, config: str, arguments: list[str], words: tuple[str, ...]) -> None:
+def assert_one_sentence(project, config, arguments, words):
     """Snakemake ends with a line that has these words, and with no traceback."""
     done = project.attempt(*arguments, config=config)
     assert done.returncode != 0
@@ -43,7 +39,7 @@ TARGETS = ["all", "demo", "exhibits", "jmlr2010", "draft2009", "nips2009", "aaai
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_planning_says_the_plan_and_which_data_are_missing(project: Project, target: str) -> None:
+def test_planning_says_the_plan_and_which_data_are_missing(project, target):
     planned = project.snakemake("--dry-run", target)
     assert "Traceback" not in planned
     assert "Exception" not in planned
@@ -64,9 +60,7 @@ atexit.register(say)
 """
 
 
-def test_parameters_are_plain_and_the_same_under_every_hash_seed(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parameters_are_plain_and_the_same_under_every_hash_seed(project, monkeypatch):
     (project.folder / "recorded.smk").write_text(RECORDED)
     recorded = []
     for seed in "12":
@@ -78,7 +72,7 @@ def test_parameters_are_plain_and_the_same_under_every_hash_seed(
     assert all("code" in params for _, wildcards, params in json.loads(recorded[0]) if wildcards)
 
 
-def test_the_papers_data_plan_well_under_a_thousand_jobs(project: Project) -> None:
+def test_the_papers_data_plan_well_under_a_thousand_jobs(project):
     archive = project.folder / "data/caltech256/256_ObjectCategories.tar"
     archive.parent.mkdir(parents=True)
     with archive.open("wb") as stream:
@@ -93,7 +87,7 @@ def test_the_papers_data_plan_well_under_a_thousand_jobs(project: Project) -> No
     assert sum(planned.values()) < 450
 
 
-def test_oxfords_photographs_plan_well_under_a_thousand_jobs(project: Project) -> None:
+def test_oxfords_photographs_plan_well_under_a_thousand_jobs(project):
     for folder, suffix, n_files in (("oxbuild_images-v1", "jpg", 5_063), ("gt_files_170407", "txt", 220)):
         place = project.folder / "data/oxford5k" / folder
         place.mkdir(parents=True)
@@ -110,8 +104,8 @@ def test_oxfords_photographs_plan_well_under_a_thousand_jobs(project: Project) -
 
 @needs_torch
 def test_what_a_release_holds_decides_what_is_learned_from_it(
-    new_project: Callable[[str], Project],
-) -> None:
+    new_project,
+):
     project = new_project("release")
     folder = project.folder / "data/triplets"
     spec = PaintedTriplets(
@@ -129,7 +123,7 @@ def test_what_a_release_holds_decides_what_is_learned_from_it(
     assert not {"train_networks_triplets", "pretrain_network", "learn_golden", "train_linear_embedding"} & set(planned)
 
 
-def test_without_data_the_default_target_writes_exhibits_that_say_so(project: Project) -> None:
+def test_without_data_the_default_target_writes_exhibits_that_say_so(project):
     without_data = [f"results/{dataset}/exhibits/index.md" for dataset in ("caltech256", "oxford5k", "triplets")]
     drawn = {f"draw_{name}" for name in
              ("category_caltech256", "human_caltech256", "landmark_oxford5k", "finegrained_triplets")}  # fmt: skip
@@ -151,7 +145,7 @@ def test_without_data_the_default_target_writes_exhibits_that_say_so(project: Pr
         assert what in path.with_suffix(".md").read_text()
 
 
-def test_a_part_of_the_archive_is_not_taken_for_the_whole(project: Project) -> None:
+def test_a_part_of_the_archive_is_not_taken_for_the_whole(project):
     folder = project.folder / "data/caltech256/256_ObjectCategories/001.ak47"
     folder.mkdir(parents=True)
     words = ("257", "30,607", "kind: folder")
@@ -160,7 +154,7 @@ def test_a_part_of_the_archive_is_not_taken_for_the_whole(project: Project) -> N
 
 
 @pytest.mark.parametrize("target", ["caltech256", "results/caltech256/manifest.parquet"])
-def test_asking_for_absent_data_is_one_sentence_with_address_size_and_place(project: Project, target: str) -> None:
+def test_asking_for_absent_data_is_one_sentence_with_address_size_and_place(project, target):
     words = ("error:", "https://data.caltech.edu", "1,183,006,720", "md5", "data/caltech256")
     assert_one_sentence(project, "tests/workflow/tiny.yaml", [target], words)
 
@@ -177,11 +171,11 @@ STUDY = {"representation": "words500", "methods": ["euclidean"], "subsets": {"a"
         ({"category": {"mine": STUDY}}, ("'mine'", "does not exist")),
     ],
 )
-def test_a_wrong_configuration_is_one_sentence(project: Project, settings: dict, words: tuple[str, ...]) -> None:
+def test_a_wrong_configuration_is_one_sentence(project, settings, words):
     assert_one_sentence(project, with_settings(project, "wrong", settings), ["--dry-run", "demo"], words)
 
 
-def own_folder(project: Project, name: str, classes: dict[str, int]) -> dict[str, dict]:
+def own_folder(project, name, classes):
     """Write a folder of class folders; returns the settings of its study of cats and dogs."""
     for label, n_images in classes.items():
         folder = project.folder / "own" / name / label
@@ -203,14 +197,12 @@ def own_folder(project: Project, name: str, classes: dict[str, int]) -> dict[str
         ("gone", {}, ("own/gone",)),
     ],
 )
-def test_classes_that_cannot_be_split_are_named(
-    project: Project, name: str, classes: dict[str, int], words: tuple[str, ...]
-) -> None:
+def test_classes_that_cannot_be_split_are_named(project, name, classes, words):
     config = with_settings(project, name, own_folder(project, name, classes))
     assert_one_sentence(project, config, [f"results/{name}/splits/some.parquet"], words)
 
 
-def test_adding_a_subset_or_an_image_reruns_what_it_must(project: Project) -> None:
+def test_adding_a_subset_or_an_image_reruns_what_it_must(project):
     settings = own_folder(project, "grown", {"cat": 9, "dog": 9, "emu": 9})
     project.snakemake("results/grown/splits/some.parquet", config=with_settings(project, "grown", settings))
     folder = project.folder / "results/grown"
@@ -226,7 +218,7 @@ def test_adding_a_subset_or_an_image_reruns_what_it_must(project: Project) -> No
 
 
 @pytest.mark.real_images
-def test_real_photographs_run_through_the_same_rules(project: Project, real_images: Path) -> None:
+def test_real_photographs_run_through_the_same_rules(project, real_images):
     classes = {"003.backpack": "backpack", "178.school-bus": "school-bus", "251.airplanes-101": "airplanes-101"}
     for label in classes:
         folder = project.folder / "own/photographs" / label

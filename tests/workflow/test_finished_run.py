@@ -1,7 +1,5 @@
 """What the tiny run of all studies leaves: the files that others build upon, and numbers that can be true."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from golden import GOLDEN, golden_numbers
-from project import Project, needs_torch
+from project import needs_torch
 
 import lookalike
 from lookalike.core.files import read_json
@@ -77,24 +75,24 @@ ON_NETWORKS = {"oasis-on-single-scale-ranking", "single-scale-and-visual-feature
 
 
 @pytest.fixture(scope="module")
-def results(tiny_demo: Project) -> Path:
+def results(tiny_demo):
     return tiny_demo.folder / "results"
 
 
-def metrics_of(results: Path, dataset: str, room: str) -> pd.DataFrame:
+def metrics_of(results, dataset, room):
     metrics = pd.read_parquet(results / dataset / room / "metrics.parquet")
     assert tuple(metrics) == COLUMNS
     return metrics
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
-def test_every_file_of_the_contract_is_there_and_not_empty(results: Path, dataset: str) -> None:
+def test_every_file_of_the_contract_is_there_and_not_empty(results, dataset):
     for file in [*FILES_OF[dataset].split(), "exhibits/index.md", "exhibits/headline.txt"]:
         assert (results / dataset / file).stat().st_size > 0, file
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
-def test_every_exhibit_is_whole_and_says_that_its_data_are_made_by_code(results: Path, dataset: str) -> None:
+def test_every_exhibit_is_whole_and_says_that_its_data_are_made_by_code(results, dataset):
     found = {file.relative_to(results / dataset / "exhibits") for file in results.glob(f"{dataset}/exhibits/*/*.json")}
     expected = {Path(paper, f"{name}.json") for paper, of in EXHIBITS_OF[dataset].items() for name in of.split()}
     assert found == expected
@@ -109,7 +107,7 @@ def test_every_exhibit_is_whole_and_says_that_its_data_are_made_by_code(results:
             assert file.with_name(f"{name.stem}{suffix}").stat().st_size > 0, f"{name} {suffix}"
 
 
-def test_visterm_counts_have_a_row_for_every_file_and_none_for_unusable_ones(results: Path) -> None:
+def test_visterm_counts_have_a_row_for_every_file_and_none_for_unusable_ones(results):
     manifest = pd.read_parquet(results / "demo/manifest.parquet")
     counts = sp.load_npz(results / "demo/features/words500/counts.npz")
     assert counts.shape == (len(manifest), 60)
@@ -118,7 +116,7 @@ def test_visterm_counts_have_a_row_for_every_file_and_none_for_unusable_ones(res
 
 
 @pytest.mark.parametrize(("subset", "n_classes"), [("demo10", 3), ("demo20", 4)])
-def test_splits_have_their_sizes_and_no_image_of_the_pool(results: Path, subset: str, n_classes: int) -> None:
+def test_splits_have_their_sizes_and_no_image_of_the_pool(results, subset, n_classes):
     pool = set(pd.read_parquet(results / "demo/codebook_pool.parquet")["image_id"])
     split = pd.read_parquet(results / "demo/splits" / f"{subset}.parquet")
     assert not pool & set(split["image_id"])
@@ -128,7 +126,7 @@ def test_splits_have_their_sizes_and_no_image_of_the_pool(results: Path, subset:
     assert split.groupby("fold")["validation"].sum().tolist() == [4 * n_classes] * 2
 
 
-def test_every_category_run_is_measured_and_what_was_stopped_has_the_papers_star(results: Path) -> None:
+def test_every_category_run_is_measured_and_what_was_stopped_has_the_papers_star(results):
     metrics = metrics_of(results, "demo", "category")
     metrics = metrics[metrics["metric"].isin(["map", "train_map", "p@k"])]
     assert metrics["value"].between(0, 1).all()
@@ -140,13 +138,13 @@ def test_every_category_run_is_measured_and_what_was_stopped_has_the_papers_star
     stopped(results / "demo/exhibits/oasis-jmlr-2010/table5")
 
 
-def stopped(table: Path) -> None:
+def stopped(table):
     """Assert that a table marks what did not end in time, and says why."""
     assert " * |" in table.with_suffix(".md").read_text()
     assert any("processor time" in note for note in read_json(table.with_suffix(".json"))["notes"])
 
 
-def test_query_counts_are_part_of_their_images(results: Path) -> None:
+def test_query_counts_are_part_of_their_images(results):
     features = results / "demo_landmarks/features/sift-demo-10k"
     counts, inside = (sp.load_npz(features / name) for name in ("counts.npz", "query_counts.npz"))
     queries = pd.read_parquet(results / "demo_landmarks/queries.parquet")
@@ -156,7 +154,7 @@ def test_query_counts_are_part_of_their_images(results: Path) -> None:
     assert 0 < inside.sum() < whole.sum()
 
 
-def test_every_landmark_run_is_measured(results: Path) -> None:
+def test_every_landmark_run_is_measured(results):
     metrics = metrics_of(results, "demo_landmarks", "landmark")
     assert metrics["value"].between(0, 1).all()
     methods = ["tfidf", "oasis-diagonal", "soml-tg", "soml-da"]
@@ -170,7 +168,7 @@ def test_every_landmark_run_is_measured(results: Path) -> None:
     stopped(results / "demo_landmarks/exhibits/soml-aaai-2014/table1")
 
 
-def test_the_web_rankers_learn_what_is_relevant(results: Path) -> None:
+def test_the_web_rankers_learn_what_is_relevant(results):
     metrics = metrics_of(results, "websim_demo", "web")
     precision = metrics[metrics["metric"] == "p@k"].set_index(["method", "x"])["value"]
     assert precision["oasis-averaged", 10] > 1.1 * precision["euclidean", 10]
@@ -181,7 +179,7 @@ def test_the_web_rankers_learn_what_is_relevant(results: Path) -> None:
     }
 
 
-def test_rated_triplets_never_teach(results: Path) -> None:
+def test_rated_triplets_never_teach(results):
     """No image of a rated triplet, nor of its pool, is one that anything learned from."""
     folder = results / "demo_triplets"
     manifest, triplets, pool = (
@@ -196,7 +194,7 @@ def test_rated_triplets_never_teach(results: Path) -> None:
 
 
 @needs_torch
-def test_every_row_of_deep_rankings_tables_is_measured(results: Path) -> None:
+def test_every_row_of_deep_rankings_tables_is_measured(results):
     metrics = metrics_of(results, "demo_triplets", "finegrained")
     assert set(metrics["method"]) == HAND_CRAFTED | LEARNED | NETWORKS | ON_NETWORKS
     precision = metrics[metrics["metric"].eq("similarity_precision") & metrics["subset"].eq("all")]
@@ -206,7 +204,7 @@ def test_every_row_of_deep_rankings_tables_is_measured(results: Path) -> None:
 
 
 @needs_torch
-def test_a_networks_model_embeds_as_the_run_did(results: Path) -> None:
+def test_a_networks_model_embeds_as_the_run_did(results):
     from lookalike.deep.embedding import embed
     from lookalike.deep.model_io import load_network
 
@@ -219,13 +217,13 @@ def test_a_networks_model_embeds_as_the_run_did(results: Path) -> None:
     np.testing.assert_allclose(embed(network, centre), vectors[:4], atol=1e-5)
 
 
-def test_a_runs_model_loads_and_ranks(results: Path) -> None:
+def test_a_runs_model_loads_and_ranks(results):
     model = lookalike.load(results / "demo" / RUN / "model.npz")
     counts = sp.load_npz(results / "demo/features/words500/counts.npz")
     assert model.rank(counts[:2], counts, k=3)[0].shape == (2, 3)
 
 
-def test_numbers_are_those_of_the_golden_run(results: Path) -> None:
+def test_numbers_are_those_of_the_golden_run(results):
     golden = pd.read_csv(GOLDEN, keep_default_na=False).set_index("key")
     found = golden_numbers(results).set_index("key")["value"]
     if find_spec("torch") is None:

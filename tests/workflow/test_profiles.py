@@ -4,20 +4,16 @@ Nothing here is a cluster. The stand-ins note how they were called and run the j
 tested is our side: the profile, what it asks for, and that a job finds its code and files where it starts.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import yaml
 from PIL import Image
-from project import ROOT, Project
+from project import ROOT
 
 PROFILES = ROOT / "profiles"
 OWN = "own"
@@ -68,7 +64,7 @@ esac
 class Cluster:
     """Commands of a cluster on the path, which run what they are given here, and notes of how they were called."""
 
-    def __init__(self, folder: Path, commands: dict[str, str]) -> None:
+    def __init__(self, folder, commands):
         self.notes = folder / "notes"
         (self.notes / "state").mkdir(parents=True)
         self.commands = folder / "commands"
@@ -77,12 +73,12 @@ class Cluster:
             (self.commands / name).write_text(f"#!/bin/sh\n{lines}\n")
             (self.commands / name).chmod(0o755)
 
-    def environment(self, project: Project) -> dict[str, str]:
+    def environment(self, project):
         path = f"{self.commands}{os.pathsep}{os.environ['PATH']}"
         return project.environment() | {"PATH": path, "CLUSTER": str(self.notes)}
 
 
-def run(project: Project, cluster: Cluster, profile: str, config: str, *arguments: str) -> str:
+def run(project, cluster, profile, config, *arguments):
     """What Snakemake says to a profile: no other option that says where jobs run."""
     command = [word for word in project.command(*arguments, config=config) if word not in ("--cores", "2")]
     done = subprocess.run(
@@ -100,7 +96,7 @@ def run(project: Project, cluster: Cluster, profile: str, config: str, *argument
 
 
 @pytest.fixture(scope="module")
-def project(new_project: Callable[[str], Project]) -> Project:
+def project(new_project):
     """A project with data sets of a user's own: one short step finds its folder."""
     project = new_project("clustered")
     for label in ("cat", "dog"):
@@ -117,7 +113,7 @@ def project(new_project: Callable[[str], Project]) -> Project:
     return project
 
 
-def test_jobs_go_through_sbatch_with_what_they_need(project: Project, tmp_path: Path) -> None:
+def test_jobs_go_through_sbatch_with_what_they_need(project, tmp_path):
     cluster = Cluster(tmp_path, SLURM)
     soon = ("--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5", "--retries", "0")
     run(project, cluster, "slurm", "own.yaml", *soon, "results/on_slurm/images.json")
@@ -133,7 +129,7 @@ def test_jobs_go_through_sbatch_with_what_they_need(project: Project, tmp_path: 
     assert (project.folder / "logs/on_slurm/locate_images.job.json").is_file()
 
 
-def test_jobs_go_through_kubectl_as_pods(project: Project, tmp_path: Path) -> None:
+def test_jobs_go_through_kubectl_as_pods(project, tmp_path):
     cluster = Cluster(tmp_path, KUBERNETES)
     soon = ("--latency-wait", "5", "--retries", "0")
     run(project, cluster, "kubernetes", "own.yaml", *soon, "results/on_kubernetes/images.json")
@@ -148,7 +144,7 @@ def test_jobs_go_through_kubectl_as_pods(project: Project, tmp_path: Path) -> No
     assert OWN in (project.folder / "results/on_kubernetes/images.json").read_text()
 
 
-def test_what_is_timed_has_a_node_to_itself(project: Project, tmp_path: Path) -> None:
+def test_what_is_timed_has_a_node_to_itself(project, tmp_path):
     cluster = Cluster(tmp_path, SLURM)
     said = run(project, cluster, "slurm", "own.yaml", "--dry-run", "results/websim/runtime/oasis-60.parquet")
     timed = said[said.index("rule time_size_websim:") :]
@@ -157,7 +153,7 @@ def test_what_is_timed_has_a_node_to_itself(project: Project, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("profile", ["slurm", "kubernetes"])
-def test_a_profile_names_rules_that_there_are(project: Project, profile: str) -> None:
+def test_a_profile_names_rules_that_there_are(project, profile):
     settings = yaml.safe_load((PROFILES / profile / "config.yaml").read_text())
     rules = project.snakemake("--list-rules", config="config.yaml").split()
     unknown = set(settings["set-resources"]) - set(rules)
@@ -165,7 +161,7 @@ def test_a_profile_names_rules_that_there_are(project: Project, profile: str) ->
     assert {"jobs", "latency-wait", "retries", "default-resources"} <= settings.keys()
 
 
-def test_a_kubernetes_job_states_what_became_of_it(tmp_path: Path) -> None:
+def test_a_kubernetes_job_states_what_became_of_it(tmp_path):
     cluster = Cluster(tmp_path, KUBERNETES)
     environment = os.environ | {
         "PATH": f"{cluster.commands}{os.pathsep}{os.environ['PATH']}",

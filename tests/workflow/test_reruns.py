@@ -1,14 +1,10 @@
 """What an edit, a deleted file, a kill or another size of batch makes the workflow do again, and with which bytes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,7 +15,6 @@ from project import (
     FINEGRAINED,
     LANDMARK,
     WEB,
-    Project,
     edited,
     job_counts,
     needs_torch,
@@ -33,7 +28,7 @@ from lookalike.core.files import read_json
 pytestmark = pytest.mark.workflow
 
 
-def test_a_finished_run_does_nothing_again_and_a_deleted_figure_is_redrawn_with_its_study(finished: Project) -> None:
+def test_a_finished_run_does_nothing_again_and_a_deleted_figure_is_redrawn_with_its_study(finished):
     assert finished.planned(CATEGORY, LANDMARK, WEB, FINEGRAINED) == {}
     figure = finished.folder / "results/demo/exhibits/oasis-jmlr-2010/fig6.png"
     before = figure.read_bytes()
@@ -94,9 +89,7 @@ def test_a_finished_run_does_nothing_again_and_a_deleted_figure_is_redrawn_with_
         ),
     ],
 )  # fmt: skip
-def test_an_edit_reruns_what_it_changes(
-    finished: Project, module: str, target: str, reruns: dict[str, int], stays: str
-) -> None:
+def test_an_edit_reruns_what_it_changes(finished, module, target, reruns, stays):
     with edited(finished, module):
         planned = finished.planned(target)
     assert {rule: planned.get(rule, 0) for rule in reruns} == reruns
@@ -106,9 +99,7 @@ def test_an_edit_reruns_what_it_changes(
 OTHER_BATCHES = {"oasis": "subset", "euclidean": "method", "lego": "method", "mcml": "fold", "lmnn": "fold"}
 
 
-def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(
-    finished: Project, new_project: Callable[[str], Project]
-) -> None:
+def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(finished, new_project):
     """Every method is in a batch of another size than in the tiny run; together they are in those of all three."""
     project = new_project("killed")
     settings = tiny_settings()
@@ -133,7 +124,7 @@ def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(
         assert made.read_bytes() == expected.read_bytes(), file
 
 
-def test_landmark_batches_of_other_sizes_write_the_same_bytes(changeable: Callable[[str], Project]) -> None:
+def test_landmark_batches_of_other_sizes_write_the_same_bytes(changeable):
     project = changeable("landmark-batches")
     sizes = {"soml-da": "method", "tfidf": "fold", "soml-tg": "subset"}  # in the tiny run: subset, subset and method
     settings = tiny_settings()
@@ -151,7 +142,7 @@ def test_landmark_batches_of_other_sizes_write_the_same_bytes(changeable: Callab
         assert (runs / file).read_bytes() == content, file
 
 
-def test_a_web_ranker_that_was_killed_goes_on_and_the_model_is_the_rankers_mean(finished: Project) -> None:
+def test_a_web_ranker_that_was_killed_goes_on_and_the_model_is_the_rankers_mean(finished):
     """Killed with everything that it started, once it has a checkpoint; no thread of it is left to tidy up."""
     results = f"results/{WEB}"
     finished.snakemake(f"{results}/model.npz")
@@ -181,7 +172,7 @@ def test_a_web_ranker_that_was_killed_goes_on_and_the_model_is_the_rankers_mean(
         np.save(target, rankers[0])
 
 
-def start(project: Project, *arguments: str, **options: object) -> subprocess.Popen[bytes]:
+def start(project, *arguments, **options):
     """Start Snakemake as the head of a group of processes."""
     return subprocess.Popen(
         project.command(*arguments, **options), cwd=project.folder, env=project.environment(),
@@ -189,7 +180,7 @@ def start(project: Project, *arguments: str, **options: object) -> subprocess.Po
     )  # fmt: skip
 
 
-def wait_until(is_so: Callable[[], bool], running: subprocess.Popen[bytes]) -> None:
+def wait_until(is_so, running):
     """Wait until something is so, while the workflow runs."""
     deadline = time.monotonic() + 240
     while not is_so():
@@ -198,12 +189,12 @@ def wait_until(is_so: Callable[[], bool], running: subprocess.Popen[bytes]) -> N
         time.sleep(0.02)
 
 
-def kill_group(running: subprocess.Popen[bytes]) -> None:
+def kill_group(running):
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
 
 
-def test_a_users_own_landmarks_run_through_the_same_rules(finished: Project) -> None:
+def test_a_users_own_landmarks_run_through_the_same_rules(finished):
     """Images and ground truth of the synthetic set, as a user would give them: the same numbers come of them."""
     drawn = finished.folder / "results/demo_landmarks"
     located = read_json(drawn / "images.json")
@@ -234,7 +225,7 @@ def test_a_users_own_landmarks_run_through_the_same_rules(finished: Project) -> 
     assert "Traceback" not in done.stdout
 
 
-def planned_without_torch(project: Project, folder: Path) -> dict[str, int]:
+def planned_without_torch(project, folder):
     """How often each rule would run on a machine where torch is not found."""
     (folder / "sitecustomize.py").write_text(
         "import importlib.util as util\n"
@@ -250,9 +241,7 @@ def planned_without_torch(project: Project, folder: Path) -> dict[str, int]:
 
 
 @needs_torch
-def test_results_of_networks_stay_where_torch_is_gone(
-    finished: Project, new_project: Callable[[str], Project], tmp_path: Path
-) -> None:
+def test_results_of_networks_stay_where_torch_is_gone(finished, new_project, tmp_path):
     assert planned_without_torch(finished, tmp_path) == {}
     planned = planned_without_torch(new_project("no-torch"), tmp_path)
     assert planned["learn_golden"] == 1

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,14 +29,14 @@ class Said(NamedTuple):
     err: str
 
 
-def paint(path: Path, colour: tuple[int, int, int], seed: int, size: tuple[int, int] = (72, 60)) -> None:
+def paint(path, colour, seed, size=(72, 60)):
     path.parent.mkdir(parents=True, exist_ok=True)
     noise = np.random.default_rng(seed).integers(-40, 41, (size[1], size[0], 3))
     Image.fromarray(np.clip(np.array(colour) + noise, 0, 255).astype(np.uint8)).save(path)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def few_pixels() -> Iterator[None]:
+def few_pixels():
     """Learn the colours of visterms from fewer pixels than in earnest, which is most of the time of a fit."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(representations, "N_PIXELS", 4000)
@@ -46,13 +44,13 @@ def few_pixels() -> Iterator[None]:
 
 
 @pytest.fixture
-def photos(place: Path, tmp_path: Path) -> Path:
+def photos(place, tmp_path):
     """Eight images of each class, too small for the pyramid as they are; a copy that a test may change."""
     return shutil.copytree(place / "photos", tmp_path / "photos", ignore=shutil.ignore_patterns("broken.png"))
 
 
 @pytest.fixture(scope="session")
-def model_file(place: Path, few_pixels: None) -> Path:
+def model_file(place, few_pixels):
     """A model of visterms of these images, a quarter of them held out."""
     path = place.parent / "photos.lookalike"
     ImageSimilarity(words=20, hold_out=0.25, jobs=2, parameters={"n_steps": 400}).fit(place / "photos").save(path)
@@ -60,12 +58,12 @@ def model_file(place: Path, few_pixels: None) -> Path:
 
 
 @pytest.fixture
-def model_file_copy(model_file: Path, tmp_path: Path) -> Path:
+def model_file_copy(model_file, tmp_path):
     return shutil.copy(model_file, tmp_path / "copy.lookalike")
 
 
 @pytest.fixture(scope="session")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory):
     """Photos, one of them damaged, a model of their colours, tables, rated triplets, and a plan with answers."""
     place = tmp_path_factory.mktemp("place") / "place"
     for number, (name, colour) in enumerate(COLOURS.items()):
@@ -93,7 +91,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def rate_triplets(root: Path) -> None:
+def rate_triplets(root):
     """Six queries whose positive has their colour and whose negative another, and one that is rated the wrong way."""
     rows = []
     names = list(COLOURS)
@@ -110,7 +108,7 @@ def rate_triplets(root: Path) -> None:
 
 
 @pytest.fixture
-def here(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(place, tmp_path, monkeypatch):
     """A copy of that folder, which is the working folder."""
     copy = shutil.copytree(place, tmp_path / "here")
     monkeypatch.chdir(copy)
@@ -118,10 +116,10 @@ def here(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+def call(capsys):
     """Run a command; a text is a line of words, a path is one word."""
 
-    def called(*arguments: object) -> Said:
+    def called(*arguments):
         words = [word for part in arguments for word in (part.split(" ") if isinstance(part, str) else [str(part)])]
         return Said(main([word for word in words if word]), *capsys.readouterr())
 
@@ -129,10 +127,10 @@ def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
 
 
 @pytest.fixture
-def result(call: Callable[..., Said]) -> Callable[..., dict[str, Any]]:
+def result(call):
     """Run a command that succeeds, and return its JSON."""
 
-    def parsed(*arguments: object) -> Any:
+    def parsed(*arguments):
         said = call(*arguments, "--json")
         assert said.status == 0, said.err
         return json.loads(said.out)
@@ -141,10 +139,10 @@ def result(call: Callable[..., Said]) -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def refused(call: Callable[..., Said]) -> Callable[..., str]:
+def refused(call):
     """Run a command that ends in one sentence, and return this; `status` is 1 by default."""
 
-    def sentence(*arguments: object, status: int = 1) -> str:
+    def sentence(*arguments, status=1):
         said = call(*arguments)
         assert (said.status, said.out) == (status, ""), said
         assert re.fullmatch("lookalike: (?!.*Errno).*\n", said.err)
@@ -154,5 +152,5 @@ def refused(call: Callable[..., Said]) -> Callable[..., str]:
 
 
 @pytest.fixture
-def painted() -> Callable[..., None]:
+def painted():
     return paint

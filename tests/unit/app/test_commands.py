@@ -1,7 +1,5 @@
 """One contract for all commands: help, JSON, mistakes in the input and in the command line, interruptions."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -81,14 +79,14 @@ WRONG_USE = [
 MAIN = "import sys; from lookalike.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
-def python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def python(code, *arguments, **options):
     """Run a process that begins with this code."""
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, **({"capture_output": True, "text": True, "timeout": 60} | options))
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_command_has_help_and_prints_for_people_and_as_json(name: str, here: Path, call: Call, result: Call) -> None:
+def test_a_command_has_help_and_prints_for_people_and_as_json(name, here, call, result):
     said = call(name, "--help")
     assert (said.status, said.err) == (0, "")
     assert "exit status: 0 all went well" in said.out
@@ -103,18 +101,18 @@ def test_a_command_has_help_and_prints_for_people_and_as_json(name: str, here: P
 
 
 @pytest.mark.parametrize(("line", "sentence"), MISTAKES)
-def test_a_mistake_is_one_sentence_and_changes_no_file(line: str, sentence: str, here: Path, refused: Call) -> None:
+def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, here, refused):
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
     assert sentence in refused(line)
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize(("line", "sentence", "command"), WRONG_USE)
-def test_a_wrong_command_line_has_status_2(line: str, sentence: str, command: str, refused: Call) -> None:
+def test_a_wrong_command_line_has_status_2(line, sentence, command, refused):
     assert re.search(f"{re.escape(sentence)}.*; see lookalike{command} --help\n$", refused(line, status=2))
 
 
-def test_help_needs_nothing_heavy_and_info_no_library_of_learners(place: Path) -> None:
+def test_help_needs_nothing_heavy_and_info_no_library_of_learners(place):
     heavy = ("numba", "sklearn", "torch", "cv2", "scipy", "pandas", "PIL", "faiss", "tqdm", "rich")
     code = (
         "import sys; from lookalike.cli import main\n"
@@ -128,7 +126,7 @@ def test_help_needs_nothing_heavy_and_info_no_library_of_learners(place: Path) -
         assert done.stdout.splitlines()[-1] == "[]"
 
 
-def without(missing: str, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def without(missing, code, *arguments):
     """Run code in a process that has not got one library."""
     blocker = (
         "class Blocker:\n"
@@ -139,7 +137,7 @@ def without(missing: str, code: str, *arguments: str) -> subprocess.CompletedPro
 
 
 @pytest.mark.parametrize("missing", ["typer", "pandas", "safetensors", "PIL"])
-def test_without_the_extra_one_sentence_names_it(missing: str, place: Path) -> None:
+def test_without_the_extra_one_sentence_names_it(missing, place):
     told = f'{missing} is not installed, and {{}} need it: pip install "lookalike[images]"\n'
     if missing in ("typer", "pandas"):
         done = without(missing, MAIN, "rank", str(place / "m.lookalike"), "q.png", "--gallery", str(place / "photos"))
@@ -155,12 +153,12 @@ def test_without_the_extra_one_sentence_names_it(missing: str, place: Path) -> N
         assert without(missing, code).stdout == 2 * f"ImportError {told.format('models of images')}"
 
 
-def test_shells_complete_the_commands() -> None:
+def test_shells_complete_the_commands():
     line = {"_LOOKALIKE_COMPLETE": "complete_bash", "COMP_WORDS": "lookalike eval", "COMP_CWORD": "1"}
     assert "evaluate-triplets" in python(MAIN, env=os.environ | line).stdout
 
 
-def test_ctrl_c_is_status_130_and_leaves_no_file(here: Path, refused: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_is_status_130_and_leaves_no_file(here, refused, monkeypatch):
     monkeypatch.setattr(Told, "__call__", Mock(side_effect=KeyboardInterrupt))
     for name in ("fit", "rank", "evaluate", "features", "evaluate-triplets"):
         assert refused(GOOD[name], status=130) == "lookalike: interrupted\n"
@@ -168,7 +166,7 @@ def test_ctrl_c_is_status_130_and_leaves_no_file(here: Path, refused: Call, monk
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
-def test_an_output_that_cannot_be_written(here: Path) -> None:
+def test_an_output_that_cannot_be_written(here):
     rate = GOOD["rate"].split()
     done = python(f"import os, sys; read, write = os.pipe(); os.close(read); os.dup2(write, 1); {MAIN}", *rate)
     assert (done.returncode, done.stderr) == (1, "")  # a reader that goes away hears no complaint
@@ -181,7 +179,7 @@ def test_an_output_that_cannot_be_written(here: Path) -> None:
 
 
 @pytest.mark.parametrize(("encoding", "shown"), [("utf-8", b"caf\xc3\xa9 "), ("ascii", b"caf\\xe9 ")])
-def test_names_that_the_output_cannot_show_are_escaped(encoding: str, shown: bytes) -> None:
+def test_names_that_the_output_cannot_show_are_escaped(encoding, shown):
     code = (
         "import sys; from lookalike.app.options import print_json, tell\n"
         "tell(['caf\u00e9 \\udcff']); print_json({'a': 'caf\u00e9 \\udcff', 'b': float('nan')})"
@@ -193,7 +191,7 @@ def test_names_that_the_output_cannot_show_are_escaped(encoding: str, shown: byt
     assert json.loads(rest) == {"a": "caf\u00e9 \udcff", "b": None}
 
 
-def test_what_to_do_next_can_be_pasted(here: Path, call: Call) -> None:
+def test_what_to_do_next_can_be_pasted(here, call):
     folder, output = here / "my photos; rm x", here / "it's mine.lookalike"
     folder.symlink_to(here / "photos")
     fit = ("fit", folder, "--output", output, "--representation", "color", "--learner", "euclidean")

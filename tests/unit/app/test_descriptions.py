@@ -1,12 +1,7 @@
 """Descriptions of one's own images and their cache, and learners on rows: what no setting has to be chosen for."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,12 +21,12 @@ X = RANDOM.normal(size=(30, 6)).astype(np.float32) + 4 * np.eye(3, 6, dtype=np.f
 TRIPLETS = np.array([(i, (i // 10) * 10 + (i + 1) % 10, (i + 10) % 30) for i in range(30)], np.int32)
 
 
-def dense(rows: object) -> np.ndarray:
+def dense(rows):
     return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
 
 
 @pytest.mark.parametrize(("height", "width"), [(32, 32), (60, 72), (33, 900), (159, 256), (2000, 3000)])
-def test_an_image_is_enlarged_as_little_as_the_pyramid_needs(height: int, width: int) -> None:
+def test_an_image_is_enlarged_as_little_as_the_pyramid_needs(height, width):
     taller, wider = enlarged(height, width)
     assert is_large_enough(wider, taller)
     factor = taller / height
@@ -39,12 +34,12 @@ def test_an_image_is_enlarged_as_little_as_the_pyramid_needs(height: int, width:
 
 
 @pytest.mark.parametrize("name", ["visterms", "hog", "color", "sift-like", "fisher", "texton"])
-def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos: Path, tmp_path: Path, name: str) -> None:
+def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos, tmp_path, name):
     found = read_class_folders(photos)
     paths, names = found.paths[:18], found.images["sha256"].tolist()[:18]  # more than are described in one go
     settings = {"words": 20} if name == "visterms" else {}
 
-    def fitted(work: Work, where: list[Path] = paths) -> np.ndarray:
+    def fitted(work, where=paths):
         return dense(make_representation(name, **settings).fit(where, names, 3, work))
 
     first = make_representation(name, **settings)
@@ -69,13 +64,13 @@ def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos: Path, tmp_path: Path
     assert np.array_equal(dense(last), rows[-5:])
 
 
-def quick(name: str) -> dict[str, Any]:
+def quick(name):
     return {key: 300 for key in ("n_steps", "n_triplets") if key in learner_class(name)().get_params()}
 
 
 @pytest.mark.parametrize("kind", ["labels", "triplets"])
 @pytest.mark.parametrize("name", MODULES)
-def test_every_learner_can_be_trained_as_it_is(name: str, kind: str) -> None:
+def test_every_learner_can_be_trained_as_it_is(name, kind):
     rows = np.abs(X) / np.linalg.norm(X, axis=1, keepdims=True)
     if kind not in learner_class(name).accepts:
         with pytest.raises(LookalikeError, match=f"{name} does not learn from {kind}: take one of Euclidean"):
@@ -87,7 +82,7 @@ def test_every_learner_can_be_trained_as_it_is(name: str, kind: str) -> None:
         assert 0.5 <= margins_won(learned, rows, TRIPLETS).mean() <= 1
 
 
-def test_the_number_of_steps_is_chosen_by_held_out_triplets_of_which_a_tie_is_won_by_half() -> None:
+def test_the_number_of_steps_is_chosen_by_held_out_triplets_of_which_a_tie_is_won_by_half():
     rows = np.array([[0.0], [1.0], [-1.0], [3.0]])
     won = margins_won(Euclidean().fit(rows), rows, np.array([[0, 1, 2], [0, 1, 3], [3, 2, 1]], np.int32))
     assert won.tolist() == [0.5, 1.0, 0.0]
@@ -101,7 +96,7 @@ def test_the_number_of_steps_is_chosen_by_held_out_triplets_of_which_a_tie_is_wo
     assert np.array_equal(fixed.W_, OASIS(n_steps=70).fit_triplets(X, stream(TRIPLETS, 70, 0)).W_)
 
 
-def test_settings_of_a_command_line_become_arguments_or_one_sentence() -> None:
+def test_settings_of_a_command_line_become_arguments_or_one_sentence():
     text = {"aggressiveness": "0.03", "n_steps": "500", "projection": "psd", "early_stopping": "false"}
     settings = {"aggressiveness": 0.03, "n_steps": 500, "projection": "psd", "early_stopping": False}
     assert checked_settings("OASIS", text) == settings
@@ -120,23 +115,21 @@ def test_settings_of_a_command_line_become_arguments_or_one_sentence() -> None:
 
 
 @pytest.mark.parametrize(("kind", "rest"), [(Described, 8), (Visterms, 0)])
-def test_the_next_fit_takes_what_an_interrupted_one_has_made(
-    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Any], rest: int
-) -> None:
-    how: dict[str, Any] = {"representation": "color"} if kind is Described else {"words": 5}
+def test_the_next_fit_takes_what_an_interrupted_one_has_made(photos, tmp_path, monkeypatch, kind, rest):
+    how = {"representation": "color"} if kind is Described else {"words": 5}
     how |= {"parameters": {"n_steps": 20}, "jobs": 1}
     whole = ImageSimilarity(**how).fit(photos)
 
-    def interrupt(what: str, done: int, total: int) -> None:
+    def interrupt(what, done, total):
         if what == "describing images" and done >= 24 - rest:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         ImageSimilarity(cache=tmp_path / "cache", progress=interrupt, **how).fit(photos)
-    described: list[str] = []
+    described = []
     describe = kind._describe
 
-    def noted(self: Any, paths: Sequence[Path]) -> Any:
+    def noted(self, paths):
         described.extend(f"{path.parent.name}/{path.name}" for path in paths)
         return describe(self, paths)
 
@@ -148,10 +141,10 @@ def test_the_next_fit_takes_what_an_interrupted_one_has_made(
     assert np.array_equal(model.learner_.W_, whole.learner_.W_)
 
 
-def test_an_interruption_waits_for_the_images_begun_and_no_other() -> None:
+def test_an_interruption_waits_for_the_images_begun_and_no_other():
     begun, go_on = [], threading.Event()
 
-    def work(number: int) -> None:
+    def work(number):
         begun.append(number)
         go_on.wait(10)
 

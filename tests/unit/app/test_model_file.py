@@ -1,12 +1,9 @@
 """Model files: the same bytes from the same seed, those of strangers, and damaged ones."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,25 +21,25 @@ Values = dict[str, Any]
 Change = Callable[[Values, Values], Any]
 
 
-def parts(path: Path) -> tuple[Values, Values]:
+def parts(path):
     """Return the JSON values and the arrays of a file."""
     with safe_open(path, framework="numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         return json.loads(file.metadata()["lookalike"]), arrays
 
 
-def sets(part: str = "", **values: Any) -> Change:
+def sets(part="", **values):
     """Return what sets some values, or some of a part of them."""
     return lambda about, _: (about[part] if part else about).update(values)
 
 
-def resized(name: str, *shape: int) -> Change:
+def resized(name, *shape):
     """Return what gives an array another shape."""
     return lambda _, arrays: arrays.update({name: np.zeros(shape, arrays[name].dtype)})
 
 
 @pytest.mark.parametrize("learner", ["OASIS", "AveragedOASIS", "RCA", "DiagonalOASIS"])
-def test_the_same_seed_gives_the_same_file_but_for_its_times(photos: Path, tmp_path: Path, learner: str) -> None:
+def test_the_same_seed_gives_the_same_file_but_for_its_times(photos, tmp_path, learner):
     settings = {} if learner == "RCA" else {"n_steps": 60}
     found = []
     for jobs in (1, 2):
@@ -99,7 +96,7 @@ UNLIKE = [
 
 
 @pytest.mark.parametrize(("change", "sentence"), WRONG + UNLIKE)
-def test_a_file_that_is_not_of_one_model_is_one_sentence(model_file_copy: Path, change: Change, sentence: str) -> None:
+def test_a_file_that_is_not_of_one_model_is_one_sentence(model_file_copy, change, sentence):
     about, arrays = parts(model_file_copy)
     change(about, arrays)
     model_file_copy.write_bytes(save(arrays, {"lookalike": json.dumps(about)}))
@@ -109,7 +106,7 @@ def test_a_file_that_is_not_of_one_model_is_one_sentence(model_file_copy: Path, 
         assert str(model_file_copy) in str(told.value)
 
 
-def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(model_file_copy: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(model_file_copy, tmp_path):
     path, whole = model_file_copy, model_file_copy.read_bytes()
     deep = json.dumps({"__metadata__": {"lookalike": "[" * 10**5}}).encode() + b" " * 4
     huge = json.dumps({"a": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 4]}}).encode()
@@ -131,9 +128,7 @@ def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(model_file_copy: Pa
 
 
 @pytest.mark.parametrize("limit", ["LARGEST", "LARGEST_JSON"])
-def test_a_model_that_is_too_large_is_neither_read_nor_written(
-    model_file: Path, limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_is_too_large_is_neither_read_nor_written(model_file, limit, tmp_path, monkeypatch):
     model = ImageSimilarity.load(model_file)
     monkeypatch.setattr(stored_model, limit, 1000)
     for read in (ImageSimilarity.load, read_about):

@@ -1,7 +1,5 @@
 """What the commands compute and write, and `ImageSimilarity` in Python: from one's own images, ratings and triplets."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys
@@ -30,15 +28,13 @@ TRIPLETS = pd.DataFrame(ROWS, columns=["query", "positive", "negative"])
 
 
 @pytest.fixture
-def fitted(here: Path) -> ImageSimilarity:
+def fitted(here):
     """A model of colours, a quarter of the images held out."""
-    model: ImageSimilarity = lookalike.load("m.lookalike")
+    model = lookalike.load("m.lookalike")
     return model
 
 
-def test_fit_names_what_is_left_out_keeps_a_cache_and_says_all_as_info_does(
-    here: Path, call: Call, result: Call
-) -> None:
+def test_fit_names_what_is_left_out_keeps_a_cache_and_says_all_as_info_does(here, call, result):
     said = call(FIT, "--output n.lookalike --learner euclidean")
     assert "Euclidean learned from 24 images of 3 classes; color of 784 dimensions" in said.out
     assert "left out: 1 file\n  red/broken.png: broken.png is damaged" in said.out
@@ -56,7 +52,7 @@ def test_fit_names_what_is_left_out_keeps_a_cache_and_says_all_as_info_does(
     assert "cold 12, warm 6" in call("info photos.lookalike").out
 
 
-def test_triplets_are_learned_from_and_held_out(here: Path, result: Call, call: Call) -> None:
+def test_triplets_are_learned_from_and_held_out(here, result, call):
     broken = pd.DataFrame([("red/0.png", "red/broken.png", "blue/0.png")], columns=TRIPLETS.columns)
     pd.concat([TRIPLETS, broken]).to_csv("judged.csv", index=False)
     said = call(FIT, "--triplets judged.csv --output t.lookalike --hold-out 0.2 --set n_steps=20")
@@ -73,7 +69,7 @@ def test_triplets_are_learned_from_and_held_out(here: Path, result: Call, call: 
         ImageSimilarity("color", hold_out=0.99).fit("photos", triplets=TRIPLETS)
 
 
-def test_rank_finds_images_of_the_class_and_no_copy_of_the_query(here: Path, fitted: ImageSimilarity) -> None:
+def test_rank_finds_images_of_the_class_and_no_copy_of_the_query(here, fitted):
     photos, query = here / "photos", here / "photos" / "red" / "3.png"
     shutil.copy(query, photos / "blue" / "copy of the query.png")
     table = fitted.rank([query], photos, k=5)
@@ -91,7 +87,7 @@ def test_rank_finds_images_of_the_class_and_no_copy_of_the_query(here: Path, fit
             model.rank([query], gallery, k)
 
 
-def test_rank_prints_writes_and_says_when_the_gallery_is_small(here: Path, result: Call, call: Call) -> None:
+def test_rank_prints_writes_and_says_when_the_gallery_is_small(here, result, call):
     rank = ["rank", "m.lookalike", "photos/red/1.png", "photos/red/1.png", "--gallery", "photos"]
     (ranked,) = result(*rank, "-k 3 --compare --html n.html")["results"]  # a query given twice is one
     assert [(row["rank"], row["label"]) for row in ranked["neighbours"]] == [(1, "red"), (2, "red"), (3, "red")]
@@ -104,9 +100,7 @@ def test_rank_prints_writes_and_says_when_the_gallery_is_small(here: Path, resul
     assert (first, second.split(), len(others)) == (rank[2], ["after", "learning", "before", "learning"], 23)
 
 
-def test_images_that_were_learned_from_are_passed_over(
-    here: Path, fitted: ImageSimilarity, result: Call, call: Call
-) -> None:
+def test_images_that_were_learned_from_are_passed_over(here, fitted, result, call):
     assert fitted.images_["role"].value_counts().to_dict() == {"train": 18, "held-out": 6}
     evaluate = "evaluate m.lookalike photos -k 1,2,99"
     told = result(evaluate)
@@ -129,8 +123,8 @@ def test_images_that_were_learned_from_are_passed_over(
         fitted.evaluate("photos")
 
 
-def test_nothing_is_learned_from_images_that_are_held_out(photos: Path, painted: Callable[..., None]) -> None:
-    how: dict[str, Any] = {"hold_out": 0.25, "parameters": {"n_steps": 60}, "jobs": 1}
+def test_nothing_is_learned_from_images_that_are_held_out(photos, painted):
+    how = {"hold_out": 0.25, "parameters": {"n_steps": 60}, "jobs": 1}
     before = ImageSimilarity("color", **how).fit(photos)
     for seed, path in enumerate(before.images_.loc[before.images_["role"] == "held-out", "path"]):
         painted(photos / path, (9, 200, 9), 900 + seed)
@@ -139,7 +133,7 @@ def test_nothing_is_learned_from_images_that_are_held_out(photos: Path, painted:
     np.testing.assert_array_equal(after.learner_.W_, before.learner_.W_)
 
 
-def test_a_codebook_is_taken_over_and_long_rows_are_learned_on_components(photos: Path, model_file: Path) -> None:
+def test_a_codebook_is_taken_over_and_long_rows_are_learned_on_components(photos, model_file):
     model = ImageSimilarity(str(model_file), parameters={"n_steps": 50}).fit(photos)
     for name, array in lookalike.load(model_file).representation_.arrays().items():
         np.testing.assert_array_equal(model.representation_.arrays()[name], array)
@@ -150,7 +144,7 @@ def test_a_codebook_is_taken_over_and_long_rows_are_learned_on_components(photos
     assert images["path"].tolist() == model.images_["path"].tolist()
 
 
-def test_a_folder_that_nothing_can_be_learned_from(photos: Path) -> None:
+def test_a_folder_that_nothing_can_be_learned_from(photos):
     for gone, sentence in (("[2-7]", "no class has four"), ("1", "has a single image"), ("[0-9]", "has only green")):
         for image in (path for path in photos.glob(f"*/{gone}.png") if gone != "[0-9]" or path.parent.name != "green"):
             image.unlink()
@@ -158,7 +152,7 @@ def test_a_folder_that_nothing_can_be_learned_from(photos: Path) -> None:
             ImageSimilarity("color", hold_out=0.25).fit(photos)
 
 
-def test_features_go_with_their_table(here: Path, result: Call, call: Call) -> None:
+def test_features_go_with_their_table(here, result, call):
     told = result("features photos --output v/c.npy --representation color --paths v/c.parquet")
     vectors, table = np.load("v/c.npy"), pd.read_parquet("v/c.parquet")
     assert vectors.shape == (told["n_images"], told["dimensions"]) == (len(table), 784)
@@ -169,7 +163,7 @@ def test_features_go_with_their_table(here: Path, result: Call, call: Call) -> N
     assert pd.read_csv("v/w.csv").columns.tolist() == ["path", "label", "sha256", "width", "height"]
 
 
-def test_a_page_escapes_names_and_marks_folders(here: Path, fitted: ImageSimilarity) -> None:
+def test_a_page_escapes_names_and_marks_folders(here, fitted):
     odd, photos = here / "photos" / "red" / "<b>3 & 4.png", here / "photos"
     shutil.copy(photos / "red" / "3.png", odd)
     write_page(fitted.rank_both([odd, photos / "blue" / "1.png"], "photos", 4), "photos", "n.html", title="<i>",
@@ -182,7 +176,7 @@ def test_a_page_escapes_names_and_marks_folders(here: Path, fitted: ImageSimilar
     assert [label_in(path, photos) for path in shown] == ["red", None, None]
 
 
-def test_names_of_files_cannot_steer_the_terminal(here: Path, call: Call, result: Call, refused: Call) -> None:
+def test_names_of_files_cannot_steer_the_terminal(here, call, result, refused):
     odd = here / "empty" / "a\x1b[31m\u202e\nb.png"
     odd.write_bytes((here / "photos" / "red" / "2.png").read_bytes())
     (odd.parent / "bad\x1b.png").write_bytes(b"no image")
@@ -196,7 +190,7 @@ def test_names_of_files_cannot_steer_the_terminal(here: Path, call: Call, result
     assert "no\\x1b.png" in refused("rank", "m.lookalike", "no\x1b.png", "--gallery", "empty")
 
 
-def test_a_page_from_own_neighbours(here: Path, call: Call, result: Call) -> None:
+def test_a_page_from_own_neighbours(here, call, result):
     (here / "plan.csv").unlink()
     rate = ["rate", "plan.csv", "--images", "photos", "--output", "page.html"]
     drawn = result(*rate, "--neighbours neighbours.csv --queries 3 --retrieved 3 --random 3", "--title", "Photos")
@@ -209,14 +203,14 @@ def test_a_page_from_own_neighbours(here: Path, call: Call, result: Call) -> Non
     assert (here / "plan.csv").read_bytes() == before
 
 
-def test_what_raters_said(here: Path, call: Call, result: Call) -> None:
+def test_what_raters_said(here, call, result):
     printed = dict(line.rsplit(maxsplit=1) for line in call("ratings", "plan.csv", "ada.csv").out.splitlines())
     assert (printed["precision at 1"], printed["precision at 3"]) == ("1", "0.333")
     assert result("ratings", "plan.csv", "ada.csv", "--output", "t/all.parquet")["precision_at_1"] == 1
     assert (pd.read_parquet("t/all.parquet")["answer"] == "good").sum() == 3
 
 
-def test_colour_finds_what_is_a_matter_of_colour(here: Path, call: Call, result: Call) -> None:
+def test_colour_finds_what_is_a_matter_of_colour(here, call, result):
     said = call(f"{EVALUATE} colour,hog --output out/table.csv")
     for part in ("7 rated triplets of 7 query images", "left out (rows or files): row without its counterpart: 1",
                  "only the triplets' own images"):  # fmt: skip
@@ -239,8 +233,8 @@ def test_colour_finds_what_is_a_matter_of_colour(here: Path, call: Call, result:
     assert told["rejected"][0]["reason"] == "row without its counterpart"
 
 
-def test_codebooks_and_where_they_come_from(here: Path, result: Call, painted: Call) -> None:
-    def learned_from(*more: str) -> tuple[str, float]:
+def test_codebooks_and_where_they_come_from(here, result, painted):
+    def learned_from(*more):
         row = result(f"{EVALUATE} fisher", *more)["rows"][0]
         return row["codebook_from"], row["similarity_precision"]
 
@@ -254,7 +248,7 @@ def test_codebooks_and_where_they_come_from(here: Path, result: Call, painted: C
     assert learned_from()[0] == "5 training images"
 
 
-def test_a_network(here: Path, call: Call, result: Call, refused: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network(here, call, result, refused, monkeypatch):
     pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
     from lookalike.deep.configuration import small
     from lookalike.deep.embedding import embed
@@ -264,7 +258,7 @@ def test_a_network(here: Path, call: Call, result: Call, refused: Call, monkeypa
 
     network = DeepRankingNetwork(small(), random_state=0)
     save_network(network, "net.npz", {"system": "deep-ranking", "shift": 2})
-    measured: dict[str, np.ndarray] = {}
+    measured = {}
     measure = distances.pair_distances
     with monkeypatch.context() as patch:
         noted = lambda rows, *rest: measure(measured.setdefault(rest[-1], rows), *rest)  # noqa: E731

@@ -1,24 +1,21 @@
 """Which images a user means: class folders, any folder, tables of labels and triplets, and what is wrong with them."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from lookalike.app.sources import ImageSet, read_class_folders, read_csv, read_images, read_labels, read_triplets
+from lookalike.app.sources import read_class_folders, read_csv, read_images, read_labels, read_triplets
 from lookalike.core.errors import LookalikeError
 
 
-def reasons(found: ImageSet) -> dict[str, str]:
+def reasons(found):
     return dict(found.left_out.itertuples(index=False, name=None))
 
 
-def test_what_cannot_be_used_is_named_with_its_reason(photos: Path, painted: Callable[..., None]) -> None:
+def test_what_cannot_be_used_is_named_with_its_reason(photos, painted):
     red = photos / "red"
     (red / "broken.png").write_bytes((red / "0.png").read_bytes()[:200])
     for copy in ("red/copy.png", "blue/red.png", "top.png"):
@@ -41,7 +38,7 @@ def test_what_cannot_be_used_is_named_with_its_reason(photos: Path, painted: Cal
     assert images.loc["red/0.png", "sha256"] == images.loc["top.png", "sha256"]
 
 
-def test_where_all_are_links_one_sentence_says_so(photos: Path) -> None:
+def test_where_all_are_links_one_sentence_says_so(photos):
     folder = photos.parent / "linked"
     for name in ("red", "blue"):
         (folder / name).mkdir(parents=True)
@@ -62,7 +59,7 @@ def test_where_all_are_links_one_sentence_says_so(photos: Path) -> None:
         read_class_folders(photos / "red")
 
 
-def test_labels_of_a_table(photos: Path) -> None:
+def test_labels_of_a_table(photos):
     table = photos.parent / "labels.csv"
     lines = ["label, path ,note", "warm,red/0.png,x", "warm,red/1.png,", "cold,blue/0.png,", ",blue/1.png,"]
     lines += ["cold,blue/2.png,", "warm,blue/2.png,", "cold,blue/missing.png,", ""]
@@ -75,7 +72,7 @@ def test_labels_of_a_table(photos: Path) -> None:
     assert told == {"blue/1.png": "it has no label", "blue/2.png": "it has two labels"}
 
 
-def test_triplets_of_a_table(photos: Path) -> None:
+def test_triplets_of_a_table(photos):
     shutil.copy(photos / "red" / "0.png", photos / "same.png")
     rows = [("red/0.png", "red/1.png", "blue/0.png"), ("same.png", "red/2.png", "blue/1.png")]
     rows += [("red/0.png", "same.png", "blue/0.png"), ("red/0.png", "red/1.png", "gone.png")]  # one image twice; none
@@ -104,7 +101,7 @@ TABLES = [
 ]
 
 
-def test_what_is_wrong_with_a_table_is_said(photos: Path) -> None:
+def test_what_is_wrong_with_a_table_is_said(photos):
     for content, sentence in TABLES:
         (photos / "labels.csv").write_bytes(content)
         with pytest.raises(LookalikeError, match=rf"labels\.csv {re.escape(sentence)}"):

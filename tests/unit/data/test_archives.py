@@ -71,7 +71,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture(autouse=True)
 def pauses(monkeypatch):
     """No waiting between attempts, and no proxy between us and our own server."""
-    slept: list[float] = []
+    slept = []
     monkeypatch.setattr(archives.time, "sleep", slept.append)
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)

@@ -6,7 +6,6 @@ import itertools
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -21,7 +20,7 @@ from lookalike.data.ground_truth import read_ground_truth, read_lists, write_gro
 from lookalike.data.painted_categories import CLUTTER, CLUTTER_LABEL, PaintedCategories, category_of, write_odd_files
 from lookalike.data.painted_landmarks import DISTRACTOR, N_QUERIES, Camera, PaintedLandmarks, View
 from lookalike.data.painted_triplets import FACTORS, PaintedTriplets, rated_triplets, relevance_of, write_ratings
-from lookalike.data.painter import Pose, Recipe
+from lookalike.data.painter import Pose
 from lookalike.data.rated_triplets import read_release
 from lookalike.data.scan import scan_folder, scan_photographs
 
@@ -34,7 +33,7 @@ TRIPLETS = PaintedTriplets(
     noise_images=0.4, size=48, seed=7,
 )  # fmt: skip
 # recipe, more of everything, some of its images, and how many there are
-RECIPES: dict[str, tuple[Recipe, dict[str, int], list[tuple[Any, ...]], int]] = {
+RECIPES = {
     "categories": (
         CATEGORIES, {"classes": 9, "images_per_class": 7, "clutter_images": 5}, [(0, 3), (0, 2), (2, 3), (CLUTTER, 1)],
         14),
@@ -47,7 +46,7 @@ each_recipe = pytest.mark.parametrize("name", RECIPES)
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> dict[Recipe, Path]:
+def written(tmp_path_factory):
     """Folder of each recipe's images, half of them written by another process."""
     root = tmp_path_factory.mktemp("painted")
     folders = {recipe: root / name for name, (recipe, *_) in RECIPES.items()}
@@ -61,12 +60,12 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[Recipe, Path]:
     return folders
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.jpg")}
 
 
 @each_recipe
-def test_shards_and_processes_write_the_same_bytes(name: str, written: dict[Recipe, Path], tmp_path: Path) -> None:
+def test_shards_and_processes_write_the_same_bytes(name, written, tmp_path):
     recipe, _, _, n_images = RECIPES[name]
     assert recipe.write_images(tmp_path / "images") == n_images
     assert contents(tmp_path / "images") == contents(written[recipe])
@@ -77,7 +76,7 @@ def test_shards_and_processes_write_the_same_bytes(name: str, written: dict[Reci
 
 
 @each_recipe
-def test_an_image_follows_from_its_name_and_the_seed_alone(name: str) -> None:
+def test_an_image_follows_from_its_name_and_the_seed_alone(name):
     recipe: Any
     recipe, more, members, _ = RECIPES[name]
     images = [recipe.paint(*member) for member in members]
@@ -93,8 +92,8 @@ def test_an_image_follows_from_its_name_and_the_seed_alone(name: str) -> None:
 
 
 @each_recipe
-def test_every_setting_changes_the_fingerprint(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe: Any = RECIPES[name][0]
+def test_every_setting_changes_the_fingerprint(name, monkeypatch):
+    recipe = RECIPES[name][0]
     prints = {recipe.fingerprint()}
     for key, value in vars(recipe).items():
         prints.add(replace(recipe, **{key: value + (1 if isinstance(value, int) else 0.01)}).fingerprint())
@@ -119,12 +118,12 @@ def test_every_setting_changes_the_fingerprint(name: str, monkeypatch: pytest.Mo
         (TRIPLETS, {"triplets": 4}, "triplets is 4"),
     ],
 )
-def test_numbers_out_of_range_are_refused_in_a_sentence(recipe: Any, change: dict[str, Any], words: str) -> None:
+def test_numbers_out_of_range_are_refused_in_a_sentence(recipe, change, words):
     with pytest.raises(LookalikeError, match=f"^synthetic images: .*{words}"):
         replace(recipe, **change)
 
 
-def test_classes_have_a_material_of_their_own_and_share_the_others() -> None:
+def test_classes_have_a_material_of_their_own_and_share_the_others():
     names = PaintedCategories(classes=128).names()
     assert [name[:4] for name in names] == [f"{number:03d}." for number in range(1, 129)]
     assert len({name[4:].rsplit("-", 1)[0] for name in names}) == 128
@@ -133,7 +132,7 @@ def test_classes_have_a_material_of_their_own_and_share_the_others() -> None:
     assert len(set.union(*cloths)) < 45
 
 
-def test_a_folder_of_categories_is_like_an_archive_with_odd_files(tmp_path: Path) -> None:
+def test_a_folder_of_categories_is_like_an_archive_with_odd_files(tmp_path):
     recipe = replace(CATEGORIES, width=208, height=160)
     recipe.write_images(tmp_path)
     write_odd_files(recipe, tmp_path)
@@ -145,7 +144,7 @@ def test_a_folder_of_categories_is_like_an_archive_with_odd_files(tmp_path: Path
     assert set(zip(usable["width"], usable["height"], strict=True)) == {(208, 160)}, "turned by EXIF, too"
 
 
-def test_the_study_s_own_reader_reads_the_ground_truth(written: dict[Recipe, Path]) -> None:
+def test_the_study_s_own_reader_reads_the_ground_truth(written):
     manifest = scan_photographs(written[LANDMARKS])
     truth = written[LANDMARKS].with_name("ground_truth")
     queries, relevance = read_ground_truth(truth, manifest)
@@ -163,17 +162,17 @@ def test_the_study_s_own_reader_reads_the_ground_truth(written: dict[Recipe, Pat
 CAMERA = Camera((0, 3, 60), 0, 160, (80, 80))
 
 
-def test_lists_by_what_is_visible() -> None:
+def test_lists_by_what_is_visible():
     seen = [(1.0, 0.3), (0.6, 0.1), (0.59, 0.3), (1.0, 0.09), (0.25, 0.3), (0.24, 0.5), (0.03, 0.5), (1.0, 0.001)]
     lists = [View(CAMERA, (), (), share, coverage).relevance for share, coverage in seen]
     assert lists == ["good", "good", "ok", "ok", "ok", "junk", "", ""]
 
 
-def test_what_is_in_the_way_is_not_visible() -> None:
+def test_what_is_in_the_way_is_not_visible():
     landmark = painted_landmarks.building_of(4, "landmark 0")
     other = landmark._replace(z=1)
 
-    def share(camera: Camera, *street: Any, trees: tuple[Pose, ...] = ()) -> float:
+    def share(camera, *street, trees=()):
         return painted_landmarks.measured(View(camera, street, trees), landmark, (160, 120)).share
 
     assert share(CAMERA, landmark) == share(CAMERA, other, landmark) == pytest.approx(1.0), "alone, or before another"
@@ -183,13 +182,13 @@ def test_what_is_in_the_way_is_not_visible() -> None:
     assert share(CAMERA._replace(heading=np.pi), landmark) == 0, "it is behind the camera"
 
 
-def test_buildings_have_enough_keypoints() -> None:
+def test_buildings_have_enough_keypoints():
     recipe, sift = replace(LANDMARKS, width=320, height=240), cv2.SIFT_create()
     images = [recipe.paint(*member) for member in ((0, 0), (1, 0), (DISTRACTOR, 0), (0, 1), (1, 1))]
     assert np.median([len(sift.detect(image)) for image in images]) > 100
 
 
-def test_the_reader_of_releases_finds_all_of_it(written: dict[Recipe, Path]) -> None:
+def test_the_reader_of_releases_finds_all_of_it(written):
     read = read_release(written[TRIPLETS])
     assert len(read.triplets) == len(set(rated_triplets(TRIPLETS)))
     assert set(read.triplets["text_query"]) == set(TRIPLETS.names())
@@ -204,7 +203,7 @@ def test_the_reader_of_releases_finds_all_of_it(written: dict[Recipe, Path]) -> 
     assert (table["image1"].str.split("/").str[0] == table["image2"].str.split("/").str[0]).all()
 
 
-def test_raters_follow_the_relevance() -> None:
+def test_raters_follow_the_relevance():
     rated = list(rated_triplets(TRIPLETS))
     looks = np.array([[TRIPLETS.looks("evaluation", *image) for image in triplet] for triplet in rated])
     in_class = np.array([query[0] == negative[0] for query, _, negative in rated])
@@ -218,7 +217,7 @@ def test_raters_follow_the_relevance() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(FACTORS)), ids=FACTORS)
-def test_every_factor_shows_in_the_pixels_and_lowers_the_relevance(number: int) -> None:
+def test_every_factor_shows_in_the_pixels_and_lowers_the_relevance(number):
     looks = np.full((2, len(FACTORS)), 0.3)
     looks[1, number] = 0.7
     named = (dict(zip(FACTORS, row.tolist(), strict=True)) for row in looks)
@@ -228,7 +227,7 @@ def test_every_factor_shows_in_the_pixels_and_lowers_the_relevance(number: int) 
     assert relevance_of(*looks) < 0.97
 
 
-def test_a_tile_is_lively_and_fits_its_copies() -> None:
+def test_a_tile_is_lively_and_fits_its_copies():
     for family, variant in itertools.product(textures.FAMILIES, range(3)):
         tile = textures.tile(0, family, variant).astype(float)
         assert tile.std() > 25

@@ -1,11 +1,6 @@
 """The relevance of images, by a query log and graded: against dense algebra, its files, and what is refused."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,14 +12,14 @@ from lookalike.data.query_log import QueryLog
 from lookalike.data.relevance import RelevanceData
 
 
-def dense(log: QueryLog) -> np.ndarray:
+def dense(log):
     R = np.zeros((log.n_queries, log.n_images))
     query, image, weight = log.pairs()
     R[query, image] = weight
     return R
 
 
-def dense_joint(R: np.ndarray) -> np.ndarray:
+def dense_joint(R):
     """Sum over q of Pr(p1 | q) Pr(p2 | q) Pr(q), term by term as the draft's equation 19 says."""
     joint = np.zeros((R.shape[1], R.shape[1]))
     for row in R[R.sum(axis=1) > 0]:
@@ -39,7 +34,7 @@ entries = st.lists(entry, min_size=1, max_size=40)
 
 @settings(deadline=None, max_examples=25)
 @given(pairs=entries, dtype=st.sampled_from([np.float32, np.float64]), equal=st.booleans())
-def test_a_query_log_agrees_with_dense_algebra(pairs: list[tuple[int, int, float]], dtype: type, equal: bool) -> None:
+def test_a_query_log_agrees_with_dense_algebra(pairs, dtype, equal):
     query, image, relevance = (np.array(column) for column in zip(*pairs, strict=True))
     relevance = (np.ones(len(relevance)) if equal else relevance).astype(dtype)  # equal ones tie
     log = QueryLog.from_pairs(query, image, relevance, n_queries=8, n_images=11)
@@ -71,7 +66,7 @@ def test_a_query_log_agrees_with_dense_algebra(pairs: list[tuple[int, int, float
     np.testing.assert_array_equal(dense(part), dense(log)[:, ids][R[:, ids].sum(axis=1) > 0])
 
 
-def test_images_without_queries_make_an_empty_log() -> None:
+def test_images_without_queries_make_an_empty_log():
     log = QueryLog.from_pairs([0, 0], [0, 1], n_images=4).of_images([2, 3])
     assert (log.n_queries, log.n_images, log.n_pairs, log.total, log.joint(0, 1)) == (0, 2, 0, 0, 0)
     assert (log.relevant(0)[0].tolist(), log.relevant_per_image().tolist()) == ([], [0, 0])
@@ -84,7 +79,7 @@ LOG = QueryLog.from_pairs([1, 0, 3], [0, 2, 1], np.array([1, 2, 0.1], dtype=np.f
 GRADED = graded([7, 4, 3, 3], [3, 7, 4, 7], [0.5, 1.0, 0.0, 0.5])  # 7 and 3 in both orders
 
 
-def test_pairs_become_a_symmetric_matrix_without_zeros() -> None:
+def test_pairs_become_a_symmetric_matrix_without_zeros():
     assert GRADED.relevance.toarray().tolist() == [[0, 0.5, 0, 1], [0.5, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
     assert (GRADED.n_images, GRADED.n_categories, GRADED.n_pairs, GRADED.relevance.nnz) == (4, 2, 2, 4)
     assert GRADED.labels.tolist() == LABELS
@@ -95,7 +90,7 @@ def test_pairs_become_a_symmetric_matrix_without_zeros() -> None:
 
 @settings(deadline=None, max_examples=20)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.integers(0, 1000))
-def test_blocks_are_the_relevance_within_each_category(codes: list[int], seed: int) -> None:
+def test_blocks_are_the_relevance_within_each_category(codes, seed):
     random, labels = np.random.default_rng(seed), np.array([f"c{code}" for code in codes])
     whole = np.triu(random.random((len(codes),) * 2) * (random.random((len(codes),) * 2) < 0.6), 1)
     whole = np.float32(whole + whole.T) * (labels[:, None] == labels)
@@ -115,7 +110,7 @@ GRADED_TYPES = {"image_id": "int32", "category": "int32", "indices": "int32", "i
 @pytest.mark.parametrize(
     ("made", "types"), [(LOG, LOG_TYPES), (GRADED, GRADED_TYPES), (RelevanceData.empty(), GRADED_TYPES)]
 )
-def test_a_file_gives_all_back_and_has_the_same_bytes_each_time(made: Any, types: dict, tmp_path: Path) -> None:
+def test_a_file_gives_all_back_and_has_the_same_bytes_each_time(made, types, tmp_path):
     made.save(tmp_path / "a" / "file.npz")
     again = made.load(tmp_path / "a" / "file.npz")
     again.save(tmp_path / "b.npz")
@@ -133,7 +128,7 @@ def test_a_file_gives_all_back_and_has_the_same_bytes_each_time(made: Any, types
 @pytest.mark.parametrize(
     ("made", "words"), [(LOG, "is not a query log.*make it again"), (GRADED, "is no file of relevance data")]
 )
-def test_a_file_of_something_else_is_named(made: Any, words: str, tmp_path: Path) -> None:
+def test_a_file_of_something_else_is_named(made, words, tmp_path):
     made.save(tmp_path / "cut.npz")
     (tmp_path / "cut.npz").write_bytes((tmp_path / "cut.npz").read_bytes()[:300])
     (tmp_path / "text.npz").write_text("no archive")
@@ -186,6 +181,6 @@ NONE = np.zeros((2, 2))
         (GRADED.rows_of, ([5],), "no image 5"),
     ],
 )
-def test_what_breaks_a_rule_or_has_no_answer_is_refused(call: Callable, arguments: tuple, message: str) -> None:
+def test_what_breaks_a_rule_or_has_no_answer_is_refused(call, arguments, message):
     with pytest.raises(ValueError, match=message):
         call(*arguments)

@@ -1,7 +1,5 @@
 """The codebook pool and the partitions: disjoint, complete, and unmoved by whatever else is in the settings."""
 
-from typing import Any
-
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,7 @@ from made_manifests import manifest_of
 from lookalike.core.errors import LookalikeError
 from lookalike.data.splits import draw_codebook_pool, make_splits
 
-PAPER: dict[str, Any] = {"n_folds": 5, "n_train": 40, "n_test": 25, "n_validation": 8, "seed": 0, "subset": "toy"}
+PAPER = {"n_folds": 5, "n_train": 40, "n_test": 25, "n_validation": 8, "seed": 0, "subset": "toy"}
 CLASSES = {
     "001.cat": {"ok": 80, "too_small": 9},
     "002.dog": {"ok": 90, "unreadable": 4},

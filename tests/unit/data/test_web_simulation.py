@@ -1,7 +1,5 @@
 """The simulated web data: the same from any shards, with the printed marginals, and something to learn in it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,14 +26,14 @@ TENTH = WebSimulation(n_images=269_442, topics=100, seed=1)
 
 
 @pytest.fixture(scope="module")
-def table_1() -> dict[str, int]:
+def table_1():
     """Printed numbers of Table 1 of the JMLR paper, as in ``training_queries``."""
     printed = pd.read_csv(Path(__file__).resolve().parents[3] / "workflow" / "resources" / "reference-values.csv")
     rows = printed[(printed["paper"] == "oasis-jmlr-2010") & (printed["exhibit"] == "table1")]
     return {f"{row.setting}_{row.metric}": int(row.value) for row in rows.itertuples()}
 
 
-def test_the_numbers_of_queries_solve_for_the_printed_counts(table_1: dict[str, int]) -> None:
+def test_the_numbers_of_queries_solve_for_the_printed_counts(table_1):
     """Two equations for R rare and F full queries: F + (1 - t) R have a training image, F + t R a test image."""
     full = WebSimulation()
     assert (full.n_images - full.n_test, full.n_test) == (table_1["training_images"], table_1["test_images"])
@@ -46,7 +44,7 @@ def test_the_numbers_of_queries_solve_for_the_printed_counts(table_1: dict[str, 
     assert found == pytest.approx((share, rare / full.n_images, rest / full.n_images), abs=5e-8)
 
 
-def test_a_tenth_of_the_log_has_the_printed_numbers_in_proportion(table_1: dict[str, int]) -> None:
+def test_a_tenth_of_the_log_has_the_printed_numbers_in_proportion(table_1):
     log, is_test = TENTH.log, TENTH.is_test()
     assert is_test.sum() == TENTH.n_test
     # four standard deviations: a rare query is in the test set by a throw of a coin
@@ -69,7 +67,7 @@ def test_a_tenth_of_the_log_has_the_printed_numbers_in_proportion(table_1: dict[
 
 
 @pytest.mark.parametrize("n_images", [60, 137, 5_000])
-def test_a_log_is_well_formed_at_every_size(n_images: int) -> None:
+def test_a_log_is_well_formed_at_every_size(n_images):
     sim = WebSimulation(n_images=n_images, seed=2)
     log = sim.log
     pairs = log.query.astype(np.int64) * n_images + log.image
@@ -81,7 +79,7 @@ def test_a_log_is_well_formed_at_every_size(n_images: int) -> None:
     assert len(np.unique(log.image_topic)) == sim.n_topics >= 2
 
 
-def test_alias_tables_have_the_given_shares() -> None:
+def test_alias_tables_have_the_given_shares():
     weights = np.random.default_rng(0).random((3, 17)) ** 4 + 1e-6
     threshold, other = web_images.alias_table(weights)
     for share, given, alias in zip(threshold / 2.0**32, weights, other, strict=True):
@@ -89,7 +87,7 @@ def test_alias_tables_have_the_given_shares() -> None:
         np.testing.assert_allclose(total / 17, given / given.sum(), atol=1e-8)
 
 
-def test_terms_come_from_their_sources_in_the_given_shares() -> None:
+def test_terms_come_from_their_sources_in_the_given_shares():
     """Words 0-9 are the background's alone, 10-19 those of two topics, 20-29 of two styles, 30-39 of two queries."""
     n, words, shares = 20_000, np.arange(40, dtype=np.uint32), (0.2, 0.05, 0.3)
     plain = [web_images.alias_table(np.ones((rows, 10 // rows))) for rows in (1, 2)]
@@ -112,7 +110,7 @@ def test_terms_come_from_their_sources_in_the_given_shares() -> None:
     assert of_topic.std() == pytest.approx(np.sqrt(0.4**2 / 12 + 0.2 * 0.8 / 20), rel=0.1)  # uniform from 0 to 0.4
 
 
-def test_images_have_seventy_words_of_all_lengths_and_their_frequencies_follow_zipf() -> None:
+def test_images_have_seventy_words_of_all_lengths_and_their_frequencies_follow_zipf():
     sim = WebSimulation(n_images=5000, seed=4)
     counts = sim.visterms(0, 5000)
     lengths = np.diff(counts.indptr)
@@ -127,7 +125,7 @@ def test_images_have_seventy_words_of_all_lengths_and_their_frequencies_follow_z
     assert abs(np.corrcoef(np.arange(sim.words), np.argsort(frequency))[0, 1]) < 0.05
 
 
-def test_an_image_does_not_depend_on_its_shard(tmp_path: Path) -> None:
+def test_an_image_does_not_depend_on_its_shard(tmp_path):
     whole = SMALL.visterms(0, 500)
     folders = [tmp_path / f"shard-{shard}" for shard in range(7)]
     for shard in (3, 0, 6, 1, 2, 5, 4):
@@ -137,10 +135,10 @@ def test_an_image_does_not_depend_on_its_shard(tmp_path: Path) -> None:
     np.testing.assert_array_equal(SMALL.visterms(100, 130).toarray(), whole[100:130].toarray())
 
 
-def test_too_little_room_for_the_words_is_made_good(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_room_for_the_words_is_made_good(monkeypatch):
     expected, drawn, ends = SMALL.visterms(0, 500), web_images.draw_images, iter((100, None))
 
-    def draw(*args: np.ndarray) -> bool:
+    def draw(*args):
         end = next(ends)
         return bool(drawn(*args[:-2], args[-2][:end], args[-1][:end]))
 
@@ -148,7 +146,7 @@ def test_too_little_room_for_the_words_is_made_good(monkeypatch: pytest.MonkeyPa
     np.testing.assert_array_equal(SMALL.visterms(0, 500).toarray(), expected.toarray())
 
 
-def test_similarity_is_hidden_from_counting_common_words_but_can_be_learned() -> None:
+def test_similarity_is_hidden_from_counting_common_words_but_can_be_learned():
     """Precision at 5 against the latent topic, on images that were not trained on: chance, Euclidean, OASIS."""
     sim = WebSimulation(n_images=2000, words=1000, nonzeros=60, seed=11)
     topics, is_test, counts = sim.log.image_topic, sim.is_test(), sim.visterms(0, 2000)
@@ -158,7 +156,7 @@ def test_similarity_is_hidden_from_counting_common_words_but_can_be_learned() ->
     triplets = QueryTripletSampler(log.of_images(np.flatnonzero(~is_test)), 0).draw(30_000)
     model = OASIS(random_state=0).fit_triplets(train, triplets)
 
-    def topic_precision(similarity: np.ndarray) -> float:
+    def topic_precision(similarity):
         np.fill_diagonal(similarity, -np.inf)
         top = np.argpartition(-similarity, 5, axis=1)[:, :5]
         return float((topics[is_test][top] == topics[is_test][:, None]).mean())
@@ -179,12 +177,12 @@ def test_similarity_is_hidden_from_counting_common_words_but_can_be_learned() ->
         *(({}, shard, "no shard") for shard in ((0, 0), (3, 3), (-1, 3), (0, 501))),
     ],
 )
-def test_what_does_not_fit_is_refused(tmp_path: Path, changes: dict, shard: tuple, message: str) -> None:
+def test_what_does_not_fit_is_refused(tmp_path, changes, shard, message):
     with pytest.raises(LookalikeError, match=message):
         replace(SMALL, **changes).write_shard(*shard, tmp_path / "shard")
 
 
-def write(sim: WebSimulation, folder: Path) -> dict[str, bytes]:
+def write(sim, folder):
     """All files of a data set, and its marginals."""
     sim.write_log(folder / "log.npz")
     sim.write_images(folder / "images.parquet")
@@ -194,7 +192,7 @@ def write(sim: WebSimulation, folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_files_hold_what_was_drawn_and_its_marginals_and_are_the_same_each_time(tmp_path: Path) -> None:
+def test_files_hold_what_was_drawn_and_its_marginals_and_are_the_same_each_time(tmp_path):
     written = write(replace(SMALL), tmp_path / "a")
     assert written == write(replace(SMALL), tmp_path / "b")
     other = write(replace(SMALL, seed=4), tmp_path / "c")
@@ -219,13 +217,13 @@ COUNTS = np.array([[1, 0, 2, 0], [0, 0, 3, 0], [1, 1, 1, 0], [0, 0, 0, 1], [0, 1
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> VistermStore:
+def store(tmp_path):
     write_store(tmp_path / "shard-0", sp.csr_array(COUNTS[:2]))
     write_store(tmp_path / "shard-1", sp.csr_array(COUNTS[2:]))
     return VistermStore([tmp_path / "shard-0", tmp_path / "shard-1"], 4)
 
 
-def test_marginals_are_what_one_counts_by_hand(store: VistermStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_marginals_are_what_one_counts_by_hand(store, monkeypatch):
     monkeypatch.setattr(web_marginals, "BLOCK", 2)
     curves, counts = measure_marginals(LOG, PARTS, store, seed=0)
     # images 0 and 2 share two queries and count once; image 3 shares a query only with a training image
@@ -246,7 +244,7 @@ def test_marginals_are_what_one_counts_by_hand(store: VistermStore, monkeypatch:
         np.testing.assert_allclose(rows[:, 1], 1 / len(rows))
 
 
-def test_files_of_different_data_sets_are_refused(store: VistermStore) -> None:
+def test_files_of_different_data_sets_are_refused(store):
     for parts, words in ((PARTS[:4], "same settings"), (np.repeat("train", 5), "no image is in the test part")):
         with pytest.raises(LookalikeError, match=words):
             measure_marginals(LOG, parts, store, seed=0)

@@ -1,15 +1,10 @@
 """Tiny images, relevance and networks for the tests of the trainings."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 from lookalike.data.relevance import RelevanceData
 from lookalike.deep.configuration import ConvolutionLayer, LowResolutionPath, NetworkConfiguration
 from lookalike.deep.images import ArrayImages
-from lookalike.deep.loop import Trained
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
 SIZE, SHIFT = 16, 2
@@ -17,9 +12,9 @@ N_CLASSES, PER_CLASS = 3, 12
 N = N_CLASSES * PER_CLASS
 
 
-def tiny(**changes: Any) -> NetworkConfiguration:
+def tiny(**changes):
     """Return a network for 16 x 16 pixels whose steps take a millisecond, with dropout."""
-    settings: dict[str, Any] = {
+    settings = {
         "name": "tiny",
         "input_size": SIZE,
         "convolutions": (ConvolutionLayer(6, 5, padding=2, normalised=True, pool=2, pool_stride=2),),
@@ -30,7 +25,7 @@ def tiny(**changes: Any) -> NetworkConfiguration:
     return NetworkConfiguration(**(settings | changes))
 
 
-def pixels() -> np.ndarray:
+def pixels():
     """Return images (36, 20, 20, 3): the class is the direction of stripes, the instance their colour."""
     random = np.random.default_rng(0)
     side = SIZE + 2 * SHIFT
@@ -44,20 +39,20 @@ def pixels() -> np.ndarray:
     return np.clip(images, 0, 255).astype(np.uint8)
 
 
-def shades() -> np.ndarray:
+def shades():
     """Return the position of every image between red and blue, in 0..1."""
     return np.random.default_rng(1).random(N)
 
 
-def labels() -> np.ndarray:
+def labels():
     return np.arange(N) % N_CLASSES
 
 
-def source() -> ArrayImages:
+def source():
     return ArrayImages(pixels(), SIZE)
 
 
-def relevance(first: int = 0) -> RelevanceData:
+def relevance(first=0):
     """Return the relevance of all images: how near in shade, within a class; image ids start at `first`."""
     near = np.exp(-4 * np.abs(shades()[:, None] - shades()))
     np.fill_diagonal(near, 0)
@@ -65,9 +60,9 @@ def relevance(first: int = 0) -> RelevanceData:
     return RelevanceData.from_blocks(np.arange(first, first + N), labels().astype(str), blocks)
 
 
-def weights(trained: Trained) -> dict[str, np.ndarray]:
+def weights(trained):
     return {name: tensor.numpy() for name, tensor in trained.network.state_dict().items()}
 
 
-def sampler(seed: int = 0, **settings: Any) -> RelevanceTripletSampler:
+def sampler(seed=0, **settings):
     return RelevanceTripletSampler(relevance(), random_state=seed, **settings)

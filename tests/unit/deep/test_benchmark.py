@@ -1,19 +1,16 @@
 """The benchmark of training steps: its peers compute the same loss, and its figures are written."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
 
-def test_the_benchmark_writes_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_the_benchmark_writes_its_figures(tmp_path, monkeypatch, capsys):
     script = Path(__file__).resolve().parents[3] / "benchmarks" / "deep_ranking.py"
     specification = importlib.util.spec_from_file_location("deep_ranking_benchmark", script)
     benchmark = importlib.util.module_from_spec(specification)

@@ -1,12 +1,8 @@
 """The networks: sizes, what each path sees, lengths, dropout's share, loss and gradient; the files of saved ones."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,22 +22,22 @@ from lookalike.deep.normalisation import local_response_normalisation  # noqa: E
 from lookalike.deep.ranking import batch_loss  # noqa: E402
 
 
-def images(n: int, side: int = 64, seed: int = 0) -> torch.Tensor:
+def images(n, side=64, seed=0):
     return torch.from_numpy(np.random.default_rng(seed).integers(0, 256, (n, side, side, 3), dtype=np.uint8))
 
 
-def inputs_of(module: torch.nn.Module) -> list[torch.Tensor]:
+def inputs_of(module):
     """Return a list to which every input of a module is added."""
-    seen: list[torch.Tensor] = []
+    seen = []
     module.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
     return seen
 
 
-def random_triplets(n: int, d: int) -> torch.Tensor:
+def random_triplets(n, d):
     return torch.randn(3, n, d, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 
 
-def test_the_papers_network_has_its_sizes() -> None:
+def test_the_papers_network_has_its_sizes():
     network = DeepRankingNetwork(PAPER).eval()
     assert sum(parameter.numel() for parameter in network.parameters()) == 86_269_504
     assert (PAPER.map_side, PAPER.low_resolution_width, PAPER.keep_probability) == (6, 3072, 0.6)
@@ -57,14 +53,14 @@ def test_the_papers_network_has_its_sizes() -> None:
     assert sizes["low_resolution"] == (3072,)
 
 
-def test_the_single_scale_network_is_the_convnet_path_alone() -> None:
+def test_the_single_scale_network_is_the_convnet_path_alone():
     network, batch = DeepRankingNetwork(small(multiscale=False)).eval(), images(4)
     assert torch.equal(network(batch), functional.normalize(network.features(batch), dim=1))
     assert {name.partition(".")[0] for name, _ in network.named_parameters()} == {"convnet"}
     assert paper(multiscale=False).width == 4096
 
 
-def test_every_part_has_length_1_in_training_and_in_half_precision_too() -> None:
+def test_every_part_has_length_1_in_training_and_in_half_precision_too():
     network = DeepRankingNetwork(SMALL)
     seen = inputs_of(network.linear)
     in_training, exact = network(images(6)), network.eval()(images(6))
@@ -77,7 +73,7 @@ def test_every_part_has_length_1_in_training_and_in_half_precision_too() -> None
         assert torch.allclose(part.norm(dim=1), torch.ones(6), atol=1e-5)
 
 
-def test_low_resolution_paths_see_every_4th_and_8th_pixel_only() -> None:
+def test_low_resolution_paths_see_every_4th_and_8th_pixel_only():
     network = DeepRankingNetwork(SMALL).double().eval()
     pixels = torch.rand(1, 3, 64, 64, dtype=torch.float64, requires_grad=True)
     widths = [path.channels * path.side(64) ** 2 for path in SMALL.low_resolution]
@@ -89,7 +85,7 @@ def test_low_resolution_paths_see_every_4th_and_8th_pixel_only() -> None:
         assert not seen.any()
 
 
-def test_low_resolution_padding_is_same_with_the_odd_pixel_behind() -> None:
+def test_low_resolution_padding_is_same_with_the_odd_pixel_behind():
     network = DeepRankingNetwork(tiny(input_size=225, low_resolution=PAPER.low_resolution)).eval()
     pixels = torch.rand(1, 3, 225, 225)
     convolution = network.low_resolution.convolutions[0]
@@ -105,7 +101,7 @@ def test_low_resolution_padding_is_same_with_the_odd_pixel_behind() -> None:
 
 @pytest.mark.parametrize(("network", "layer"), [(ClassificationNetwork(SMALL, 3), "classes"),
                                                 (DeepRankingNetwork(SMALL), "linear")])  # fmt: skip
-def test_dropout_keeps_6_of_10_in_training_alone(network: torch.nn.Module, layer: str) -> None:
+def test_dropout_keeps_6_of_10_in_training_alone(network, layer):
     seen = inputs_of(network.get_submodule(layer))
     with torch.no_grad():
         network.convnet.fully_connected[-1].bias.fill_(100.0)
@@ -115,7 +111,7 @@ def test_dropout_keeps_6_of_10_in_training_alone(network: torch.nn.Module, layer
         assert torch.equal(network.eval()(images(3)), network(images(3)))
 
 
-def test_initial_values_come_from_the_seed_alone_and_neither_vanish_nor_explode() -> None:
+def test_initial_values_come_from_the_seed_alone_and_neither_vanish_nor_explode():
     before = torch.get_rng_state()
     first = DeepRankingNetwork(SMALL, random_state=5)
     assert torch.equal(torch.get_rng_state(), before)
@@ -127,7 +123,7 @@ def test_initial_values_come_from_the_seed_alone_and_neither_vanish_nor_explode(
         assert 0.05 < first.eval().features(images(50)).square().mean().sqrt().item() < 20
 
 
-def test_input_is_centred_on_the_training_images_and_not_changed() -> None:
+def test_input_is_centred_on_the_training_images_and_not_changed():
     pixels = images(8).numpy()
     pixels[..., 0] //= 2
     mean, deviation = input_statistics(pixels)
@@ -142,7 +138,7 @@ def test_input_is_centred_on_the_training_images_and_not_changed() -> None:
     assert torch.equal(batch, images(2, 16).double())
 
 
-def test_pretrained_weights_move_into_the_ranking_network() -> None:
+def test_pretrained_weights_move_into_the_ranking_network():
     classification = ClassificationNetwork(SMALL, 7, random_state=3)
     classification.set_input_statistics((100.0, 90.0, 80.0), 50.0)
     network = DeepRankingNetwork(SMALL, random_state=4)
@@ -168,13 +164,13 @@ def test_pretrained_weights_move_into_the_ranking_network() -> None:
         (lambda: triplet_hinges(*random_triplets(4, 3), 0.0), "gap must be positive"),
     ],
 )
-def test_what_cannot_be_is_refused(do: Callable[[], Any], told: str) -> None:
+def test_what_cannot_be_is_refused(do, told):
     with pytest.raises(ValueError, match=told):
         do()
 
 
 @pytest.mark.parametrize("channels", [3, 11])
-def test_local_response_normalisation_is_that_of_torch_with_the_sum(channels: int) -> None:
+def test_local_response_normalisation_is_that_of_torch_with_the_sum(channels):
     maps = 30 * torch.rand(2, channels, 4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     expected = functional.local_response_norm(maps, 5, alpha=5e-4, beta=0.75, k=2.0)
     assert torch.allclose(local_response_normalisation(maps), expected, rtol=1e-12)
@@ -184,7 +180,7 @@ def test_local_response_normalisation_is_that_of_torch_with_the_sum(channels: in
     assert ((half > 0) & half.isfinite()).all()
 
 
-def test_the_loss_is_the_printed_hinge_of_squared_distances() -> None:
+def test_the_loss_is_the_printed_hinge_of_squared_distances():
     triplets = random_triplets(40, 3)
     query, positive, negative = triplets.numpy()
     expected = np.maximum(0, 0.7 + ((query - positive) ** 2).sum(axis=1) - ((query - negative) ** 2).sum(axis=1))
@@ -199,12 +195,12 @@ def test_the_loss_is_the_printed_hinge_of_squared_distances() -> None:
 
 
 @pytest.mark.parametrize("multiscale", [True, False])
-def test_the_gradient_through_a_network_is_right(multiscale: bool) -> None:
+def test_the_gradient_through_a_network_is_right(multiscale):
     network = DeepRankingNetwork(tiny(multiscale=multiscale)).double().eval()
     batch = torch.rand(6, 16, 16, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) * 255
     names, parameters = zip(*network.named_parameters(), strict=True)
 
-    def loss(*values: torch.Tensor) -> torch.Tensor:
+    def loss(*values):
         vectors = torch.func.functional_call(network, dict(zip(names, values, strict=True)), batch)
         return triplet_hinges(*vectors.chunk(3), 0.5).mean()
 
@@ -212,7 +208,7 @@ def test_the_gradient_through_a_network_is_right(multiscale: bool) -> None:
     assert all(gradient.abs().max() > 0 for gradient in torch.autograd.grad(loss(*parameters), parameters))
 
 
-def test_embeddings_are_those_of_the_network_without_dropout(tmp_path: Any, recwarn: pytest.WarningsRecorder) -> None:
+def test_embeddings_are_those_of_the_network_without_dropout(tmp_path, recwarn):
     network, batch = DeepRankingNetwork(SMALL), images(7)
     vectors = embed(network, batch.numpy(), batch_size=3)
     assert (vectors.dtype, vectors.shape) == (np.float32, (7, SMALL.width))
@@ -234,7 +230,7 @@ def test_embeddings_are_those_of_the_network_without_dropout(tmp_path: Any, recw
         assert torch.allclose(classifier.classes(torch.from_numpy(features)), classifier(batch), atol=1e-5)
 
 
-def test_filters_are_the_first_weights_of_every_path_as_pictures() -> None:
+def test_filters_are_the_first_weights_of_every_path_as_pictures():
     network = DeepRankingNetwork(SMALL)
     filters = first_layer_filters(network)
     assert list(filters) == ["convnet", "every-4th-pixel", "every-8th-pixel"]
@@ -245,7 +241,7 @@ def test_filters_are_the_first_weights_of_every_path_as_pictures() -> None:
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def saved(tmp_path):
     save_network(DeepRankingNetwork(SMALL, random_state=1), tmp_path / "model.npz", {"gap": 0.5})
     return tmp_path / "model.npz"
 
@@ -254,7 +250,7 @@ def saved(tmp_path: Path) -> Path:
     "network",
     [DeepRankingNetwork(small(multiscale=False, keep_probability=0.9)), ClassificationNetwork(SMALL, 9)],
 )
-def test_a_network_comes_back_bit_for_bit(tmp_path: Path, network: DeepRankingNetwork | ClassificationNetwork) -> None:
+def test_a_network_comes_back_bit_for_bit(tmp_path, network):
     network.set_input_statistics((101.0, 102.5, 99.25), 61.5)
     save_network(network, tmp_path / "model.npz", {"classes": ["a", "é"]})
     save_network(network.to(memory_format=torch.channels_last), tmp_path / "same.npz", {"classes": ["a", "é"]})
@@ -275,7 +271,7 @@ def test_a_network_comes_back_bit_for_bit(tmp_path: Path, network: DeepRankingNe
      ({"configuration": asdict(small(multiscale=False))}, "do not fit"), ({"kind": "classification"}, "do not fit"),
      ({"weights/linear.bias": 3}, "do not fit")],
 )  # fmt: skip
-def test_what_is_not_a_network_of_this_version_is_refused(saved: Path, values: dict, message: str) -> None:
+def test_what_is_not_a_network_of_this_version_is_refused(saved, values, message):
     with np.load(saved) as stored:
         arrays = {name: stored[name] for name in stored.files}
     description = json.loads(str(arrays["description"]))
@@ -286,9 +282,9 @@ def test_what_is_not_a_network_of_this_version_is_refused(saved: Path, values: d
         load_network(saved)
 
 
-def test_foreign_and_broken_files_are_refused_and_nothing_of_them_is_executed(tmp_path: Path, saved: Path) -> None:
+def test_foreign_and_broken_files_are_refused_and_nothing_of_them_is_executed(tmp_path, saved):
     class Trap:
-        def __reduce__(self) -> tuple[object, tuple[str]]:
+        def __reduce__(self):
             return Path.touch, (str(tmp_path / "executed"),)
 
     np.savez(tmp_path / "trap.npz", description=np.array([Trap()], dtype=object))

@@ -1,14 +1,11 @@
 """Two processes: gradients are means, weights are equal, and a kill changes no bit."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +15,6 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make test i
 from made_networks import sampler, source, tiny, weights  # noqa: E402
 
 from lookalike.deep import devices  # noqa: E402
-from lookalike.deep.loop import Trained  # noqa: E402
 from lookalike.deep.network import DeepRankingNetwork  # noqa: E402
 from lookalike.deep.ranking import train_ranking  # noqa: E402
 from lookalike.deep.settings import RankingSettings  # noqa: E402
@@ -30,19 +26,19 @@ STEPS = RankingSettings(n_steps=40, batch=4, learning_rate=0.05, validation_inte
 HELD_OUT = np.array([[0, 3, 1], [1, 4, 2], [2, 5, 0], [6, 9, 12]])
 
 
-def train(settings: RankingSettings, **options: Any) -> Trained:
+def train(settings, **options):
     """Train on triplets of this process's own."""
     network = DeepRankingNetwork(tiny(), random_state=2)
     draws = sampler(10 + devices.rank())
     return train_ranking(network, source(), draws, settings, random_state=4, device="cpu", **options)
 
 
-def run(folder: Path) -> None:
+def run(folder):
     """Do what every process does, and write its weights."""
     with devices.process_group(devices.choose_device("cpu")):
         running, halfway = folder / "run.pt", folder / "halfway.pt"
 
-        def keep(done: int, total: int) -> None:
+        def keep(done, total):
             """Keep what a kill at this step would leave (the first process alone is asked)."""
             if done == 33:
                 shutil.copy(running, halfway)
@@ -55,9 +51,7 @@ def run(folder: Path) -> None:
             np.savez(folder / f"{name}-{devices.rank()}.npz", **weights(trained), n_rows=len(trained.curve))
 
 
-def test_gradients_are_means_weights_are_equal_and_a_kill_changes_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gradients_are_means_weights_are_equal_and_a_kill_changes_none(tmp_path, monkeypatch):
     with socket.socket() as free:
         free.bind(("localhost", 0))
         address = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": "2"}

@@ -1,11 +1,7 @@
 """From images to the rows of a table: windows of squares, what the study's runs measure, the linear embedding."""
 
-from __future__ import annotations
-
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,7 +37,7 @@ LINEAR = RankingSettings(n_steps=90, batch=32, gap=0.3, regularisation=0.0, vali
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("images")
     paths = [folder / f"{row}.png" for row in range(len(PIXELS))]
     for path, image in zip(paths, PIXELS, strict=True):
@@ -49,7 +45,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
-def test_windows_and_batches_are_where_requests_say_and_draw_nothing_of_dropout(files: list[Path]) -> None:
+def test_windows_and_batches_are_where_requests_say_and_draw_nothing_of_dropout(files):
     requests = np.array([[3, 0, 0], [3, 4, 1], [0, 2, 2]])
     expected = np.stack([PIXELS[3, :8, :8], PIXELS[3, 4:12, 1:9], PIXELS[0, 2:10, 2:10]])
     before, rows = torch.get_rng_state(), [6, 0, 0, 3, 2]
@@ -66,18 +62,18 @@ def test_windows_and_batches_are_where_requests_say_and_draw_nothing_of_dropout(
 
 
 @pytest.mark.parametrize("n_workers", [0, 1])
-def test_a_file_that_is_broken_is_named_in_one_sentence(files: list[Path], tmp_path: Path, n_workers: int) -> None:
+def test_a_file_that_is_broken_is_named_in_one_sentence(files, tmp_path, n_workers):
     broken = tmp_path / "broken.png"
     broken.write_bytes(files[0].read_bytes()[:60])
     with pytest.raises(LookalikeError, match=r"^broken\.png is damaged.*again$"):
         list(batches(FileImages([files[0], broken], 8, 2), batch=1, n_workers=n_workers))
 
 
-def test_images_are_squashed_to_a_square_by_averages_and_unusable_ones_black(tmp_path: Path) -> None:
+def test_images_are_squashed_to_a_square_by_averages_and_unusable_ones_black(tmp_path):
     wide = np.zeros((20, 60, 3), dtype=np.uint8)
     wide[:, 30:] = 200  # the right half, of whatever width
     Image.fromarray(wide).save(tmp_path / "wide.png")
-    told: list[tuple[int, int]] = []
+    told = []
     got = load_pixels([tmp_path / "wide.png"] * 3, 10, n_threads=2, progress=lambda *step: told.append(step))
     assert (got[0, :, :4] == 0).all()
     assert (got[2, :, 6:] == 200).all()
@@ -91,7 +87,7 @@ def test_images_are_squashed_to_a_square_by_averages_and_unusable_ones_black(tmp
     assert stored.max(axis=(1, 2, 3)).tolist() == [0, 200]
 
 
-def test_fingerprints_tell_sources_apart(files: list[Path]) -> None:
+def test_fingerprints_tell_sources_apart(files):
     other = PIXELS.copy()
     other[-1, 0, 0, 0] ^= 1
     marks = [ArrayImages(pixels, 8).fingerprint() for pixels in (PIXELS, PIXELS.copy(), other)]
@@ -103,7 +99,7 @@ def test_fingerprints_tell_sources_apart(files: list[Path]) -> None:
             ArrayImages(wrong, size)
 
 
-def made_run(**changes: Any) -> NetworkRun:
+def made_run(**changes):
     random = np.random.default_rng(0)
     upper = {name: np.triu(random.uniform(0.1, 1, (8, 8)), 1) for name in ("a", "b")}
     blocks = {name: block + block.T for name, block in upper.items()}
@@ -118,7 +114,7 @@ def made_run(**changes: Any) -> NetworkRun:
     return NetworkRun(**(given | changes))
 
 
-def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing(tmp_path: Path) -> None:
+def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing(tmp_path):
     run = made_run()
     learned, validation = run.held_out
     assert set(learned.image_id).isdisjoint(validation.ravel())
@@ -151,12 +147,12 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
      ({"settings": SETTINGS | {"validation": {"share": 0.1, "triplets": 9, "sampling": SAMPLING}}}, "at most 1 images"),
      ({"sampling": SAMPLING | {"capacity": 2}}, "raise capacity from 2")],
 )  # fmt: skip
-def test_what_cannot_be_trained_is_told_in_a_sentence(changes: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_trained_is_told_in_a_sentence(changes, said):
     with pytest.raises(LookalikeError, match=said):
         made_run(**changes).sampler()
 
 
-def nearer(meaning: np.ndarray, first: int, last: int, seed: int, n: int) -> np.ndarray:
+def nearer(meaning, first, last, seed, n):
     """Draw triplets of rows from first to last: of two random others, the nearer in what counts is the positive."""
     rows = first + np.random.default_rng(seed).random((n, last - first)).argsort(axis=1)[:, :3]
     near, far = (np.linalg.norm(meaning[rows[:, 0]] - meaning[rows[:, i]], axis=1) for i in (1, 2))
@@ -170,19 +166,19 @@ VECTORS = join_parts([np.hstack([MEANING, RANDOM.standard_normal((300, 9))]), RA
 HELD_OUT = nearer(MEANING, 200, 250, 2, 300)
 
 
-def share_right(vectors: np.ndarray, triplets: np.ndarray) -> float:
+def share_right(vectors, triplets):
     near, far = (np.linalg.norm(vectors[triplets[:, 0]] - vectors[triplets[:, i]], axis=1) for i in (1, 2))
     return float((near < far).mean())
 
 
-def train(vectors: np.ndarray = VECTORS, **changes: Any) -> LinearEmbedding:
+def train(vectors=VECTORS, **changes):
     arguments = {"width": 6, "validation": HELD_OUT, "learning_rates": (0.01, 1.0, 1e4), "device": "cpu"} | changes
-    sampler: Any = SimpleNamespace(draw=partial(nearer, MEANING, 0, 200, 1))
+    sampler = SimpleNamespace(draw=partial(nearer, MEANING, 0, 200, 1))
     return train_linear_embedding(vectors, sampler, LINEAR, **arguments)
 
 
-def test_a_linear_embedding_learns_which_directions_count() -> None:
-    lines: list[str] = []
+def test_a_linear_embedding_learns_which_directions_count():
+    lines = []
     embedding = train(report=lines.append)
     test = nearer(MEANING, 250, 300, 3, 1000)
     embedded = embedding.transform(VECTORS)
@@ -201,7 +197,7 @@ def test_a_linear_embedding_learns_which_directions_count() -> None:
     assert other.curve[-1]["validation_loss"] == pytest.approx(embedding.curve[7]["validation_loss"], abs=0.02)
 
 
-def test_a_harmful_learning_rate_leaves_the_start() -> None:
+def test_a_harmful_learning_rate_leaves_the_start():
     """At full width it measures as the joined vectors do, but for their length."""
     embedding = train(validation=HELD_OUT[:, [0, 2, 1]], width=20)
     assert embedding.step == 0
@@ -209,7 +205,7 @@ def test_a_harmful_learning_rate_leaves_the_start() -> None:
     assert share_right(embedding.transform(VECTORS), HELD_OUT) == pytest.approx(share_right(unit, HELD_OUT), abs=0.005)
 
 
-def test_parts_are_joined_at_length_1_each() -> None:
+def test_parts_are_joined_at_length_1_each():
     parts = [np.array([[3.0, 4.0], [0.0, 0.0], [np.nan, 1.0]]), np.array([[2.0], [-5.0], [1.0]])]
     joined = join_parts(parts)
     assert joined.dtype == np.float32
@@ -228,7 +224,7 @@ def test_parts_are_joined_at_length_1_each() -> None:
      ({"validation": np.array([[0, 1, 300]])}, "0 to 299; found 0 to 300"),
      ({"validation": np.array([[200, 201, 210]])}, "without a vector")],
 )  # fmt: skip
-def test_a_linear_embedding_that_cannot_be_is_refused(changes: dict[str, Any], told: str) -> None:
+def test_a_linear_embedding_that_cannot_be_is_refused(changes, told):
     vectors = VECTORS.copy()
     vectors[210] = np.nan
     with pytest.raises(ValueError, match=told):

@@ -1,11 +1,7 @@
 """Both trainings: they learn, they repeat to the bit, and a run that was killed goes on to the same bits."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +15,6 @@ from lookalike.core.errors import LookalikeError  # noqa: E402
 from lookalike.deep.checkpoints import Checkpoint  # noqa: E402
 from lookalike.deep.embedding import embed  # noqa: E402
 from lookalike.deep.images import FileImages, batches  # noqa: E402
-from lookalike.deep.loop import Trained  # noqa: E402
 from lookalike.deep.network import DeepRankingNetwork  # noqa: E402
 from lookalike.deep.pretraining import pretrain  # noqa: E402
 from lookalike.deep.ranking import batch_loss, hold_out, train_ranking  # noqa: E402
@@ -32,11 +27,11 @@ RANKING = RankingSettings(n_steps=40, batch=8, learning_rate=0.05, validation_in
 LABELS = labels()
 
 
-def pretrained(settings: PretrainingSettings = PRETRAINING, **options: Any) -> Trained:
+def pretrained(settings=PRETRAINING, **options):
     return pretrain(tiny(), source(), LABELS, settings, validation_rows=np.arange(6), **({"device": "cpu"} | options))
 
 
-def ranked(settings: RankingSettings = RANKING, seed: int = 0, **options: Any) -> Trained:
+def ranked(settings=RANKING, seed=0, **options):
     learned, validation = hold_out(relevance(), 0.34, 40, random_state=1)
     network = DeepRankingNetwork(options.pop("configuration", tiny()), random_state=2)
     draws = RelevanceTripletSampler(learned, random_state=seed)
@@ -44,21 +39,21 @@ def ranked(settings: RankingSettings = RANKING, seed: int = 0, **options: Any) -
     return train_ranking(network, sampler=draws, settings=settings, **arguments)
 
 
-def same(one: Trained, other: Trained) -> bool:
+def same(one, other):
     """Whether weights and curve are equal to the bit, but for the seconds."""
     equal = all(np.array_equal(array, weights(other)[name]) for name, array in weights(one).items())
     curves = [trained.curve.drop(columns="seconds") for trained in (one, other)]
     return equal and curves[0].equals(curves[1]) and one.fit["chosen_step"] == other.fit["chosen_step"]
 
 
-def killed_at(step: int, run: Callable[..., Trained], **options: Any) -> None:
+def killed_at(step, run, **options):
     """Leave what a kill at a step would leave."""
     steps = iter(range(1, step))
     with pytest.raises(StopIteration):
         run(progress=lambda *_: next(steps), **options)
 
 
-def test_pretraining_learns_the_classes() -> None:
+def test_pretraining_learns_the_classes():
     trained = pretrained()
     assert list(trained.curve["step"]) == [0, 20, 40, 60]
     assert trained.curve["loss"][3] < 0.6 * trained.curve["loss"][1]
@@ -69,7 +64,7 @@ def test_pretraining_learns_the_classes() -> None:
     np.testing.assert_allclose(mean, pixels()[6:, 2:-2, 2:-2].mean((0, 1, 2)), rtol=1e-4)
 
 
-def test_ranking_learns_the_shades() -> None:
+def test_ranking_learns_the_shades():
     trained = ranked(RankingSettings(n_steps=200, batch=16, learning_rate=0.1, validation_interval=50, gap=0.2))
     start, first, last = (trained.curve.iloc[row] for row in (0, 1, -1))
     assert np.isnan(start["loss"])
@@ -80,7 +75,7 @@ def test_ranking_learns_the_shades() -> None:
 
 
 @pytest.mark.parametrize("run", [pretrained, ranked])
-def test_the_same_seed_gives_the_same_bits_and_leaves_torch_as_it_was(run: Callable[..., Trained]) -> None:
+def test_the_same_seed_gives_the_same_bits_and_leaves_torch_as_it_was(run):
     state, threads = torch.get_rng_state(), torch.get_num_threads()
     one = run(random_state=5)
     assert torch.equal(state, torch.get_rng_state())
@@ -91,13 +86,13 @@ def test_the_same_seed_gives_the_same_bits_and_leaves_torch_as_it_was(run: Calla
 
 
 @pytest.mark.parametrize("run", [pretrained, ranked])
-def test_a_killed_run_goes_on_to_the_same_bits(run: Callable[..., Trained], tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_to_the_same_bits(run, tmp_path):
     whole = run()
     for step in (1, 20, 37):
         keeping = {"checkpoint": tmp_path / f"{step}.pt", "checkpoint_seconds": 0.0}
         killed_at(step, run, **keeping)
         torch.rand(17)
-        told: list[str] = []
+        told = []
         resumed = run(**keeping, report=told.append)
         assert same(whole, resumed)
         goes_on = any("goes on from step" in line for line in told)
@@ -105,7 +100,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(run: Callable[..., Trained], tmp_
     assert same(whole, run(**keeping, progress=lambda *_: 1 / 0))  # a finished run is there at once
 
 
-def test_workers_and_files_change_no_bit_also_across_a_kill(tmp_path: Path) -> None:
+def test_workers_and_files_change_no_bit_also_across_a_kill(tmp_path):
     paths = [tmp_path / f"{row}.png" for row in range(N)]
     for path, image in zip(paths, pixels(), strict=True):
         Image.fromarray(image).save(path)
@@ -115,7 +110,7 @@ def test_workers_and_files_change_no_bit_also_across_a_kill(tmp_path: Path) -> N
     assert same(ranked(), ranked(**reading, **keeping))
 
 
-def test_the_checkpoint_of_another_run_is_ignored(tmp_path: Path) -> None:
+def test_the_checkpoint_of_another_run_is_ignored(tmp_path):
     settings, file = replace(RANKING, n_steps=2), tmp_path / "run.pt"
     ranked(settings, checkpoint=file)
     whole = file.read_bytes()
@@ -124,13 +119,13 @@ def test_the_checkpoint_of_another_run_is_ignored(tmp_path: Path) -> None:
         *({"validation": np.array([[0, 3, 1]])}, {"configuration": tiny(keep_probability=0.7)}),
     ):
         file.write_bytes(whole)
-        told: list[str] = []
+        told = []
         trained = ranked(**{"settings": settings, "checkpoint": file, "report": told.append} | change)
         assert trained.fit["resumed"] == 0
         assert "starts anew" in told[0]
 
 
-def test_a_checkpoint_that_is_damaged_or_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_that_is_damaged_or_cannot_be_written(tmp_path, monkeypatch):
     file, checkpoint, state = tmp_path / "run.pt", Checkpoint(tmp_path / "run.pt", 60, {}), {"step": 3}
     checkpoint.save(state)
     whole = file.read_bytes()
@@ -147,7 +142,7 @@ def test_a_checkpoint_that_is_damaged_or_cannot_be_written(tmp_path: Path, monke
             checkpoint.resume()
 
 
-def test_the_best_weights_are_kept_or_the_last() -> None:
+def test_the_best_weights_are_kept_or_the_last():
     settings = {"n_steps": 30, "batch": 8, "learning_rate": 0.5, "validation_interval": 3, "gap": 0.3}
     best = ranked(RankingSettings(**settings, keep="best"))
     last = ranked(RankingSettings(**settings, keep="last"))
@@ -165,7 +160,7 @@ def test_the_best_weights_are_kept_or_the_last() -> None:
     assert last.curve["validation_loss"].iloc[-1] == pytest.approx(loss.item(), rel=1e-5)
 
 
-def test_dropout_and_weight_decay_are_on_and_the_learning_rate_warms_up() -> None:
+def test_dropout_and_weight_decay_are_on_and_the_learning_rate_warms_up():
     start = DeepRankingNetwork(tiny(), random_state=2).linear.weight.detach().numpy()
     one = {"n_steps": 1, "batch": 8, "learning_rate": 0.1, "momentum": 0, "keep": "last"}
     none, strong = (ranked(RankingSettings(**one, regularisation=value)) for value in (0.0, 2.0))
@@ -189,7 +184,7 @@ def test_dropout_and_weight_decay_are_on_and_the_learning_rate_warms_up() -> Non
      ({"settings": PretrainingSettings(n_steps=40, learning_rate=1e9)}, "make learning_rate smaller"),
      ({"device": "gpu"}, "cannot be used"), ({"device": "cuda:77"}, "cannot be used")],
 )  # fmt: skip
-def test_impossible_pretraining_is_refused(arguments: dict[str, Any], match: str) -> None:
+def test_impossible_pretraining_is_refused(arguments, match):
     with pytest.raises((ValueError, LookalikeError), match=match):
         pretrain(tiny(), source(), **({"labels": LABELS, "device": "cpu"} | arguments))
     for name, value in {"n_steps": 0, "learning_rate": 0, "momentum": 1.0, "keep": "first", "gap": 0}.items():
@@ -197,7 +192,7 @@ def test_impossible_pretraining_is_refused(arguments: dict[str, Any], match: str
             RankingSettings(**{name: value})
 
 
-def test_images_are_held_out_whole_and_by_category() -> None:
+def test_images_are_held_out_whole_and_by_category():
     data = relevance(first=100)
     learned, triplets = hold_out(data, 0.25, 500, random_state=3)
     assert np.isin(triplets, np.setdiff1d(data.image_id, learned.image_id)).all()
@@ -207,7 +202,7 @@ def test_images_are_held_out_whole_and_by_category() -> None:
         hold_out(data, 1.0, 5)
 
 
-def test_every_pass_has_every_image_once_in_another_order() -> None:
+def test_every_pass_has_every_image_once_in_another_order():
     rows = np.array([3, 4, 7, 8, 20, 21, 30])
     batches_of = list(LabelStream(source(), LABELS, rows, 3, 5).batches(0, 14))  # 42 images, 6 passes
     drawn = np.concatenate([requests[:, 0] for requests, _ in batches_of]).reshape(6, 7)
@@ -222,7 +217,7 @@ def test_every_pass_has_every_image_once_in_another_order() -> None:
     assert (np.bincount(large[:, 0]) >= 3).all()
 
 
-def test_triplets_are_those_of_the_sampler_and_images_are_distinct() -> None:
+def test_triplets_are_those_of_the_sampler_and_images_are_distinct():
     rows = np.arange(N)[::-1]  # the source has the images in another order
     drawn = rows[sampler(4).draw(BLOCK * 6)].reshape(BLOCK, 6, 3)
     stream = TripletStream(source(), sampler(4), rows, 6, 0)
@@ -233,8 +228,8 @@ def test_triplets_are_those_of_the_sampler_and_images_are_distinct() -> None:
 
 @pytest.mark.parametrize("step", [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK])
 @pytest.mark.parametrize("ahead", [0, 2 * BLOCK])
-def test_a_stream_goes_on_at_its_step_however_far_was_drawn_ahead(step: int, ahead: int) -> None:
-    def stream(seed: int, order: int = 1) -> TripletStream:
+def test_a_stream_goes_on_at_its_step_however_far_was_drawn_ahead(step, ahead):
+    def stream(seed, order=1):
         return TripletStream(source(), sampler(seed, capacity=4), np.arange(N)[::order], 2, 9)
 
     end = 5 * BLOCK + 1

@@ -1,7 +1,5 @@
 """Ours beside print: how far a number was printed, the join, the rule of a status at its boundaries, and states."""
 
-from __future__ import annotations
-
 import csv
 import math
 
@@ -35,7 +33,7 @@ def test_percentages_of_one_metric_are_printed_equally_far():
     assert printed_numbers(rows)["last_digit"].tolist() == pytest.approx([0.1, 0.1])
 
 
-def project_numbers() -> pd.DataFrame:
+def project_numbers():
     path = ROOT / "workflow" / "resources" / "reference-values.csv"
     with path.open(newline="", encoding="utf-8") as file:
         return printed_numbers(csv.DictReader(file))
@@ -83,7 +81,7 @@ def test_without_any_spread_only_rounding_is_tolerated():
     assert status_of(0.35, 0.0, 0.3, 0.0, 0.1) == "agrees"
 
 
-def cells_of(ours: float, judge=lambda cell: None) -> pd.DataFrame:
+def cells_of(ours, judge=lambda cell: None):
     frame = pd.DataFrame({"method": ["oasis", "lmnn", "mcml"], "ours": [ours, 20.0, 30.0], "ours_std": 0.0})
     return beside_print(frame.assign(setting="classes=10", metric="map"), printed_numbers(PRINTED), judge=judge)
 

@@ -1,7 +1,5 @@
 """Claims: gates before rules, how findings of parts make one, and bounds on differences."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 
@@ -28,7 +26,7 @@ from lookalike.exhibits.verdicts import (
 
 
 @rule
-def above(study, bound: float) -> Finding:
+def above(study, bound):
     """Something lies above a bound. More words."""
     return Finding(HOLDS if bound < 1 else FAILS, f"bound {bound}")
 
@@ -36,7 +34,7 @@ def above(study, bound: float) -> Finding:
 RULES = rules_of(SimpleNamespace(above=above, helper=len))
 
 
-def row(**values) -> dict[str, str]:
+def row(**values):
     return {**dict.fromkeys(COLUMNS, ""), "id": "a", "paper": "oasis-jmlr-2010", **values}
 
 

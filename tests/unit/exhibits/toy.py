@@ -1,7 +1,5 @@
 """A toy study of one table and one figure, for tests of what all exhibits share."""
 
-from __future__ import annotations
-
 import csv
 
 import numpy as np
@@ -20,7 +18,7 @@ PRINTED = [
 ]  # fmt: skip
 
 
-def table(study: Study) -> Table:
+def table(study):
     """Cells of a toy table."""
     frame = pd.DataFrame(
         {"subset": ["a", "a", "b", "b"], "metric": "map", "method": ["oasis", "lmnn"] * 2, "ours": [1.0, 2, 3, 4],
@@ -31,7 +29,7 @@ def table(study: Study) -> Table:
     return Table(frame, rows=("metric",), columns="method", blocks="subset", titles=titles, notes=("A note.",))
 
 
-def figure(study: Study) -> Figure:
+def figure(study):
     """Curves of a toy figure."""
     x = np.arange(1.0, 31.0)
     frame = pd.DataFrame({"series": np.repeat(["oasis", "printed"], [30, 30]), "k": np.tile(x, 2), "extra": "kept"})
@@ -46,18 +44,18 @@ def figure(study: Study) -> Figure:
     return Figure(frame, (panel, Panel("two", Axis(), Axis(), empty="nothing here")))
 
 
-def gallery(study: Study) -> Gallery:
+def gallery(study):
     """Images of a toy gallery."""
     image = np.zeros((4, 8, 3), dtype=np.uint8)
     return Gallery(pd.DataFrame({"image": [1]}), ((Tile(image, "a word"), Tile(None, "no image")),), ("row",))
 
 
-def broken(study: Study) -> Table:
+def broken(study):
     """Never drawn."""
     raise KeyError("column")
 
 
-def exhibits() -> list[Exhibit]:
+def exhibits():
     """The toy study's exhibits; the second needs what is not there."""
     return [
         Exhibit("oasis-jmlr-2010/table4", "toy", "A table", "table", table, needs=("metrics",), order=0),
@@ -68,7 +66,7 @@ def exhibits() -> list[Exhibit]:
     ]
 
 
-def study(folder, **settings) -> Study:
+def study(folder, **settings):
     """The toy study, whose table of metrics lies in a folder."""
     path = folder / "metrics.csv"
     with path.open("w", newline="") as file:

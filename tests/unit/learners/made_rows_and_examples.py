@@ -1,9 +1,6 @@
 """Rows, and the pairs and triplets of them, for the tests of all learners."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +10,7 @@ from scipy.stats import chisquare
 from lookalike.learners import TripletSampler
 
 
-def sparse_rows(n: int = 40, d: int = 150, n_classes: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def sparse_rows(n=40, d=150, n_classes=4, seed=0):
     """Return rows of length 1 (some empty) and their classes: words of all, few of them frequent, and 8 of each."""
     random = np.random.default_rng(seed)
     y = np.arange(n) % n_classes
@@ -26,11 +23,11 @@ def sparse_rows(n: int = 40, d: int = 150, n_classes: int = 4, seed: int = 0) ->
     return X, y
 
 
-def triplets_of(y: np.ndarray, n: int, seed: int = 0) -> np.ndarray:
+def triplets_of(y, n, seed=0):
     return TripletSampler(y, seed).draw(n)
 
 
-def landmark_like(n_positives: int = 4, n_negatives: int = 25, seed: int = 0) -> tuple[sp.csr_array, np.ndarray]:
+def landmark_like(n_positives=4, n_negatives=25, seed=0):
     """Return rows and every triplet of a few positives among many negatives, in random order: pairs of rows repeat."""
     X, _ = sparse_rows(n_positives + n_negatives, 120, 1, seed)
     random = np.random.default_rng(seed)
@@ -40,7 +37,7 @@ def landmark_like(n_positives: int = 4, n_negatives: int = 25, seed: int = 0) ->
     return sp.csr_array(X), random.permutation(np.array(triplets))
 
 
-def noisy_classes(n: int = 24, d: int = 5, n_classes: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def noisy_classes(n=24, d=5, n_classes=3, seed=0):
     """Return rows with classes told apart by two features, under noise in all."""
     random = np.random.default_rng(seed)
     y = np.arange(n) % n_classes
@@ -49,7 +46,7 @@ def noisy_classes(n: int = 24, d: int = 5, n_classes: int = 3, seed: int = 0) ->
     return X, y
 
 
-def few_values(data: st.DataObject, examples: str) -> tuple[np.ndarray, Any]:
+def few_values(data, examples):
     """Draw rows of few values, often equal, zero or cancelling, and pairs (with 0 or 1) or triplets of them."""
     n, d = data.draw(st.integers(2, 6)), data.draw(st.integers(1, 8))
     X = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.0, 1.0, -0.5, 2.0]), min_size=n * d, max_size=n * d)))
@@ -58,7 +55,7 @@ def few_values(data: st.DataObject, examples: str) -> tuple[np.ndarray, Any]:
     return X.reshape(n, d), np.array(data.draw(st.lists(example, min_size=1, max_size=30)))
 
 
-def assert_drawn_from(drawn: np.ndarray, probability: np.ndarray) -> None:
+def assert_drawn_from(drawn, probability):
     """Check that rows are drawn as often as an array with an axis for each column says: some columns and all."""
     counts = np.zeros(probability.shape)
     np.add.at(counts, tuple(drawn.T), 1)

@@ -1,11 +1,7 @@
 """LMNN, MCML and MMC against the sums that define them, what is one learner's alone, and RCA against its definition."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,25 +14,25 @@ from lookalike.learners import LMNN, MCML, MMC, RCA, lmnn, mcml
 from lookalike.learners.mcml import CollapsingObjective
 
 
-def odd_classes() -> tuple[np.ndarray, np.ndarray]:
+def odd_classes():
     """Classes of four, three, two and one; equal rows within and across classes; a row of zeros."""
     X = np.random.default_rng(2).random((10, 4))
     X[1], X[5], X[8] = X[0], X[0], 0
     return X, np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 3])
 
 
-def pair_distances(X: np.ndarray, M: np.ndarray) -> np.ndarray:
+def pair_distances(X, M):
     Z = X[:, None] - X[None]
     return np.maximum(np.einsum("abi,ij,abj->ab", Z, M, Z), 0.0)
 
 
-def literal_targets(X: np.ndarray, y: np.ndarray, k: int) -> list[list[int]]:
+def literal_targets(X, y, k):
     squared = np.round(pair_distances(X, np.eye(X.shape[1])), 10)
     mates = [[j for j in range(len(X)) if j != i and y[j] == y[i]] for i in range(len(X))]
     return [sorted(own, key=lambda j: (squared[i, j], j))[:k] for i, own in enumerate(mates)]
 
 
-def large_margin(X: np.ndarray, y: np.ndarray, M: np.ndarray, omega: float = 0.5, k: int = 3) -> float:
+def large_margin(X, y, M, omega=0.5, k=3):
     """Equation 13 of the OASIS draft."""
     D = pair_distances(X, M)
     pairs = [(i, j) for i, targets in enumerate(literal_targets(X, y, k)) for j in targets]
@@ -44,7 +40,7 @@ def large_margin(X: np.ndarray, y: np.ndarray, M: np.ndarray, omega: float = 0.5
     return float(omega * sum(D[i, j] for i, j in pairs) + (1 - omega) * push)
 
 
-def divergence(X: np.ndarray, y: np.ndarray, M: np.ndarray) -> float:
+def divergence(X, y, M):
     """Mean divergence from the ideal choice of neighbours (Globerson and Roweis, section 2)."""
     terms = []
     for i, own in enumerate(np.exp(-pair_distances(X, M))):
@@ -55,14 +51,14 @@ def divergence(X: np.ndarray, y: np.ndarray, M: np.ndarray) -> float:
     return float(np.mean(terms))
 
 
-def spread(X: np.ndarray, y: np.ndarray, M: np.ndarray, same: bool = False) -> float:
+def spread(X, y, M, same=False):
     """Mean distance of pairs of different classes, or mean squared distance within classes (Xing et al., section 2)."""
     D = pair_distances(X, M)
     chosen = [D[i, j] for i, j in itertools.combinations(range(len(X)), 2) if (y[i] == y[j]) == same]
     return float(np.mean(chosen if same else np.sqrt(chosen)))
 
 
-CASES: list[tuple[Any, Callable[..., float], int]] = [
+CASES = [
     (LMNN(max_iter=60, refresh=1), large_margin, -1),
     (LMNN(max_iter=60, solver="naive"), large_margin, -1),
     (MCML(max_iter=15, tol=0), divergence, -1),
@@ -76,9 +72,7 @@ every = pytest.mark.parametrize(("learner", "literal", "sign"), CASES, ids=[str(
 @given(
     rows=st.just(odd_classes()) | st.builds(noisy_classes, st.just(24), st.sampled_from([5, 30]), seed=st.integers(0))
 )
-def test_the_objective_is_the_literal_sum_and_only_improves(
-    learner: Any, literal: Callable[..., float], sign: int, rows: tuple[np.ndarray, np.ndarray]
-) -> None:
+def test_the_objective_is_the_literal_sum_and_only_improves(learner, literal, sign, rows):
     X, y = rows
     identity = np.eye(X.shape[1])
     model = clone(learner).fit(X, y, trace_steps=range(100))
@@ -96,7 +90,7 @@ def test_the_objective_is_the_literal_sum_and_only_improves(
 
 
 @every
-def test_the_span_gives_the_matrix_of_the_full_space(learner: Any, literal: Any, sign: int) -> None:
+def test_the_span_gives_the_matrix_of_the_full_space(learner, literal, sign):
     X, y = noisy_classes(20, 12)
     basis = np.linalg.qr(np.random.default_rng(3).normal(size=(35, 12)))[0]
     few, many = (clone(learner).set_params(max_iter=8) for _ in range(2))
@@ -118,9 +112,7 @@ def test_the_span_gives_the_matrix_of_the_full_space(learner: Any, literal: Any,
         (MMC(2000, 1e-7), spread, 1),
     ],
 )
-def test_no_other_matrix_is_better_than_the_end(
-    learner: Any, literal: Any, sign: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_other_matrix_is_better_than_the_end(learner, literal, sign, monkeypatch):
     monkeypatch.setattr(mcml, "BLOCK_ENTRIES", 130)  # of 900
     random = np.random.default_rng(7)
     y = np.arange(30) % 3
@@ -135,7 +127,7 @@ def test_no_other_matrix_is_better_than_the_end(
         assert sign * literal(X, y, mixed) <= sign * model.objective_ + 2e-6 * abs(model.objective_)
 
 
-def test_mcml_stops_by_tol_over_three_steps() -> None:
+def test_mcml_stops_by_tol_over_three_steps():
     X, y = noisy_classes(60, 12)
     by_tol = MCML(max_iter=500, tol=0.05).fit(X, y)
     objective = by_tol.curve_["objective"]
@@ -145,7 +137,7 @@ def test_mcml_stops_by_tol_over_three_steps() -> None:
     assert not MCML(max_iter=2, tol=0).fit(X, y).converged_
 
 
-def test_mcml_learns_from_far_rows_and_not_from_rows_that_differ_by_rounding_at_most() -> None:
+def test_mcml_learns_from_far_rows_and_not_from_rows_that_differ_by_rounding_at_most():
     X, y = odd_classes()
     assert all(np.isfinite(part).all() for part in CollapsingObjective(1e4 * X, y).value_and_gradient(np.eye(4)))
     random = np.random.default_rng(0)
@@ -158,7 +150,7 @@ def test_mcml_learns_from_far_rows_and_not_from_rows_that_differ_by_rounding_at_
     assert not CollapsingObjective(rows, np.arange(9) % 3).value_and_gradient(np.eye(5))[1].any()
 
 
-def test_mmc_leaves_directions_in_which_no_class_varies() -> None:
+def test_mmc_leaves_directions_in_which_no_class_varies():
     X, y = noisy_classes(18, 30)
     model = MMC(10).fit(X, y)
     deviations = X - np.array([X[y == c].mean(axis=0) for c in range(3)])[y]
@@ -171,7 +163,7 @@ def test_mmc_leaves_directions_in_which_no_class_varies() -> None:
 
 
 @pytest.mark.parametrize("width", [1e-3, 0.4, 1.0])
-def test_a_rounded_hinge_is_below_the_hinge_by_half_its_width_at_most(width: float) -> None:
+def test_a_rounded_hinge_is_below_the_hinge_by_half_its_width_at_most(width):
     for slack in np.linspace(-1, 2, 61):
         value, slope = lmnn.rounded_hinge(slack, width)
         assert 0 <= max(0.0, slack) - value <= width / 2 + 1e-15
@@ -179,7 +171,7 @@ def test_a_rounded_hinge_is_below_the_hinge_by_half_its_width_at_most(width: flo
         assert slope == pytest.approx((ahead - behind) / 2e-7, abs=1e-3)
 
 
-def test_impostors_that_the_active_set_left_out_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_impostors_that_the_active_set_left_out_are_found(monkeypatch):
     X, y = noisy_classes(40, 6, 4)
     expected = LMNN(accelerated=True, solver="naive", max_iter=2000, tol=1e-9).fit(X, y).objective_
     # a list with hardly any slack to spare misses impostors all the time; the last look is when the descent would end
@@ -191,7 +183,7 @@ def test_impostors_that_the_active_set_left_out_are_found(monkeypatch: pytest.Mo
         assert model.objective_ == pytest.approx(expected, rel=tolerance)
 
 
-def test_a_descent_ends_by_its_rule_and_its_curve_has_sixty_steps() -> None:
+def test_a_descent_ends_by_its_rule_and_its_curve_has_sixty_steps():
     X, y = noisy_classes(40, 6, 4)
     model = LMNN(accelerated=True, max_iter=5000, tol=1e-3).fit(X, y)
     assert model.converged_ == (model.n_steps_ < 4999)
@@ -202,7 +194,7 @@ def test_a_descent_ends_by_its_rule_and_its_curve_has_sixty_steps() -> None:
     assert (steps[:4], len(steps) <= 61) == ([0, 1, 2, 3], True)
 
 
-def test_few_impostors_are_measured_pair_by_pair() -> None:
+def test_few_impostors_are_measured_pair_by_pair():
     X, y = noisy_classes(120, 5)
     X[:, 2] += 6 * y
     active, naive = (LMNN(solver=solver, max_iter=4, refresh=1).fit(X, y) for solver in ("active_set", "naive"))
@@ -210,14 +202,14 @@ def test_few_impostors_are_measured_pair_by_pair() -> None:
     assert active.objective_ == pytest.approx(naive.objective_, rel=1e-9)
 
 
-def covariance_within(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+def covariance_within(X, y):
     deviations = X - np.array([X[y == c].mean(axis=0) for c in np.unique(y)])[y]
     return sum(np.outer(row, row) for row in deviations) / len(X)
 
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-6, 1.0, 1e6]))
-def test_it_whitens_the_rows_within_classes_whatever_linear_map_they_went_through(seed: int, scale: float) -> None:
+def test_it_whitens_the_rows_within_classes_whatever_linear_map_they_went_through(seed, scale):
     X, y = noisy_classes(40, 6, 4, seed)
     model = RCA().fit(X, y)
     assert model.n_components_ == 6
@@ -229,7 +221,7 @@ def test_it_whitens_the_rows_within_classes_whatever_linear_map_they_went_throug
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 8), (20, 30)])
-def test_fewer_directions_are_those_of_the_pca(n: int, d: int) -> None:
+def test_fewer_directions_are_those_of_the_pca(n, d):
     X, y = noisy_classes(n, d, 4)
     P = np.linalg.svd(X - X.mean(axis=0))[2][:5].T
     model = RCA(5).fit(X, y)
@@ -238,7 +230,7 @@ def test_fewer_directions_are_those_of_the_pca(n: int, d: int) -> None:
     assert model.components_.shape == (d, 5)
 
 
-def test_the_most_directions_are_rows_less_classes() -> None:
+def test_the_most_directions_are_rows_less_classes():
     X, y = noisy_classes(20, 50, 4)
     assert RCA().fit(X, y).n_components_ == RCA(16).fit(X, y).n_components_ == 16
     with pytest.raises(ValueError, match="first 16 principal directions only; choose at most 16"):

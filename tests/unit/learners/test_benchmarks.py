@@ -1,12 +1,9 @@
 """The benchmarks of the learners run, check that their peers learn the same, and write their figures."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -17,8 +14,8 @@ PROJECT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    def run(name: str, options: str) -> Any:
+def written(tmp_path, monkeypatch, capsys):
+    def run(name, options):
         output = str(tmp_path / "figures.json")
         for library in ("OMP", "OPENBLAS", "MKL"):
             monkeypatch.setenv(f"{library}_NUM_THREADS", "1")  # the scripts set them for their process
@@ -31,13 +28,13 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return run
 
 
-def test_steps_of_oasis(written: Any) -> None:
+def test_steps_of_oasis(written):
     (result,) = written("oasis_steps.py", "--dimensions 120 --steps 800 --repeat 2")["results"]
     assert len(result["steps_per_second"]) == 4
     assert all(speed["median"] > 0 and len(speed["all"]) == 2 for speed in result["steps_per_second"].values())
 
 
-def test_diagonal_learners_with_the_study_s_parameters(written: Any) -> None:
+def test_diagonal_learners_with_the_study_s_parameters(written):
     size = "--dimensions 60 1000000 --nonzeros 25 --negatives 5 --repeat 1 --qpao --peer-seconds 0.3"
     figures = written("diagonal_learners.py", size)
     few, many = figures["results"]

@@ -1,11 +1,7 @@
 """Compact rows against the weights that the category study's transformer gives the same counts."""
 
-from __future__ import annotations
-
 import errno
 from io import BytesIO
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,18 +17,18 @@ from lookalike.learners.compact_rows import FILES, CompactRows
 N_WORDS = 40
 
 
-def made_store(folder: Path, counts: np.ndarray, n_shards: int = 3) -> VistermStore:
+def made_store(folder, counts, n_shards=3):
     folders = [folder / f"shard-{shard}" for shard in range(n_shards)]
     for path, part in zip(folders, np.array_split(counts, n_shards), strict=True):
         write_store(path, sp.csr_array(part))
     return VistermStore(folders, counts.shape[1])
 
 
-def dense(rows: Any) -> np.ndarray:
+def dense(rows):
     return sp.csr_array((rows[2], rows[1], rows[0]), shape=(len(rows[0]) - 1, N_WORDS)).toarray()
 
 
-def made_counts() -> np.ndarray:
+def made_counts():
     """Counts with a word that no image has (3), one that all have (5), and an image that has no other one (11)."""
     random = np.random.default_rng(4)
     counts = random.integers(1, 9, (60, N_WORDS)) * (random.random((60, N_WORDS)) < random.random(N_WORDS) * 0.6)
@@ -45,12 +41,12 @@ IDS, COUNTS = np.flatnonzero(np.arange(60) % 7 != 2), made_counts()
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> CompactRows:
+def rows(tmp_path):
     return CompactRows.build(made_store(tmp_path / "store", COUNTS), IDS, tmp_path / "rows")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_weights_are_those_of_the_transformer_by_document_frequency(rows: CompactRows, dtype: Any) -> None:
+def test_weights_are_those_of_the_transformer_by_document_frequency(rows, dtype):
     transformer = TfidfVisterms(dtype)
     expected = transformer.fit_transform(COUNTS[IDS]).toarray()
     order = np.argsort(-(COUNTS[IDS] > 0).sum(axis=0), kind="stable")
@@ -68,7 +64,7 @@ def test_weights_are_those_of_the_transformer_by_document_frequency(rows: Compac
             rows.take(np.array(wrong), np.dtype(dtype))
 
 
-def test_other_images_are_weighted_by_the_same_frequencies(rows: CompactRows) -> None:
+def test_other_images_are_weighted_by_the_same_frequencies(rows):
     others = COUNTS.copy()
     others[4] = 0  # no word at all
     others[9] = np.where(np.arange(N_WORDS) == 5, 2, 0)  # only a word without weight
@@ -84,9 +80,7 @@ def test_other_images_are_weighted_by_the_same_frequencies(rows: CompactRows) ->
 
 
 @pytest.mark.parametrize(("size", "n_shards"), [(1, 2), (4, 5), (1000, 1)])
-def test_shards_and_slices_change_nothing(
-    tmp_path: Path, rows: CompactRows, size: int, n_shards: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shards_and_slices_change_nothing(tmp_path, rows, size, n_shards, monkeypatch):
     monkeypatch.setattr(compact_rows, "SLICE", size)
     CompactRows.build(made_store(tmp_path / "other", COUNTS, n_shards), IDS, tmp_path / "other-rows")
     for name in FILES:
@@ -95,9 +89,7 @@ def test_shards_and_slices_change_nothing(
 
 
 @pytest.mark.parametrize(("d", "kind"), [(65_536, np.uint16), (70_000, np.uint32)])
-def test_word_numbers_take_two_bytes_where_they_are_enough_and_stored_zeros_are_no_words(
-    tmp_path: Path, d: int, kind: Any
-) -> None:
+def test_word_numbers_take_two_bytes_where_they_are_enough_and_stored_zeros_are_no_words(tmp_path, d, kind):
     random = np.random.default_rng(1)
     counts = sp.random_array((300, d), density=2e-3, rng=random, format="csr")
     counts.data = random.integers(0, 5, counts.nnz)
@@ -114,7 +106,7 @@ def test_word_numbers_take_two_bytes_where_they_are_enough_and_stored_zeros_are_
 
 
 @pytest.mark.parametrize("ids", [[], [1, 0], [2, 2], [-1, 3], [0, 60]])
-def test_images_must_be_ascending_numbers_of_the_store(tmp_path: Path, ids: list[int]) -> None:
+def test_images_must_be_ascending_numbers_of_the_store(tmp_path, ids):
     with pytest.raises(ValueError, match="ascending image numbers from 0 to 59"):
         CompactRows.build(made_store(tmp_path / "store", COUNTS), ids, tmp_path / "rows")
     assert not (tmp_path / "rows").exists()
@@ -122,7 +114,7 @@ def test_images_must_be_ascending_numbers_of_the_store(tmp_path: Path, ids: list
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("damage", ["missing", "cut", "short"])
-def test_damaged_files_are_told(rows: CompactRows, tmp_path: Path, name: str, damage: str) -> None:
+def test_damaged_files_are_told(rows, tmp_path, name, damage):
     path = tmp_path / "rows" / f"{name}.npy"
     whole = path.read_bytes()
     path.unlink()  # the open rows have it mapped
@@ -135,10 +127,8 @@ def test_damaged_files_are_told(rows: CompactRows, tmp_path: Path, name: str, da
 
 
 @pytest.mark.parametrize("function", ["posix_fallocate", "np.save"])
-def test_a_full_disk_and_a_damaged_store_leave_what_was_there(
-    rows: CompactRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
-) -> None:
-    def refuse(*arguments: object) -> None:
+def test_a_full_disk_and_a_damaged_store_leave_what_was_there(rows, tmp_path, monkeypatch, function):
+    def refuse(*arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     there = {path.name: path.read_bytes() for path in (tmp_path / "rows").iterdir()}
@@ -155,7 +145,7 @@ def test_a_full_disk_and_a_damaged_store_leave_what_was_there(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rows", "store"]
 
 
-def test_rows_are_replaced_whole(rows: CompactRows, tmp_path: Path) -> None:
+def test_rows_are_replaced_whole(rows, tmp_path):
     (tmp_path / ".rows.part").mkdir()  # what a killed build has left
     (tmp_path / ".rows.part" / "words.npy").write_bytes(b"half")
     again = CompactRows.build(made_store(tmp_path / "store", COUNTS), np.arange(10), tmp_path / "rows")

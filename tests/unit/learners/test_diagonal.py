@@ -1,9 +1,5 @@
 """What diagonal learners share (weights that go on, products of pairs of rows), and DiagonalOASIS by its recursion."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,12 +17,12 @@ online = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 X, TRIPLETS = landmark_like()
 
 
-def fitted(learner: Any, rows: Any = X, triplets: Any = TRIPLETS) -> Any:
+def fitted(learner, rows=X, triplets=TRIPLETS):
     return clone(learner).fit_triplets(rows, triplets)
 
 
 @online
-def test_going_on_with_other_rows_gives_the_bits_of_one_pass(learner: Any) -> None:
+def test_going_on_with_other_rows_gives_the_bits_of_one_pass(learner):
     # other triplets have other queries, and so other features; rows may move to another matrix
     for steps in (TRIPLETS, TRIPLETS[np.argsort(TRIPLETS[:, 0], kind="stable")]):
         expected, model = fitted(learner, X, steps), clone(learner)
@@ -38,7 +34,7 @@ def test_going_on_with_other_rows_gives_the_bits_of_one_pass(learner: Any) -> No
 
 
 @online
-def test_a_projection_is_made_of_what_is_learned_and_not_gone_on_from(learner: Any) -> None:
+def test_a_projection_is_made_of_what_is_learned_and_not_gone_on_from(learner):
     model = clone(learner).set_params(projection="psd").fit_triplets(X, TRIPLETS[:50])
     assert (model.w_ >= 0).all()
     model.partial_fit_triplets(X, TRIPLETS[50:])
@@ -51,7 +47,7 @@ def test_a_projection_is_made_of_what_is_learned_and_not_gone_on_from(learner: A
 
 
 @pytest.mark.parametrize("learner", [*LEARNERS, QPAO(random_state=0)], ids=repr)
-def test_prepared_products_give_the_same_and_have_no_names_of_features(learner: Any) -> None:
+def test_prepared_products_give_the_same_and_have_no_names_of_features(learner):
     frame = pd.DataFrame(X.toarray(), columns=[f"word{number}" for number in range(X.shape[1])])
     model = fitted(learner, frame)
     assert hasattr(model, "feature_names_in_")
@@ -66,7 +62,7 @@ def test_prepared_products_give_the_same_and_have_no_names_of_features(learner: 
 
 
 @online
-def test_products_made_before_and_on_the_way_give_the_same_bits(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_made_before_and_on_the_way_give_the_same_bits(learner, monkeypatch):
     expected = fitted(learner).w_
     monkeypatch.setattr(triplet_products, "PRODUCT_BYTES", 0)
     for size in (0, 5_000, 10**7):
@@ -74,7 +70,7 @@ def test_products_made_before_and_on_the_way_give_the_same_bits(learner: Any, mo
         np.testing.assert_array_equal(fitted(learner).w_, expected)
 
 
-def test_products_are_kept_where_pairs_repeat_and_blocks_stay_within_their_memory() -> None:
+def test_products_are_kept_where_pairs_repeat_and_blocks_stay_within_their_memory():
     rows, y = sparse_rows(300, 400, 2)
     triplets = triplets_of(y, 3_000)
     assert TripletProducts(rows, triplets[:400]).examples.shape == (400, 3)
@@ -91,7 +87,7 @@ def test_products_are_kept_where_pairs_repeat_and_blocks_stay_within_their_memor
         (QPAO(30.0, lower=-5.0, n_blocks=1), {"lower": 0.0}, "lower=0"),
     ],
 )
-def test_transform_is_there_where_no_weight_is_negative(signed: Any, change: dict[str, Any], remedy: str) -> None:
+def test_transform_is_there_where_no_weight_is_negative(signed, change, remedy):
     turned = TRIPLETS[:, [0, 2, 1]]  # what queries share with positives must count against them
     model = fitted(signed, X, turned)
     assert model.w_.min() < 0
@@ -109,7 +105,7 @@ def test_transform_is_there_where_no_weight_is_negative(signed: Any, change: dic
     np.testing.assert_array_equal(projected.transform(X).data, Z.data)
 
 
-def test_a_million_features_are_no_matrix() -> None:
+def test_a_million_features_are_no_matrix():
     """1e6 x 1e6 weights, or 500 dense rows, would not fit into this machine."""
     random = np.random.default_rng(0)
     columns = np.append(np.tile(np.arange(20), (500, 1)), random.choice(10**6, (500, 40)), axis=1)
@@ -122,9 +118,7 @@ def test_a_million_features_are_no_matrix() -> None:
 
 @given(seed=st.integers(0, 10**6), aggressiveness=st.just(0.1) | st.floats(0.01, 1000), repeated=st.booleans())
 @settings(max_examples=40, deadline=None)
-def test_diagonal_oasis_takes_the_steps_of_oasis_on_a_diagonal(
-    seed: int, aggressiveness: float, repeated: bool
-) -> None:
+def test_diagonal_oasis_takes_the_steps_of_oasis_on_a_diagonal(seed, aggressiveness, repeated):
     rows, triplets = landmark_like(seed=seed) if repeated else (sparse_rows(seed=seed)[0], TRIPLETS)
     rows = 2 * sp.csr_array(rows).toarray()
     w, losses, updates, borderline = np.ones(rows.shape[1]), 0, 0, 0

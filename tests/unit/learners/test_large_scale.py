@@ -1,14 +1,9 @@
 """Training at scale: the W of the plain learner, early stopping, and runs that are killed and go on."""
 
-from __future__ import annotations
-
 import errno
 import math
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 from unittest.mock import DEFAULT, Mock
 
 import numpy as np
@@ -20,7 +15,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import OASIS, large_scale
 from lookalike.learners.compact_rows import CompactRows
-from lookalike.learners.large_scale import TrainingPlan, TrainingRun, train
+from lookalike.learners.large_scale import TrainingPlan, train
 
 N_IMAGES = 60
 BLOCK = 8
@@ -31,42 +26,42 @@ PLAN = TrainingPlan(n_steps=6 * INTERVAL, interval=INTERVAL, patience=0, block=B
 class Source:
     """Triplets of any rows, by seed and number."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed=0):
         self.seed = seed
 
-    def chunk(self, number: int, n: int) -> np.ndarray:
+    def chunk(self, number, n):
         return np.random.default_rng([self.seed, number]).integers(0, N_IMAGES, (n, 3), dtype=np.int32)
 
 
-def made_rows(folder: Path, seed: int = 0) -> CompactRows:
+def made_rows(folder, seed=0):
     random = np.random.default_rng(seed)
     present = random.random((N_IMAGES, 30)) < 0.3 * random.random(30)
     write_store(folder / "store", sp.csr_array(random.integers(1, 5, present.shape) * present))
     return CompactRows.build(VistermStore(folder / "store", 30), np.arange(N_IMAGES), folder / "rows")
 
 
-def wavy(W: np.ndarray) -> float:
+def wavy(W):
     """Return a score that goes up and down while W learns, by W alone."""
     return float(np.sin(40 * np.abs(W).sum(dtype=np.float64)))
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> CompactRows:
+def rows(tmp_path):
     return made_rows(tmp_path)
 
 
 @pytest.fixture(autouse=True)
-def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_segments(monkeypatch):
     monkeypatch.setattr(large_scale, "SEGMENT", 2)  # so that checkpoints stand in the middle of an interval too
 
 
 class Script:
     """Scores that are given in advance; it also keeps the W it was shown."""
 
-    def __init__(self, scores: list[float]) -> None:
+    def __init__(self, scores):
         self.scores, self.shown = list(scores), []
 
-    def __call__(self, W: np.ndarray) -> float:
+    def __call__(self, W):
         self.shown.append(W.copy())
         return self.scores[len(self.shown) - 1]
 
@@ -75,19 +70,19 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
-def interrupted(function: Callable[..., Any], n: int) -> Mock:
+def interrupted(function, n):
     """Stand for a function, and kill the process at its n-th call."""
     return Mock(wraps=function, side_effect=[DEFAULT] * (n - 1) + [Killed])
 
 
-def result(run: TrainingRun) -> tuple[Any, ...]:
+def result(run):
     """Return all of a run that does not depend on when it was killed."""
     curve = [(row["step"], row["map"], "" if math.isnan(row["loss_rate"]) else row["loss_rate"]) for row in run.curve]
     return run.W.tobytes(), run.best_step, curve, run.n_steps, run.n_losses, run.n_updates, run.stopped
 
 
 @pytest.mark.parametrize("mode", ["look-ahead", "sequential"])
-def test_w_and_the_curve_are_those_of_the_plain_learner(rows: CompactRows, tmp_path: Path, mode: str) -> None:
+def test_w_and_the_curve_are_those_of_the_plain_learner(rows, tmp_path, mode):
     counts = VistermStore(tmp_path / "store", 30).rows(np.arange(N_IMAGES))
     score = Script([0.0, 0.1, 0.2, 0.5, 0.4, 0.5])
     run = train(rows, Source(), replace(PLAN, mode=mode, n_steps=5 * INTERVAL - 1), score)  # rounded up
@@ -118,9 +113,7 @@ def test_w_and_the_curve_are_those_of_the_plain_learner(rows: CompactRows, tmp_p
         ([0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 0.0], 0, 0.0, (7, 0, "limit")),  # no patience: never
     ],
 )
-def test_it_stops_when_the_score_has_saturated(
-    rows: CompactRows, tmp_path: Path, scores: Any, patience: int, tolerance: float, expected: Any
-) -> None:
+def test_it_stops_when_the_score_has_saturated(rows, tmp_path, scores, patience, tolerance, expected):
     plan = replace(PLAN, patience=patience, tolerance=tolerance)
     score = Script(scores)
     run = train(rows, Source(), plan, score, checkpoint=tmp_path / "checkpoint")
@@ -137,16 +130,16 @@ def test_it_stops_when_the_score_has_saturated(
     "wrong",
     [("aggressiveness", 0), ("mode", "fast"), ("interval", 33), ("n_steps", 0), ("patience", -1), ("tolerance", -1)],
 )
-def test_plans_out_of_range_are_refused(wrong: tuple[str, Any]) -> None:
+def test_plans_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match=f"{wrong[0]}.* must "):
         replace(PLAN, **dict([wrong]))
 
 
-def test_scores_that_are_no_numbers_and_overflow_are_told(rows: CompactRows, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_that_are_no_numbers_and_overflow_are_told(rows, monkeypatch):
     with pytest.raises(LookalikeError, match=r"the score of W at step 32 is nan: hold out images"):
         train(rows, Source(), PLAN, Script([0.1, math.nan]))
 
-    def take(W: np.ndarray, *arguments: Any) -> tuple[int, int]:
+    def take(W, *arguments):
         W[2, 1] = np.inf
         return 1, 1
 
@@ -155,16 +148,16 @@ def test_scores_that_are_no_numbers_and_overflow_are_told(rows: CompactRows, mon
         train(rows, Source(), PLAN, lambda W: 0.5)
 
 
-def refuse(*arguments: Any) -> Any:
+def refuse(*arguments):
     raise AssertionError("there was nothing left to do")
 
 
-def start_and_kill(rows: CompactRows, checkpoint: Path, where: str = "score", moment: int = 5) -> None:
+def start_and_kill(rows, checkpoint, where="score", moment=5):
     source = Source()
-    calls: dict[str, Any] = {"score": wavy, "report": lambda line: None, "source": source.chunk, "writing": np.savez}
+    calls = {"score": wavy, "report": lambda line: None, "source": source.chunk, "writing": np.savez}
     calls[where] = interrupted(calls[where], moment)
     source.chunk = calls["source"]  # type: ignore[method-assign]
-    options: dict[str, Any] = {"report": calls["report"], "report_seconds": 0, "checkpoint_seconds": 0}
+    options = {"report": calls["report"], "report_seconds": 0, "checkpoint_seconds": 0}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large_scale.np, "savez", calls["writing"])
         with pytest.raises(Killed):
@@ -173,9 +166,7 @@ def start_and_kill(rows: CompactRows, checkpoint: Path, where: str = "score", mo
 
 @pytest.mark.parametrize(("moment", "stands"), [(1, False), (2, None), (5, True), (6, True)])
 @pytest.mark.parametrize("where", ["score", "report", "source", "writing"])
-def test_a_run_that_is_killed_goes_on_to_the_same_bits(
-    rows: CompactRows, tmp_path: Path, where: str, moment: int, stands: bool | None
-) -> None:
+def test_a_run_that_is_killed_goes_on_to_the_same_bits(rows, tmp_path, where, moment, stands):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large_scale, "SEGMENT", 3)
         expected = result(train(rows, Source(), PLAN, wavy))
@@ -184,14 +175,14 @@ def test_a_run_that_is_killed_goes_on_to_the_same_bits(
         start_and_kill(rows, checkpoint, where, moment)
         is_there = (checkpoint / "checkpoint.npz").is_file()
         assert stands is None or is_there == stands
-        options: dict[str, Any] = {"checkpoint": checkpoint, "checkpoint_seconds": 0, "n_threads": threads}
+        options = {"checkpoint": checkpoint, "checkpoint_seconds": 0, "n_threads": threads}
         run = train(rows, Source(), PLAN, wavy, **options)
         assert result(run) == expected
         assert run.resumed == is_there
         assert [path.name for path in checkpoint.iterdir()] == ["checkpoint.npz"]
 
 
-def test_another_limit_goes_on_from_the_same_checkpoint(rows: CompactRows, tmp_path: Path) -> None:
+def test_another_limit_goes_on_from_the_same_checkpoint(rows, tmp_path):
     checkpoint = tmp_path / "checkpoint"
     train(rows, Source(), replace(PLAN, n_steps=2 * INTERVAL), wavy, checkpoint=checkpoint)
     run = train(rows, Source(), PLAN, wavy, checkpoint=checkpoint)
@@ -207,7 +198,7 @@ def test_another_limit_goes_on_from_the_same_checkpoint(rows: CompactRows, tmp_p
     "other",
     [{"aggressiveness": 0.2}, {"interval": 2 * INTERVAL}, {"mode": "sequential"}, {"seed": 1}, "triplets", "rows"],
 )
-def test_the_checkpoint_of_something_else_is_replaced(rows: CompactRows, tmp_path: Path, other: Any) -> None:
+def test_the_checkpoint_of_something_else_is_replaced(rows, tmp_path, other):
     checkpoint = tmp_path / "checkpoint"
     train(rows, Source(), PLAN, wavy, checkpoint=checkpoint)
     plan = replace(PLAN, **other) if isinstance(other, dict) else PLAN
@@ -219,7 +210,7 @@ def test_the_checkpoint_of_something_else_is_replaced(rows: CompactRows, tmp_pat
     assert train(rows, Source(source.seed), plan, refuse, checkpoint=checkpoint).resumed == 1
 
 
-def test_a_damaged_checkpoint_is_told(rows: CompactRows, tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_told(rows, tmp_path):
     start_and_kill(rows, tmp_path)
     whole = (tmp_path / "checkpoint.npz").read_bytes()
     for damaged in (b"", whole[:-99], b"\xff" * 99, whole[:900] + bytes([whole[900] ^ 1]) + whole[901:]):
@@ -228,10 +219,8 @@ def test_a_damaged_checkpoint_is_told(rows: CompactRows, tmp_path: Path) -> None
             train(rows, Source(), PLAN, wavy, checkpoint=tmp_path)
 
 
-def test_a_full_disk_is_told_and_the_checkpoint_before_stands(
-    rows: CompactRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fill(stream: Any, **arrays: Any) -> None:
+def test_a_full_disk_is_told_and_the_checkpoint_before_stands(rows, tmp_path, monkeypatch):
+    def fill(stream, **arrays):
         stream.write(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -243,9 +232,9 @@ def test_a_full_disk_is_told_and_the_checkpoint_before_stands(
     assert {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()} == {"checkpoint.npz": before}
 
 
-def test_lines_about_progress(rows: CompactRows, tmp_path: Path) -> None:
-    lines: list[str] = []
-    options: dict[str, Any] = {"report": lines.append, "checkpoint": tmp_path / "checkpoint", "checkpoint_seconds": 0}
+def test_lines_about_progress(rows, tmp_path):
+    lines = []
+    options = {"report": lines.append, "checkpoint": tmp_path / "checkpoint", "checkpoint_seconds": 0}
     with pytest.raises(Killed):
         train(rows, Source(), PLAN, interrupted(wavy, 3), report_seconds=0, **options)
     assert lines[0] == f"step 0: mAP {wavy(np.eye(30)):.4f} on held-out images, loss rate nan"

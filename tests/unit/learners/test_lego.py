@@ -1,7 +1,5 @@
 """LEGO against a plain dense recursion, in both of its ways of working."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,7 +12,7 @@ from lookalike.learners import LEGO, PairSampler
 from lookalike.learners.lego import BLOCK, random_distances
 
 
-def dense_recursion(model: LEGO, X: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, int]:
+def dense_recursion(model, X, pairs):
     """Jain et al.'s recursion as it is printed, with this model's targets."""
     A, updates, eta = np.eye(X.shape[1]), 0, model.regularization
     for i, j, same in pairs:
@@ -37,7 +35,7 @@ shapes = pytest.mark.parametrize(("n", "d"), [(40, 90), (90, 40)])
 @shapes
 @pytest.mark.parametrize("relative", [True, False])
 @pytest.mark.parametrize("eta", [0.02, 0.32, 10.0])
-def test_the_same_pairs_give_the_matrix_of_a_dense_recursion(n: int, d: int, relative: bool, eta: float) -> None:
+def test_the_same_pairs_give_the_matrix_of_a_dense_recursion(n, d, relative, eta):
     X, y = sparse_rows(n, d)
     pairs = PairSampler(y, 1).draw(800)
     model = LEGO(eta, relative=relative, random_state=0).fit_pairs(sp.csr_array(X), pairs[:, :2], pairs[:, 2] == 1)
@@ -49,7 +47,7 @@ def test_the_same_pairs_give_the_matrix_of_a_dense_recursion(n: int, d: int, rel
 
 @settings(deadline=None, max_examples=30)
 @given(data=st.data())
-def test_any_small_rows_give_the_matrix_of_a_dense_recursion(data: st.DataObject) -> None:
+def test_any_small_rows_give_the_matrix_of_a_dense_recursion(data):
     X, pairs = few_values(data, "pairs")
     model = LEGO(0.3, relative=False, random_state=0).fit_pairs(X, pairs[:, :2], pairs[:, 2])
     expected, _ = dense_recursion(model, X, pairs)
@@ -58,7 +56,7 @@ def test_any_small_rows_give_the_matrix_of_a_dense_recursion(data: st.DataObject
 
 @shapes
 @pytest.mark.parametrize("relative", [True, False])
-def test_the_matrix_stays_positive_definite(n: int, d: int, relative: bool) -> None:
+def test_the_matrix_stays_positive_definite(n, d, relative):
     X, y = sparse_rows(n, d)
     values = np.linalg.eigvalsh(LEGO(1e4, 20_000, relative=relative, random_state=0).fit(X, y).M_)
     assert values[0] > 1e-12 * values[-1]
@@ -73,7 +71,7 @@ def test_the_matrix_stays_positive_definite(n: int, d: int, relative: bool) -> N
             LEGO(1e300, 2000, relative=False, random_state=0).fit(X, y)
 
 
-def test_the_targets_are_percentiles_of_distances_between_random_rows() -> None:
+def test_the_targets_are_percentiles_of_distances_between_random_rows():
     X, y = sparse_rows(60, 30)
     model = LEGO(n_steps=300, percentiles=(10, 80), random_state=3).fit(sp.csr_array(X), y)
     # 10,000 draws from 1,770 distances

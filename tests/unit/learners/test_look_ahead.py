@@ -1,15 +1,11 @@
 """Steps by blocks against the same steps one by one, over sparse rows of few features, so that triplets interact."""
 
-from __future__ import annotations
-
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from lookalike.learners.look_ahead import N_DENSE, PARTS, TILE, _Block, look_ahead_steps
 from lookalike.learners.oasis import oasis_steps
@@ -18,7 +14,7 @@ from lookalike.learners.sparse_rows import OrderedRows, Rows
 AGGRESSIVENESS = 0.1
 
 
-def sparse_rows(random: np.random.Generator, n: int, d: int, density: float, dtype: Any) -> Rows:
+def sparse_rows(random, n, d, density, dtype):
     """Return random rows with empty ones and repeated ones among them."""
     X = random.standard_normal((n, d)) * (random.random((n, d)) < density)
     X[n // 2] = 0
@@ -26,9 +22,7 @@ def sparse_rows(random: np.random.Generator, n: int, d: int, density: float, dty
     return OrderedRows(X, np.dtype(dtype)).rows
 
 
-def by_blocks(
-    rows: Rows, triplets: NDArray[np.int32], W: NDArray[Any], block: int, n_threads: int = 1, C: float = AGGRESSIVENESS
-) -> tuple[int, int]:
+def by_blocks(rows, triplets, W, block, n_threads=1, C=AGGRESSIVENESS):
     n_blocks = -(-len(triplets) // block)
     return look_ahead_steps(W, n_blocks, lambda b: (rows, triplets[b * block : (b + 1) * block]), C, n_threads)
 
@@ -45,9 +39,7 @@ def by_blocks(
 @example(seed=0, d=1, density=1.0, n_triplets=40, block=7, C=0.1)
 @example(seed=0, d=N_DENSE, density=0.3, n_triplets=60, block=20, C=0.1)
 @example(seed=0, d=N_DENSE + 1, density=0.3, n_triplets=60, block=64, C=1e9)
-def test_blocks_learn_what_single_steps_learn(
-    seed: int, d: int, density: float, n_triplets: int, block: int, C: float
-) -> None:
+def test_blocks_learn_what_single_steps_learn(seed, d, density, n_triplets, block, C):
     random, n_rows = np.random.default_rng(seed), 1 + seed % 9
     rows = sparse_rows(random, n_rows, d, density, np.float64)
     # few rows: repeated triplets, p = p+, p+ = p- and all three the same come by themselves
@@ -65,7 +57,7 @@ def test_blocks_learn_what_single_steps_learn(
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
 @pytest.mark.parametrize("block", [7, TILE, 3 * TILE + 5])
-def test_large_blocks_agree_to_rounding_whatever_the_threads(block: int, dtype: str, tolerance: float) -> None:
+def test_large_blocks_agree_to_rounding_whatever_the_threads(block, dtype, tolerance):
     random = np.random.default_rng(7)
     d = 3 * N_DENSE
     rows = sparse_rows(random, 200, d, 0.15, np.dtype(dtype))
@@ -83,13 +75,13 @@ def test_large_blocks_agree_to_rounding_whatever_the_threads(block: int, dtype: 
 
 
 @pytest.mark.parametrize(("failing", "n_threads"), [(0, 1), (3, 3)])
-def test_what_fetch_raises_reaches_the_caller_and_nobody_works_on(failing: int, n_threads: int) -> None:
+def test_what_fetch_raises_reaches_the_caller_and_nobody_works_on(failing, n_threads):
     random = np.random.default_rng(9)
     rows = sparse_rows(random, 40, 30, 0.3, np.float64)
     triplets = random.integers(0, 40, (5, 10, 3), dtype=np.int32)
     before = threading.active_count()
 
-    def fetch(b: int) -> tuple[Rows, NDArray[np.int32]]:
+    def fetch(b):
         if b == failing:
             raise OSError("the disk is gone")
         return rows, triplets[b]
@@ -99,7 +91,7 @@ def test_what_fetch_raises_reaches_the_caller_and_nobody_works_on(failing: int, 
     assert threading.active_count() == before
 
 
-def test_many_features_have_wide_numbers() -> None:
+def test_many_features_have_wide_numbers():
     """Feature numbers of two bytes would wrap around above 65,536 words."""
     rows = Rows(np.array([0, 1, 2]), np.array([3, 65_536], dtype=np.uint32), np.ones(2, dtype=np.float32), np.ones(2))
     triplets = np.array([[0, 1, 0]], dtype=np.int32)

@@ -1,10 +1,6 @@
 """Saved models: what is refused, and that nothing of a file is executed."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,19 +16,19 @@ Y = [0, 0, 1, 1]
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def saved(tmp_path):
     OASIS(n_steps=50, random_state=0).fit(X, Y).save(tmp_path / "model.npz")
     return tmp_path / "model.npz"
 
 
-def told(**values: object) -> Callable[[Path], object]:
+def told(**values):
     """Return what changes the sidecar of a model."""
     return lambda path: path.with_suffix(".json").write_text(
         json.dumps(json.loads(path.with_suffix(".json").read_text()) | values)
     )
 
 
-REFUSED: list[tuple[Callable[[Path], object], str]] = [
+REFUSED = [
     (told(format_version=2), "format version 2"),
     (told(learner="Popen"), "does not know"),
     (told(parameters={"hardness": 1}), "parameters that OASIS does not take"),
@@ -53,7 +49,7 @@ REFUSED: list[tuple[Callable[[Path], object], str]] = [
 
 
 @pytest.mark.parametrize(("damage", "message"), REFUSED, ids=[message for _, message in REFUSED])
-def test_what_is_no_whole_known_model_is_refused(saved: Path, damage: Callable[[Path], object], message: str) -> None:
+def test_what_is_no_whole_known_model_is_refused(saved, damage, message):
     damage(saved)
     with pytest.raises(LookalikeError, match=message):
         lookalike.load(saved)
@@ -62,13 +58,13 @@ def test_what_is_no_whole_known_model_is_refused(saved: Path, damage: Callable[[
 
 
 @pytest.mark.parametrize("percentiles", [(10, 80.0), [10, 80], (np.int64(10), 80)])
-def test_pairs_of_numbers_stay_what_they_are(tmp_path: Path, percentiles: object) -> None:
+def test_pairs_of_numbers_stay_what_they_are(tmp_path, percentiles):
     LEGO(n_steps=20, percentiles=percentiles, random_state=0).fit(X, Y).save(tmp_path / "model.npz")
     loaded = lookalike.load(tmp_path / "model.npz").percentiles
     assert (loaded, type(loaded), type(loaded[0])) == (percentiles, type(percentiles), int)
 
 
-def test_special_numbers_names_and_what_json_cannot_hold(tmp_path: Path) -> None:
+def test_special_numbers_names_and_what_json_cannot_hold(tmp_path):
     frame = pd.DataFrame(X, columns=["sky", "sea", "sand"])
     model = OASIS(n_steps=np.int64(50), random_state=np.random.default_rng(0)).fit(frame, Y)
     model.W_[0, 0], model.W_[0, 1] = np.float32(-0.0), np.nextafter(np.float32(0), np.float32(1))
@@ -82,7 +78,7 @@ def test_special_numbers_names_and_what_json_cannot_hold(tmp_path: Path) -> None
         loaded.similarity(frame[["sea", "sky", "sand"]], frame)
 
 
-def test_weights_that_are_nearly_all_equal_take_little_room(tmp_path: Path) -> None:
+def test_weights_that_are_nearly_all_equal_take_little_room(tmp_path):
     wide = sp.csr_array((np.ones(3), ([0, 1, 2], [5, 5, 9])), shape=(3, 100_000))
     SOMLDA().fit_triplets(wide, [[0, 1, 2]]).save(tmp_path / "model.npz")
     assert (tmp_path / "model.npz").stat().st_size < 20_000

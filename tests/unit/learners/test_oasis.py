@@ -1,9 +1,6 @@
 """OASIS and its variants against plain dense recursions, and what must not change their bits."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +18,7 @@ Recursed = tuple[np.ndarray, int, int]
 """W (or M), steps with a loss, updates."""
 
 
-def recursion(learner: Any, X: np.ndarray, triplets: np.ndarray, C: float, W: Any = None) -> Recursed:
+def recursion(learner, X, triplets, C, W=None):
     """JMLR Figure 1 as it is printed; its symmetric part (draft, 5.2.4) or steps of minus a distance (draft, 2.2)."""
     W = np.eye(X.shape[1]) if W is None else W.copy()
     losses = updates = 0
@@ -39,12 +36,12 @@ def recursion(learner: Any, X: np.ndarray, triplets: np.ndarray, C: float, W: An
     return W, losses, updates
 
 
-def nearest_positive(W: np.ndarray) -> np.ndarray:
+def nearest_positive(W):
     values, vectors = np.linalg.eigh((W + W.T) / 2)
     return (vectors * np.maximum(values, 0)) @ vectors.T
 
 
-def learned(model: Any) -> np.ndarray:
+def learned(model):
     return np.asarray(getattr(model, model.matrix_name))
 
 
@@ -60,9 +57,7 @@ FEW_FEATURES = sparse_rows(60, 30, 3, seed=1)
 @one_by_one
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 1e-4)])
 @pytest.mark.parametrize(("C", "scale"), [(0.02, 1.0), (5.0, 1.0), (0.1, 3.0)])
-def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(
-    learner: Any, dtype: str, tolerance: float, C: float, scale: float
-) -> None:
+def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(learner, dtype, tolerance, C, scale):
     X, y = ROWS
     assert X.shape[1] > HEAD_BYTES // np.dtype(dtype).itemsize
     triplets = TripletSampler(y, 1).draw(250)
@@ -79,7 +74,7 @@ def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(
 
 @settings(deadline=None, max_examples=40)
 @given(data=st.data())
-def test_any_small_rows_give_the_matrix_of_a_dense_recursion(data: st.DataObject) -> None:
+def test_any_small_rows_give_the_matrix_of_a_dense_recursion(data):
     X, triplets = few_values(data, "triplets")
     # the matrix only: a step that ends on the margin leaves a loss of 0 or of one rounding, and counts differ by it
     for learner in ONE_BY_ONE:
@@ -89,9 +84,9 @@ def test_any_small_rows_give_the_matrix_of_a_dense_recursion(data: st.DataObject
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("n", "n_jobs"), [(1, None), (3, 2)])
-def test_the_average_is_that_of_rankers_trained_one_by_one(dtype: str, n: int, n_jobs: int | None) -> None:
+def test_the_average_is_that_of_rankers_trained_one_by_one(dtype, n, n_jobs):
     X, y = ROWS
-    shared: dict[str, Any] = {"aggressiveness": 0.2, "dtype": dtype}
+    shared = {"aggressiveness": 0.2, "dtype": dtype}
     model = AveragedOASIS(n_steps=700, n_rankers=n, n_jobs=n_jobs, random_state=6, **shared)
     model.fit(sp.csr_array(X), y, trace=lambda model, step: {"W": model.W_.copy()}, trace_steps=[250, 700])
     for step, seen in zip((250, 700), model.curve_["W"][1:], strict=True):
@@ -109,7 +104,7 @@ def test_the_average_is_that_of_rankers_trained_one_by_one(dtype: str, n: int, n
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_mean_is_summed_in_double_precision_and_has_the_dtype_of_the_matrices(dtype: str) -> None:
+def test_the_mean_is_summed_in_double_precision_and_has_the_dtype_of_the_matrices(dtype):
     # in single precision 2^24 + 1 is 2^24, and the two ones are lost
     mean = average_matrices(np.full((2, 2), value, dtype=dtype) for value in (2.0**24, 1.0, 1.0, -(2.0**24)))
     assert mean.dtype == dtype
@@ -119,7 +114,7 @@ def test_the_mean_is_summed_in_double_precision_and_has_the_dtype_of_the_matrice
             average_matrices(matrices)
 
 
-def test_a_fifth_of_every_class_is_held_out() -> None:
+def test_a_fifth_of_every_class_is_held_out():
     y = np.repeat([0, 1, 2, 3], [40, 5, 4, 3])
     held_out = held_out_rows(y, 0.2, np.random.default_rng(0))
     assert [int(held_out[y == label].sum()) for label in range(4)] == [8, 2, 2, 0]
@@ -128,7 +123,7 @@ def test_a_fifth_of_every_class_is_held_out() -> None:
 
 
 @whole_family
-def test_projections_at_the_end(learner: Any) -> None:
+def test_projections_at_the_end(learner):
     make = partial(learner, 1.0, 1000, random_state=0, dtype="float64")
     plain, psd = (make(projection=projection).fit(*FEW_FEATURES) for projection in (None, "psd"))
     np.testing.assert_allclose(learned(psd), nearest_positive(learned(plain)), atol=1e-10)
@@ -145,7 +140,7 @@ def test_projections_at_the_end(learner: Any) -> None:
 
 
 @pytest.mark.parametrize("interval", [1, 70, 400])
-def test_projecting_at_intervals_is_a_literal_recursion(interval: int) -> None:
+def test_projecting_at_intervals_is_a_literal_recursion(interval):
     X, y = FEW_FEATURES
     triplets, W = TripletSampler(y, 0).draw(400), np.eye(30)
     make = partial(OASIS, 0.5, 400, projection="psd", projection_interval=interval, dtype="float64", random_state=0)
@@ -164,7 +159,7 @@ def test_projecting_at_intervals_is_a_literal_recursion(interval: int) -> None:
 
 
 @one_by_one
-def test_values_that_overflow_are_named(learner: Any) -> None:
+def test_values_that_overflow_are_named(learner):
     X = np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]])
     with pytest.raises(ValueError, match="too large"):
         learner().fit_triplets(np.array([[1e39, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 1, 2]])

@@ -1,7 +1,5 @@
 """QPAO: the conditions of a minimum, and what a descent may not do."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -14,7 +12,7 @@ from lookalike.learners import QPAO, TripletSampler, qpao, triplet_products
 from lookalike.learners.qpao import LARGEST_GAP, Dual
 
 
-def landmark(n: int = 40, d: int = 30, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def landmark(n=40, d=30, seed=0):
     """Sparse rows of length 1, and triplets of six positives, each with all others, against the rest."""
     random = np.random.default_rng(seed)
     X = random.random((n, d)) * (random.random((n, d)) < 0.4)
@@ -24,16 +22,16 @@ def landmark(n: int = 40, d: int = 30, seed: int = 0) -> tuple[np.ndarray, np.nd
     return X, np.array(triplets, dtype=np.int32)
 
 
-def differences(X: np.ndarray, triplets: np.ndarray) -> np.ndarray:
+def differences(X, triplets):
     return X[triplets[:, 0]] * (X[triplets[:, 1]] - X[triplets[:, 2]])
 
 
-def objective(w: np.ndarray, V: np.ndarray, C: float) -> float:
+def objective(w, V, C):
     """Return what methods.md says QPAO minimises."""
     return float(0.5 * np.sum((w - 1) ** 2) + C * np.maximum(0, 1 - V @ w).sum())
 
 
-def distance_from_optimal(w: np.ndarray, V: np.ndarray, C: float, box: tuple[float, float]) -> float:
+def distance_from_optimal(w, V, C, box):
     """How far from 0 the nearest subgradient of the programme is, by a linear programme over all multipliers.
 
     A hinge with a loss has its cost as multiplier, one without has 0, one at its kink anything between; the gradient of
@@ -53,9 +51,7 @@ def distance_from_optimal(w: np.ndarray, V: np.ndarray, C: float, box: tuple[flo
 @pytest.mark.parametrize(
     ("C", "lower", "upper"), [(0.01, 0.0, None), (0.3, 0.5, 1.5), (3.0, -2.0, 4.0), (1.0, 0.0, None), (10.0, 0.0, None)]
 )
-def test_one_block_is_at_the_joint_minimum_and_the_descent_ends_near_it(
-    C: float, lower: float, upper: float | None
-) -> None:
+def test_one_block_is_at_the_joint_minimum_and_the_descent_ends_near_it(C, lower, upper):
     X, triplets = landmark(d=40, seed=1)
     V, box = differences(X, triplets), (lower, 40.0 if upper is None else upper)
     joint = QPAO(C, lower, upper, n_blocks=1, random_state=0).fit_triplets(X, triplets)
@@ -75,7 +71,7 @@ def test_one_block_is_at_the_joint_minimum_and_the_descent_ends_near_it(
 
 
 @pytest.mark.parametrize(("lower", "upper", "untouched"), [(0.0, None, 1.0), (1.5, 2.0, 1.5)])
-def test_words_that_no_pair_shares_keep_the_nearest_to_one(lower: float, upper: float | None, untouched: float) -> None:
+def test_words_that_no_pair_shares_keep_the_nearest_to_one(lower, upper, untouched):
     X, triplets = landmark(d=20)
     wide = np.zeros((len(X), 1000))
     wide[:, 5:25] = X
@@ -91,7 +87,7 @@ def test_words_that_no_pair_shares_keep_the_nearest_to_one(lower: float, upper: 
         assert (none.objective_, none.n_blocks_, none.n_sweeps_, none.converged_) == (2 * len(given_), 0, 0, True)
 
 
-def test_a_triplet_counts_as_often_as_it_occurs_however_products_are_formed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_triplet_counts_as_often_as_it_occurs_however_products_are_formed(monkeypatch):
     X, triplets = landmark()
     dearer = QPAO(30.0, n_blocks=1).fit_triplets(X, triplets)
     assert 0 < dearer.sparsity() == np.mean(dearer.w_ == 0)
@@ -102,7 +98,7 @@ def test_a_triplet_counts_as_often_as_it_occurs_however_products_are_formed(monk
 
 
 @pytest.mark.parametrize("n_blocks", [1, 6])
-def test_it_says_why_it_has_not_converged(n_blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_says_why_it_has_not_converged(n_blocks, monkeypatch):
     X, triplets = landmark()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -119,7 +115,7 @@ def test_it_says_why_it_has_not_converged(n_blocks: int, monkeypatch: pytest.Mon
     assert model.gap_ > LARGEST_GAP >= exact.gap_
 
 
-def test_rows_far_longer_than_one_do_not_count_as_solved_where_they_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_far_longer_than_one_do_not_count_as_solved_where_they_are_not(monkeypatch):
     """At w = 0 every triplet costs C, and tiny weights do better; Newton steps, in parts of the memory, take over."""
     monkeypatch.setattr(qpao, "PART_BYTES", 800)
     X = 100 * np.random.default_rng(0).random((40, 5))

@@ -1,9 +1,6 @@
 """Triplets from a query log: their distribution against the whole matrix R_II, chunks by number, and errors."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +15,7 @@ N_DRAWS = 40_000
 LEVEL = 1e-4  # p-value below which a test fails
 
 
-def random_log(seed: int, weighted: bool = True) -> QueryLog:
+def random_log(seed, weighted=True):
     """Return six queries over nine images, the last without a query and the one before it alone in its query."""
     rng = np.random.default_rng(seed)
     query, image = np.nonzero(rng.random((6, 7)) < 0.45)
@@ -27,7 +24,7 @@ def random_log(seed: int, weighted: bool = True) -> QueryLog:
     return QueryLog.from_pairs(query, image, relevance, n_images=9)
 
 
-def cut_matrix(log: QueryLog, theta: float = 0.0, share: float | None = None) -> np.ndarray:
+def cut_matrix(log, theta=0.0, share=None):
     """Return R_II by dense algebra, cut; or C'C cut to its largest values."""
     query, image, weight = log.pairs()
     C = np.zeros((log.n_queries, log.n_images))
@@ -40,7 +37,7 @@ def cut_matrix(log: QueryLog, theta: float = 0.0, share: float | None = None) ->
     return np.where(matrix > theta, matrix, 0)
 
 
-def expected(matrix: np.ndarray, exclude_relevant: bool) -> np.ndarray:
+def expected(matrix, exclude_relevant):
     """Return the probability of every triplet (p, p+, p-)."""
     n = len(matrix)
     negative = (matrix == 0) & ~np.eye(n, dtype=bool) if exclude_relevant else np.ones((n, n))
@@ -52,7 +49,7 @@ def expected(matrix: np.ndarray, exclude_relevant: bool) -> np.ndarray:
     return probability
 
 
-def quantile(log: QueryLog, share: float) -> float:
+def quantile(log, share):
     values = np.unique(np.round(cut_matrix(log), 12))[1:]
     place = int(share * (len(values) - 1))
     return float(values[place : place + 2].mean())  # between two values: rounding decides nothing
@@ -63,9 +60,7 @@ def quantile(log: QueryLog, share: float) -> float:
 )
 @pytest.mark.parametrize("exclude_relevant", [False, True])
 @pytest.mark.parametrize(("seed", "weighted", "cut"), [(0, True, None), (1, True, 0.3), (2, False, 0.8)])
-def test_triplets_follow_the_cut_matrix(
-    monkeypatch: pytest.MonkeyPatch, seed: int, weighted: bool, cut: float | None, exclude_relevant: bool, limits: Any
-) -> None:
+def test_triplets_follow_the_cut_matrix(monkeypatch, seed, weighted, cut, exclude_relevant, limits):
     log = random_log(seed, weighted)
     theta = 0.0 if cut is None else quantile(log, cut)
     for name, value in zip(("EASY", "TRIES", "LIST_ENTRIES"), limits, strict=True):
@@ -83,7 +78,7 @@ def test_triplets_follow_the_cut_matrix(
 
 @pytest.mark.parametrize("exclude_relevant", [False, True])
 @pytest.mark.parametrize("share", [0.2, 0.6, 1.0])
-def test_co_clicks_are_cut_to_their_largest(share: float, exclude_relevant: bool) -> None:
+def test_co_clicks_are_cut_to_their_largest(share, exclude_relevant):
     log = random_log(3)
     sampler = QueryTripletSampler(log, 0, relevance="co_clicks", share=share, exclude_relevant=exclude_relevant)
     matrix = cut_matrix(log, share=share)
@@ -94,7 +89,7 @@ def test_co_clicks_are_cut_to_their_largest(share: float, exclude_relevant: bool
     assert QueryTripletSampler(equal, 0, relevance="co_clicks", share=0.01).n_without_positive_ == 0
 
 
-def test_a_sample_finds_the_co_click_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_finds_the_co_click_threshold(monkeypatch):
     rng = np.random.default_rng(4)
     query, image = np.nonzero(rng.random((40, 60)) < 0.3)  # pairs share 3.6 queries on average, and not alike
     log = QueryLog.from_pairs(query, image, rng.lognormal(size=len(query)))
@@ -109,7 +104,7 @@ def test_a_sample_finds_the_co_click_threshold(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("easy", [0.0, 0.25])
-def test_rare_positives_and_rare_negatives_end(easy: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rare_positives_and_rare_negatives_end(easy, monkeypatch):
     monkeypatch.setattr(query_triplets, "EASY", easy)
     # image 0 is almost all of its query's relevance: a proposal is another image once in a hundred million
     log = QueryLog.from_pairs([0, 0, 0], [0, 1, 2], [1e8, 1.0, 3.0], n_images=5)
@@ -122,7 +117,7 @@ def test_rare_positives_and_rare_negatives_end(easy: float, monkeypatch: pytest.
     assert chisquare(counts[998:]).pvalue > LEVEL
 
 
-def test_a_chunk_is_its_seed_and_number() -> None:
+def test_a_chunk_is_its_seed_and_number():
     log = random_log(0)
     sampler = QueryTripletSampler(log, 3)
     fifth = sampler.chunk(5, 700)
@@ -156,7 +151,7 @@ PAIRS = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2])
         (PAIRS, {"share": 0.5}, "co_clicks"),
     ],
 )
-def test_mistakes_are_named(log: QueryLog, options: dict[str, Any], message: str) -> None:
+def test_mistakes_are_named(log, options, message):
     with pytest.raises(ValueError, match=message):
         QueryTripletSampler(log, **options)
     with pytest.raises(ValueError, match="no chunk -1"):

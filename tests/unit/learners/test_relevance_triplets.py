@@ -1,10 +1,7 @@
 """The triplet sampler of Deep Ranking: its distribution against the target, buffers, margin, states and errors."""
 
-from __future__ import annotations
-
 import math
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +12,7 @@ from lookalike.learners import relevance_triplets
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
 
-def graded(sizes: tuple[int, ...] = (5, 4, 3), seed: int = 0, share: float = 0.8, lonely: int = 0) -> RelevanceData:
+def graded(sizes=(5, 4, 3), seed=0, share=0.8, lonely=0):
     """Return relevance of images of interleaved categories, above 0 for `share` of the pairs, 0 for `lonely` images."""
     random = np.random.default_rng(seed)
     labels = random.permutation(np.repeat([f"c{i}" for i in range(len(sizes))], sizes))
@@ -28,14 +25,14 @@ def graded(sizes: tuple[int, ...] = (5, 4, 3), seed: int = 0, share: float = 0.8
 
 
 def target(
-    data: RelevanceData,
-    outside: bool,
-    weighted: bool = True,
-    threshold: float = math.inf,
-    margin: float = 0.05,
-    tries: int = 50,
-    buffered: bool = False,
-) -> np.ndarray:
+    data,
+    outside,
+    weighted=True,
+    threshold=math.inf,
+    margin=0.05,
+    tries=50,
+    buffered=False,
+):
     """Probability of each triplet by equations 6 to 8, all tries written out; `buffered`: buffers hold all images."""
     r = data.relevance.toarray().astype(np.float64)
     weight = np.minimum(threshold, r) if weighted else (r > 0).astype(float)
@@ -64,11 +61,9 @@ def target(
 @pytest.mark.parametrize("outside", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize(("threshold", "margin", "tries"), [(math.inf, 0.05, 50), (0.3, 0.2, 2), (0.5, 0.0, 1)])
-def test_the_distribution_is_the_papers(
-    outside: bool, weighted: bool, threshold: float, margin: float, tries: int, capacity: int | None
-) -> None:
+def test_the_distribution_is_the_papers(outside, weighted, threshold, margin, tries, capacity):
     data = graded((5, 5, 4), lonely=1)
-    own: dict[str, Any] = {"weighted": weighted, "margin": margin, "tries": tries}
+    own = {"weighted": weighted, "margin": margin, "tries": tries}
     sampler = RelevanceTripletSampler(
         data, out_of_class=float(outside), positive_threshold=threshold, capacity=capacity, random_state=5, **own
     )
@@ -80,9 +75,7 @@ def test_the_distribution_is_the_papers(
 @pytest.mark.parametrize("capacity", [None, 4])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
-def test_the_share_of_out_of_class_negatives_is_the_one_asked_for_and_order_and_margin_hold(
-    share: float, weighted: bool, capacity: int | None
-) -> None:
+def test_the_share_of_out_of_class_negatives_is_the_one_asked_for_and_order_and_margin_hold(share, weighted, capacity):
     # few in-class negatives keep this margin: an example that is given up must not tip the coin again
     data = graded((6, 6, 6), seed=3)
     sampler = RelevanceTripletSampler(
@@ -95,7 +88,7 @@ def test_the_share_of_out_of_class_negatives_is_the_one_asked_for_and_order_and_
     assert possible[query, positive, negative].all()
 
 
-def held_share(weights: np.ndarray, capacity: int) -> np.ndarray:
+def held_share(weights, capacity):
     """Return the probability to be among `capacity` draws without replacement, each by weight."""
     if capacity in (0, np.count_nonzero(weights)):
         return np.sign(weights) * (capacity > 0)
@@ -106,7 +99,7 @@ def held_share(weights: np.ndarray, capacity: int) -> np.ndarray:
 
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])  # u ** (1 / r) would be 0 or 1 for the latter two
 @pytest.mark.parametrize("capacity", [2, 4, 9])
-def test_buffers_hold_a_weighted_sample_of_every_pass(capacity: int, scale: float) -> None:
+def test_buffers_hold_a_weighted_sample_of_every_pass(capacity, scale):
     """Keys of an earlier pass must not keep later images out, and queries are uniform among what is held."""
     data = graded((9, 9), seed=4, share=1.0)
     spread = np.sqrt(np.random.default_rng(0).uniform(0.02, 1, 18))
@@ -123,8 +116,8 @@ def test_buffers_hold_a_weighted_sample_of_every_pass(capacity: int, scale: floa
 
 
 @pytest.mark.parametrize("capacity", [None, 5])
-def test_states_are_plain_arrays_from_which_any_sampler_goes_on(capacity: int | None) -> None:
-    def sampler(seed: int = 3) -> RelevanceTripletSampler:
+def test_states_are_plain_arrays_from_which_any_sampler_goes_on(capacity):
+    def sampler(seed=3):
         data = graded((10, 9, 8), seed=5)
         return RelevanceTripletSampler(data, capacity=capacity, margin=0.2, tries=2, random_state=seed)
 
@@ -139,7 +132,7 @@ def test_states_are_plain_arrays_from_which_any_sampler_goes_on(capacity: int | 
     np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
-def test_a_state_of_another_sampler_is_refused() -> None:
+def test_a_state_of_another_sampler_is_refused():
     state = RelevanceTripletSampler(graded(), random_state=0).get_state()
     for data, options in ((graded(), {"margin": 0.1}), (graded(), {"capacity": 4}), (graded(seed=1), {})):
         with pytest.raises(ValueError, match="other relevance data or with other settings"):
@@ -165,12 +158,12 @@ FLAT = RelevanceData.from_labels(range(4), ["a", "a", "b", "b"])
         (graded(), {"tries": 0}, "tries"),
     ],
 )
-def test_what_cannot_be_drawn_is_said_at_once(data: RelevanceData, arguments: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_drawn_is_said_at_once(data, arguments, message):
     with pytest.raises(ValueError, match=message):
         RelevanceTripletSampler(data, **arguments)
 
 
-def test_what_can_just_be_drawn_is_and_what_is_never_found_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_can_just_be_drawn_is_and_what_is_never_found_is_given_up(monkeypatch):
     assert RelevanceTripletSampler(ONE, out_of_class=0.0, random_state=0).draw(10).shape == (10, 3)
     assert RelevanceTripletSampler(FLAT, out_of_class=1.0, random_state=0).draw(10).shape == (10, 3)
     monkeypatch.setattr(relevance_triplets, "DISCARDS", 0)

@@ -1,9 +1,6 @@
 """What all samplers promise (a stream that goes on, seeds, speed), and what those that draw from labels draw."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,17 +15,17 @@ from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 from lookalike.learners.triplets import check_triplets
 
 
-def from_labels(random_state: Any, sampler: Any = TripletSampler) -> Any:
+def from_labels(random_state, sampler=TripletSampler):
     return sampler(np.arange(50) % 7, random_state)
 
 
-def from_log(random_state: Any) -> QueryTripletSampler:
+def from_log(random_state):
     random = np.random.default_rng(0)
     log = QueryLog.from_pairs(random.integers(0, 200, 4000), random.integers(0, 3000, 4000))
     return QueryTripletSampler(log, random_state)
 
 
-def from_relevance(random_state: Any, **options: Any) -> RelevanceTripletSampler:
+def from_relevance(random_state, **options):
     names = [f"c{i}" for i in range(10)]
     block = np.random.default_rng(0).random((100, 100))
     data = RelevanceData.from_blocks(range(1000), np.repeat(names, 100), dict.fromkeys(names, block * block.T))
@@ -41,7 +38,7 @@ samplers = pytest.mark.parametrize("sampler", [from_labels, pairs, from_log, fro
 
 @samplers
 @pytest.mark.parametrize("cuts", [(0, 1000), (1, 999), (400, 350, 250)])
-def test_draws_go_on_where_the_last_one_ended(sampler: Any, cuts: tuple[int, ...]) -> None:
+def test_draws_go_on_where_the_last_one_ended(sampler, cuts):
     parts, whole = sampler(3), sampler(3).draw(1000)
     np.testing.assert_array_equal(np.concatenate([parts.draw(cut) for cut in cuts]), whole)
     assert whole.dtype == np.int32
@@ -51,7 +48,7 @@ def test_draws_go_on_where_the_last_one_ended(sampler: Any, cuts: tuple[int, ...
 
 
 @samplers
-def test_another_seed_gives_others_and_a_generator_gives_its_own(sampler: Any) -> None:
+def test_another_seed_gives_others_and_a_generator_gives_its_own(sampler):
     assert not np.array_equal(sampler(1).draw(100), sampler(2).draw(100))
     generator = np.random.default_rng(0)
     first = sampler(generator).draw(100)
@@ -62,7 +59,7 @@ def test_another_seed_gives_others_and_a_generator_gives_its_own(sampler: Any) -
 
 
 @pytest.mark.parametrize("sampler", [TripletSampler, PairSampler])
-def test_the_distribution_is_uniform(sampler: Any) -> None:
+def test_the_distribution_is_uniform(sampler):
     y = np.array([0, 1, 2, 1, 0, 1, 2, 1, 3])  # class 3 has one image: never a query, now and then a negative
     probability = np.zeros((9, 9, 2 if sampler is PairSampler else 9))
     for query in np.flatnonzero(y != 3):
@@ -75,7 +72,7 @@ def test_the_distribution_is_uniform(sampler: Any) -> None:
     assert_drawn_from(sampler(y, 7).draw(200_000), probability)
 
 
-def test_given_rows_become_contiguous_row_numbers() -> None:
+def test_given_rows_become_contiguous_row_numbers():
     checked = check_pairs(np.array([[0, 2], [1, 1]], dtype=np.uint8, order="F"), [1.0, False], 3)
     assert (checked.tolist(), checked.dtype, checked.flags.c_contiguous) == ([[0, 2, 1], [1, 1, 0]], np.int32, True)
     assert check_pairs(np.empty((0, 2)), [], 3).shape == check_triplets(np.empty((0, 3)), 5).shape == (0, 3)
@@ -90,7 +87,7 @@ def test_given_rows_become_contiguous_row_numbers() -> None:
         ([[0, 1]], [np.nan], "True"),
     ],
 )
-def test_mistakes_in_given_rows_are_named(pairs: object, same: object, message: str) -> None:
+def test_mistakes_in_given_rows_are_named(pairs, same, message):
     with pytest.raises(ValueError, match=message):
         check_pairs(pairs, same, 3)
     with pytest.raises(ValueError, match="1-D"):

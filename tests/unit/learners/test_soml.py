@@ -1,7 +1,5 @@
 """SOML-TG and SOML-DA against Algorithms 1 and 2 on dense vectors, with both signs and both averages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -16,12 +14,12 @@ from lookalike.learners import SOMLDA, SOMLTG
 Passes = list[tuple[Any, np.ndarray]]
 
 
-def truncate(weights: np.ndarray, amount: float) -> np.ndarray:
+def truncate(weights, amount):
     """Equation 11."""
     return np.where(weights >= 0, np.maximum(0, weights - amount), np.minimum(0, weights + amount))
 
 
-def algorithm_1(X: np.ndarray, passes: Passes) -> tuple[np.ndarray, int]:
+def algorithm_1(X, passes):
     """Algorithm 1 on dense vectors, with the parameters of each pass; a literal sign is what line 6 prints."""
     w, updates = np.zeros(X.shape[1]), 0
     for model, triplets in passes:
@@ -33,7 +31,7 @@ def algorithm_1(X: np.ndarray, passes: Passes) -> tuple[np.ndarray, int]:
     return w, updates
 
 
-def algorithm_2(X: np.ndarray, passes: Passes) -> tuple[np.ndarray, int]:
+def algorithm_2(X, passes):
     """Algorithm 2 on dense vectors, as `algorithm_1`; averaging every step is what line 8 prints."""
     w, total, t, updates = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0, 0
     for model, triplets in passes:
@@ -69,9 +67,7 @@ da = st.builds(
 @pytest.mark.parametrize(("algorithm", "drawn"), [(algorithm_1, tg), (algorithm_2, da)])
 @settings(max_examples=55, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 10**6), signed=st.booleans(), repeated=st.booleans())
-def test_lazy_steps_give_the_weights_of_the_algorithm(
-    algorithm: Any, drawn: Any, data: st.DataObject, seed: int, signed: bool, repeated: bool
-) -> None:
+def test_lazy_steps_give_the_weights_of_the_algorithm(algorithm, drawn, data, seed, signed, repeated):
     """Learn with the parameters of one model, then go on with its own or those of another, and compare."""
     first = data.draw(drawn)
     models = [first, data.draw(drawn | st.just(first))]
@@ -94,7 +90,7 @@ def test_lazy_steps_give_the_weights_of_the_algorithm(
 
 
 @pytest.mark.parametrize("learner", [SOMLTG, SOMLDA])
-def test_the_printed_sign_leaves_every_triplet_violated(learner: type[Any]) -> None:
+def test_the_printed_sign_leaves_every_triplet_violated(learner):
     X, triplets = landmark_like()
     x, plus, minus = (X.toarray()[triplets[:, k]] for k in range(3))
     true, literal = (learner(literal_sign=sign).fit_triplets(X, triplets) for sign in (False, True))
@@ -105,6 +101,6 @@ def test_the_printed_sign_leaves_every_triplet_violated(learner: type[Any]) -> N
     assert np.mean((x * (plus - minus)) @ true.w_ > 0) > 0.9
 
 
-def test_an_overflow_is_said() -> None:
+def test_an_overflow_is_said():
     with pytest.raises(ValueError, match="scale the rows of X"):
         SOMLTG(learning_rate=1e300).fit_triplets([[1e5, 1.0], [1e5, 0.0], [0.0, 1.0]], [[0, 1, 2]])

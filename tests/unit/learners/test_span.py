@@ -1,9 +1,5 @@
 """The span of the training rows: a basis that holds every row, and full-space matrices that keep the rest."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,7 +7,7 @@ import scipy.sparse as sp
 from lookalike.learners.span import Span
 
 
-def rows(n: int, d: int) -> np.ndarray:
+def rows(n, d):
     """Return sparse rows with an equal pair, a nearly equal pair, a zero row and features that are not used."""
     random = np.random.default_rng(0)
     X = random.random((n, d)) * (random.random((n, d)) < 0.4)
@@ -19,14 +15,14 @@ def rows(n: int, d: int) -> np.ndarray:
     return X
 
 
-def with_stored_zeros(X: np.ndarray) -> sp.csr_array:
+def with_stored_zeros(X):
     n, d = X.shape
     return sp.csr_array((X.ravel(), np.tile(np.arange(d), n), d * np.arange(n + 1)), X.shape)
 
 
 @pytest.mark.parametrize("form", [np.asarray, with_stored_zeros, sp.csr_matrix, np.float32])
 @pytest.mark.parametrize(("n", "d", "rank"), [(10, 40, 8), (40, 10, 8), (12, 12, 10), (6, 9, 0), (9, 6, 0)])
-def test_an_orthonormal_basis_of_the_least_size_holds_every_row(n: int, d: int, rank: int, form: Any) -> None:
+def test_an_orthonormal_basis_of_the_least_size_holds_every_row(n, d, rank, form):
     X = rows(n, d) * (rank > 0)
     given = form(X)
     span = Span(given)
@@ -39,10 +35,10 @@ def test_an_orthonormal_basis_of_the_least_size_holds_every_row(n: int, d: int, 
     np.testing.assert_array_equal(Span(given.copy()).basis, span.basis)
 
 
-def test_a_wide_csr_is_not_made_dense(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wide_csr_is_not_made_dense(monkeypatch):
     original = sp.csr_array.toarray
 
-    def refuse(self: Any, *args: Any, **options: Any) -> np.ndarray:
+    def refuse(self, *args, **options):
         assert self.shape[1] < 30, "rows were made dense"
         return original(self, *args, **options)
 

@@ -1,28 +1,22 @@
 """Distances between vectors: against sums written out, on odd vectors, block by block, and what is refused."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import ArrayLike
 
 from lookalike.core.errors import LookalikeError
 from lookalike.ranking.distances import DISTANCES, distances_of_rows, pair_distances
 
 
-def rowwise_distances(a: ArrayLike, b: ArrayLike, name: str) -> np.ndarray:
+def rowwise_distances(a, b, name):
     """Distance of each row of a to the same row of b."""
     rows = np.vstack([a, b]).astype(np.float32)
     return distances_of_rows(rows, np.arange(len(a)), len(a) + np.arange(len(a)), name)
 
 
-def written_out(x: ArrayLike, y: ArrayLike, name: str) -> float:
+def written_out(x, y, name):
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if name == "cosine":
         norms = np.linalg.norm(a), np.linalg.norm(b)
@@ -37,7 +31,7 @@ VALUES = st.lists(st.sampled_from([0.0, 0.25, 1.0, 3.5]), min_size=5, max_size=5
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=6), st.sampled_from(DISTANCES))
-def test_each_distance_is_its_sum(rows: list[tuple[list[float], list[float]]], name: str) -> None:
+def test_each_distance_is_its_sum(rows, name):
     a, b = ([pair[side] for pair in rows] for side in (0, 1))
     found = rowwise_distances(a, b, name)
     assert found.dtype == np.float32
@@ -46,12 +40,12 @@ def test_each_distance_is_its_sum(rows: list[tuple[list[float], list[float]]], n
     assert (rowwise_distances(a, a, name) == 0).all()
 
 
-def pairs_of(query: list[int], candidate: list[int]) -> pd.DataFrame:
+def pairs_of(query, candidate):
     return pd.DataFrame({"query": np.int32(query), "candidate": np.int32(candidate)})
 
 
 @pytest.mark.parametrize("name", DISTANCES)
-def test_long_rows_of_a_memory_map_are_summed_as_in_double_precision(name: str, tmp_path: Path) -> None:
+def test_long_rows_of_a_memory_map_are_summed_as_in_double_precision(name, tmp_path):
     vectors, queries, candidates = np.random.default_rng(0).random((5, 20_000), np.float32), [4, 1, 0], [2, 0, 3]
     np.save(tmp_path / "vectors.npy", vectors)
     mapped = np.load(tmp_path / "vectors.npy", mmap_mode="r")
@@ -59,7 +53,7 @@ def test_long_rows_of_a_memory_map_are_summed_as_in_double_precision(name: str, 
     np.testing.assert_allclose(pair_distances(mapped, pairs_of(queries, candidates), name), expected, rtol=1e-5)
 
 
-def test_chi2_of_signed_rows_is_that_of_both_parts_side_by_side() -> None:
+def test_chi2_of_signed_rows_is_that_of_both_parts_side_by_side():
     rows = np.random.default_rng(1).normal(size=(6, 40)).astype(np.float32)
     left, right = [0, 1, 2], [3, 4, 5]
     parts = np.hstack([np.maximum(rows, 0), np.maximum(-rows, 0)])
@@ -86,13 +80,13 @@ VECTORS[[1, 3, 4]] = np.nan
         (lambda: pair_distances(np.float32([[3e38], [-3e38]]), pairs_of([0], [1]), "l1"), LookalikeError, "overflow"),
     ],
 )
-def test_pairs_that_cannot_be_measured_are_refused(call: Any, error: type[Exception], sentence: str) -> None:
+def test_pairs_that_cannot_be_measured_are_refused(call, error, sentence):
     with pytest.raises(error, match=sentence):
         call()
 
 
 @pytest.mark.parametrize("name", DISTANCES)
-def test_a_missing_vector_has_no_distance_and_is_no_matter_where_it_is_not_needed(name: str) -> None:
+def test_a_missing_vector_has_no_distance_and_is_no_matter_where_it_is_not_needed(name):
     assert np.isnan(distances_of_rows(VECTORS, [0, 1, 1], [1, 0, 3], name)).all()
     assert pair_distances(VECTORS, pairs_of([0], [2]), name).tolist() == [0]
     assert pair_distances(VECTORS, pairs_of([], []), name).shape == (0,)

@@ -1,9 +1,5 @@
 """Metrics of rated triplets: pairs, outcomes and top K against loops written out, intervals against their theory."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,27 +12,25 @@ from lookalike.ranking.triplet_metrics import CONTRAST_COLUMNS, INTERVAL_COLUMNS
 from lookalike.ranking.triplet_outcomes import OUTCOME_COLUMNS, PAIR_COLUMNS, candidate_pairs, outcomes
 
 
-def made_manifest(contents: list[int]) -> pd.DataFrame:
+def made_manifest(contents):
     """Return a manifest whose images with equal numbers are copies; -1 is an image without a checksum."""
     sha256 = ["" if content < 0 else f"{content:064x}" for content in contents]
     return pd.DataFrame({"image_id": np.arange(len(contents), dtype=np.int32), "sha256": sha256})
 
 
-def made_triplets(
-    rows: list[tuple[int, int, int]], texts: list[str] | None = None, kind: Any = "rated"
-) -> pd.DataFrame:
+def made_triplets(rows, texts=None, kind="rated"):
     query, positive, negative = np.array(rows, dtype=np.int32).reshape(-1, 3).T
     columns = {"triplet": np.arange(len(rows), dtype=np.int32), "query": query, "positive": positive}
     return pd.DataFrame(columns | {"negative": negative, "text_query": texts or ["a"] * len(rows), "kind": kind})
 
 
-def made_pool(images: dict[str, list[int]]) -> pd.DataFrame:
+def made_pool(images):
     rows = [(text, image, "pool") for text, ids in images.items() for image in ids]
     return pd.DataFrame(rows, columns=["text_query", "image_id", "source"]).astype({"image_id": "int32"})
 
 
 @st.composite
-def collections(draw: Any) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, np.ndarray]:
+def collections(draw):
     """Draw triplets, pools, a manifest with copies, and a vector for each content, ties among distances included."""
     n = draw(st.integers(4, 14))
     contents = draw(st.lists(st.integers(-1, n), min_size=n, max_size=n))
@@ -56,9 +50,7 @@ def collections(draw: Any) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, np
 
 @settings(deadline=None, max_examples=50)
 @given(collections(), st.integers(1, 6))
-def test_pairs_and_outcomes_are_the_definition(
-    made: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, np.ndarray], k: int
-) -> None:
+def test_pairs_and_outcomes_are_the_definition(made, k):
     triplets, pool, manifest, vectors = made
     pairs, none = (candidate_pairs(asked, pool, manifest) for asked in (triplets, triplets.iloc[:0]))
     for frame in (pairs, none):
@@ -89,7 +81,7 @@ def test_pairs_and_outcomes_are_the_definition(
         assert row.in_top == (min(nearer) < k)
 
 
-def test_a_copy_in_the_pool_does_not_stand_before_the_image_itself() -> None:
+def test_a_copy_in_the_pool_does_not_stand_before_the_image_itself():
     # image 4 is a copy of the positive 1 that a network puts a hair nearer to the query
     triplets, near = made_triplets([(0, 1, 2)]), np.float32([0.5, 0.9, 0.7, 0.4999])
     for content, in_top in ((1, True), (4, False)):
@@ -119,12 +111,12 @@ RIGHT = np.float32([1, 2, 3])
         (lambda: outcomes(ONE, PAIRS, {"x": RIGHT}, k=0), "at least 1"),
     ],
 )
-def test_what_does_not_fit_is_refused(call: Any, sentence: str) -> None:
+def test_what_does_not_fit_is_refused(call, sentence):
     with pytest.raises(LookalikeError, match=sentence):
         call()
 
 
-def rated(n_queries: int = 40, systems: dict[str, float] | None = None) -> Any:
+def rated(n_queries=40, systems=None):
     """Return triplets, pairs and outcomes of systems that are right with a given probability, five a query image."""
     random, n = np.random.default_rng(0), 5 * n_queries
     rows = [(i // 5, n_queries + i, n_queries + n + i) for i in range(n)]
@@ -138,7 +130,7 @@ def rated(n_queries: int = 40, systems: dict[str, float] | None = None) -> Any:
     return triplets, pairs, pd.concat(frames, ignore_index=True)
 
 
-def test_values_and_counts_are_the_sums_of_the_outcomes() -> None:
+def test_values_and_counts_are_the_sums_of_the_outcomes():
     triplets, pairs, table = rated()
     found = intervals(table, triplets, pairs, seed=1, n_resamples=50)
     assert tuple(found.columns) == INTERVAL_COLUMNS
@@ -160,7 +152,7 @@ def test_values_and_counts_are_the_sums_of_the_outcomes() -> None:
     assert list(found.itertuples(index=False, name=None)) == names * 2
 
 
-def test_resamples_follow_from_the_seed_and_belong_to_the_query_images_not_to_the_systems() -> None:
+def test_resamples_follow_from_the_seed_and_belong_to_the_query_images_not_to_the_systems():
     triplets, pairs, table = rated()
     first = intervals(table, triplets, pairs, seed=1)
     assert not first.equals(intervals(table, triplets, pairs, seed=2))
@@ -170,7 +162,7 @@ def test_resamples_follow_from_the_seed_and_belong_to_the_query_images_not_to_th
         intervals(table.iloc[:-1], triplets, pairs, seed=1)
 
 
-def test_intervals_are_those_of_a_mean_over_query_images() -> None:
+def test_intervals_are_those_of_a_mean_over_query_images():
     triplets, pairs, table = rated(400, {"x": 0.7})
     # all triplets of a query image go one way: the triplets alone would make the interval too narrow by sqrt(5)
     right = np.repeat(np.random.default_rng(3).random(400) < 0.7, 5)
@@ -180,7 +172,7 @@ def test_intervals_are_those_of_a_mean_over_query_images() -> None:
     assert (row["high"] - row["low"]) / 2 == pytest.approx(1.96 * error, rel=0.1)
 
 
-def test_copies_of_a_query_image_are_resampled_as_one() -> None:
+def test_copies_of_a_query_image_are_resampled_as_one():
     triplets, pairs, table = rated()
     n_images = int(triplets["negative"].max()) + 1
     halves = made_manifest([i // 2 if i < 40 else i for i in range(n_images)])
@@ -192,7 +184,7 @@ def test_copies_of_a_query_image_are_resampled_as_one() -> None:
     assert contrasts(table, triplets, seed=1, n_resamples=20, manifest=one)["p_value"].isna().all()
 
 
-def test_contrasts_are_paired() -> None:
+def test_contrasts_are_paired():
     triplets, pairs, table = rated(200, {"a": 0.75, "b": 0.75, "c": 0.5})
     twin = table[table["system"] == "a"].assign(system="twin")
     twin.loc[twin["triplet"] == 17, "outcome"] = 1 - twin.loc[twin["triplet"] == 17, "outcome"]

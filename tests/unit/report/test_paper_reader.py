@@ -1,9 +1,5 @@
 """What a notebook shows of one paper, and what it says where there is nothing to show."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from made_report import DEEP, JMLR, SOML, edit_sidecar
@@ -13,7 +9,7 @@ from lookalike.report.notebooks import PaperReader
 from lookalike.report.results import Results
 
 
-def test_an_exhibit_is_shown_with_its_caption_and_notes_and_as_text(folder: Path) -> None:
+def test_an_exhibit_is_shown_with_its_caption_and_notes_and_as_text(folder):
     edit_sidecar(folder / "demo" / "exhibits" / JMLR / "table4.json", notes=["A <note>."])
     results = Results(folder)
     shown = PaperReader(JMLR, results).show("table4")
@@ -27,7 +23,7 @@ def test_an_exhibit_is_shown_with_its_caption_and_notes_and_as_text(folder: Path
     assert lines[1].startswith("Table 4: Precision of the compared methods, demo title (synthetic): Precision of all")
 
 
-def test_a_figure_shows_itself_also_without_its_file(folder: Path) -> None:
+def test_a_figure_shows_itself_also_without_its_file(folder):
     figure = Results(folder).exhibit("demo_triplets", DEEP, "fig5")
     alternative = 'alt="Figure 5: Differences, figure of demo_triplets title"'
     assert f'{alternative} src="data:image/png;base64,iVBOR' in figure._repr_html_()
@@ -40,7 +36,7 @@ def test_a_figure_shows_itself_also_without_its_file(folder: Path) -> None:
     assert 'base64,"' in Results(folder).exhibit("demo", JMLR, "fig6")._repr_html_()
 
 
-def test_what_was_not_made_says_what_there_is_and_what_makes_it(made: Path) -> None:
+def test_what_was_not_made_says_what_there_is_and_what_makes_it(made):
     said = repr(PaperReader(JMLR, Results(made)).show("table9"))
     assert said.startswith("table9 is not among the results (there are: table4, fig4, fig6): ")
     assert "make demo" in said
@@ -49,7 +45,7 @@ def test_what_was_not_made_says_what_there_is_and_what_makes_it(made: Path) -> N
         PaperReader("soml", Results(made))
 
 
-def test_the_overview_has_every_exhibit_with_its_state(made: Path) -> None:
+def test_the_overview_has_every_exhibit_with_its_state(made):
     reader = PaperReader(JMLR, Results(made))
     lines = repr(reader).splitlines()
     assert "Results: caltech256 title, demo title (synthetic), websim_demo title (synthetic)." in lines
@@ -61,7 +57,7 @@ def test_the_overview_has_every_exhibit_with_its_state(made: Path) -> None:
     )
 
 
-def test_claims_say_what_each_verdict_is_about(folder: Path) -> None:
+def test_claims_say_what_each_verdict_is_about(folder):
     path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
     pd.read_csv(path).assign(representation="large").to_csv(path, index=False)
     claims = PaperReader(JMLR, Results(folder)).claims()
@@ -72,7 +68,7 @@ def test_claims_say_what_each_verdict_is_about(folder: Path) -> None:
     assert "No verdict" in repr(PaperReader(DEEP, Results(folder)).claims())
 
 
-def test_metrics_name_their_source_and_are_only_those_of_the_paper(folder: Path) -> None:
+def test_metrics_name_their_source_and_are_only_those_of_the_paper(folder):
     for place, study in enumerate(("demo/category", "demo/human", "websim_demo/web", "caltech256/category")):
         (folder / study).mkdir(exist_ok=True)
         rows = pd.DataFrame({"metric": ["map"], "value": [place / 10]})[: 0 if study.startswith("caltech") else 1]
@@ -83,7 +79,7 @@ def test_metrics_name_their_source_and_are_only_those_of_the_paper(folder: Path)
     assert PaperReader(SOML, Results(folder)).metrics().empty
 
 
-def test_without_any_results_all_says_how_to_make_some(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_any_results_all_says_how_to_make_some(monkeypatch, tmp_path):
     monkeypatch.setenv("LOOKALIKE_RESULTS", str(tmp_path / "nowhere"))
     paper = PaperReader(SOML)
     for shown in (paper.overview(), paper.show("table1"), paper.claims()):

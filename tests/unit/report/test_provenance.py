@@ -1,7 +1,5 @@
 """A number is followed back through the records of jobs, and what made it is told in words."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,15 +8,15 @@ import pytest
 import yaml
 from made_report import JMLR, add_record
 
-from lookalike.core.job_record import JobRecord, write_record
+from lookalike.core.job_record import write_record
 from lookalike.report.facts import commits, configuration_parts, duration
-from lookalike.report.provenance import COLUMNS, Work, project_path, read_jobs
+from lookalike.report.provenance import COLUMNS, project_path, read_jobs
 
 TABLE4 = f"results/demo/exhibits/{JMLR}/table4"
 
 
 @pytest.fixture
-def logs(tmp_path: Path) -> Path:
+def logs(tmp_path):
     """A chain: images in a folder, described in shards, learned from twice, gathered and drawn."""
     logs = tmp_path / "logs"
     add_record(logs, "draw_images", [], ["results/demo/images"], cpu_seconds=10.0, seconds=5.0)
@@ -36,18 +34,18 @@ def logs(tmp_path: Path) -> Path:
     return logs
 
 
-def followed(logs: Path, file: str) -> tuple[JobRecord, Work]:
+def followed(logs, file):
     made = read_jobs(logs).of(file)
     assert made is not None
     return made
 
 
-def rules(logs: Path, file: str) -> list[str]:
+def rules(logs, file):
     """Rules of a file's job and of all before it, one a job."""
     return sorted(job.rule for job in followed(logs, file)[1].jobs)
 
 
-def test_a_job_and_all_before_it(logs: Path) -> None:
+def test_a_job_and_all_before_it(logs):
     job, before = followed(logs, f"{TABLE4}.csv")
     assert (job.rule, job.cpu_seconds, job.seconds, job.commit) == ("draw_table", 1.0, 2.0, "aaaa")
     assert job.started == datetime(2026, 1, 1, tzinfo=UTC)
@@ -57,7 +55,7 @@ def test_a_job_and_all_before_it(logs: Path) -> None:
     assert (before.cpu_seconds, before.seconds, before.unrecorded) == (17.0, 19.0, ())
 
 
-def test_folders_are_followed_both_ways_and_names_to_their_end(logs: Path) -> None:
+def test_folders_are_followed_both_ways_and_names_to_their_end(logs):
     # a file in a folder that a job made, and a folder in which jobs made files
     assert rules(logs, "results/demo/features/0.npz") == ["describe", "draw_images"]
     assert rules(logs, "results/demo/features") == ["describe", "describe", "draw_images"]
@@ -65,7 +63,7 @@ def test_folders_are_followed_both_ways_and_names_to_their_end(logs: Path) -> No
         assert read_jobs(logs).of(file) is None
 
 
-def test_an_exhibit_is_known_by_its_name(logs: Path) -> None:
+def test_an_exhibit_is_known_by_its_name(logs):
     add_record(logs, "ten", [], [f"{TABLE4}0.json"])
     names = ("table4", "table40", "table5")
     exhibits = [SimpleNamespace(dataset="demo", paper=JMLR, name=name) for name in names]
@@ -73,7 +71,7 @@ def test_an_exhibit_is_known_by_its_name(logs: Path) -> None:
     assert [one and one[0].rule for one in made] == ["draw_table", "ten", None]
 
 
-def test_commits_versions_and_processors_of_all_jobs(logs: Path) -> None:
+def test_commits_versions_and_processors_of_all_jobs(logs):
     older = {"commit": "bbbb", "modified": True, "started": "2025-01-01T00:00:00+00:00", "processor": "an older one"}
     versions = {"numpy": "2.10.0", "faiss": "1.9"}
     features = ["results/demo/features/0.npz"]
@@ -88,13 +86,13 @@ def test_commits_versions_and_processors_of_all_jobs(logs: Path) -> None:
     assert work.version_note == "Versions differ between jobs: numpy (2.9.0 and 2.10.0)."
 
 
-def test_what_no_record_makes_is_told(tmp_path: Path) -> None:
+def test_what_no_record_makes_is_told(tmp_path):
     read = ["results/demo/metrics.parquet", "data/images", "/home/me/clone/workflow/resources/claims.csv"]
     add_record(tmp_path, "draw", read, ["results/demo/exhibits/a/b.csv"])
     assert followed(tmp_path, "results/demo/exhibits/a/b.csv")[1].unrecorded == ("results/demo/metrics.parquet",)
 
 
-def test_of_two_records_of_a_file_the_later_made_it(tmp_path: Path) -> None:
+def test_of_two_records_of_a_file_the_later_made_it(tmp_path):
     add_record(tmp_path, "b_old", [], ["results/x"], started="2026-01-01T00:00:00+00:00", cpu_seconds=7.0)
     add_record(tmp_path, "a_new", [], ["results/x"], started="2026-01-01T03:00:00+02:00")
     assert followed(tmp_path, "results/x")[0].rule == "a_new"
@@ -102,13 +100,13 @@ def test_of_two_records_of_a_file_the_later_made_it(tmp_path: Path) -> None:
     assert (len(jobs), jobs.whole.cpu_seconds) == (1, 1.0), "nothing lies there of the older one"
 
 
-def test_jobs_in_a_circle_end(tmp_path: Path) -> None:
+def test_jobs_in_a_circle_end(tmp_path):
     add_record(tmp_path, "one", ["results/b", "results/a"], ["results/a"])
     add_record(tmp_path, "two", ["results/a"], ["results/b"])
     assert rules(tmp_path, "results/a") == ["one", "two"]
 
 
-def test_jobs_by_rule_and_the_whole(logs: Path) -> None:
+def test_jobs_by_rule_and_the_whole(logs):
     add_record(logs, "warm", [], [], cpu_seconds=0.5)  # a job that makes no file counts
     jobs = read_jobs(logs)
     table = jobs.by_rule()
@@ -119,7 +117,7 @@ def test_jobs_by_rule_and_the_whole(logs: Path) -> None:
     assert jobs.whole.version_note == ""
 
 
-def test_no_records_are_no_jobs_and_broken_ones_are_passed_over(logs: Path, tmp_path: Path) -> None:
+def test_no_records_are_no_jobs_and_broken_ones_are_passed_over(logs, tmp_path):
     for content in ("", "{", "[]", "{}", '{"rule": "a", "inputs": "b", "outputs": []}'):
         (logs / "draw_table" / "table4.job.json").write_text(content)
         jobs = read_jobs(logs)
@@ -129,7 +127,7 @@ def test_no_records_are_no_jobs_and_broken_ones_are_passed_over(logs: Path, tmp_
     assert (jobs.whole.jobs, jobs.whole.commits, jobs.whole.started) == ((), [], None)
 
 
-def test_what_the_workflow_writes_is_read(tmp_path: Path) -> None:
+def test_what_the_workflow_writes_is_read(tmp_path):
     job = SimpleNamespace(rule="learn", input=["b"], output=["results/c"], threads=2, log=[])
     write_record(job, tmp_path / "job.log", started=0.0)
     record, _ = followed(tmp_path, "results/c")
@@ -148,11 +146,11 @@ def test_what_the_workflow_writes_is_read(tmp_path: Path) -> None:
         ("results/demo/metrics.parquet", "results/demo/metrics.parquet"),
     ],
 )
-def test_no_path_shows_a_folder_of_one_machine(path: str, told: str) -> None:
+def test_no_path_shows_a_folder_of_one_machine(path, told):
     assert project_path(path) == told
 
 
-def test_times_and_commits_are_told_in_words() -> None:
+def test_times_and_commits_are_told_in_words():
     seconds = (0.908, 12.34, 59.96, 192.4, 3599.7, 7500, 4e6)
     words = ["0.91 s", "12.3 s", "1 min 0 s", "3 min 12 s", "1 h 0 min", "2 h 5 min", "1,111 h 7 min"]
     assert [duration(one) for one in seconds] == words
@@ -160,7 +158,7 @@ def test_times_and_commits_are_told_in_words() -> None:
     assert commits(["aaaa", "bbbb"], True) == "aaaa, bbbb, with files changed since"
 
 
-def test_settings_are_written_by_data_set_and_whole() -> None:
+def test_settings_are_written_by_data_set_and_whole():
     shared = {"steps": 3}
     category = {"demo": {"a": shared, "b": shared, "rate": 1e-05}}
     demo = {"datasets": {"demo": {"kind": "synthetic"}}, "category": category}

@@ -1,7 +1,5 @@
 """What README.md shows of a run: numbers between two marks, and a picture."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +14,7 @@ from lookalike.report.results import Results
 README = Path(__file__).resolve().parents[3] / "README.md"
 
 
-def test_the_picture_shows_only_queries_that_were_drawn_at_random(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_picture_shows_only_queries_that_were_drawn_at_random(made, tmp_path, monkeypatch):
     monkeypatch.chdir(made.parent)
     gallery, path = Results(made).exhibit("demo", "learning", "neighbours"), tmp_path / "picture.webp"
     sizes = []
@@ -32,14 +28,14 @@ def test_the_picture_shows_only_queries_that_were_drawn_at_random(
         write_readme_picture(replace(gallery, entries=gallery.entries[3:]), path)
 
 
-def test_numbers_are_the_headlines(made: Path) -> None:
+def test_numbers_are_the_headlines(made):
     demo, other = Results(made)["demo"], Results(made)["websim_demo"]
     assert readme_numbers([demo, demo], "a test") == "```\nmAP 41 %\nmAP 41 %\n```\n\nMade by a test.\n"
     with pytest.raises(LookalikeError, match="websim_demo has no headline"):
         readme_numbers([demo, other], "a test")
 
 
-def test_only_what_stands_between_the_marks_is_replaced(tmp_path: Path) -> None:
+def test_only_what_stands_between_the_marks_is_replaced(tmp_path):
     (tmp_path / "numbers.md").write_text("new \\1\n")
     (tmp_path / "README.md").write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     assert main([str(tmp_path / "numbers.md"), str(tmp_path / "README.md")]) == 0

@@ -1,11 +1,8 @@
 """Tables and pictures of the report: what of a data frame a page shows, exact plots and small montages."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,21 +11,21 @@ from PIL import Image, ImageDraw
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.sheets import Sheet
-from lookalike.report.pictures import LONGEST_SIDE, Picture, encode
+from lookalike.report.pictures import LONGEST_SIDE, encode
 from lookalike.report.tables import MISSING, comparison_grid, frame_grid, grids_of
 
 
-def cells(html: str) -> list[list[str]]:
+def cells(html):
     rows = re.findall(r"<tr>(.*?)</tr>", html.partition("<tbody>")[2], re.DOTALL)
     return [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in rows]
 
 
-def heads(html: str) -> list[str]:
+def heads(html):
     found = re.findall(r"<th[^>]*>(.*?)</th>", html)
     return [re.sub(r"<[^>]+>", "", head) for head in found]
 
 
-def test_a_frame_shows_numbers_short_and_says_what_it_leaves_out() -> None:
+def test_a_frame_shows_numbers_short_and_says_what_it_leaves_out():
     rows = [("a", 1234.5678, 1, True), ("b", np.nan, 20_000, False), ("c", 2.0, 3, True)]
     frame = pd.DataFrame(rows, columns=["name", "cpu_seconds", "count", "good"])
     grid = frame_grid(frame, "T", "t", limit=2)
@@ -38,7 +35,7 @@ def test_a_frame_shows_numbers_short_and_says_what_it_leaves_out() -> None:
     assert (grid.n_rows, grid.rest, grid.sortable) == (2, 1, True)
 
 
-def test_ours_beside_print_has_the_texts_of_the_cells_and_only_columns_that_tell_something() -> None:
+def test_ours_beside_print_has_the_texts_of_the_cells_and_only_columns_that_tell_something():
     frame = pd.DataFrame(
         {"status": "higher", "method": ["oasis", "mcml"], "setting": "a", "empty": np.nan, "ours": [41.0, 2],
          "ours_std": 1.6, "printed": 33.0, "ours_cell": ["41 ± 1.6", "2"], "printed_cell": "33 ± 1.6",
@@ -51,7 +48,7 @@ def test_ours_beside_print_has_the_texts_of_the_cells_and_only_columns_that_tell
     assert cells(without.html)[0] == ["oasis", "41", "33", "higher"]
 
 
-def test_several_sheets_are_told_apart_and_a_missing_number_is_a_dash() -> None:
+def test_several_sheets_are_told_apart_and_a_missing_number_is_a_dash():
     sheet = Sheet("10 classes", ("10 classes", "ours"), (("mAP", "-"),), (False, True))
     first, second = grids_of([sheet, sheet], "Table 4", "table4")
     assert [one.caption for one in (first, second)] == [f"Table 4, part {part} of 2: 10 classes" for part in (1, 2)]
@@ -59,11 +56,11 @@ def test_several_sheets_are_told_apart_and_a_missing_number_is_a_dash() -> None:
     assert not first.sortable
 
 
-def decoded(picture: Picture) -> Image.Image:
+def decoded(picture):
     return Image.open(io.BytesIO(base64.b64decode(picture.address.partition(",")[2]))).convert("RGB")
 
 
-def test_a_plot_is_exact_and_smaller(tmp_path: Path) -> None:
+def test_a_plot_is_exact_and_smaller(tmp_path):
     plot = Image.new("RGBA", (1800, 700), (255, 255, 255, 0))
     pen = ImageDraw.Draw(plot)
     for step in range(60):
@@ -79,7 +76,7 @@ def test_a_plot_is_exact_and_smaller(tmp_path: Path) -> None:
     assert len(picture.address) < (tmp_path / "plot.png").stat().st_size
 
 
-def test_a_montage_is_made_no_larger_than_a_page_shows_it(tmp_path: Path) -> None:
+def test_a_montage_is_made_no_larger_than_a_page_shows_it(tmp_path):
     noise = np.random.default_rng(0).integers(0, 256, (120, 240, 3), dtype=np.uint8)
     Image.fromarray(noise).resize((2400, 1200), Image.Resampling.BICUBIC).save(tmp_path / "montage.png")
     picture = encode(tmp_path / "montage.png")
@@ -89,7 +86,7 @@ def test_a_montage_is_made_no_larger_than_a_page_shows_it(tmp_path: Path) -> Non
     assert len(picture.address) < (tmp_path / "montage.png").stat().st_size / 2
 
 
-def test_what_is_no_picture_is_named(tmp_path: Path) -> None:
+def test_what_is_no_picture_is_named(tmp_path):
     (tmp_path / "a.png").write_text("no picture")
     with pytest.raises(LookalikeError, match=r"a\.png cannot be read"):
         encode(tmp_path / "a.png")

@@ -1,11 +1,6 @@
 """What lies in a folder of results, whole, half made or broken."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -18,11 +13,11 @@ from lookalike.report.pages import MEANINGS
 from lookalike.report.results import Results
 
 
-def names(results: Results, **chosen: str) -> list[str]:
+def names(results, **chosen):
     return [f"{exhibit.dataset}:{exhibit.id}" for exhibit in results.exhibits(**chosen)]
 
 
-def test_data_sets_come_by_study_real_ones_first_and_other_folders_are_passed_over(folder: Path) -> None:
+def test_data_sets_come_by_study_real_ones_first_and_other_folders_are_passed_over(folder):
     (folder / "demo" / "exhibits" / JMLR / ".table9.123.part.json").write_text("{")  # of a killed job
     (folder / "kernels" / "learners").mkdir(parents=True)
     found = Results(folder).datasets
@@ -35,7 +30,7 @@ def test_data_sets_come_by_study_real_ones_first_and_other_folders_are_passed_ov
     assert (found[1].title, found[1].headline) == ("demo title", "mAP 41 %")
 
 
-def test_exhibits_come_by_paper_and_its_numbering_whichever_study_they_are_of(made: Path) -> None:
+def test_exhibits_come_by_paper_and_its_numbering_whichever_study_they_are_of(made):
     results = Results(made)
     every = names(results)
     assert every[:8] == [
@@ -50,7 +45,7 @@ def test_exhibits_come_by_paper_and_its_numbering_whichever_study_they_are_of(ma
     assert names(results, paper="soml-aaai-2014") == names(results, dataset="kernels") == []
 
 
-def test_states_are_those_of_the_sidecars(made: Path) -> None:
+def test_states_are_those_of_the_sidecars(made):
     states = Results(made).states()
     assert list(states) == list(STATES)
     found = {state: n for state, n in states.items() if n}
@@ -59,7 +54,7 @@ def test_states_are_those_of_the_sidecars(made: Path) -> None:
     assert set(STATES) == set(MEANINGS) <= set(SIGNS)
 
 
-def test_files_of_an_exhibit_and_none_of_another_whose_name_it_begins(folder: Path) -> None:
+def test_files_of_an_exhibit_and_none_of_another_whose_name_it_begins(folder):
     exhibits = folder / "demo" / "exhibits" / JMLR
     for name in ("table40.csv", "table4_b.csv"):
         shutil.copy(exhibits / "table4.csv", exhibits / name)
@@ -78,7 +73,7 @@ def test_files_of_an_exhibit_and_none_of_another_whose_name_it_begins(folder: Pa
     assert table.table().empty
 
 
-def test_claims_of_all_data_sets_have_what_single_studies_add(folder: Path) -> None:
+def test_claims_of_all_data_sets_have_what_single_studies_add(folder):
     for kind in ("csv", "json"):
         (folder / "demo_triplets" / "exhibits" / "finegrained").mkdir(exist_ok=True)
         shutil.copy(folder / "demo/exhibits/learning" / f"claims.{kind}", folder / "demo_triplets/exhibits/finegrained")
@@ -107,13 +102,13 @@ def test_claims_of_all_data_sets_have_what_single_studies_add(folder: Path) -> N
          r"'kernels': choose one of caltech256, demo, websim_demo, demo_triplets$"),
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_one_sentence_with_what_is(made: Path, ask: Callable[[Path], Any], words: str) -> None:
+def test_what_is_not_there_is_one_sentence_with_what_is(made, ask, words):
     with pytest.raises(LookalikeError, match=words):
         ask(made)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'"text"', b"{}", b"\xff\xfe"])
-def test_a_broken_sidecar_is_an_exhibit_that_says_so(folder: Path, content: bytes) -> None:
+def test_a_broken_sidecar_is_an_exhibit_that_says_so(folder, content):
     sidecar = folder / "demo" / "exhibits" / JMLR / "table4.json"
     sidecar.write_bytes(content)
     exhibit = Results(folder).exhibit("demo", JMLR, "table4")
@@ -135,7 +130,7 @@ def test_a_broken_sidecar_is_an_exhibit_that_says_so(folder: Path, content: byte
     ],
     ids=str,
 )  # fmt: skip
-def test_a_strange_sidecar_is_said_in_one_sentence(folder: Path, strange: dict[str, object]) -> None:
+def test_a_strange_sidecar_is_said_in_one_sentence(folder, strange):
     edit_sidecar(folder / "demo" / "exhibits" / JMLR / "table4.json", **strange)
     problem = Results(folder).exhibit("demo", JMLR, "table4").problem
     assert "cannot be read (" in problem
@@ -143,7 +138,7 @@ def test_a_strange_sidecar_is_said_in_one_sentence(folder: Path, strange: dict[s
 
 
 @pytest.mark.parametrize("content", [b'a,b\n1,"2', b"a,b\n1,2\n1,2,3,4\n", b"a,b\n\xff\xfe,1\n"])
-def test_a_broken_table_is_one_sentence(folder: Path, content: bytes) -> None:
+def test_a_broken_table_is_one_sentence(folder, content):
     (folder / "demo" / "exhibits" / JMLR / "table4.csv").write_bytes(content)
     exhibit = Results(folder).exhibit("demo", JMLR, "table4")
     for read in (exhibit.table, exhibit.compare):
@@ -151,10 +146,8 @@ def test_a_broken_table_is_one_sentence(folder: Path, content: bytes) -> None:
             read()
 
 
-def test_results_are_found_by_the_variable_then_here_then_beside(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(words: str) -> None:
+def test_results_are_found_by_the_variable_then_here_then_beside(folder, tmp_path, monkeypatch):
+    def refused(words):
         with pytest.raises(LookalikeError, match=f"no results at {words}: run `make demo`"):
             Results.find()
 

@@ -28,30 +28,30 @@ VOID = {"meta", "link", "img", "input", "br"}
 class Page(HTMLParser):
     """Tags, ids, headings and addresses of a page; fails where tags do not match."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
         self.open: list[str] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.feed(text)
         assert self.open == []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def values(self, attribute: str) -> list[str]:
+    def values(self, attribute):
         return [str(attrs[attribute]) for _, attrs in self.tags if attribute in attrs]
 
 
 @pytest.fixture(scope="module")
-def results(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
+def results(made, tmp_path_factory):
     """Toy studies, of which one was not run and one exhibit fails; a strange name, and a broken picture."""
     folder = Path(shutil.copytree(made.parent, tmp_path_factory.mktemp("work") / "copy")) / "results"
     exhibits = folder / "demo" / "exhibits"
@@ -61,7 +61,7 @@ def results(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 @pytest.fixture(scope="module")
-def pages(results: Results) -> dict[str, str]:
+def pages(results):
     configuration = {"seed": 7, "datasets": {"demo": {"kind": EVIL}}, "category": {"demo": {"methods": ["oasis"]}}}
     jobs = read_jobs(results.folder.parent / "logs")
     written = write_report(results, jobs, results.folder / "report", configuration=configuration)
@@ -69,11 +69,11 @@ def pages(results: Results) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in written}
 
 
-def article(page: str, id: str) -> str:
+def article(page, id):
     return page.partition(f'id="{id}"')[2].partition("</article>")[0]
 
 
-def test_pages_load_nothing_and_their_links_lead_somewhere(pages: dict[str, str]) -> None:
+def test_pages_load_nothing_and_their_links_lead_somewhere(pages):
     assert list(pages) == [link.page for link in NAVIGATION] == [f"{page}.html" for page in PAGES]
     parsed = {name: Page(text) for name, text in pages.items()}
     for name, page in parsed.items():
@@ -86,7 +86,7 @@ def test_pages_load_nothing_and_their_links_lead_somewhere(pages: dict[str, str]
                 assert not anchor or anchor in parsed[target or name].values("id"), f"{name} links to {address}"
 
 
-def test_pages_are_sound_to_a_screen_reader(pages: dict[str, str]) -> None:
+def test_pages_are_sound_to_a_screen_reader(pages):
     for name, text in pages.items():
         page = Page(text)
         ids = page.values("id")
@@ -105,7 +105,7 @@ def test_pages_are_sound_to_a_screen_reader(pages: dict[str, str]) -> None:
         assert '<html lang="en">' in text
 
 
-def test_the_front_page_says_the_state_of_every_exhibit(pages: dict[str, str], results: Results) -> None:
+def test_the_front_page_says_the_state_of_every_exhibit(pages, results):
     front = pages["index.html"]
     for exhibit in results.exhibits():
         page = "beyond" if exhibit.paper == "learning" else ""
@@ -145,21 +145,21 @@ ARTICLES = {
 
 
 @pytest.mark.parametrize("case", ARTICLES)
-def test_an_exhibit_shows(pages: dict[str, str], case: str) -> None:
+def test_an_exhibit_shows(pages, case):
     page, id, shown, hidden = ARTICLES[case]
     text = article(pages[f"{page}.html"], id)
     assert [part for part in shown if part not in text] == []
     assert [part for part in hidden if part in text] == []
 
 
-def test_text_is_escaped_and_settings_are_shown(pages: dict[str, str], results: Results) -> None:
+def test_text_is_escaped_and_settings_are_shown(pages, results):
     assert failures(results).startswith("1 exhibits failed: demo: learning/broken; ")
     assert not [name for name, text in pages.items() if EVIL in text]
     for part in ("&lt;script&gt;alert", "draw_category", "methods:"):
         assert part in pages["made.html"]
 
 
-def test_curves_stand_beside_their_picture_and_their_library_once(pages: dict[str, str]) -> None:
+def test_curves_stand_beside_their_picture_and_their_library_once(pages):
     page = pages["jmlr2010.html"]
     figure = article(page, "fig6-demo").partition("<figure data-figure>")[2].partition("</figure>")[0]
     assert figure.index("static-picture") < figure.index('<div class="curves paper" hidden>')
@@ -174,14 +174,14 @@ def test_curves_stand_beside_their_picture_and_their_library_once(pages: dict[st
     assert not any(part in script for part in ("</", "@packed@"))
 
 
-def test_without_bokeh_the_picture_stays(results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_bokeh_the_picture_stays(results, tmp_path, monkeypatch):
     monkeypatch.setattr("lookalike.exhibits.interactive.find_spec", lambda name: None)
     written = write_report(results, None, tmp_path)
     assert 'class="curves-code"' not in written[1].read_text(encoding="utf-8")
     assert "<img" in written[1].read_text(encoding="utf-8")
 
 
-def test_claims_are_counted_and_filter_without_a_script(pages: dict[str, str], results: Results) -> None:
+def test_claims_are_counted_and_filter_without_a_script(pages, results):
     text = pages["claims.html"]
     assert re.search(
         r"#verdict-holds:checked\) #claims-table tr\[data-verdict\]:not\(\[data-verdict=\"holds\"\]\)", text
@@ -208,7 +208,7 @@ def test_claims_are_counted_and_filter_without_a_script(pages: dict[str, str], r
     ]
 
 
-def test_long_evidence_is_cut_where_a_part_ends_and_what_a_study_adds_is_kept(folder: Path) -> None:
+def test_long_evidence_is_cut_where_a_part_ends_and_what_a_study_adds_is_kept(folder):
     parts = [f"OASIS minus number {place} +{place}.5 points" for place in range(40)]
     path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
     told = {"evidence": "; ".join(parts), "representation": "sift-1k", "printed_verdict": "holds"}
@@ -223,7 +223,7 @@ def test_long_evidence_is_cut_where_a_part_ends_and_what_a_study_adds_is_kept(fo
     assert notes(Results(folder))[1] == "demo title: Lead. Rest. A note."
 
 
-def test_entries_become_queries_with_their_rankings(made: Path) -> None:
+def test_entries_become_queries_with_their_rankings(made):
     (gallery,), left_out = galleries_of(Results(made))
     assert left_out == []
     assert [query.entry.words for query in gallery.queries] == ["class 0", "class 0", "class 1", "class 1"], "by label"
@@ -236,7 +236,7 @@ def test_entries_become_queries_with_their_rankings(made: Path) -> None:
     assert not gallery.square
 
 
-def test_every_picture_of_the_gallery_is_embedded_once_and_says_what_it_is(pages: dict[str, str]) -> None:
+def test_every_picture_of_the_gallery_is_embedded_once_and_says_what_it_is(pages):
     page = pages["gallery.html"]
     ids = re.findall(r'<image id="([^"]+)"', page)
     assert len(ids) == len(set(ids)) == 4 == page.count("data:image/webp;base64,")
@@ -250,8 +250,8 @@ def test_every_picture_of_the_gallery_is_embedded_once_and_says_what_it_is(pages
         assert (kind, *found.groups()) in {("same", "✓", "same class"), ("other", "✗", "other class")}
 
 
-def test_images_of_the_gallery_are_found_after_a_move_and_told_where_they_are_gone(folder: Path) -> None:
-    def gallery_page() -> str:
+def test_images_of_the_gallery_are_found_after_a_move_and_told_where_they_are_gone(folder):
+    def gallery_page():
         write_report(Results(folder), None, folder.parent / "report")
         return (folder.parent / "report" / "gallery.html").read_text(encoding="utf-8")
 
@@ -268,7 +268,7 @@ def test_images_of_the_gallery_are_found_after_a_move_and_told_where_they_are_go
     assert told in page
 
 
-def test_broken_sidecars_and_claims_cost_themselves_alone(folder: Path, tmp_path: Path) -> None:
+def test_broken_sidecars_and_claims_cost_themselves_alone(folder, tmp_path):
     exhibits = folder / "demo" / "exhibits"
     edit_sidecar(exhibits / JMLR / "table4.json", sheets=[{"title": "no rows"}])
     pd.DataFrame({"id": ["a"]}).to_csv(exhibits / "learning" / "claims.csv", index=False)
@@ -277,7 +277,7 @@ def test_broken_sidecars_and_claims_cost_themselves_alone(folder: Path, tmp_path
     assert article(page, "table4-demo").count("cannot be read (its ") == 1
 
 
-def test_an_empty_folder_makes_a_report_and_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+def test_an_empty_folder_makes_a_report_and_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path):
     (tmp_path / "results").mkdir()
     results = Results(tmp_path / "results")
     written = write_report(results, None, tmp_path / "report")
@@ -293,18 +293,18 @@ def test_an_empty_folder_makes_a_report_and_a_page_that_cannot_be_written_leaves
     assert not list(tmp_path.glob(".*"))
 
 
-def _colours(block: str) -> dict[str, str]:
+def _colours(block):
     return dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})\b", block))
 
 
-def _luminance(colour: str) -> float:
+def _luminance(colour):
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(scheme: str) -> None:
+def test_text_stands_out_from_its_ground(scheme):
     css = resources.files("lookalike.report").joinpath("static", "report.css").read_text(encoding="utf-8")
     light, dark = re.findall(r":root \{(.*?)\}", css, flags=re.DOTALL)[:2]
     colours = _colours(light) | (_colours(dark) if scheme == "dark" else {})

@@ -40,7 +40,7 @@ for name in MODULES:
 """
 
 
-def test_after_the_warm_up_a_fit_compiles_nothing() -> None:
+def test_after_the_warm_up_a_fit_compiles_nothing():
     done = subprocess.run([sys.executable, "-c", FITS], capture_output=True, text=True, check=False)
     found = dict(json.loads(line) for line in done.stdout.splitlines())
     assert found == {learner: [] for learner in MODULES}, done.stderr

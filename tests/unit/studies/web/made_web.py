@@ -1,10 +1,5 @@
 """A hand-made web study in the shapes that the workflow writes: five sizes, two rankers, three methods."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from contract import printed
@@ -18,7 +13,7 @@ from lookalike.studies.web.numbers import study_metrics
 FACTOR, EXPONENT = 2e-4, 0.95
 """Seconds of OASIS by number of images: a power law without noise."""
 COUNTS = {"train": (139_944, 2_292_259), "test": (41_877, 402_164)}
-CONFIG: dict[str, Any] = {
+CONFIG = {
     "datasets": {"made": {"kind": "websim", "title": "made web images", "shards": 2,
                           "simulation": {"words": 10_000, "topics": 3}}},
     "web": {"made": {
@@ -31,7 +26,7 @@ CONFIG: dict[str, Any] = {
 }  # fmt: skip
 
 
-def made_precision() -> pd.DataFrame:
+def made_precision():
     k, parts = np.array([1, 2, 5, 10, 20, 50]), []
     for method, level in (("oasis", 0.016), ("oasis-averaged", 0.0175), ("euclidean", 0.006)):
         value = level / k**0.5
@@ -42,7 +37,7 @@ def made_precision() -> pd.DataFrame:
     return metrics_frame(pd.concat(parts).assign(representation="visterms", subset="test"))
 
 
-def made_curve(rankers: tuple[int, ...] = (0, 1)) -> pd.DataFrame:
+def made_curve(rankers=(0, 1)):
     step = np.arange(0, 90, 10)
     parts = [
         pd.DataFrame({"ranker": ranker, "step": step, "seconds": 60.0 * step, "map": 0.02 + step / 1e4 + ranker / 1e3})
@@ -52,7 +47,7 @@ def made_curve(rankers: tuple[int, ...] = (0, 1)) -> pd.DataFrame:
     return curve.assign(loss_rate=np.where(curve["step"] > 0, 0.5, np.nan))
 
 
-def made_fits() -> pd.DataFrame:
+def made_fits():
     fit = {"method": "oasis", "mode": "look-ahead", "n_threads": 1, "n_steps": 80, "seconds_fit": 4800.0}
     fit |= {"cpu_seconds_fit": 2400.0, "steps_per_second": 2000.0, "loss_rate": 0.4, "peak_memory_bytes": 2e9}
     fit |= {"n_train": 2_292_259, "resumed": 0, "processor": "a processor", "n_validation": 20_000}
@@ -63,7 +58,7 @@ def made_fits() -> pd.DataFrame:
     return pd.DataFrame([fit | end for end in ends])
 
 
-def made_runtime(largest: int = 2_292_259) -> pd.DataFrame:
+def made_runtime(largest=2_292_259):
     rows = []
     for n_images in (60, 600, 10_000, 100_000, largest):
         rows.append(("OASIS", n_images, 0, 50 * n_images, FACTOR * n_images**EXPONENT, "saturated"))
@@ -75,7 +70,7 @@ def made_runtime(largest: int = 2_292_259) -> pd.DataFrame:
     return table.assign(seconds=1.1 * table["cpu_seconds"], n_threads=1, lower_bound=False, own_run=False)
 
 
-def made_counts() -> pd.DataFrame:
+def made_counts():
     rows = []
     for part, (queries, images) in COUNTS.items():
         rows += [(part, "queries", queries), (part, "images", images), (part, "pairs", 2.2 * images)]
@@ -83,7 +78,7 @@ def made_counts() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["part", "quantity", "value"])
 
 
-def made_marginals() -> pd.DataFrame:
+def made_marginals():
     parts = []
     for part in ("train", "test"):
         for quantity in ("nonzeros_per_image", "images_per_query", "queries_per_image", "relevant_per_image"):
@@ -93,7 +88,7 @@ def made_marginals() -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def made_search() -> pd.DataFrame:
+def made_search():
     rows = [("exact", 0, 0, k, 1.0, 210.0) for k in (1, 10)]
     rows += [("Flat", 64, 0, k, 0.7, 6.0) for k in (1, 10)]
     rows += [("IVF64,Flat", 64, n, k, 0.5 + n / 100 - k / 1000, 0.05 * n) for n in (1, 4, 16) for k in (1, 10)]
@@ -101,7 +96,7 @@ def made_search() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).assign(n_queries=200, n_gallery=2_090)
 
 
-def made_study(folder: Path, exhibit: str, *, config: dict[str, Any] = CONFIG, **changed: pd.DataFrame) -> Any:
+def made_study(folder, exhibit, *, config=CONFIG, **changed):
     """The study as one of its exhibits is given it; tables may be `changed`."""
     made = {"precision": made_precision(), "curve": made_curve(), "counts": made_counts(), "fits": made_fits(),
             "marginals": made_marginals(), "searched": made_search(), "runtime": made_runtime()}  # fmt: skip
