@@ -7,7 +7,7 @@ import pandas as pd
 from PIL import Image
 
 from lookalike.core.files import write_json
-from lookalike.exhibits.model import Axis, Entry, Figure, Found, Line, Mark, Panel, Ranking, Series, Table
+from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Mark, Panel, Ranking, Series, Table
 from lookalike.exhibits.neighbours import GAIN, RANDOM, gallery_of
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Study
@@ -23,7 +23,7 @@ RIGHT, WRONG = Mark("✓", "#009E73", "-", "same class"), Mark("✗", "#D55E00",
 METHODS = ("oasis", "mcml", "lego")
 
 
-def table(study):
+def table(study) -> Table:
     """Precision of all methods on ten classes."""
     cells = pd.DataFrame(
         {"subset": "ten", "metric": np.repeat(["mAP", "top 1"], 3), "method": METHODS * 2,
@@ -37,7 +37,7 @@ def table(study):
     return Table(cells, ("metric",), "method", "subset", titles=titles, notes=("LMNN: at most 20 iterations.",))
 
 
-def curves(study):
+def curves(study) -> Figure:
     """Precision at top k of all methods."""
     k = np.arange(1.0, 41.0)
     parts = [
@@ -54,7 +54,7 @@ def curves(study):
     return Figure(frame, (panel,))
 
 
-def forest(study):
+def forest(study) -> Figure:
     """Differences of systems with their intervals."""
     frame = pd.DataFrame({"row": [0, 1, 2], "difference": [3.0, -1.0, 0.5], "note": ["p < 0.001", "", ""]})
     frame["low"], frame["high"] = frame["difference"] - 1, frame["difference"] + 2
@@ -65,7 +65,7 @@ def forest(study):
     return Figure(frame, (Panel("", Axis("Difference (points)", told="{:+.1f}"), rows, (series,), (zero,)),))
 
 
-def times(study):
+def times(study) -> Figure:
     """Training time by size."""
     frame = pd.DataFrame({"n": [100.0, 1000, 10_000], "seconds": [0.5, 90.0, 7200.0]})
     series = Series("OASIS", {}, "n", "seconds", LOOKS["oasis"])
@@ -73,7 +73,7 @@ def times(study):
     return Figure(frame, (Panel("", *axes, (series,)),))
 
 
-def claims(study):
+def claims(study) -> Table:
     """What the papers say, and whether it holds here."""
     rows = [
         ("best", JMLR, "section 5", "OASIS is best.", "holds", "+5.5 points", "difference", "Above 0."),
@@ -84,7 +84,7 @@ def claims(study):
     return Table(pd.DataFrame(rows, columns=columns), shown={"claim": "claim", "verdict": "verdict"})
 
 
-def neighbours(study):
+def neighbours(study) -> Gallery:
     """Queries with their nearest images before and after learning."""
     images = [f"results/{study.dataset}/images/{number}.png" for number in range(4)]
     found = [
@@ -99,7 +99,7 @@ def neighbours(study):
     return gallery_of(entries, ("Queries by rule, none picked by hand.",))
 
 
-def broken(study):
+def broken(study) -> Table:
     """What cannot be drawn."""
     raise KeyError("map")
 
@@ -152,7 +152,7 @@ def write_study(results, dataset, room, *, synthetic=True, not_run=""):
     """Write all exhibits of one toy study; images are found from the folder that holds the results."""
     needs = ("metrics",) if not_run else ()
     exhibits = [
-        Exhibit(id, room, title, str(draw.__annotations__["return"]).lower(), draw, needs, order=order)
+        Exhibit(id, room, title, draw.__annotations__["return"].__name__.lower(), draw, needs, order=order)
         for order, (id, title, draw) in enumerate(EXHIBITS[room])
     ]
     settings = {"dataset": dataset, "title": f"{dataset} title", "synthetic": synthetic, "not_run": not_run}

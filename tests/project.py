@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from snakemake.utils import update_config
+
+from lookalike.studies.settings import checked
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ["Snakefile", "config.yaml", "workflow", "src", "envs", "profiles", "tests/workflow/tiny.yaml"]
@@ -96,6 +99,13 @@ def edited(project, module):
 def tiny_settings():
     """The tiny run's settings, for a test to change."""
     return yaml.safe_load((ROOT / "tests/workflow/tiny.yaml").read_text())
+
+
+def tiny_config():
+    """All settings of the tiny run, completed."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    update_config(config, tiny_settings())
+    return checked(config)
 
 
 def write_settings(project, name, settings):

@@ -339,6 +339,7 @@ def lego_steps(
             _add(direction, value[k], A[index[k]])
         for k in range(n_recent):
             _add(direction, -products[k], recent[k])
+        # yb / yh = 1 / (1 + weight yh): the rank-one form of adding weight zz' to the inverse
         factors[n_recent] = weight * after / distance
         n_recent += 1
         # the inverse gains X' inverse_weights X

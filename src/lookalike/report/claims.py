@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.verdicts import NOT_RUN, VERDICTS
 from lookalike.report.results import CLAIMS, Results
 from lookalike.report.tables import Grid, frame_grid
 
@@ -24,7 +25,7 @@ FURTHER = {
 """Columns of claims that tell more than the verdict, and what they are called; studies have some of them."""
 SHORT = 180
 """Characters of evidence that stand open; longer ones open on request."""
-VERDICTS = ("holds", "does not hold", "not decidable here", "not run")
+FIRST = (*VERDICTS, NOT_RUN)
 """Verdicts that come first."""
 
 
@@ -63,7 +64,7 @@ def choices(claims: pd.DataFrame, column: str) -> list[Choice]:
 
 def verdict_choices(claims: pd.DataFrame) -> list[Choice]:
     """Verdicts with their counts: those that hold, do not hold and are open first."""
-    order = {verdict: place for place, verdict in enumerate(VERDICTS)}
+    order = {verdict: place for place, verdict in enumerate(FIRST)}
     return sorted(choices(claims, "verdict"), key=lambda one: order.get(one.title, len(order)))
 
 

@@ -4,6 +4,7 @@ import pytest
 from contract import ROOT, project_settings
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table
 from lookalike.exhibits.registry import ROOMS
 from lookalike.studies import rooms
 
@@ -14,6 +15,9 @@ def test_every_study_has_its_own_exhibits_printed_numbers_and_claims():
     everything = rooms.all_exhibits()
     assert set(everything) == {id for room in ROOMS for id in rooms.room_exhibits(room)}
     assert {exhibit.study for exhibit in everything.values()} == set(ROOMS)
+    printed = read_table(RESOURCES / "reference-values.csv")
+    # what the text of the NIPS paper prints stands in its table
+    assert set(printed["paper"] + "/" + printed["exhibit"]) - set(everything) == {"oasis-nips-2009/text"}
     claims = [row["id"] for room in ROOMS for row in rooms.claim_rows(RESOURCES / "claims.csv", room)]
     assert len(claims) == len(set(claims)) == len((RESOURCES / "claims.csv").read_text().splitlines()) - 1
     shown = rooms.printed_rows(RESOURCES / "reference-values.csv", "human")

@@ -10,7 +10,7 @@ from typing import Any
 
 import lookalike.studies.category.exhibits  # noqa: F401 - fills in the registry
 from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, WEB_KINDS
+from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, WEB_KINDS, settings_of_data
 from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
 from lookalike.data.subsets import read_published_subsets
@@ -248,18 +248,14 @@ def shown_fold(study: Config) -> dict[str, Any]:
 
 def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:
     """What exhibits have to know besides the numbers, as plain settings of a `CategoryStudy`."""
-    study, data = config[ROOM][dataset], config["datasets"][dataset]
+    study = config[ROOM][dataset]
     specs = {method: method_spec(config, dataset, method)
              for method in (*run_methods(config, dataset), *study["projected"])}  # fmt: skip
     traces = [method for method, spec in specs.items() if "trace" in spec]
     oasis = [specs[method] for method in study["methods"] if method in traces and specs[method]["learner"] == "OASIS"]
     representation = config["representations"][study["representation"]]
     return {
-        "dataset": dataset,
-        "title": data.get("title", dataset),
-        "kind": data["kind"],
-        "synthetic": data["kind"] == "synthetic",
-        "not_run": not_run,
+        **settings_of_data(config, dataset, not_run),
         "representation": study["representation"],
         "representation_settings": {name: representation[name] for name in ("words", "hellinger")},
         "splits": study["splits"],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lookalike.core.settings.data_sets import SYNTHETIC_KINDS
+from lookalike.core.settings.data_sets import settings_of_data
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.studies.human import exhibits as _registered  # noqa: F401 - its functions are the study's exhibits
 
@@ -54,13 +54,9 @@ def questionnaire_settings(config: Config, dataset: str) -> dict[str, int]:
 
 def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:
     """Plain settings of a `lookalike.studies.human.study.HumanStudy`."""
-    study, data, run = config["category"][dataset], config["datasets"][dataset], rated_run(config, dataset)
+    study, run = config["category"][dataset], rated_run(config, dataset)
     return {
-        "dataset": dataset,
-        "title": data.get("title", dataset),
-        "kind": data["kind"],
-        "synthetic": data["kind"] in SYNTHETIC_KINDS,
-        "not_run": not_run,
+        **settings_of_data(config, dataset, not_run),
         "titles": {"oasis": config["methods"]["oasis"].get("title", "")},
         "representation": run["representation"],
         "subset_title": study["subsets"][run["subset"]].get("title", run["subset"]),
