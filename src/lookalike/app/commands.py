@@ -412,7 +412,7 @@ def features(
     else:
         write_array(vectors.toarray() if hasattr(vectors, "indptr") else vectors, output)
     write_table(images[_COLUMNS], table)
-    name, dimensions, left_out = described.representation_.name, int(vectors.shape[1]), described.left_out_
+    name, dimensions, left_out = described.representation_.describer.system, int(vectors.shape[1]), described.left_out_
     if as_json:
         about = {"output": str(output), "paths": str(table), "n_images": len(images), "dimensions": dimensions}
         print_json({**about, "representation": name, "left_out": records(left_out)})
@@ -424,13 +424,14 @@ def features(
 def _check_sparse(output: Path, representation: str, words: int | None) -> None:
     """Refuse, before anything is described, to write dense vectors as a sparse matrix."""
     from lookalike.app.model_file import SUFFIX, read_about
-    from lookalike.app.representations import VISTERMS, make_representation
+    from lookalike.app.representations import make_representation
+    from lookalike.features.bag_of_visterms import BagOfVisterms
 
     if representation.endswith(SUFFIX):
         name = read_about(representation)["representation"]["name"]
     else:
-        name = make_representation(representation, words).name
-    if name != VISTERMS:
+        name = make_representation(representation, words).describer.system
+    if name != BagOfVisterms.system:
         raise LookalikeError(f"vectors of {name} are dense: let {output} end in .npy")
 
 

@@ -11,11 +11,12 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.decomposition import PCA
 
-from lookalike.app.representations import Arrays, Vectors, unit_rows
+from lookalike.app.representations import Arrays
 from lookalike.app.sources import ImageSet
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.clustering import one_thread
+from lookalike.features.describers import Vectors, unit_rows
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.registry import MODULES, learner_class

@@ -259,10 +259,8 @@ def _measure_describer(
     from lookalike.features.describers import describe_files
 
     files, learned_from = codebook if describer.needs_fit else ([], "")
-    if describer.needs_fit:
-        advance = partial(told, f"{describer.system}: codebook")
-        pictures = counted((load_rgb(path) for path in files), len(files), advance)
-        describer.fit(pictures, random_state=integer_seed(seed, "features", describer.system))
+    pictures = counted(map(load_rgb, files), len(files), partial(told, f"{describer.system}: codebook"))
+    describer.fit(pictures, random_state=integer_seed(seed, "features", describer.system))
     vectors, seconds = describe_files(describer, paths, n_threads=n_threads, progress=partial(told, describer.system))
     speed = sum(path is not None for path in paths) / seconds
     return _Measured(describer.system, vectors, speed, describer.distance, learned_from)

@@ -21,7 +21,7 @@ from lookalike import __version__
 from lookalike.app import learning
 from lookalike.app.learning import TRAIN, choose_evaluated, choose_roles, fit_components, nearest, onto_components
 from lookalike.app.model_file import FORMAT, FORMAT_VERSION, SUFFIX, Header, fits_together, read_model, write_model
-from lookalike.app.representations import Arrays, Progress, Representation, Vectors, Work, make_representation, silent
+from lookalike.app.representations import Arrays, Representation, Work, make_representation
 from lookalike.app.sources import (
     ImageSet,
     distinct,
@@ -32,6 +32,7 @@ from lookalike.app.sources import (
     read_triplets,
 )
 from lookalike.core.errors import LookalikeError
+from lookalike.features.describers import StageProgress, Vectors, silent
 from lookalike.learners.euclidean import Euclidean
 
 BASELINE = "Euclidean"
@@ -105,7 +106,7 @@ class ImageSimilarity:
         random_state: int = 0,
         jobs: int | None = None,
         cache: PathLike | None = None,
-        progress: Progress | None = None,
+        progress: StageProgress | None = None,
     ) -> None:
         self.representation = representation
         self.learner = learner
@@ -283,7 +284,7 @@ class ImageSimilarity:
             representation.fit(*once.files(np.arange(len(once.images))), self.random_state, self._work())
             self.representation_ = representation
         raw = self.representation_.describe(found.paths, found.images["sha256"].tolist(), self._work())
-        return self.representation_.weigh(raw), found.images
+        return self.representation_.describer.weigh(raw), found.images
 
     def save(self, path: PathLike) -> None:
         """Write the model file.
@@ -296,7 +297,7 @@ class ImageSimilarity:
         about = self.about()
         about["images"] = {name: self.images_[name].tolist() for name in self.images_.columns}
         about["left_out"] = self.left_out_.to_dict(orient="list")
-        arrays = {f"representation.{name}": array for name, array in self.representation_.arrays().items()}
+        arrays = {f"representation.{name}": array for name, array in self.representation_.describer.arrays().items()}
         arrays |= {f"reduction.{name}": array for name, array in self.reduction_.items()}
         write_model(path, about, arrays, self.learner_)
 
@@ -320,7 +321,7 @@ class ImageSimilarity:
             chosen = {"hold_out": about["hold_out"], "random_state": about["seed"]}
             model = cls(described["name"], learned["name"], **chosen, **how)
             model.representation_ = make_representation(described["name"], **described["settings"])
-            model.representation_.restore(_part(arrays, "representation."))
+            model.representation_.describer.restore(_part(arrays, "representation."))
             model.representation_.learned = True
             model.reduction_ = _part(arrays, "reduction.")
             model.learner_ = learner
@@ -337,15 +338,16 @@ class ImageSimilarity:
         """Return what can be said of a fitted model, as JSON holds it: what ``lookalike info --json`` prints."""
         self._check_fitted()
         train = self.images_[self.images_["role"] == TRAIN]
-        learner, representation, components = self.learner_, self.representation_, self.reduction_.get("components")
+        learner, describer = self.learner_, self.representation_.describer
+        components = self.reduction_.get("components")
         fitted = {name: getattr(learner, f"{name}_", None) for name in ("n_steps", "n_updates", "n_iter", "metric")}
         return {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "representation": {
-                "name": representation.name,
-                "dimensions": representation.n_dimensions,
-                "settings": representation.settings(),
+                "name": describer.system,
+                "dimensions": describer.n_dimensions,
+                "settings": {name: _plain(value) for name, value in describer.settings().items()},
                 "learned_components": None if components is None else len(components),
             },
             "learner": {
@@ -372,7 +374,7 @@ class ImageSimilarity:
 
     def _check_parts(self) -> None:
         """Refuse parts of a file that are not of one model, and parameters that are not of the learner's kinds."""
-        n_rows = self.representation_.n_dimensions
+        n_rows = self.representation_.describer.n_dimensions
         if self.reduction_:
             mean, components = self.reduction_["mean"], self.reduction_["components"]
             if mean.shape != (n_rows,) or components.ndim != 2 or components.shape[1] != n_rows:
@@ -416,7 +418,7 @@ class ImageSimilarity:
 
     def _side(self, raw: Vectors, learned: bool) -> tuple[Any, Vectors]:
         """Return what compares descriptions, and the rows that it takes."""
-        rows = self.representation_.weigh(raw)
+        rows = self.representation_.describer.weigh(raw)
         return (self.learner_, onto_components(rows, self.reduction_)) if learned else (Euclidean().fit(rows), rows)
 
     @contextmanager

@@ -268,7 +268,7 @@ def _with_reasons(rows: Iterable[Any]) -> pd.DataFrame:
 
 
 def _from_manifest(root: Path, manifest: pd.DataFrame) -> ImageSet:
-    """Take the usable rows of a manifest: `Visterms` enlarges those that are too small for its pyramid."""
+    """Take the usable rows of a manifest: `BagOfVisterms` enlarges those that are too small for its pyramid."""
     sides = manifest[["width", "height"]].min(axis=1)
     usable = (manifest["status"] == "ok") | ((manifest["status"] == "too_small") & (sides >= MIN_SIDE))
     if not usable.any():

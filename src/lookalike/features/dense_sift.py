@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma
-from lookalike.features.describers import Floats, Image, LearnedDescriber
+from lookalike.features.describers import Describer, Floats, Image
 from lookalike.features.keypoints import N_FEATURES, as_vectors
 
 Doubles = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ CONTRAST_BLOCK = 3
 
 
 @dataclass(kw_only=True, eq=False)
-class DenseSift(LearnedDescriber):
+class DenseSift(Describer):
     """What describers by dense SIFT share: where and how densely an image is described, and what is learned from.
 
     Parameters

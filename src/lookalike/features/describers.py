@@ -1,4 +1,4 @@
-"""Hand-crafted descriptions of whole images behind one interface: the baselines of the fine-grained study.
+"""Descriptions of whole images behind one interface: visterms, and the baselines of the fine-grained study.
 
 Table 1 of the Deep Ranking paper (CVPR 2014, section 6.4) compares six; each is a `Describer` in its own module.
 """
@@ -10,9 +10,10 @@ import importlib
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import faiss
@@ -23,11 +24,17 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
 from lookalike.core.progress import Progress, counted
 from lookalike.core.resizing import fit_within
-from lookalike.core.seeds import as_seed
+from lookalike.core.seeds import as_seed, integer_seed
 from lookalike.features.clustering import one_thread
 
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
+PathLike = str | os.PathLike[str]
+Arrays = Mapping[str, npt.NDArray[Any]]
+StageProgress = Callable[[str, int, int], None]
+"""``progress(what, done, total)``."""
+Vectors = Any
+"""CSR matrix or ndarray: a row an image."""
 
 DESCRIBERS = {
     "wavelet": "lookalike.features.wavelet:Wavelet",
@@ -41,6 +48,12 @@ DESCRIBERS = {
 
 SHORT_NAMES = {"colour": "color", "sift": "sift-like", "texton": "spmk-texton-1024-max"}
 """What else a describer is called on the command line."""
+
+NAMES = (*DESCRIBERS, *SHORT_NAMES)
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Tell nobody."""
 
 
 class Describer(ABC):
@@ -58,6 +71,8 @@ class Describer(ABC):
         Distance that its vectors are compared by, see `lookalike.ranking.distances`.
     learned : tuple of str
         Attributes that `fit` learns from images (a codebook, a mixture), which must come before `describe`.
+    weights : tuple of str
+        Those of them that `fit_weights` learns from descriptions; `describe` does not need them, but `weigh` does.
     longest_side : int
         Pixels of the longer side of an image at most; larger ones are shrunk. 0 describes images at full size.
     """
@@ -66,6 +81,7 @@ class Describer(ABC):
     title: ClassVar[str]
     distance: ClassVar[str]
     learned: ClassVar[tuple[str, ...]] = ()
+    weights: ClassVar[tuple[str, ...]] = ()
     longest_side: int = 256
 
     @property
@@ -95,7 +111,20 @@ class Describer(ABC):
             RGB; walked through once, so a generator that reads files one after another will do.
         random_state : int, numpy.random.Generator or None, default=None
         """
+        if self.needs_fit:
+            with one_thread(), one_opencv_thread():
+                self._fit((self.prepare(image) for image in images), as_seed(random_state))
         return self
+
+    def fit_files(
+        self, paths: Sequence[PathLike], sha256: Sequence[str], seed: int, n_threads: int, progress: StageProgress
+    ) -> Self:
+        """Learn like `fit` from image files; what is random about an image may be named by its sha256."""
+        images = counted(map(load_rgb, paths), len(paths), partial(progress, f"learning what {self.system} needs"))
+        return self.fit(images, integer_seed(seed, "own images", self.system))
+
+    def _fit(self, images: Iterator[Image], seed: int) -> None:  # noqa: B027 (most learn nothing)
+        """Learn from images that `prepare` has brought to size; they can be walked through once."""
 
     def describe(self, image: Image) -> Floats:
         """Describe one RGB image of uint8 of any size: float32 of shape (n_dimensions,), finite, repeatable.
@@ -106,8 +135,25 @@ class Describer(ABC):
             raise RuntimeError(f"{self.system} has learned nothing yet: call fit(images) first")
         return self._describe(self.prepare(image))
 
+    def describe_many(self, images: Iterable[Image]) -> Vectors:
+        """Describe images like `describe`, a row an image; rows of counts that are mostly zero are CSR."""
+        return np.stack([self.describe(image) for image in images])
+
+    def fit_weights(self, vectors: Vectors) -> None:  # noqa: B027 (most have none)
+        """Learn the `weights` from the descriptions of all images that are learned from."""
+
+    def weigh(self, vectors: Vectors) -> Vectors:
+        """Return rows of unit length, float32, of descriptions.
+
+        Histograms have square roots taken before, so that their Euclidean distance is Hellinger's.
+        """
+        rows = vectors.astype(np.float64)
+        if self.distance in ("l1", "chi2"):
+            rows = np.sign(rows) * np.sqrt(np.abs(rows))
+        return unit_rows(rows)
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what `fit` learned, by name; nothing before it."""
+        """Return what was learned, by name; nothing before `fit`."""
         found: dict[str, npt.NDArray[Any]] = {}
         for name in self.learned:
             value = getattr(self, name, None)
@@ -117,8 +163,8 @@ class Describer(ABC):
                 found[name] = np.asarray(value)
         return found
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Take over what the `arrays` of a fitted describer of the same settings were."""
+    def restore(self, arrays: Arrays) -> None:
+        """Take over what the `arrays` of a fitted describer of the same settings were; one that lacks is a KeyError."""
         for name in self.learned:
             setattr(self, name, arrays[name] if arrays[name].ndim else arrays[name].item())
 
@@ -132,18 +178,22 @@ class Describer(ABC):
         return [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
 
 
-class LearnedDescriber(Describer):
-    """A describer that learns from images first."""
+def unit_rows(rows: npt.NDArray[np.floating[Any]]) -> Floats:
+    """Scale rows to length 1; a row of zeros stays as it is."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
-    def fit(self, images: Iterable[Image], random_state: int | np.random.Generator | None = None) -> Self:
-        """Learn what the description needs, see `Describer.fit`."""
-        with one_thread(), one_opencv_thread():
-            self._fit((self.prepare(image) for image in images), as_seed(random_state))
-        return self
 
-    @abstractmethod
-    def _fit(self, images: Iterator[Image], seed: int) -> None:
-        """Learn from images that `prepare` has brought to size; they can be walked through once."""
+@contextmanager
+def thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield threads that images are described in; an error or Ctrl-C waits for the images begun and for no other."""
+    # OpenMP keeps its number of threads by thread, so each of the pool is told
+    pool = ThreadPoolExecutor(max(1, n_threads), initializer=faiss.omp_set_num_threads, initargs=(1,))
+    with one_thread(), one_opencv_thread():
+        try:
+            yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
@@ -163,8 +213,7 @@ def make_describer(system: str, **settings: Any) -> Describer:
     """Make a describer by its system id or short name; settings left out have the defaults of the literature."""
     name = SHORT_NAMES.get(system, system)
     if name not in DESCRIBERS:
-        known = ", ".join([*DESCRIBERS, *SHORT_NAMES])
-        raise LookalikeError(f"there is no describer {system!r}: take one of {known}")
+        raise LookalikeError(f"there is no describer {system!r}: take one of {', '.join(NAMES)}")
     module, _, class_name = DESCRIBERS[name].partition(":")
     cls: type[Describer] = getattr(importlib.import_module(module), class_name)
     unknown = sorted(set(settings) - set(names := cls.setting_names()))
@@ -175,7 +224,7 @@ def make_describer(system: str, **settings: Any) -> Describer:
 
 def describe_files(
     describer: Describer,
-    paths: Sequence[str | os.PathLike[str] | None],
+    paths: Sequence[PathLike | None],
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> tuple[Floats, float]:
@@ -190,9 +239,7 @@ def describe_files(
         vectors[row] = np.nan if path is None else describer.describe(load_rgb(path))
 
     start = time.perf_counter()
-    # OpenMP keeps its number of threads by thread, so each of the pool is told
-    pool = ThreadPoolExecutor(max(1, n_threads), initializer=faiss.omp_set_num_threads, initargs=(1,))
-    with one_thread(), one_opencv_thread(), pool:
+    with thread_pool(n_threads) as pool:
         for _ in counted(pool.map(describe_row, range(len(paths))), len(paths), progress):
             pass
     return vectors, time.perf_counter() - start

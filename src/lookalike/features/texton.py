@@ -20,7 +20,7 @@ import numpy.typing as npt
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import MIN_SIDE
 from lookalike.features.codebook import learn_codebook
-from lookalike.features.describers import Floats, Image, LearnedDescriber
+from lookalike.features.describers import Describer, Floats, Image
 
 N_RESPONSES = 8
 """Numbers that describe a pixel: edges and bars at three scales, one Gaussian and its Laplacian."""
@@ -55,7 +55,7 @@ def mr8_filters() -> Floats:
 
 
 @dataclass(kw_only=True, eq=False)
-class TextonPyramid(LearnedDescriber):
+class TextonPyramid(Describer):
     """Largest soft assignment to each texton in every cell of 1 x 1, 2 x 2 and 4 x 4; sums to one.
 
     Grey values are made to have mean 0 and standard deviation 1 in each image. Of an edge's or bar's six orientations

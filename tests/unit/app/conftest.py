@@ -13,8 +13,8 @@ import pytest
 from PIL import Image
 
 from lookalike import ImageSimilarity
-from lookalike.app import representations
 from lookalike.cli import main
+from lookalike.features import bag_of_visterms
 from lookalike.studies.human.collect import FILE_COLUMNS
 from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours, write_plan
 
@@ -39,7 +39,7 @@ def paint(path, colour, seed, size=(72, 60)):
 def few_pixels():
     """Learn the colours of visterms from fewer pixels than in earnest, which is most of the time of a fit."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(representations, "N_PIXELS", 4000)
+        patch.setattr(bag_of_visterms, "N_PIXELS", 4000)
         yield
 
 

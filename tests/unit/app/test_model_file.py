@@ -46,7 +46,8 @@ def test_the_same_seed_gives_the_same_file_but_for_its_times(photos, tmp_path, l
         path = tmp_path / f"{jobs}.lookalike"
         model = ImageSimilarity("color", learner, hold_out=0.25, jobs=jobs, parameters=settings).fit(photos)
         model.save(path)
-        rows = np.eye(model.representation_.n_dimensions, dtype=np.float32)[:, : model.learner_.n_features_in_]
+        n_dimensions = model.representation_.describer.n_dimensions
+        rows = np.eye(n_dimensions, model.learner_.n_features_in_, dtype=np.float32)
         loaded = lookalike.load(path)
         np.testing.assert_array_equal(loaded.learner_.similarity(rows, rows), model.learner_.similarity(rows, rows))
         assert vars(loaded.learner_).keys() == vars(model.learner_).keys()

@@ -4,18 +4,20 @@ import json
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from made_features import flat, texture
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma, shrink
 from lookalike.core.resizing import fit_within, resize
-from lookalike.features import describers, descriptors, keypoints, lbp, palette
+from lookalike.features import bag_of_visterms, describers, descriptors, keypoints, lbp, palette
 from lookalike.features.clustering import one_thread
 from lookalike.features.l1_hash import L1HashKPCA
 from lookalike.features.visterms import TfidfVisterms
 
 SMALL = {
+    "visterms": {"words": 16, "longest_side": 256},
     "wavelet": {"side": 32, "kept": 16},
     "color": {"bins": (4, 8, 8)},
     "sift-like": {"n_words": 16},
@@ -26,18 +28,24 @@ SMALL = {
 IMAGES = [texture(seed) for seed in range(12)]
 
 
-@pytest.fixture(scope="module", params=describers.DESCRIBERS)
+def made(system, **settings):
+    own = system == "visterms"
+    return bag_of_visterms.BagOfVisterms(**settings) if own else describers.make_describer(system, **settings)
+
+
+@pytest.fixture(scope="module", params=SMALL)
 def fitted(request):
-    return describers.make_describer(request.param, **SMALL[request.param]).fit(IMAGES, random_state=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bag_of_visterms, "N_PIXELS", 4000)
+        yield made(request.param, **SMALL[request.param]).fit(IMAGES, random_state=0)
 
 
 def test_the_registry_names_the_six_baselines_of_table_1():
-    assert list(describers.DESCRIBERS) == list(SMALL)
-    distances = [describers.make_describer(name).distance for name in SMALL]
-    assert distances == ["l1", "chi2", "l1", "l2", "l2", "l1"]
+    assert ["visterms", *describers.DESCRIBERS] == list(SMALL)
+    assert [made(name).distance for name in SMALL] == ["cosine", "l1", "chi2", "l1", "l2", "l2", "l1"]
     short_names = {"colour": "color", "sift": "sift-like", "texton": "spmk-texton-1024-max"}
     for name, system in (dict.fromkeys(SMALL) | short_names).items():
-        assert describers.make_describer(name).system == (system or name)
+        assert made(name).system == (system or name)
     with pytest.raises(LookalikeError, match="no describer 'gist'"):
         describers.make_describer("gist")
     with pytest.raises(LookalikeError, match="n_textons"):
@@ -59,6 +67,20 @@ def test_the_same_pixels_give_the_same_bits_whatever_came_before(fitted):
     np.testing.assert_array_equal(IMAGES[0], before)
     # a view with strides of its own holds the same pixels
     np.testing.assert_array_equal(fitted.describe(np.repeat(before, 2, axis=0)[::2]), vectors[0])
+
+
+def test_many_images_are_described_like_each_and_weighed_to_unit_length(fitted):
+    many = fitted.describe_many(iter(IMAGES))
+    fitted.fit_weights(many)
+    like = type(fitted)(**fitted.settings())
+    like.restore(fitted.arrays())
+    rows = like.weigh(many)
+    many, rows = (np.asarray(one.toarray() if sp.issparse(one) else one) for one in (many, rows))
+    np.testing.assert_array_equal(many, [fitted.describe(image) for image in IMAGES])
+    assert rows.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    if fitted.distance in ("l1", "chi2"):  # distances are Hellinger's
+        np.testing.assert_allclose(rows**2, np.abs(many) / np.abs(many).sum(axis=1, keepdims=True), atol=1e-5)
 
 
 def test_what_was_learned_follows_from_the_seed_and_can_be_written_down(fitted):
@@ -121,6 +143,7 @@ def test_files_are_described_like_images_missing_ones_are_nan_and_broken_ones_st
 @pytest.mark.parametrize(
     ("system", "settings"),
     [
+        *(("visterms", wrong) for wrong in ({"words": 1}, {"words": 10_001})),
         *(("wavelet", wrong) for wrong in ({"side": 100}, {"side": 16}, {"n_coefficients": 0}, {"kept": 0})),
         *(("color", wrong) for wrong in ({"bins": (4, 14)}, {"bins": (4, 0, 14)}, {"longest_side": -1})),
         *(("hog", wrong) for wrong in ({"side": 100}, {"n_orientations": 0}, {"cell": 1})),
@@ -132,7 +155,7 @@ def test_files_are_described_like_images_missing_ones_are_nan_and_broken_ones_st
 )
 def test_settings_that_mean_nothing_are_refused(system, settings):
     with pytest.raises(LookalikeError):
-        describers.make_describer(system, **settings)
+        made(system, **settings)
 
 
 @pytest.mark.parametrize(
@@ -158,11 +181,12 @@ def test_other_settings_pixels_and_damaged_palettes_are_refused(call, sentence):
 
 
 @pytest.mark.parametrize(
-    ("system", "settings"), [("sift", {"n_words": 5000}), ("fisher", {"n_gaussians": 5000}), ("texton", {})]
+    ("system", "settings"),
+    [("sift", {"n_words": 5000}), ("fisher", {"n_gaussians": 5000}), ("texton", {}), ("visterms", {"words": 5000})],
 )
 def test_too_few_images_to_learn_from_are_a_users_mistake(system, settings):
     with pytest.raises(LookalikeError, match=r"cannot be learned from \d+ descriptors: give more images"):
-        describers.make_describer(system, **settings).fit(IMAGES[:1], 0)
+        made(system, **settings).fit(IMAGES[:1], 0)
 
 
 def test_images_are_brought_to_size_by_averages():

@@ -1,0 +1,157 @@
+"""Counts of visterms, the representation of the category study (JMLR 2010, section 3), as a describer.
+
+No paper shrinks images, or enlarges small ones for the pyramid, as this does: photographs come in any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
+from lookalike.core.progress import counted
+from lookalike.core.resizing import resize
+from lookalike.core.seeds import generator, integer_seed
+from lookalike.features.codebook import assign, learn_codebook, warm_up
+from lookalike.features.describers import Arrays, Describer, Floats, Image, StageProgress, Vectors, silent, thread_pool
+from lookalike.features.descriptors import Counts, describe, normalise
+from lookalike.features.lbp import N_BINS
+from lookalike.features.palette import N_COLOURS, learn_palette, sample_pixels
+from lookalike.features.pyramid import is_large_enough
+from lookalike.features.shards import PathLike
+from lookalike.features.visterms import TfidfVisterms
+
+BLOCKS_PER_WORD = 120
+"""Block descriptors that k-means is given for every word, as in the demo of the category study."""
+
+FEWEST_WORDS, MOST_WORDS = 100, 1000
+"""Words by default; the papers' comparisons have 1,000."""
+
+LARGEST_CODEBOOK = 10_000
+"""Words of the largest codebook of the papers, and the most that can be asked for: W has their square."""
+
+N_PIXELS = 100_000
+"""Pixels that the colours of visterms are learned from."""
+
+
+@dataclass(kw_only=True, eq=False)
+class BagOfVisterms(Describer):
+    """How often each visterm occurs in an image; weights are tf-idf.
+
+    Parameters
+    ----------
+    words : int or None, default=None
+        Size of the codebook; None takes one for every learning image, in hundreds from 100 to 1,000.
+    longest_side : int, default=512
+        Pixels of the longer side at most; photographs of today have ten times as many.
+    """
+
+    system: ClassVar[str] = "visterms"
+    title: ClassVar[str] = "Visterms"
+    distance: ClassVar[str] = "cosine"
+    learned: ClassVar[tuple[str, ...]] = ("palette", "codebook", "idf")
+    weights: ClassVar[tuple[str, ...]] = ("idf",)
+
+    words: int | None = None
+    longest_side: int = 512
+
+    def __post_init__(self) -> None:
+        """Refuse a codebook of another size than the papers'."""
+        if self.words is not None and not 2 <= self.words <= LARGEST_CODEBOOK:
+            raise LookalikeError(f"a codebook has 2 to {LARGEST_CODEBOOK:,} words, not {self.words:,}: ask for 1000")
+
+    @property
+    def n_dimensions(self) -> int:
+        """Number of words."""
+        return len(self.codebook)
+
+    def prepare(self, image: Image) -> Image:
+        """Bring an image to a size at which it has blocks."""
+        image = super().prepare(image)
+        return resize(image, *enlarged(*image.shape[:2]))
+
+    def _fit(self, images: Iterator[Image], seed: int) -> None:
+        kept = list(images)  # walked over twice
+        self._learn(kept.__getitem__, [str(number) for number in range(len(kept))], seed, 1, silent)
+
+    def fit_files(
+        self, paths: Sequence[PathLike], sha256: Sequence[str], seed: int, n_threads: int, progress: StageProgress
+    ) -> Self:
+        """Learn from image files, which are read twice: pixels for the palette, then blocks for the codebook."""
+        self._learn(lambda number: self.prepare(load_rgb(paths[number])), sha256, seed, n_threads, progress)
+        return self
+
+    def _learn(
+        self, read: Callable[[int], Image], names: Sequence[str], seed: int, n_threads: int, progress: StageProgress
+    ) -> None:
+        """Learn palette and codebook; an image's name, not its place, decides which of its pixels and blocks count."""
+        n_images = max(1, len(names))
+        n_words = self.words or min(MOST_WORDS, max(FEWEST_WORDS, len(names) // 100 * 100))
+        n_pixels, n_blocks = -(-N_PIXELS // n_images), -(-n_words * BLOCKS_PER_WORD // n_images)
+
+        def pixels(number: int) -> Image:
+            return sample_pixels(read(number), n_pixels, generator(seed, "own images", "pixels", names[number]))
+
+        def blocks(number: int) -> Counts:
+            counts = describe(read(number), palette)
+            rng = generator(seed, "own images", "blocks", names[number])
+            return counts[np.sort(rng.choice(len(counts), min(n_blocks, len(counts)), replace=False))]
+
+        warm_up()
+        with thread_pool(n_threads) as pool:
+            told = partial(progress, "learning colours")
+            drawn = counted(pool.map(pixels, range(len(names))), len(names), told)
+            colours = np.concatenate([np.empty((0, 3), np.uint8), *drawn])
+            palette = learn_palette(colours, N_COLOURS, integer_seed(seed, "own images", "palette"))
+            told = partial(progress, "collecting blocks")
+            counts = counted(pool.map(blocks, range(len(names))), len(names), told)
+            descriptors = normalise(np.concatenate(list(counts)))
+        progress(f"learning {n_words:,} words", 0, 1)
+        n_words = min(n_words, len(descriptors)) if self.words is None else n_words
+        codebook = learn_codebook(descriptors, n_words, integer_seed(seed, "own images", "codebook"))
+        progress(f"learning {n_words:,} words", 1, 1)
+        self.palette, self.codebook = palette, codebook
+        self.idf: npt.NDArray[np.float64] = np.empty(0)
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take over palette, codebook and inverse document frequencies, see `Describer.restore`."""
+        palette, codebook, idf = arrays["palette"], arrays["codebook"], arrays["idf"]
+        if palette.ndim != 2 or palette.shape[1] != 3 or codebook.ndim != 2 or not len(codebook):
+            raise ValueError("a palette has three columns and a codebook words")
+        if codebook.shape[1] != N_BINS + len(palette) or (idf.shape != (len(codebook),) and idf.size):
+            raise ValueError("palette, codebook and weights are not of one size")
+        self.palette, self.codebook = palette.astype(np.float32), codebook.astype(np.float32)
+        self.idf = idf.astype(np.float64)
+
+    def _describe(self, image: Image) -> Floats:
+        words = assign(normalise(describe(image, self.palette)), self.codebook)
+        return np.bincount(words, minlength=self.n_dimensions).astype(np.float32)
+
+    def describe_many(self, images: Iterable[Image]) -> sp.csr_array:
+        """Count the words of some images: int32, (n_images, n_words)."""
+        return sp.csr_array(super().describe_many(images).astype(np.int32))
+
+    def fit_weights(self, vectors: Vectors) -> None:
+        """Learn inverse document frequencies."""
+        self.idf = TfidfVisterms().fit(vectors).idf_
+
+    def weigh(self, vectors: Vectors) -> Any:
+        """Weight counts by tf-idf, rows of unit length."""
+        weights = TfidfVisterms()
+        weights.idf_, weights.n_features_in_ = self.idf, self.n_dimensions
+        return weights.transform(vectors)
+
+
+def enlarged(height: int, width: int) -> tuple[int, int]:
+    """Return the least size, its own or more by eighths, at which an image has the ten blocks of its pyramid."""
+    eighths = 8
+    while not is_large_enough(width * eighths // 8, height * eighths // 8):
+        eighths += 1
+    return height * eighths // 8, width * eighths // 8
