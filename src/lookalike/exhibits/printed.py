@@ -19,7 +19,7 @@ COLUMNS = ("paper", "exhibit", "dataset", "setting", "method", "metric", "value"
 CELLS = ("ours", "ours_std", "ours_cell", "printed", "printed_std", "printed_cell", "unit", "status", "reason")
 """Columns of a number beside print, besides the keys that name it."""
 
-AGREES, HIGHER, LOWER, MIXED = "agrees", "higher", "lower", "mixed"
+AGREES, CLOSE, HIGHER, LOWER, MIXED = "agrees", "close", "higher", "lower", "mixed"
 NOT_COMPARABLE, NOT_RUN, FAILED = "not comparable", "not run", "failed"
 NO_PRINTED_VALUE = "no printed value"
 """The paper has a cell for it and no number there."""
@@ -27,13 +27,16 @@ NO_RESULT = "no result"
 """The paper has a number and this run has none."""
 NO_PRINTED_NUMBER = "no printed number"
 """State of an exhibit of which no paper prints a number."""
-STATES = (AGREES, HIGHER, LOWER, MIXED, NOT_COMPARABLE, NOT_RUN, FAILED, NO_PRINTED_NUMBER)
+STATES = (AGREES, CLOSE, HIGHER, LOWER, MIXED, NOT_COMPARABLE, NOT_RUN, FAILED, NO_PRINTED_NUMBER)
 """States of exhibits."""
 MINUTE, HOUR, DAY, YEAR = 60.0, 3600.0, 86_400.0, 365.25 * 86_400.0
 """In seconds."""
+PARTITIONS = 5
+"""Partitions of the same images that a printed mean is taken over (JMLR section 5.3.2)."""
 RULE = (
-    "Agrees: |ours - printed| <= 2 sqrt(s_ours^2 + s_printed^2) + half the last printed digit; "
-    "s: standard deviation over folds."
+    "Agrees: |ours - printed| <= 2 sqrt(s_ours^2 / n + s_printed^2 / 5) + half the last printed digit. "
+    "Close: <= 2 sqrt(s_ours^2 + s_printed^2) + half the last printed digit. "
+    "s: standard deviation over folds; n: our number of folds, 5 in the papers."
 )
 """How a status is found, for a reader of the comparison."""
 
@@ -106,21 +109,25 @@ def _judged(row: Mapping[Any, Any], judge: Judge) -> tuple[str, str]:
         return NO_PRINTED_VALUE, str(row["note"]).partition(" (our reading")[0] or "the paper prints no number"
     if math.isnan(row["ours"]):
         return NO_RESULT, f"this run has no {row.get('metric', 'number')}"
-    return status_of(row["ours"], row["ours_std"], row["printed"], row["printed_std"], row["last_digit"]), ""
+    spreads = [0.0 if math.isnan(row[name]) else row[name] for name in ("ours_std", "printed_std")]
+    n_folds = row.get("n_folds", PARTITIONS)
+    return status_of(row["ours"], row["printed"], *spreads, row["last_digit"], n_folds if n_folds > 0 else 1), ""
 
 
-def status_of(ours: float, ours_std: float, printed: float, printed_std: float, last_digit: float) -> str:
-    """Status of a printed number (docs/methods.md, "Status of a printed number"): ``agrees``, ``higher`` or ``lower``.
+def status_of(
+    ours: float, printed: float, ours_std: float, printed_std: float, last_digit: float, n_folds: float = PARTITIONS
+) -> str:
+    """Status of a printed number, all in printed units (docs/methods.md, "Status of a printed number").
 
-    It agrees iff |ours - printed| <= 2 sqrt(ours_std^2 + printed_std^2) + last_digit / 2, all in printed units; a NaN
-    spread counts as 0.
+    Both are means over partitions of the same images. Two standard errors of their difference and half of the last
+    printed digit: ``agrees``; two standard deviations: ``close``; beyond: ``higher`` or ``lower``.
     """
-    spread = math.hypot(*(0.0 if math.isnan(s) else s for s in (ours_std, printed_std)))
-    tolerance = 2 * spread + last_digit / 2
+    error = math.hypot(ours_std / math.sqrt(n_folds), printed_std / math.sqrt(PARTITIONS))
     difference = ours - printed
-    # a difference on the boundary agrees; rounding in the last bits must not decide
-    if abs(difference) <= tolerance * (1 + 1e-12) + 1e-12 * abs(printed):
-        return AGREES
+    for spread, status in ((error, AGREES), (math.hypot(ours_std, printed_std), CLOSE)):
+        # on the boundary it does; rounding in the last bits must not decide
+        if abs(difference) <= (2 * spread + last_digit / 2) * (1 + 1e-12) + 1e-12 * abs(printed):
+            return status
     return HIGHER if difference > 0 else LOWER
 
 
@@ -135,15 +142,15 @@ def count_statuses(cells: pd.DataFrame | None) -> dict[str, int]:
 def state_of(statuses: Mapping[str, int]) -> str:
     """State of an exhibit that was run, from the statuses of its printed numbers.
 
-    The first that fits: no printed number; not comparable (no number is decided); agrees (all decided ones do); higher
-    or lower (all that do not agree are on one side); mixed.
+    The first that fits: no printed number; not comparable (no number is decided); agrees or close (all decided ones do
+    or are at least close); higher or lower (all others are on one side); mixed.
     """
     found = {status for status, count in statuses.items() if count}
     if found <= {NO_PRINTED_VALUE}:
         return NO_PRINTED_NUMBER
     differ = found & {HIGHER, LOWER}
     if not differ:
-        return AGREES if AGREES in found else NOT_COMPARABLE
+        return next((state for state in (CLOSE, AGREES) if state in found), NOT_COMPARABLE)
     return MIXED if len(differ) == 2 else differ.pop()
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SIGNS = {
     "agrees": "=",
+    "close": "≈",
     "higher": "▲",
     "lower": "▼",
     "mixed": "◆",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.interactive import Curves, curves_of
-from lookalike.exhibits.printed import AGREES, HIGHER, LOWER, MIXED
+from lookalike.exhibits.printed import AGREES, CLOSE, HIGHER, LOWER, MIXED
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report.display import UNREADABLE, sentence
 from lookalike.report.facts import Fact
@@ -17,8 +17,9 @@ from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of
 
 MEANINGS = {
     "agrees": "every number that can be compared agrees with the printed one, within the tolerance beneath it",
-    "higher": "some do not agree, and of those all of ours are higher; higher than the paper is a difference too",
-    "lower": "some do not agree, and of those all of ours are lower",
+    "close": "some lie beyond two standard errors of the printed ones, and all within two standard deviations",
+    "higher": "some are not even close, and of those all of ours are higher; higher than the paper is a difference too",
+    "lower": "some are not even close, and of those all of ours are lower",
     "mixed": "some of ours are higher and some are lower",
     "not comparable": "the paper prints numbers, but of other data or another machine: there is no verdict",
     "not run": "no run has made it here; its section says what to do",
@@ -27,7 +28,7 @@ MEANINGS = {
     "what this data set has not, or the exhibit is our own",
 }
 """What a state says, for the legend of the front page."""
-SEVERAL = (AGREES, HIGHER, LOWER, MIXED)
+SEVERAL = (AGREES, CLOSE, HIGHER, LOWER, MIXED)
 """States that numbers with other statuses may stand behind."""
 BEYOND = "beyond.html"
 

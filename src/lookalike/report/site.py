@@ -20,7 +20,7 @@ from markupsafe import Markup
 import lookalike
 from lookalike.core.files import replacing
 from lookalike.exhibits.neighbours import RANDOM
-from lookalike.exhibits.printed import AGREES, FAILED, HIGHER, LOWER, NO_PRINTED_VALUE, RULE
+from lookalike.exhibits.printed import AGREES, CLOSE, FAILED, HIGHER, LOWER, NO_PRINTED_VALUE, RULE
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report import claims, display, facts, pages
 from lookalike.report.gallery import CLASSES, galleries_of
@@ -228,7 +228,7 @@ def _summary(results: Results) -> str:
     exhibits, states = results.exhibits(), results.states()
     statuses = sum((Counter(one.statuses) for one in exhibits), Counter[str]())
     printed = statuses.total() - statuses[NO_PRINTED_VALUE]
-    decided = statuses[AGREES] + statuses[HIGHER] + statuses[LOWER]
+    decided = sum(statuses[one] for one in (AGREES, CLOSE, HIGHER, LOWER))
     failed = f" and {states['failed']} failed" if states["failed"] else ""
     n_made = sum(one.was_drawn for one in exhibits)
     verdicts = f"{decided:,} of them can be compared" if decided else "none can be compared, so there is no verdict"

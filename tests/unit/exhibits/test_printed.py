@@ -61,24 +61,26 @@ def test_whole_tables_are_printed_equally_far(paper, exhibit, digit):
 
 
 @pytest.mark.parametrize(
-    ("ours", "status"),
+    ("ours", "n_folds", "status"),
     [
-        (33.0, "agrees"),
-        (43.5, "agrees"),  # 2 sqrt(3^2 + 4^2) + 0.5 = 10.5, and the boundary agrees
-        (22.5, "agrees"),
-        (43.5001, "higher"),
-        (22.4999, "lower"),
+        (33.0, 5, "agrees"),
+        (37.9721, 5, "agrees"),  # 2 sqrt((3^2 + 4^2) / 5) + 0.5 = 4.9721
+        (28.0278, 5, "close"),
+        (38.0, 1, "agrees"),  # 2 sqrt(3^2 / 1 + 4^2 / 5) + 0.5 = 7.4857
+        (43.5, 5, "close"),  # 2 sqrt(3^2 + 4^2) + 0.5 = 10.5, and the boundary counts
+        (22.5, 5, "close"),
+        (43.5001, 5, "higher"),
+        (22.4999, 5, "lower"),
     ],
 )
-def test_boundaries_of_the_rule(ours, status):
-    assert status_of(ours, 3.0, 33.0, 4.0, 1.0) == status
+def test_boundaries_of_the_rule(ours, n_folds, status):
+    assert status_of(ours, 33.0, 3.0, 4.0, 1.0, n_folds) == status
 
 
 def test_without_any_spread_only_rounding_is_tolerated():
-    assert status_of(33.5, 0.0, 33.0, math.nan, 1.0) == "agrees"
-    assert status_of(33.51, math.nan, 33.0, math.nan, 1.0) == "higher"
+    assert [status_of(ours, 33.0, 0.0, 0.0, 1.0) for ours in (33.5, 33.51)] == ["agrees", "higher"]
     # 0.35 - 0.3 is a hair more than 0.05 in binary; the boundary still agrees
-    assert status_of(0.35, 0.0, 0.3, 0.0, 0.1) == "agrees"
+    assert status_of(0.35, 0.3, 0.0, 0.0, 0.1) == "agrees"
 
 
 def cells_of(ours, judge=lambda cell: None):
@@ -110,7 +112,8 @@ def test_a_printed_number_that_we_lack_has_no_result():
         (["", "no printed value"], "no printed number"),
         (["not comparable", "no result"], "not comparable"),
         (["agrees", "not comparable"], "agrees"),
-        (["agrees", "higher"], "higher"),
+        (["agrees", "close"], "close"),
+        (["agrees", "close", "higher"], "higher"),
         (["lower", "higher"], "mixed"),
     ],
 )
