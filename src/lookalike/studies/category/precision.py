@@ -119,7 +119,7 @@ def summary_of(study: CategoryStudy) -> pd.DataFrame:
     summary = pd.concat(parts, ignore_index=True)
     ended = [key not in study.not_converged for key in zip(summary["subset"], summary["method"], strict=True)]
     summary = summary.assign(ours=100 * summary["mean"], ours_std=100 * summary["std"])[ended]
-    return summary[["subset", "method", "metric", "ours", "ours_std"]]
+    return summary[["subset", "method", "metric", "ours", "ours_std", "n_folds"]]
 
 
 def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: bool) -> Figure:
