@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from lookalike.exhibits.model import Table
-from lookalike.exhibits.printed import MISSING, p_value
+from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, p_value, status_of
 from lookalike.exhibits.registry import exhibit
-from lookalike.studies.category.study import CategoryStudy, Subset
+from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
 
 HEADING = "Methods compared: OASIS minus method, in points of mAP (1 point = 0.01)"
 RULE = (
@@ -32,6 +32,8 @@ SHOWN = {
     "verdict": "verdict",
 }
 """Columns of text of the frame to their headings."""
+PRINTED = {"printed_cell": "printed difference", "status": "status"}
+"""Further ones where the paper at hand prints both methods."""
 
 
 def can_compare(settings: Mapping[str, Any]) -> bool:
@@ -67,10 +69,15 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
         for method in methods
     ]
     frame = pd.DataFrame(records)
+    shown = SHOWN
+    if study.paper in PRINTED_TABLE:
+        gaps = [_printed_gap(study, subset, method)
+                for subset in study.subsets for methods in families.values() for method in methods]  # fmt: skip
+        frame, shown = frame.join(pd.DataFrame(gaps)), SHOWN | PRINTED
     titles = {"method": {method: study.title_of(method) for methods in families.values() for method in methods}}
-    numbers = frozenset(("difference_cell", "t_cell", "bootstrap_cell", "p_cell"))
+    numbers = frozenset(("printed_cell", "difference_cell", "t_cell", "bootstrap_cell", "p_cell"))
     notes = (RULE, *_family_notes(study, frame))
-    return Table(frame, shown=SHOWN, blocks="block", titles=titles, numbers=numbers, heading=heading, notes=notes)
+    return Table(frame, shown=shown, blocks="block", titles=titles, numbers=numbers, heading=heading, notes=notes)
 
 
 def _family_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
@@ -102,6 +109,23 @@ def _record(study: CategoryStudy, subset: Subset, family: str, method: str) -> d
              **{f"{of}_cell": _interval(points[f"{of}_low"], points[f"{of}_high"]) for of in ("t", "bootstrap")},
              "p_cell": p_value(row["p_holm"]), "verdict": VERDICTS[str(row["verdict"])]}  # fmt: skip
     return names | points | counts | cells
+
+
+def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, Any]:
+    """The printed difference of OASIS and a method, in points, and the status of ours beside it."""
+    printed = study.printed_in(PRINTED_TABLE[study.paper])
+    printed = printed[(printed["setting"] == study.setting_of(subset)) & (printed["metric"] == "map")]
+    both = printed.set_index("method").reindex(["oasis", method])
+    gap, std = both["value"].iloc[0] - both["value"].iloc[1], math.hypot(*both["spread"])
+    if math.isnan(gap):
+        return {"printed": math.nan, "printed_std": math.nan, "printed_cell": "", "status": ""}
+    told = {"printed": gap, "printed_std": std, "printed_cell": f"{gap:+.0f} ± {std:.1f}"}
+    ours = 100 * (study.values(subset, "oasis") - study.values(subset, method)).dropna()
+    if subset.why_not_comparable or ours.empty:
+        return told | {"status": NOT_COMPARABLE if subset.why_not_comparable else NO_RESULT}
+    spread = float(ours.std()) if len(ours) > 1 else 0.0
+    # each of the two printed numbers is rounded
+    return told | {"status": status_of(ours.mean(), gap, spread, std, both["last_digit"].sum(), len(ours))}
 
 
 def _interval(low: float, high: float) -> str:

@@ -17,11 +17,9 @@ from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.category import curves
 from lookalike.studies.category.comparison import comparison_below
-from lookalike.studies.category.study import DRAFT, JMLR, CategoryStudy, Subset
+from lookalike.studies.category.study import DRAFT, PRINTED_TABLE, CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
-PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
-"""The table that prints the numbers which the figures of the same paper show."""
 TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
 """Columns of these tables, in their order."""
 TABLE_METRICS = {"map": "Mean avg. prec.", "p@1": "Top 1 prec.", "p@10": "Top 10 prec.", "p@50": "Top 50 prec."}

@@ -21,6 +21,8 @@ from lookalike.ranking.statistics import summarise
 from lookalike.studies.metrics import select
 
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
+PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
+"""The table that prints the numbers which the figures of the same paper show."""
 PAPER_SPLITS = {"folds": 5, "train": 40, "test": 25, "validation": 8}
 """Partitions per subset and images per class of the papers (JMLR 5.3.2); 8 is the 20% that selection scores on."""
 PAPER_WORDS = 1000

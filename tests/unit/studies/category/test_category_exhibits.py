@@ -132,6 +132,8 @@ def test_tables_have_the_papers_form():
     assert first.heads[:4] == ("10 classes", "", "OASIS", "MCML")
     assert first.rows[0][:3] == ("Mean avg. prec.", "ours", "33 ± 0.2")
     assert [sheet.heading[:16] for sheet in below] == ["Methods compared"]
+    gaps = {row[0]: row[-2:] for row in below[0].rows}
+    assert (gaps["LEGO"], gaps["MCML"]) == (("+6 ± 1.8", "agrees"), ("+4 ± 2.3", "no result"))
     assert sheets_of(drawn(f"{DRAFT}/table1"))[0].title == "Var10"
     families = {"Var10, compared methods", "Var10, symmetric variants"}
     assert set(drawn("learning/comparison").frame["block"]) == families
