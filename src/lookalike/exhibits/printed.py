@@ -109,9 +109,10 @@ def _judged(row: Mapping[Any, Any], judge: Judge) -> tuple[str, str]:
         return NO_PRINTED_VALUE, str(row["note"]).partition(" (our reading")[0] or "the paper prints no number"
     if math.isnan(row["ours"]):
         return NO_RESULT, f"this run has no {row.get('metric', 'number')}"
-    spreads = [0.0 if math.isnan(row[name]) else row[name] for name in ("ours_std", "printed_std")]
+    ours_std, printed_std = (0.0 if math.isnan(row[name]) else row[name] for name in ("ours_std", "printed_std"))
     n_folds = row.get("n_folds", PARTITIONS)
-    return status_of(row["ours"], row["printed"], *spreads, row["last_digit"], n_folds if n_folds > 0 else 1), ""
+    n_folds = n_folds if n_folds > 0 else 1
+    return status_of(row["ours"], row["printed"], ours_std, printed_std, row["last_digit"], n_folds), ""
 
 
 def status_of(
