@@ -48,6 +48,16 @@ def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos, tmp_path, name):
     assert len(told) == 1 + any(tmp_path.glob("codebook*")), "once of the vectors, once of what was learned"
 
 
+def test_a_cached_codebook_serves_its_own_settings_and_seed_alone(photos, tmp_path):
+    found = read_class_folders(photos)
+    images = found.paths[:9], found.images["sha256"].tolist()[:9]
+    for words, seed in ((20, 3), (24, 3), (20, 4)):
+        cached, anew = (make_representation("visterms", words=words).fit(*images, seed, Work(cache=cache))
+                        for cache in (tmp_path, None))  # fmt: skip
+        assert cached.shape == (9, words)
+        assert np.array_equal(cached.toarray(), anew.toarray())
+
+
 def quick(name):
     return {key: 300 for key in ("n_steps", "n_triplets") if key in learner_class(name)().get_params()}
 
