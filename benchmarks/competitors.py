@@ -226,7 +226,7 @@ def fit_metric_learn(X: np.ndarray, y: np.ndarray, job: dict[str, Any], clock: C
     """Run metric-learn's LMNN; its loss is asked for at every L, also at one that the line search then rejects."""
     import metric_learn
 
-    class Traced(metric_learn.LMNN):  # type: ignore[misc,name-defined]
+    class Traced(metric_learn.LMNN):
         evaluations = -1
 
         def _loss_grad(self, X: np.ndarray, L: np.ndarray, *rest: Any) -> Any:

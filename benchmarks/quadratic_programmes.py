@@ -22,6 +22,7 @@ import importlib.util
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
@@ -122,11 +123,11 @@ def main() -> None:
             super().__init__(*parts)
             met.append(self)
 
-    qpao.Dual = Recorded  # type: ignore[misc]
     X, triplets = landmark(arguments.words, arguments.negatives, np.random.default_rng(0))
-    descent = BlockDescent(TripletProducts(X, triplets), arguments.C, (0.0, float(arguments.words)), 50, 0)
-    descent.sweep(), descent.sweep()
-    qpao.Dual = Dual  # type: ignore[misc]
+    with patch.object(qpao, "Dual", Recorded):
+        descent = BlockDescent(TripletProducts(X, triplets), arguments.C, (0.0, float(arguments.words)), 50, 0)
+        for _ in range(2):
+            descent.sweep()
     solvers: dict[str, Build] = {f.__name__: f for f in (clarabel, piqp, osqp) if importlib.util.find_spec(f.__name__)}
     chosen = met[:: arguments.every]
     hinges = [len(dual.hinges.targets) for dual in chosen]

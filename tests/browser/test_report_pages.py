@@ -270,7 +270,7 @@ def test_the_dark_is_dark(opened):
     page = opened("index.html")
 
     def brightness(scheme, part):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         return sum(map(float, re.findall(r"[\d.]+", page.evaluate(f"getComputedStyle(document.body).{part}"))[:3]))
 
     assert brightness("light", "backgroundColor") > 600 > 200 > brightness("dark", "backgroundColor")

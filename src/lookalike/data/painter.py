@@ -6,7 +6,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, NamedTuple
@@ -267,6 +267,7 @@ def at_difficulty(knobs: Mapping[str, tuple[float, float]], difficulty: float) -
     return {name: low + (high - low) * difficulty for name, (low, high) in knobs.items()}
 
 
+@dataclass(frozen=True)
 class Recipe(ABC):
     """A set of synthetic images: a frozen dataclass, whose fields are `seed` and what config.yaml may set.
 
@@ -300,7 +301,7 @@ class Recipe(ABC):
 
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that any other setting, or version of the recipe, would change."""
-        facts = {field.name: float(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        facts = {field.name: float(getattr(self, field.name)) for field in fields(self)}
         facts["version"] = self.version
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 

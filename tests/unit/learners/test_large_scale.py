@@ -156,7 +156,7 @@ def start_and_kill(rows, checkpoint, where="score", moment=5):
     source = Source()
     calls = {"score": wavy, "report": lambda line: None, "source": source.chunk, "writing": np.savez}
     calls[where] = interrupted(calls[where], moment)
-    source.chunk = calls["source"]  # type: ignore[method-assign]
+    source.chunk = calls["source"]
     options = {"report": calls["report"], "report_seconds": 0, "checkpoint_seconds": 0}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large_scale.np, "savez", calls["writing"])

@@ -67,7 +67,7 @@ def test_an_exhibit_is_known_by_its_name(logs):
     add_record(logs, "ten", [], [f"{TABLE4}0.json"])
     names = ("table4", "table40", "table5")
     exhibits = [SimpleNamespace(dataset="demo", paper=JMLR, name=name) for name in names]
-    made = [read_jobs(logs).of_exhibit(exhibit) for exhibit in exhibits]  # type: ignore[arg-type]
+    made = [read_jobs(logs).of_exhibit(exhibit) for exhibit in exhibits]
     assert [one and one[0].rule for one in made] == ["draw_table", "ten", None]
 
 
@@ -164,7 +164,7 @@ def test_settings_are_written_by_data_set_and_whole():
     demo = {"datasets": {"demo": {"kind": "synthetic"}}, "category": category}
     configuration = demo | {"seed": 1, "datasets": {"demo": {"kind": "synthetic"}, "other": {}}}
     dataset = SimpleNamespace(id="demo", title="Demo", studies=["category"])
-    own, whole = configuration_parts(configuration | {"path": Path("data")}, [dataset])  # type: ignore[list-item]
+    own, whole = configuration_parts(configuration | {"path": Path("data")}, [dataset])
     assert (own[0], yaml.safe_load(own[1])) == ("Demo", demo)
     assert "&" not in own[1], "settings that are shared are written out"
     assert yaml.safe_load(whole[1]) == configuration | {"path": "data"}
