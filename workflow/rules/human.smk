@@ -2,7 +2,8 @@
 
 Needs: the ranks of one run of rules/category.smk, and raters' files in data/ratings/{dataset}/ if there are any. Makes:
 ratings/plan.csv (what is to be rated), ratings/page.html (the page that raters fill in), ratings/ratings.parquet (their
-answers, or a simulated panel's) and human/metrics.parquet (the study's numbers).
+answers, or a simulated panel's), human/metrics.parquet and human/nips.parquet (the study's numbers, by as many simulated
+raters as JMLR had, and by all, as many as NIPS had).
 """
 
 from lookalike.studies.human import plan as human_plan
@@ -40,6 +41,7 @@ rule collect_ratings:
     output:
         ratings=f"{RATINGS}/ratings.parquet",
         metrics=f"{RESULTS}/human/metrics.parquet",
+        nips=f"{RESULTS}/human/nips.parquet",
     log:
         f"{LOGS}/ratings/ratings.log",
     wildcard_constraints:

@@ -6,7 +6,7 @@ with logged(snakemake):
     from lookalike.core.files import read_table, write_table
     from lookalike.core.seeds import integer_seed
     from lookalike.studies.human.collect import read_ratings
-    from lookalike.studies.human.panel import same_class, simulated_panel
+    from lookalike.studies.human.panel import panel_of_jmlr, same_class, simulated_panel
     from lookalike.studies.human.questionnaire import read_plan
     from lookalike.studies.human.statistics import rating_metrics
 
@@ -19,4 +19,5 @@ with logged(snakemake):
         agreement, seed = same_class(plan, read_table(given.manifest)), integer_seed(params.seed, "simulated_panel")
         ratings = simulated_panel(plan, agreement, params.simulated_raters, seed=seed)
     write_table(ratings, snakemake.output.ratings)
-    write_table(rating_metrics(ratings, **params.run), snakemake.output.metrics)
+    write_table(rating_metrics(panel_of_jmlr(ratings), **params.run), snakemake.output.metrics)
+    write_table(rating_metrics(ratings, **params.run), snakemake.output.nips)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,11 +15,9 @@ from lookalike.exhibits.printed import beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, Look
 from lookalike.studies.human.galleries import gallery
+from lookalike.studies.human.study import NIPS, HumanStudy
 
-if TYPE_CHECKING:
-    from lookalike.studies.human.study import HumanStudy
-
-JMLR, NIPS = "oasis-jmlr-2010", "oasis-nips-2009"
+JMLR = "oasis-jmlr-2010"
 K_MAX = 10
 """Found images of each query that the papers' raters judged."""
 SELECTED = (1, 6, 11, 16, 21)
@@ -81,7 +78,7 @@ def both_curves(study: HumanStudy) -> Figure:
 
 
 @exhibit("oasis-jmlr-2010/fig3d", "oasis-nips-2009/fig1a", title="Precision of OASIS and of raters for each query",
-         needs=("metrics",))  # fmt: skip
+         needs=("metrics", "nips"))  # fmt: skip
 def query_precision(study: HumanStudy) -> Figure:
     """Precision of OASIS and of raters for each query, other raters being the truth."""
     frame = _query_rows(study)
@@ -97,18 +94,21 @@ def query_precision(study: HumanStudy) -> Figure:
     return Figure(frame, (_query_panel(study, frame),), cells, notes=(LEFT_OUT_RATER,), size=(4.6, 2.9))
 
 
-@exhibit("human/deviations", title="Deviations between queries and between raters", needs=("metrics",))
+@exhibit("human/deviations", title="Deviations between queries and between raters", needs=("metrics", "nips"))
 def deviations(study: HumanStudy) -> Table:
     """How much mean average precision (mAP), as raters judge it, differs between queries and between raters."""
     of_jmlr = [(JMLR, metric) for metric in QUANTITIES]
     cells = _cells(study, (*of_jmlr, (NIPS, "human_p@10")))
-    shown = {"metric": "", "ours_cell": "ours", "printed_cell": "paper", "paper": "printed in", "status": "status"}
+    cells["n_raters"] = [int(study.number("n_raters", paper)) for paper in cells["paper"]]
+    shown = {"metric": "", "ours_cell": "ours", "n_raters": "raters", "printed_cell": "paper", "paper": "printed in",
+             "status": "status"}  # fmt: skip
     titles = {"metric": {metric: row[0] for metric, row in QUANTITIES.items()}, "paper": PRINTED_IN}
     notes = (
         "Over queries: mean over raters of the standard deviation over queries. Over raters: mean over queries of the "
         "standard deviation over raters.",
     )
-    return Table(cells, shown=shown, titles=titles, numbers=frozenset({"ours_cell", "printed_cell"}), notes=notes)
+    numbers = frozenset({"ours_cell", "n_raters", "printed_cell"})
+    return Table(cells, shown=shown, titles=titles, numbers=numbers, notes=notes)
 
 
 def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFrame:
@@ -116,7 +116,7 @@ def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFram
     rows = []
     for paper, metric in printed:
         _, name, scale, form = QUANTITIES[metric]
-        ours = scale * study.number(name)
+        ours = scale * study.number(name, paper)
         rows.append({"paper": paper, "metric": metric, "method": "oasis", "ours": ours, "ours_std": math.nan,
                      "ours_cell": plus_minus(ours, math.nan, form)})  # fmt: skip
     texts = study.printed[study.printed["exhibit"] == "text"]

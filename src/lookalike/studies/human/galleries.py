@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name, tile_of
 from lookalike.exhibits.model import Gallery, Tile
-
-if TYPE_CHECKING:
-    from lookalike.studies.human.study import HumanStudy
+from lookalike.studies.human.study import HumanStudy
 
 Cases = Literal["best", "worst"]
 

@@ -17,12 +17,14 @@ NOISE_RANGE = (0.15, 0.5)
 UNSURE_RANGE = (0.0, 0.06)
 SKIPPED = 0.4
 """Share of the candidates called not good that a rater leaves at the default instead of answering."""
+RATERS_OF_JMLR = 20
+"""Raters of JMLR 5.2.3 and its draft; the NIPS version (4.1) had 30."""
 
 
 def simulated_panel(
-    plan: pd.DataFrame, agreement: npt.NDArray[np.bool_], n_raters: int = 20, *, seed: int
+    plan: pd.DataFrame, agreement: npt.NDArray[np.bool_], n_raters: int = 30, *, seed: int
 ) -> pd.DataFrame:
-    """Simulate raters of a plan, ``simulated 01``, ``simulated 02``, ...; the paper had 20."""
+    """Simulate raters of a plan, ``simulated 01``, ``simulated 02``, ...; more raters change none of the first."""
     rng = generator(seed, "ratings", "panel")
     number_of_query, queries = pd.factorize(plan["query"])
     seen = agreement + rng.normal(0, PAIR, len(plan)) + rng.normal(0, QUERY, len(queries))[number_of_query]
@@ -34,9 +36,20 @@ def simulated_panel(
         answer = np.where(distance > 0, "good", "not_good").astype(object)
         answer[np.abs(distance) < unsure] = "cant_say"
         answered = (answer != "not_good") | (rng.random(len(plan)) >= SKIPPED)
-        tables.append(plan.assign(rater=f"simulated {number:02d}", answer=answer, answered=answered, simulated=True))
+        tables.append(plan.assign(rater=named(number), answer=answer, answered=answered, simulated=True))
     panel = pd.concat(tables).sort_values(["rater", "query", "position"], kind="stable", ignore_index=True)
     return panel[list(COLUMNS)].astype({"answer": str, "answered": bool})
+
+
+def named(number: int) -> str:
+    """Name of a simulated rater, numbered from 1."""
+    return f"simulated {number:02d}"
+
+
+def panel_of_jmlr(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Ratings by as many of a simulated panel as JMLR had raters; of people, all."""
+    first = [named(number + 1) for number in range(RATERS_OF_JMLR)]
+    return ratings[~ratings["simulated"] | ratings["rater"].isin(first)]
 
 
 def same_class(plan: pd.DataFrame, manifest: pd.DataFrame) -> npt.NDArray[np.bool_]:

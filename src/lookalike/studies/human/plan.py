@@ -67,7 +67,8 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
 
 def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     """Name of a table or file to its path."""
-    return {**images(config, dataset), "metrics": f"results/{dataset}/human/metrics.parquet"}
+    numbers = {name: f"results/{dataset}/human/{name}.parquet" for name in ("metrics", "nips")}
+    return {**images(config, dataset), **numbers}
 
 
 def exhibits(config: Config, dataset: str) -> list[Exhibit]:

@@ -16,18 +16,24 @@ from lookalike.exhibits.study import Study
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.metrics import select
 
+NIPS = "oasis-nips-2009"
+
 
 class HumanStudy(Study):
     """What raters think of the images that OASIS finds; its settings are those of ``plan.exhibit_settings``."""
 
-    def number(self, metric: str) -> float:
+    def numbers(self, paper: str = "") -> pd.DataFrame:
+        """Numbers of the raters of a paper, by default of the one at hand: NIPS had more of them than JMLR."""
+        return self.table("nips" if (paper or self.paper) == NIPS else "metrics")
+
+    def number(self, metric: str, paper: str = "") -> float:
         """One single number of `lookalike.studies.human.statistics.rating_metrics`; NaN where there is none."""
-        values = select(self.table("metrics"), metric=metric)["value"]
+        values = select(self.numbers(paper), metric=metric)["value"]
         return float(values.iloc[0]) if len(values) else float("nan")
 
     def curve(self, metric: str, method: str = "oasis") -> pd.DataFrame:
         """Numbers along x: ``value``, ``low`` and ``high`` by ``x``, an int."""
-        rows = select(self.table("metrics"), metric=metric, method=method)
+        rows = select(self.numbers(), metric=metric, method=method)
         table: pd.DataFrame = rows.set_index(rows["x"].astype(int))[["value", "low", "high"]].sort_index()
         return table
 
@@ -40,7 +46,7 @@ class HumanStudy(Study):
     @property
     def simulated(self) -> bool:
         """Whether any of the ratings is simulated."""
-        return self.has("metrics") and self.number("simulated") > 0
+        return self.has("metrics") and select(self.table("metrics"), metric="simulated")["value"].iloc[0] > 0
 
     @property
     def n_retrieved(self) -> int:

@@ -9,6 +9,7 @@ from PIL import Image
 
 from lookalike.core.files import write_json, write_table
 from lookalike.ranking.rankings import Rankings
+from lookalike.studies.human.panel import panel_of_jmlr
 from lookalike.studies.human.questionnaire import draw_plan
 from lookalike.studies.human.statistics import rating_metrics
 from lookalike.studies.human.study import HumanStudy
@@ -68,7 +69,7 @@ def make_ratings(*, n_queries=22, n_raters=6, n_found=10, simulated=True):
         found = position % 2 == 0
         good = rng.random() < (0.95 - 0.03 * query if found else 0.05)
         role, rank = ("retrieved", position // 2) if found else ("random", 0)
-        key = (f"rater {rater}", query, 500 + query, position, 1000 * query + position, role, rank)
+        key = (f"simulated {rater + 1:02d}", query, 500 + query, position, 1000 * query + position, role, rank)
         rows.append((*key, "good" if good else "not_good", position != 7, simulated))
     return pd.DataFrame(rows, columns=RATING_COLUMNS)
 
@@ -83,8 +84,9 @@ def make_study(folder, *, ratings=None, rankings=None, **settings):
     write_json({"root": str(folder / "images")}, folder / "images.json")
     (rankings or make_rankings()).save(folder / "ranks.npz")
     ratings = make_ratings(n_queries=2) if ratings is None else ratings
-    metrics = rating_metrics(ratings, representation="words", subset="ten", fold=0)
-    write_table(metrics, folder / "metrics.parquet")
+    for name, answers in (("metrics", panel_of_jmlr(ratings)), ("nips", ratings)):
+        metrics = rating_metrics(answers, representation="words", subset="ten", fold=0)
+        write_table(metrics, folder / f"{name}.parquet")
     files = {path.stem: str(path) for path in folder.iterdir() if path.is_file()}
     return HumanStudy({**SETTINGS, **settings}, files, printed("human"))
 

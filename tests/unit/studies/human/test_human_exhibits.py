@@ -133,6 +133,13 @@ def test_deviations_stand_beside_print_and_are_never_held_against_it(study, tmp_
     assert frame["ours"].iloc[0] == study.number("standard_deviation_over_queries")
     assert frame["ours"].iloc[3] == pytest.approx(100 * study.number("precision_at_10"))
     assert set(frame["status"]) == {"not comparable"}
+    # what NIPS prints is of more raters than what JMLR prints
+    (tmp_path / "nips").mkdir()
+    more = make_study(tmp_path / "nips", ratings=make_ratings(n_raters=30, n_queries=2))
+    made, precision = drawn(more, "human/deviations")[0].frame, drawn(more, f"{NIPS}/fig1a")[0]
+    assert made["n_raters"].tolist() == [20] * 4 + [30]
+    assert set(precision.frame["n_raters"]) == {30, 0}
+    assert made["ours"].iloc[4] == pytest.approx(precision.cells["ours"].item()) != made["ours"].iloc[3]
     # a single rater has nobody to be compared with
     alone = make_study(tmp_path, ratings=make_ratings(n_raters=1, n_queries=3))
     assert [one.name for one in drawn(alone, f"{JMLR}/fig3d")[0].panels[0].series] == ["OASIS"]
