@@ -131,7 +131,7 @@ def test_without_data_the_default_target_writes_exhibits_that_say_so(project):
     # the web study needs no data: the default target runs it besides
     everything = project.planned()
     assert drawn < set(everything)
-    assert everything["train_on_log"] == 1
+    assert everything["train_on_log_websim"] == 2
     assert "scan_images" not in everything
     project.snakemake(*without_data)
     for table, what in (

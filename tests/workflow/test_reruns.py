@@ -65,7 +65,7 @@ def test_a_finished_run_does_nothing_again_and_a_deleted_figure_is_redrawn_with_
         (
             "learners/look_ahead.py",
             WEB,
-            {"train_on_log": 2},
+            {"train_on_log_websim_demo": 1},
             "simulate_log simulate_visterms measure_marginals",
         ),
         (

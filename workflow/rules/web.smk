@@ -90,28 +90,33 @@ rule prepare_training:
 
 
 # a ranker that was killed goes on from its checkpoint, which stands beside its files until they are there
-rule train_on_log:
-    input:
-        log=f"{RESULTS}/log.npz",
-        rows=f"{RESULTS}/training",
-        validation=f"{RESULTS}/validation.npz",
-    output:
-        [f"{RESULTS}/rankers/{{ranker}}/{file}" for file in web_plan.RANKER_FILES],
-    log:
-        f"{LOGS}/train_on_log/{{ranker}}.log",
-    wildcard_constraints:
-        dataset=one_of(WEB),
-    conda:
-        "../../envs/learning.yaml"
-    threads: lambda wildcards: WEB[wildcards.dataset]["training"]["threads"]
-    resources:
-        exclusive=1,
-    params:
-        settings=planned(web_plan.triplet_settings),
-        checkpoint_seconds=lambda wildcards: WEB[wildcards.dataset]["training"]["checkpoint_seconds"],
-        seed=SEED,
-    script:
-        "../scripts/train_on_log.py"
+for studied_dataset in WEB:
+    batch = web_plan.ranker_batch(config, studied_dataset)
+
+    rule:
+        name:
+            f"train_on_log_{studied_dataset}"
+        input:
+            log=f"{RESULTS}/log.npz",
+            rows=f"{RESULTS}/training",
+            validation=f"{RESULTS}/validation.npz",
+        output:
+            batch.files,
+        log:
+            batch.log,
+        wildcard_constraints:
+            **constraints_of(batch),
+        conda:
+            "../../envs/learning.yaml"
+        threads: lambda wildcards: WEB[wildcards.dataset]["training"]["threads"]
+        resources:
+            exclusive=1,
+        params:
+            settings=lambda wildcards: web_plan.ranker_settings(config, wildcards.dataset, wildcards.get("ranker")),
+            checkpoint_seconds=lambda wildcards: WEB[wildcards.dataset]["training"]["checkpoint_seconds"],
+            seed=SEED,
+        script:
+            "../scripts/train_on_log.py"
 
 
 rule average_web_rankers:
@@ -140,6 +145,7 @@ rule score_web_retrieval:
         visterms=planned(web_plan.shards),
         rows=f"{RESULTS}/training",
         matrices=planned(web_plan.of_rankers, "W.npy"),
+        twin=planned(web_plan.of_twin),
     output:
         f"{RESULTS}/precision.parquet",
     log:

@@ -1,4 +1,4 @@
-"""Train one OASIS ranker on a query log; a run that was killed goes on from its checkpoint."""
+"""Train OASIS rankers on a query log, one after the other; one that was killed goes on from its checkpoint."""
 
 from lookalike.core.job_log import logged
 
@@ -11,18 +11,20 @@ with logged(snakemake, append=True):
     from lookalike.studies.web.protocol import CHECKPOINT, train_ranker, write_ranker
     from lookalike.studies.web.validation import Validation
 
-    folder = Path(snakemake.output[0]).parent
-    run, fit = train_ranker(
-        QueryLog.load(snakemake.input.log),
-        CompactRows(snakemake.input.rows),
-        Validation.load(snakemake.input.validation, n_threads=snakemake.threads),
-        snakemake.params.settings,
-        int(snakemake.wildcards.ranker),
-        seed=snakemake.params.seed,
-        n_threads=snakemake.threads,
-        checkpoint=folder / CHECKPOINT,
-        checkpoint_seconds=snakemake.params.checkpoint_seconds,
-        report=lambda line: print(line, flush=True),
-    )
-    write_ranker(run, fit, folder, {"dataset": snakemake.wildcards.dataset})
-    shutil.rmtree(folder / CHECKPOINT)
+    folders = {Path(file).parent.name: Path(file).parent for file in snakemake.output}
+    for ranker, settings in snakemake.params.settings.items():
+        run, fit = train_ranker(
+            QueryLog.load(snakemake.input.log),
+            CompactRows(snakemake.input.rows),
+            Validation.load(snakemake.input.validation, n_threads=snakemake.threads),
+            settings,
+            # the twin of the first ranker has its number, and so its triplets
+            int(ranker) if ranker.isdigit() else 0,
+            seed=snakemake.params.seed,
+            n_threads=snakemake.threads,
+            checkpoint=folders[ranker] / CHECKPOINT,
+            checkpoint_seconds=snakemake.params.checkpoint_seconds,
+            report=lambda line: print(line, flush=True),
+        )
+        write_ranker(run, fit, folders[ranker], {"dataset": snakemake.wildcards.dataset})
+        shutil.rmtree(folders[ranker] / CHECKPOINT)

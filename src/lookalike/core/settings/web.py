@@ -95,8 +95,12 @@ class WebStudy(Section):
     """The web-scale study (OASIS, JMLR section 5.2) on one data set."""
 
     batch: Literal["method", "subset"] = "method"
-    """`method`: a job for every size of `runtime`; `subset`: one for all of them."""
+    """`method`: a job for every ranker and every size of `runtime`; `subset`: one for all rankers and one for all
+    sizes."""
     training: LogTraining = LogTraining()
+    irrelevant_negatives: bool = False
+    """Whether a twin of the first ranker is trained, whose negatives are drawn from irrelevant images instead of all
+    (JMLR section 2.3)."""
     validation: HeldOutLog = HeldOutLog()
     test: LogTest = LogTest()
     approximate: Approximate = ABSENT

@@ -18,7 +18,7 @@ from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_m
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, OTHERS, Look, looks_of
 from lookalike.studies.metrics import rows_in, select
-from lookalike.studies.web.numbers import SHARE_BY, VALIDATION, searched_in
+from lookalike.studies.web.numbers import GAIN, IRRELEVANT, SHARE_BY, VALIDATION, searched_in
 from lookalike.studies.web.runtime_figure import JMLR, paper_images
 from lookalike.studies.web.study import PARTS, WebStudy
 
@@ -36,6 +36,8 @@ ABOUT_RELEVANT = "about 100 (JMLR section 5.2.1)"
 """Words of the text for the mean number of relevant images."""
 PAPER_WORDS = 10_000
 """Visterms of the papers' images (JMLR section 3)."""
+SHOWN_K = (1, 10, 50)
+"""Numbers of neighbours in the table of negatives, as far as precision was counted."""
 PREFERRED_K = 10
 """Neighbours whose recall the figure of indices shows, where they were counted."""
 
@@ -87,6 +89,28 @@ def precision_by_log(study: WebStudy) -> Figure:
 def precision_by_topic(study: WebStudy) -> Figure:
     """Share of the top k that were made from the query image's own latent topic, which no learner is told."""
     return precision_figure(study, study.precision("topic_p@k"), "Top k of the query's latent topic (%)")
+
+
+@exhibit("web/negatives", title="Negatives drawn from all images and from irrelevant ones", needs=("metrics",),
+         when=lambda settings: settings["irrelevant_negatives"])  # fmt: skip
+def negatives(study: WebStudy) -> Table:
+    """Precision at top k of OASIS whose negatives are any images, as in the papers, beside irrelevant images alone."""
+    parts = {"any image": study.precision("p@k", ["oasis"]), "irrelevant images": study.precision("p@k", [IRRELEVANT]),
+             "difference": study.precision(GAIN, [IRRELEVANT])}  # fmt: skip
+    frame = pd.concat([rows.assign(negatives=name) for name, rows in parts.items()], ignore_index=True)
+    frame = frame[frame["k"].isin(SHOWN_K)].rename(columns={"precision": "ours", "standard_error": "error"})
+    signs = frame["negatives"].map({"difference": "+"}).fillna("")
+    cells = zip(frame["ours"], frame["error"], signs, strict=True)
+    frame["ours_cell"] = [f"{value:{sign}.2f} ± {error:.2f}" for value, error, sign in cells]
+    share = study.counts["train", "relevant_per_image"] / (study.counts["train", "images"] - 1)
+    notes = (
+        "In percent by the log, ± one standard error over the query images, of the difference over differences of "
+        "single queries.",
+        f"Both rankers have the same triplets, but for negatives that are relevant: {100 * share:.2g}% of the training "
+        "images are so to an image. JMLR section 2.3 says that they add a small amount of noise.",
+    )
+    titles = {"k": {k: f"top {k}" for k in SHOWN_K}}
+    return Table(frame, rows=("negatives",), columns="k", titles=titles, notes=notes)
 
 
 def precision_figure(

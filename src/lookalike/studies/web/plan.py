@@ -16,6 +16,8 @@ Config = Mapping[str, Any]
 
 RANKER_FILES = ("W.npy", "fit.json", "curve.parquet")
 """What training a ranker writes into ``rankers/{ranker}``."""
+TWIN = "irrelevant"
+"""Name of the first ranker's twin, whose negatives are irrelevant to the query image, among the rankers."""
 LEARNERS = {"oasis": "images", "lmnn": "lmnn"}
 """Learner of the runtime study to the setting that lists its sizes."""
 
@@ -69,6 +71,34 @@ def of_rankers(config: Config, dataset: str, file: str) -> list[str]:
     """One file of every ranker."""
     n_rankers = config["web"][dataset]["training"]["rankers"]
     return [f"results/{dataset}/rankers/{ranker}/{file}" for ranker in range(n_rankers)]
+
+
+def of_twin(config: Config, dataset: str) -> list[str]:
+    """W of the twin on irrelevant negatives, where the settings ask for it."""
+    return [f"results/{dataset}/rankers/{TWIN}/W.npy"] if config["web"][dataset]["irrelevant_negatives"] else []
+
+
+def ranker_settings(config: Config, dataset: str, ranker: str | None = None) -> dict[str, dict[str, Any]]:
+    """Ranker to what decides its triplets and steps; of one ranker or all."""
+    study = config["web"][dataset]
+    settings = triplet_settings(config, dataset)
+    found = {str(ranker): settings for ranker in range(study["training"]["rankers"])}
+    if study["irrelevant_negatives"]:
+        found[TWIN] = settings | {"exclude_relevant": True}
+    return {ranker: found[ranker]} if ranker else found
+
+
+def ranker_batch(config: Config, dataset: str) -> Batch:
+    """Jobs that train a ranker each, or one job for all of them."""
+    rankers, one_by_one = list(ranker_settings(config, dataset)), config["web"][dataset]["batch"] == "method"
+    shown = ["{ranker}"] if one_by_one else rankers
+    return Batch(
+        name="train_on_log",
+        log=f"logs/{{dataset}}/train_on_log/{shown[0] if one_by_one else 'all'}.log",
+        files=[f"results/{{dataset}}/rankers/{ranker}/{file}" for ranker in shown for file in RANKER_FILES],
+        allowed={"dataset": [dataset], "ranker": rankers},
+        fitted=rankers,
+    )
 
 
 def triplet_settings(config: Config, dataset: str) -> dict[str, Any]:
@@ -134,6 +164,7 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
         "words": words(config, dataset),
         "runtime": {key: runtime[key] for key in ("aggressiveness", "patience") if key in runtime},
         "approximate": bool(study.get("approximate")),
+        "irrelevant_negatives": study["irrelevant_negatives"],
     }
 
 

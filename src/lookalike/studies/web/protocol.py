@@ -27,6 +27,7 @@ from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.learners.query_triplets import warm_up as warm_up_triplets
 from lookalike.ranking.exact_search import top_k
 from lookalike.studies.metrics import metrics_frame
+from lookalike.studies.web.numbers import GAIN, IRRELEVANT, TEST, VISTERMS
 from lookalike.studies.web.validation import Validation, hold_out
 
 PLAN_KEYS = ("aggressiveness", "interval", "patience", "tolerance", "mode", "block")
@@ -77,7 +78,7 @@ def train_ranker(
     warm_up_training()
     warm_up_triplets()
     triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), ranker + 1)[ranker]
-    cut = {key: settings[key] for key in ("theta", "relevance", "share") if key in settings}
+    cut = {key: settings[key] for key in ("theta", "relevance", "share", "exclude_relevant") if key in settings}
     try:
         source = QueryTripletSampler(log.of_images(rows.image_ids), triplet_seed, **cut)
     except ValueError as error:
@@ -179,13 +180,17 @@ def score_retrieval(
     query_ids = draw_query_images(gallery_ids, settings["queries"], integer_seed(seed, "web", "test_queries"))
     own = np.searchsorted(gallery_ids, query_ids)
     longest = min(settings["neighbours"], len(gallery_ids) - 1)
-    tables = []
+    tables, hits = [], {}
     for method, matrix in systems.items():
         found, _ = top_k(matrix(), gallery[own], gallery, longest, own=own, n_threads=n_threads)
         table = precision_of_retrieval(found, query_ids, gallery_ids, log, topics, method=method)
+        hits[method] = np.asarray(log.are_relevant(query_ids, gallery_ids[found], theta=0.0), dtype=np.float64)
         best = table.iloc[0]
         report(f"{method}: P@1 {best['value']:.4f} +- {best['high'] - best['value']:.4f}")
         tables.append(table)
+    if IRRELEVANT in hits:
+        gain = _mean_shares(GAIN, hits["oasis"] - hits[IRRELEVANT])
+        tables.append(metrics_frame(gain.assign(representation=VISTERMS, subset=TEST, method=IRRELEVANT)))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -218,10 +223,10 @@ def precision_of_retrieval(
     parts = [_mean_shares(metric, hit) for metric, hit in hits.items()]
     parts.append(pd.DataFrame({"metric": ["n_queries", "n_gallery"], "value": [len(queries), len(gallery)]}))
     table = pd.concat(parts, ignore_index=True)
-    return metrics_frame(table.assign(representation="visterms", subset="test", method=method))
+    return metrics_frame(table.assign(representation=VISTERMS, subset=TEST, method=method))
 
 
-def _mean_shares(metric: str, hits: NDArray[np.bool_]) -> pd.DataFrame:
+def _mean_shares(metric: str, hits: NDArray[Any]) -> pd.DataFrame:
     """Mean share of hits among the first k over the query images, and one standard error of it on both sides."""
     ks = np.arange(1, hits.shape[1] + 1)
     # taken by columns, which lie together then: sums over the queries round by that

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -42,9 +42,9 @@ class WebStudy(Study):
         keys = zip(counted["subset"], counted["metric"], counted["value"], strict=True)
         return {(str(part), str(quantity)): float(value) for part, quantity, value in keys}
 
-    def precision(self, metric: str) -> pd.DataFrame:
+    def precision(self, metric: str, methods: Sequence[str] = ()) -> pd.DataFrame:
         """Precision at k in percent: ``series, k, precision, standard_error, low, high, n_queries, n_gallery``."""
-        rows = select(self.table("metrics"), metric=metric, subset=TEST)
+        rows = select(self.table("metrics"), metric=metric, subset=TEST, method=list(methods or self.methods))
         percent = 100 * rows[["value", "low", "high"]]
         return rows.assign(
             series=rows["method"], k=rows["x"].astype(int), precision=percent["value"], low=percent["low"],

@@ -56,6 +56,11 @@ def test_precision_is_in_percent_with_its_standard_error_chance_and_print(tmp_pa
     assert [series.name for series in figure.panels[0].series][-1] == "OASIS, printed: 1.5%"
     cell = figure.cells.iloc[0]
     assert (cell["ours"], cell["printed"], cell["status"]) == (pytest.approx(1.6), 1.5, "not comparable")
+    table = drawn(tmp_path, "web/negatives")
+    cells = table.frame.pivot(index="negatives", columns="k", values="ours_cell")[1]
+    told = {"any image": "1.60 ± 0.10", "irrelevant images": "0.50 ± 0.20", "difference": "+0.10 ± 0.05"}
+    assert cells.to_dict() == told
+    assert "0.0042% of the training images are so" in table.notes[1]
     figure = drawn(tmp_path, "web/topics")
     assert figure.frame["precision"].iloc[0] == pytest.approx(19.2)
     assert set(figure.frame["series"]) == {"oasis", "oasis-averaged", "euclidean"}
@@ -210,6 +215,13 @@ def test_every_ranker_size_and_shard_is_planned_one_by_one_or_in_one_job():
     assert one_by_one == ["results/{dataset}/runtime/{learner}-{size}.parquet"]
     assert [file.format(dataset="made") for file in together] == runs
     assert plan.timed_runs(changed("runtime"), "made") == plan.searched(changed("approximate"), "made") == []
+    one_by_one, together = (plan.ranker_batch(changed(batch=size), "made") for size in ("method", "subset"))
+    assert (one_by_one.files[0], len(one_by_one.files)) == ("results/{dataset}/rankers/{ranker}/W.npy", 3)
+    assert one_by_one.allowed["ranker"] == ["0", "1", "irrelevant"]
+    assert together.files[::3] == [
+        file.replace("made", "{dataset}")
+        for file in plan.of_rankers(CONFIG, "made", "W.npy") + plan.of_twin(CONFIG, "made")
+    ]
 
 
 def test_jobs_read_only_what_decides_their_results():
@@ -217,6 +229,9 @@ def test_jobs_read_only_what_decides_their_results():
     assert plan.timed_settings(CONFIG, "made", "lmnn") == {"lmnn": {"max_iter": 5, "time_limit": 7}}
     oasis = plan.timed_settings(CONFIG, "made")["oasis"]
     assert "images" not in oasis
+    # the twin is the first ranker but for its negatives
+    first, twin = (plan.ranker_settings(CONFIG, "made", ranker)[ranker] for ranker in ("0", "irrelevant"))
+    assert twin == first | {"exclude_relevant": True}
     assert (oasis["validation_images"], oasis["validation_queries"], oasis["steps_per_image"]) == (50, 10, 9)
 
 
@@ -230,7 +245,8 @@ def test_jobs_read_only_what_decides_their_results():
 )
 def test_exhibits_follow_the_settings(left_out, gone):
     every = check_plan(plan, CONFIG, "made")
-    assert len(every) == 12
+    assert len(every) == 13
+    assert every - check_plan(plan, changed(irrelevant_negatives=False), "made") == {"web/negatives"}
     assert every - check_plan(plan, changed(*left_out), "made") == gone
     assert list(plan.methods(CONFIG, "made")) == ["oasis", "oasis-averaged", "euclidean"]
     assert list(plan.methods(changed(rankers=1), "made")) == ["oasis", "euclidean"]
