@@ -11,7 +11,7 @@ import shutil
 import tarfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path
@@ -59,6 +59,7 @@ class Archive:
     page: str  # address of the page that describes it
     flat: bool = False  # its files have no folder around them: `top_folder` is made for them
     files: int = 0  # least number of files in the unpacked folder; 0 where this is not known
+    former: Sequence[str] = ()  # names that its file had before, which is taken too; its MD5 is not published
     unpacked_limit: int | None = None
     licence: str = ""
     doi: str = ""
@@ -71,9 +72,10 @@ class Archive:
     def put_in_place(self, folder: str | os.PathLike[str]) -> str:
         """Say what the user may put into a folder instead of a download, as the rest of a sentence."""
         size = "" if self.size is None else f"{self.size:,} bytes, "
+        former = "".join(f"or {name} or its folder " for name in self.former)
         return (
             f"put {self.filename} from {self.url} ({size}md5 {self.md5}) or the folder {self.top_folder} "
-            f"into {os.fspath(folder)}"
+            f"{former}into {os.fspath(folder)}"
         )
 
 
@@ -88,11 +90,11 @@ def load_archives(path: str | os.PathLike[str]) -> dict[str, Archive]:
 
 
 def is_reachable(archive: Archive, timeout: float = 3.0) -> bool:
-    """Tell whether the archive's host answers, through the proxy that the environment names, if any."""
+    """Tell whether the host answers to which the archive's address leads, through the environment's proxy, if any."""
     import requests
 
     try:
-        requests.head(archive.url, timeout=timeout)
+        requests.head(archive.url, timeout=timeout, allow_redirects=True)
     except requests.RequestException:
         return False
     return True
@@ -215,7 +217,7 @@ def _append(archive: Archive, part: Path, response: requests.Response, start: in
 
 
 def _sha256(archive: Archive, file: Path, what_now: str) -> str:
-    """Compare size and MD5 with what the publisher states and return the SHA-256, all in one reading."""
+    """Compare size and MD5 with what the publisher states, if anything; return the SHA-256, all in one reading."""
     if not file.is_file():
         raise LookalikeError(f"{file} is not a file: move it away, or {archive.put_in_place(file.parent)}")
     if archive.size not in (None, _size(file)):
@@ -225,7 +227,7 @@ def _sha256(archive: Archive, file: Path, what_now: str) -> str:
         while chunk := stream.read(_CHUNK):
             md5.update(chunk)
             sha256.update(chunk)
-    if md5.hexdigest() != archive.md5:
+    if archive.md5 and md5.hexdigest() != archive.md5:
         raise LookalikeError(f"{file} has md5 {md5.hexdigest()} instead of {archive.md5}; {what_now}")
     return sha256.hexdigest()
 

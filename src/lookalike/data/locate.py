@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -78,24 +79,29 @@ def _obtain_archive(
     archive: Archive, data: Data, class_counts: str | os.PathLike[str] | None, progress: TextIO | None
 ) -> dict[str, str]:
     """Where the unpacked archive is, and its name and MD5 if it was unpacked just now."""
-    folder = data["path"]
-    if root := _unpacked_folder(archive, folder):
-        if lack := _what_root_lacks(root, archive, class_counts):
-            raise LookalikeError(lack)
-        return {"root": root.as_posix()}
-    if not data["fetch"] and not Path(folder, archive.filename).exists():
-        raise LookalikeError(
-            f"{archive.name} is not in place and may not be downloaded (fetch: false): {archive.put_in_place(folder)}"
-        )
-    file = fetch_archive(archive, folder, progress)
-    root = unpack_archive(archive, file, Path(folder, archive.top_folder))
-    return {"root": root.as_posix(), "archive": archive.filename, "md5": archive.md5}
+    folder, unpacked = data["path"], {}
+    named = _as_in_place(archive, folder)
+    root = _unpacked_folder(named, folder)
+    if root is None:
+        if not data["fetch"] and not Path(folder, named.filename).exists():
+            raise LookalikeError(
+                f"{archive.name} is not in place and may not be downloaded (fetch: false): "
+                f"{archive.put_in_place(folder)}"
+            )
+        file = fetch_archive(named, folder, progress)
+        root = unpack_archive(named, file, Path(folder, named.top_folder))
+        unpacked = {"archive": named.filename, "md5": named.md5}
+    if lack := _what_root_lacks(root, archive, class_counts):
+        raise LookalikeError(lack)
+    return {"root": root.as_posix()} | unpacked
 
 
 def _why_not(archive: Archive, data: Data, class_counts: str | os.PathLike[str] | None) -> str:
     """Why `_obtain_archive` would fail, as far as can be told without reading a file; empty where it would not."""
-    folder, file = data["path"], Path(data["path"], archive.filename)
-    if root := _unpacked_folder(archive, folder):
+    folder = data["path"]
+    named = _as_in_place(archive, folder)
+    file = Path(folder, named.filename)
+    if root := _unpacked_folder(named, folder):
         return _what_root_lacks(root, archive, class_counts)
     if not file.is_file():
         return "" if data["fetch"] and is_reachable(archive) else archive.put_in_place(folder)
@@ -112,6 +118,13 @@ def _what_is_missing(data: Data) -> str:
     if kind == "landmarks" and not landmarks_of(truth):
         return f"put a folder of ground-truth files (<landmark>_<n>_query.txt, _good, _ok, _junk) at {truth}"
     return ""
+
+
+def _as_in_place(archive: Archive, folder: str | os.PathLike[str]) -> Archive:
+    """The archive with the name that its folder or its file has in `folder`: its own, or else a former one."""
+    former = (replace(archive, filename=name, top_folder=name.partition(".")[0], md5="") for name in archive.former)
+    names = (archive, *former)
+    return next((one for one in names if _unpacked_folder(one, folder) or Path(folder, one.filename).exists()), archive)
 
 
 def _unpacked_folder(archive: Archive, folder: str | os.PathLike[str]) -> Path | None:

@@ -38,6 +38,7 @@ class Server(ThreadingHTTPServer):
         self.ranges = self.send_length = True
         self.drops = []  # bytes of body sent before each of the next answers is cut
         self.codes = []  # answers of the next requests instead of the file
+        self.moved = ""  # where it sends those who ask for the head
         self.asked = []  # ranges
         self.sent_all = False
 
@@ -63,6 +64,11 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body[: rules.drops.pop(0)] if rules.drops else body)
             rules.sent_all = True
         self.close_connection = True
+
+    def do_HEAD(self):
+        self.send_response(302 if self.server.moved else 200)
+        self.send_header("Location", self.server.moved)
+        self.end_headers()
 
     def log_message(self, *args):
         """Keep the tests quiet."""
@@ -210,6 +216,9 @@ def test_progress_goes_to_the_stream_that_is_given(tmp_path, server, capsys):
 def test_a_host_is_reachable_also_through_a_proxy(server, monkeypatch):
     assert is_reachable(toy(server.url))
     assert not is_reachable(toy(), timeout=0.5)
+    server.moved = CLOSED
+    assert not is_reachable(toy(server.url), timeout=0.5), "the host that it leads to does not answer"
+    server.moved = ""
     monkeypatch.setenv("http_proxy", server.url.removesuffix("/toy.tar"))
     assert is_reachable(toy("http://images.invalid/toy.tar"))
     monkeypatch.setenv("http_proxy", "127.0.0.1:9")
