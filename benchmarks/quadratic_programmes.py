@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lookalike.learners import TripletProducts, qpao
-from lookalike.learners.qpao import BlockDescent, Dual
+from lookalike.learners.qpao import BlockDescent, Bounded, Dual
 
 Solve = Callable[[], np.ndarray]
 """What is timed: it returns the multipliers of 1/2 ||w - centre||^2 + sum c max(0, r - Vw) in the box."""
@@ -125,7 +125,7 @@ def main() -> None:
 
     X, triplets = landmark(arguments.words, arguments.negatives, np.random.default_rng(0))
     with patch.object(qpao, "Dual", Recorded):
-        descent = BlockDescent(TripletProducts(X, triplets), arguments.C, (0.0, float(arguments.words)), 50, 0)
+        descent = BlockDescent(TripletProducts(X, triplets), arguments.C, Bounded(0.0, float(arguments.words), None), 50, 0)
         for _ in range(2):
             descent.sweep()
     solvers: dict[str, Build] = {f.__name__: f for f in (clarabel, piqp, osqp) if importlib.util.find_spec(f.__name__)}
@@ -137,7 +137,7 @@ def main() -> None:
         for dual in chosen:
             h, cost = dual.hinges, dual.hinges.cost
             V = sp.csr_array(h.products[h.positive] - h.products[h.negative])
-            solve = solvers[name](V, h.targets, cost, dual.centre, dual.box) if name in solvers else ours(dual)
+            solve = solvers[name](V, h.targets, cost, dual.centre, dual.bounds[:2]) if name in solvers else ours(dual)
             start = time.process_time()
             alpha = solve()
             seconds.append(time.process_time() - start)

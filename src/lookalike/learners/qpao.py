@@ -65,6 +65,9 @@ class QPAO(ProductsLearner):
         L, the smallest weight.
     upper : float, optional
         M, the largest. Default: the number of features, as in SOML.
+    fixed_sum : bool, default=False
+        Keep the sum of all weights, those that no triplet can change too, at the number of features, which `upper` then
+        bounds by itself. Every block keeps its sum, and ``lower <= 1 <= upper`` is needed.
     n_blocks : int, default=50
         Blocks of a sweep; with 1, the minimum is found in one step. Weights that no triplet can change are in none.
     n_triplets : int, default=21_000
@@ -82,7 +85,8 @@ class QPAO(ProductsLearner):
     Attributes
     ----------
     w_ : numpy.ndarray of shape (d,), float64
-        The weights; 1 (or the bound nearest to it) for words that no pair of a triplet shares.
+        The weights; 1 (or the bound nearest to it) for words that no pair of a triplet shares; with `fixed_sum` such
+        words have one weight, which may be another.
     objective_ : float
         At the end.
     gap_ : float
@@ -91,7 +95,7 @@ class QPAO(ProductsLearner):
     n_sweeps_ : int
         Sweeps taken; ``n_iter_`` is the same by scikit-learn's name.
     n_blocks_ : int
-        Blocks of a sweep: at most one per weight that a triplet can change.
+        Blocks of a sweep: at most one per weight that a triplet can change; with `fixed_sum` at most one per weight.
     converged_ : bool
         Whether the descent ended by `tol`, and not by `max_sweeps`, and ``gap_`` is at most 1e-6.
     curve_ : dict of numpy.ndarray
@@ -131,6 +135,7 @@ class QPAO(ProductsLearner):
     upper: float | None = None
     n_blocks: int = 50
     _: KW_ONLY
+    fixed_sum: bool = False
     n_triplets: int = 21_000
     tol: float = 1e-5
     max_sweeps: int = 100
@@ -178,6 +183,8 @@ class QPAO(ProductsLearner):
             raise ValueError(f"lower must be a number, not {self.lower!r}")
         if self.upper is not None and not self.lower < self.upper:
             raise ValueError(f"upper must be None or larger than lower={self.lower!r}, not {self.upper!r}")
+        if self.fixed_sum and not (self.lower <= 1 and (self.upper is None or self.upper >= 1)):
+            raise ValueError(f"fixed_sum needs lower <= 1 <= upper, not lower={self.lower!r} and upper={self.upper!r}")
         for name, least in (("n_blocks", 1), ("n_triplets", 0), ("max_sweeps", 1)):
             value = getattr(self, name)
             if not value >= least or int(value) != value:
@@ -189,7 +196,8 @@ class QPAO(ProductsLearner):
         d = products.n_features
         upper = float(max(d, self.lower + 1) if self.upper is None else self.upper)
         seed = as_seed(self.random_state) if seed is None else seed
-        descent = BlockDescent(products, float(self.C), (float(self.lower), upper), int(self.n_blocks), seed)
+        bounds = Bounded(float(self.lower), upper, 0.0 if self.fixed_sum else None)
+        descent = BlockDescent(products, float(self.C), bounds, int(self.n_blocks), seed)
         objectives = [descent.objective()]
         # a single block is at the minimum of all weights after one sweep
         limit = 1 if descent.n_blocks == 1 else int(self.max_sweeps)
@@ -220,6 +228,34 @@ class QPAO(ProductsLearner):
         if not self.converged_:
             warnings.warn(f"QPAO {reason}", ConvergenceWarning, stacklevel=3)
         return self
+
+
+class Bounded(NamedTuple):
+    """Where the weights of a block may be: between two bounds, and with a sum, unless `total` is None."""
+
+    lower: float
+    upper: float
+    total: float | None
+
+    def nearest(self, centre: Floats) -> Floats:
+        """Return the weights that are nearest to some others: all moved alike where they have a sum, then clipped."""
+        if self.total is None:
+            return np.clip(centre, self.lower, self.upper)
+        # variables are fixed at the bounds on whose side more is missing, until none is past a bound (Bitran and Hax)
+        free, rest, move = centre, self.total, 0.0
+        while len(free):
+            move = (rest - free.sum()) / len(free)
+            moved = free + move
+            below, above = np.maximum(self.lower - moved, 0.0).sum(), np.maximum(moved - self.upper, 0.0).sum()
+            if not below and not above:
+                break
+            at, kept = (self.lower, moved > self.lower) if below >= above else (self.upper, moved < self.upper)
+            free, rest = free[kept], rest - at * np.count_nonzero(~kept)
+        return np.clip(centre + move, self.lower, self.upper)
+
+    def within(self, weights: Floats) -> NDArray[np.int64]:
+        """Return which weights are at no bound."""
+        return np.flatnonzero((weights > self.lower) & (weights < self.upper))
 
 
 class Hinges(NamedTuple):
@@ -270,15 +306,23 @@ def distinct_hinges(products: TripletProducts, C: float) -> Hinges:
 
 
 class BlockDescent:
-    """Block descent, within a box, on the weights of features in some product; every sweep draws its blocks anew."""
+    """Block descent, within bounds, on the weights of features in some product, or where their sum is fixed on all.
 
-    def __init__(self, products: TripletProducts, C: float, box: tuple[float, float], n_blocks: int, seed: int) -> None:
+    Every sweep draws its blocks anew; where the sum of all is fixed, that of every block stays as it is.
+    """
+
+    def __init__(self, products: TripletProducts, C: float, bounds: Bounded, n_blocks: int, seed: int) -> None:
         hinges = distinct_hinges(products, C)
         occurring = np.unique(hinges.products.indices)
         self.features = np.asarray(products.columns[occurring])
-        self._hinges = hinges._replace(products=sp.csc_array(hinges.products.tocsc()[:, occurring]))
-        self._box, self._d = box, products.n_features
-        self._untouched = float(np.clip(1.0, *box))
+        own = hinges.products.tocsc()[:, occurring]
+        self._bounds, self._d = bounds, products.n_features
+        if bounds.total is not None and len(occurring):
+            starts = np.searchsorted(self.features, np.arange(self._d + 1))
+            own = sp.csc_array((own.data, own.indices, own.indptr[starts]), shape=(own.shape[0], self._d))
+            self.features = np.arange(self._d)
+        self._hinges = hinges._replace(products=sp.csc_array(own))
+        self._untouched = float(np.clip(1.0, bounds.lower, bounds.upper))
         self.weights = np.full(len(self.features), self._untouched)
         self.n_blocks = min(n_blocks, len(self.features))
         self._random = np.random.default_rng([seed, 1])
@@ -307,13 +351,14 @@ class BlockDescent:
         products = hinges.products[:, block].tocsr()
         others = scores - products @ before
         targets = 1.0 - others[hinges.positive] + others[hinges.negative]
-        weights, gap = block_minimum(hinges._replace(products=products, targets=targets), self._box, before)
+        bounds = self._bounds if self._bounds.total is None else self._bounds._replace(total=float(before.sum()))
+        weights, gap = block_minimum(hinges._replace(products=products, targets=targets), bounds, before)
         self.weights[block] = weights
         scores[:] = others + products @ weights
         return gap
 
 
-def block_minimum(hinges: Hinges, box: tuple[float, float], start: Floats) -> tuple[Floats, float]:
+def block_minimum(hinges: Hinges, bounds: Bounded, start: Floats) -> tuple[Floats, float]:
     """Minimise 1/2 ||w - 1||^2 plus the hinges over one block, from `start` on; return weights and duality gap."""
     # Hinges start as the lines that they are at `start`. With the kinks of the working set only, a lower bound is
     # minimised. Hinges beyond their kink join the set; where there are none, bound and objective are equal.
@@ -323,7 +368,7 @@ def block_minimum(hinges: Hinges, box: tuple[float, float], start: Floats) -> tu
     multipliers = np.where(sloping, hinges.cost, 0.0)
     multipliers[working] = hinges.cost[working] / 2
     while True:
-        weights, gap = _relaxed_minimum(hinges, box, multipliers, working)
+        weights, gap = _relaxed_minimum(hinges, bounds, multipliers, working)
         found = hinges.shortfalls(weights)
         crossed = ~working & np.where(sloping, found < -SLACK, found > SLACK)
         if not crossed.any():
@@ -338,30 +383,30 @@ def block_minimum(hinges: Hinges, box: tuple[float, float], start: Floats) -> tu
 
 
 def _relaxed_minimum(
-    hinges: Hinges, box: tuple[float, float], multipliers: Floats, working: NDArray[np.bool_]
+    hinges: Hinges, bounds: Bounded, multipliers: Floats, working: NDArray[np.bool_]
 ) -> tuple[Floats, float]:
     """Minimise with kinks in the working set only; set its multipliers, return weights and duality gap."""
     centre = 1.0 + hinges.products.T @ hinges.pair_sums(np.where(working, 0.0, multipliers))
     chosen = np.flatnonzero(working)
     if not len(chosen):
-        return np.clip(centre, *box), 0.0
-    dual = Dual(hinges.some(chosen), centre, box)
+        return bounds.nearest(centre), 0.0
+    dual = Dual(hinges.some(chosen), centre, bounds)
     multipliers[chosen] = dual.maximum(multipliers[chosen])
     weights = dual.weights(multipliers[chosen])
     return weights, dual.gap(weights, multipliers[chosen])
 
 
 class Dual:
-    """The dual of a block's programme: max over 0 <= alpha <= cost of min over w in the box of the Lagrangian."""
+    """The dual of a block's programme: max over 0 <= alpha <= cost of min over w within bounds of the Lagrangian."""
 
-    def __init__(self, hinges: Hinges, centre: Floats, box: tuple[float, float]) -> None:
-        # the gradient, target_t - w(alpha).v_t with w(alpha) = clip(centre + sum_t alpha_t v_t), is continuous
-        self.hinges, self.centre, self.box = hinges, centre, box
+    def __init__(self, hinges: Hinges, centre: Floats, bounds: Bounded) -> None:
+        # the gradient, target_t - w(alpha).v_t with w(alpha) nearest to centre + sum_t alpha_t v_t, is continuous
+        self.hinges, self.centre, self.bounds = hinges, centre, bounds
         self._transposed = hinges.products.T.tocsr()
 
     def weights(self, alpha: Floats) -> Floats:
         """Return w(alpha)."""
-        return np.asarray(np.clip(self.centre + self._transposed @ self.hinges.pair_sums(alpha), *self.box))
+        return self.bounds.nearest(self.centre + self._transposed @ self.hinges.pair_sums(alpha))
 
     def gap(self, weights: Floats, alpha: Floats) -> float:
         """Return primal less dual objective at w(alpha) and alpha."""
@@ -409,7 +454,7 @@ class Dual:
                 break
             weights = self.weights(alpha)
             gap = self.gap(weights, alpha)
-            curvature = self._curvature(free, np.flatnonzero((weights > self.box[0]) & (weights < self.box[1])))
+            curvature = self._curvature(free, self.bounds.within(weights))
             # products of a few rows are often linearly dependent
             curvature[np.diag_indices_from(curvature)] += RIDGE * (1.0 + np.trace(curvature) / len(free))
             step = np.zeros_like(alpha)
@@ -429,13 +474,15 @@ class Dual:
 
     def _curvature(self, free: NDArray[np.int64], inside: NDArray[np.int64]) -> Floats:
         """Return all inner products of these hinges' v, at these weights; the v are made dense a part at a time."""
-        curvature = np.zeros((len(free), len(free)))
+        curvature, sums = np.zeros((len(free), len(free))), np.zeros(len(free))
         width = max(1, PART_BYTES // (8 * len(free)))
         for first in range(0, len(inside), width):
             columns = self.hinges.products[:, inside[first : first + width]]
             directions = (columns[self.hinges.positive[free]] - columns[self.hinges.negative[free]]).toarray()
             curvature += directions @ directions.T
-        return curvature
+            sums += directions.sum(axis=1)
+        # where their sum is fixed, all weights inside move by what a step would add to it
+        return curvature if self.bounds.total is None else curvature - np.outer(sums, sums) / max(1, len(inside))
 
 
 def _objective(weights: Floats, centre: Floats, costs: Floats, losses: Floats) -> float:
