@@ -125,7 +125,8 @@ def main() -> None:
 
     X, triplets = landmark(arguments.words, arguments.negatives, np.random.default_rng(0))
     with patch.object(qpao, "Dual", Recorded):
-        descent = BlockDescent(TripletProducts(X, triplets), arguments.C, Bounded(0.0, float(arguments.words), None), 50, 0)
+        bounds = Bounded(0.0, float(arguments.words), None)
+        descent = BlockDescent(TripletProducts(X, triplets), arguments.C, bounds, 50, 0)
         for _ in range(2):
             descent.sweep()
     solvers: dict[str, Build] = {f.__name__: f for f in (clarabel, piqp, osqp) if importlib.util.find_spec(f.__name__)}

@@ -34,8 +34,8 @@ def objective(w, V, C):
 def distance_from_optimal(w, V, C, box, fixed_sum=False):
     """How far from 0 the nearest subgradient of the programme is, by a linear programme over all multipliers.
 
-    A hinge with a loss has its cost as multiplier, one without has 0, one at its kink anything between, a fixed sum any;
-    the gradient of a weight at a bound may point out of the box.
+    A hinge with a loss has its cost as multiplier, one without has 0, one at its kink anything between, and a fixed sum
+    any; the gradient of a weight at a bound may point out of the box.
     """
     bounds = [(C, C) if short > 1e-6 else (0, 0) if short < -1e-6 else (0, C) for short in 1 - V @ w]
     V = np.vstack([V, np.ones(len(w))])
@@ -89,7 +89,7 @@ def test_words_that_no_pair_shares_keep_the_nearest_to_one(lower, upper, untouch
     kept = QPAO(10.0, n_blocks=1, fixed_sum=True).fit_triplets(sp.csr_array(wide), triplets).w_
     (shared,) = set(np.delete(kept, np.arange(5, 25)))
     assert (shared < 1, kept.sum()) == (True, pytest.approx(1000)), "words that no pair shares give for the others"
-    with pytest.raises(ValueError, match="fixed_sum needs lower <= 1 <= upper, not lower=1.5"):
+    with pytest.raises(ValueError, match=r"fixed_sum needs lower <= 1 <= upper, not lower=1\.5"):
         QPAO(lower=1.5, fixed_sum=True).fit_triplets(X, triplets)
     for rows, given_ in ((np.zeros((4, 3)), [[0, 1, 2]] * 5), (X, np.empty((0, 3), dtype=int))):
         none = QPAO(2.0).fit_triplets(rows, given_)
