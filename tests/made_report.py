@@ -78,7 +78,7 @@ def claims(study) -> Table:
     rows = [
         ("best", JMLR, "section 5", "OASIS is best.", "holds", "+5.5 points", "difference", "Above 0."),
         ("fast", JMLR, "abstract", "OASIS is fast.", "does not hold", "; ".join(["0.5 h slower"] * 30), "faster", ""),
-        ("sparse", SOML, "Table 1", "It is sparse.", "not decidable here", "", "sparse", ""),
+        ("sparse", SOML, "Table 1", "It is sparse.", "undecided", "", "sparse", ""),
     ]
     columns = ["id", "paper", "place", "claim", "verdict", "evidence", "rule", "decided_by"]
     return Table(pd.DataFrame(rows, columns=columns), shown={"claim": "claim", "verdict": "verdict"})

@@ -20,7 +20,7 @@ from lookalike.exhibits.style import title_of
 
 if TYPE_CHECKING:
     from lookalike.exhibits.registry import Exhibit
-    from lookalike.exhibits.verdicts import Claim, Finding, Rule
+    from lookalike.exhibits.verdicts import Claim
 
 
 @dataclass
@@ -108,9 +108,21 @@ class Study:
         study.exhibit = exhibit
         return study
 
-    def decide(self, claim: Claim, rule: Rule) -> Finding:
-        """Ask a rule about a claim; a room that narrows itself to what the claim is about does so here."""
-        return rule(self, **claim.parameters)
+    def about_claim(self, claim: Claim) -> tuple[Self | None, str]:
+        """The study narrowed to the parts that a claim is about, and words on others; None and why, without any."""
+        return self, ""
+
+    def was_run(self, method: str) -> bool:
+        """Whether a method was run; rooms whose rules say themselves what is missing need not tell."""
+        return True
+
+    def other_data(self) -> str:
+        """Which data it has that are not the paper's, as claims on printed numbers ask; "" where they are."""
+        return "made by code" if self.synthetic else ""
+
+    def stopped_by(self, limit: str, method: str) -> str:
+        """In how many fits a method ran into one of `verdicts.LIMITS`; "" where that are too few to count."""
+        return ""
 
     def data_sentence(self, drawn: Any) -> str:
         """Second sentence of a caption: which data, how many repeats, and what ± and error bars are."""

@@ -1,13 +1,14 @@
 """Claims of the papers: rows of one claims.csv, each decided by a short rule that returns evidence.
 
-A rule, marked with ``@rule``, is given the study, narrowed to the claim's parts, and the claim's parameters.
+A rule, marked with ``@rule``, is given the study, narrowed to the claim's parts, and the claim's parameters. Before it
+stand the gates, alike for all claims: what was not run, and what this run cannot tell.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -16,24 +17,36 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.model import Table
+from lookalike.exhibits.printed import significant
 from lookalike.exhibits.registry import PAPERS
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "not decidable here"
-NOT_RUN = "not run"
+HOLDS, FAILS, OPEN, NOT_TESTED = "holds", "does not hold", "undecided", "not tested"
 LEFT_OUT = "left out"
-"""Of what did not converge or was not traced on a part, which does not count beside others."""
-VERDICTS = (HOLDS, FAILS, OPEN)
+"""Of what did not converge on a part, which does not count beside others."""
+VERDICTS = (HOLDS, FAILS, OPEN, NOT_TESTED)
+LIMITED = 0.4
+"""A limit of ours counts that ended at least this share of the fits of a method: 2 of 5 folds."""
+LIMITS = {
+    "iterations": "stopped at its limit of iterations",
+    "time": "ran into its time limit",
+    "steps": "chose the last traced step",
+    "grid": "chose an end of its grid",
+}
+"""Limits that claims.csv names, and what a method did that ran into one."""
 MARGIN = 0.01
 """Differences of mAP up to this are none in practice: one point, the last digit that the papers print."""
-COLUMNS = ("id", "paper", "place", "text", "study", "settings", "rule", "parameters", "depends", "note")
+COLUMNS = ("id", "paper", "place", "text", "study", "settings", "rule", "parameters", "methods", "limits",
+           "printed_number", "implementation", "note")  # fmt: skip
 """Columns of claims.csv. ``settings``: printed settings of the parts that the claim is about, apart by ``;``;
-``parameters``: a JSON object, what the rule is given; ``depends``: methods and limits that it depends on, apart by
-``;``; ``note``: why no rule decides it, where none does."""
+``parameters``: a JSON object, what the rule is given; ``methods``: those that it depends on, apart by ``;``, and by
+``|`` where one of several will do; ``limits``: keys of `LIMITS` that may not have ended these methods, apart by ``;``;
+``printed_number``: the number that it is about, which only the paper's own data can bear out; ``implementation``: why
+ours decides it and not the method; ``note``: why no rule decides it, where none does."""
 
-VERDICT_COLUMNS = ("id", "paper", "place", "claim", "verdict", "evidence", "rule", "decided_by")
+VERDICT_COLUMNS = ("id", "paper", "place", "claim", "verdict", "evidence", "gate", "rule", "decided_by")
 """What every table of verdicts on claims has."""
 
 Interval = tuple[float, float]
@@ -44,11 +57,13 @@ class Finding:
     """What a rule finds."""
 
     verdict: str
-    """`HOLDS`, `FAILS`, `OPEN`, or of one part `LEFT_OUT`."""
+    """One of `VERDICTS`, or of one part `LEFT_OUT`."""
     evidence: str
     """The figures in words, or why there are none."""
     by_numbers: str = ""
     """What the numbers at hand say without their intervals, where a study tells that; "" where one is missing."""
+    gate: str = ""
+    """The gate that stopped the claim, such as ``printed number``; "" where its rule decided."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +78,10 @@ class Claim:
     settings: tuple[str, ...]
     rule: str
     parameters: Mapping[str, Any]
-    depends: tuple[str, ...]
+    methods: tuple[str, ...]
+    limits: tuple[str, ...]
+    printed_number: str
+    implementation: str
     note: str
 
 
@@ -86,29 +104,60 @@ def claims_of(rows: Iterable[Mapping[str, str]]) -> list[Claim]:
     found = []
     for row in rows:
         parts: dict[str, Any] = {name: row[name] for name in COLUMNS}
-        for name in ("settings", "depends"):
+        for name in ("settings", "methods", "limits"):
             parts[name] = tuple(part for part in row[name].split(";") if part)
         found.append(Claim(**{**parts, "parameters": json.loads(row["parameters"] or "{}")}))
     return found
 
 
 def decide(claim: Claim, study: Study, rules: Mapping[str, Rule]) -> Finding:
-    """Decide one claim on a study: by its rule, once it has passed what holds for all claims."""
-    if study.not_run:
-        return Finding(NOT_RUN, study.not_run)
-    if not claim.rule:
-        return Finding(OPEN, claim.note)
-    if claim.rule not in rules:
+    """Decide one claim on a study: by the first gate that stops it, else by its rule."""
+    if claim.rule and claim.rule not in rules:
         raise LookalikeError(f"claim {claim.id}: there is no rule {claim.rule!r} in studies/{claim.study}/claims.py")
-    return study.decide(claim, rules[claim.rule])
+    about, beside = study.about_claim(claim)
+    if why := _not_run(claim, study) or ("" if about else beside) or _methods_not_run(claim, study):
+        return Finding(NOT_TESTED, why, gate="not run")
+    assert about is not None
+    found = also_said(rules[claim.rule](about, **claim.parameters), beside)
+    for gate, why in _cannot_tell(claim, about):
+        # its numbers are told all the same
+        return replace(found, verdict=OPEN, evidence=f"{why} The numbers: {found.evidence}", gate=gate)
+    return found
+
+
+def _not_run(claim: Claim, study: Study) -> str:
+    """Why nothing at all was run that could decide a claim; "" where it was."""
+    return study.not_run or ("" if claim.rule else claim.note)
+
+
+def _methods_not_run(claim: Claim, study: Study) -> str:
+    """Which methods of a claim were not run, one of ``a|b`` being enough; "" where none is missing."""
+    groups = [methods.split("|") for methods in claim.methods]
+    missing = [" or ".join(map(study.title_of, group)) for group in groups if not any(map(study.was_run, group))]
+    return f"{' and '.join(missing)} not run" if missing else ""
+
+
+def _cannot_tell(claim: Claim, study: Study) -> Iterator[tuple[str, str]]:
+    """The gates that leave a claim undecided whatever its numbers are, each with the reason in one sentence."""
+    if claim.implementation:
+        yield "implementation", f"It is about our implementation and not about the method: {claim.implementation}."
+    if claim.printed_number and (other := study.other_data()):
+        told = f"It is about a printed number, {claim.printed_number}, and the data are not the paper's: {other}."
+        yield "printed number", told
+    run = [method for methods in claim.methods for method in methods.split("|") if study.was_run(method)]
+    for limit in claim.limits:
+        stopped = {study.title_of(method): where for method in run if (where := study.stopped_by(limit, method))}
+        if stopped:
+            told = "; ".join(f"{title} {LIMITS[limit]} in {where}" for title, where in stopped.items())
+            yield f"limit: {limit}", f"{told}."
 
 
 def claims_table(study: Study, rules: Mapping[str, Rule]) -> Table:
     """Every claim of a study, in their order, with its verdict, the evidence and how it was decided."""
     found = [(claim, decide(claim, study, rules)) for claim in claims_of(study.claim_rows)]
     records = [
-        (claim.id, claim.paper, claim.place, claim.text, finding.verdict, finding.evidence, claim.rule,
-         sentence_of(rules.get(claim.rule)))
+        (claim.id, claim.paper, claim.place, claim.text, finding.verdict, finding.evidence, finding.gate,
+         claim.rule, sentence_of(rules.get(claim.rule)))
         for claim, finding in found
     ]  # fmt: skip
     frame = pd.DataFrame(records, columns=list(VERDICT_COLUMNS), dtype=str)
@@ -130,14 +179,14 @@ def sentence_of(rule: Rule | None) -> str:
 
 
 def together(findings: Sequence[Finding]) -> Finding:
-    """Holds if all do, fails as soon as one does, else open; what was left out does not count beside others."""
+    """Holds if all do, fails as soon as one does, else open; what was left out or not run counts only alone."""
     verdicts = {finding.verdict for finding in findings}
     if FAILS in verdicts:
         verdict = FAILS
     elif OPEN in verdicts or not verdicts:
         verdict = OPEN
     else:
-        verdict = HOLDS if HOLDS in verdicts else LEFT_OUT
+        verdict = next(one for one in (HOLDS, LEFT_OUT, NOT_TESTED) if one in verdicts)
     evidence = dict.fromkeys(finding.evidence for finding in findings if finding.evidence)
     return Finding(verdict, ", ".join(evidence))
 
@@ -180,3 +229,18 @@ def superior(intervals: Sequence[Interval]) -> str:
 def also_said(finding: Finding, words: str) -> Finding:
     """The same finding with further words of evidence."""
     return replace(finding, evidence=finding.evidence + words)
+
+
+def triplets_seen(name: str, n: float, seconds: float) -> str:
+    """``OASIS 100,000 triplets at 3.8 µs each``; a method that takes all at once has no time by the triplet."""
+    if math.isnan(n):
+        return f"{name} all images in every iteration"
+    return f"{name} {n:,.0f} triplets at {significant(1e6 * seconds / n)} µs each"
+
+
+def both_ways(total: Finding, per_triplet: Finding) -> Finding:
+    """One finding of training times: as both say, in total and by the triplet seen; open where they differ."""
+    verdict = total.verdict if total.verdict == per_triplet.verdict else OPEN
+    return replace(
+        total, verdict=verdict, evidence=f"in total: {total.evidence}; by the triplet: {per_triplet.evidence}"
+    )

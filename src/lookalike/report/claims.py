@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.verdicts import NOT_RUN, VERDICTS
+from lookalike.exhibits.verdicts import VERDICTS
 from lookalike.report.results import CLAIMS, Results
 from lookalike.report.tables import Grid, frame_grid
 
 FURTHER = {
+    "gate": "Gate",
     "decided_by": "Rule",
     "on_average": "Ours on average",
     "by_our_numbers": "By our numbers alone",
@@ -25,8 +26,6 @@ FURTHER = {
 """Columns of claims that tell more than the verdict, and what they are called; studies have some of them."""
 SHORT = 180
 """Characters of evidence that stand open; longer ones open on request."""
-FIRST = (*VERDICTS, NOT_RUN)
-"""Verdicts that come first."""
 
 
 class Choice(NamedTuple):
@@ -64,7 +63,7 @@ def choices(claims: pd.DataFrame, column: str) -> list[Choice]:
 
 def verdict_choices(claims: pd.DataFrame) -> list[Choice]:
     """Verdicts with their counts: those that hold, do not hold and are open first."""
-    order = {verdict: place for place, verdict in enumerate(FIRST)}
+    order = {verdict: place for place, verdict in enumerate(VERDICTS)}
     return sorted(choices(claims, "verdict"), key=lambda one: order.get(one.title, len(order)))
 
 
@@ -72,8 +71,12 @@ def counts_grid(claims: pd.DataFrame) -> Grid:
     """How many claims of a paper have each verdict, by data set: the front page's table."""
     verdicts = [one.title for one in verdict_choices(claims)]
     rows = [
-        {"Paper": paper, "Data set": dataset, **{verdict: list(own["verdict"]).count(verdict) for verdict in verdicts}}
-        for (paper, dataset), own in claims.groupby(["paper_title", "dataset_title"], sort=False)
+        {
+            "Paper": paper,
+            "Data set": f"{dataset}{',' * bool(run)}{run}",
+            **{verdict: list(own["verdict"]).count(verdict) for verdict in verdicts},
+        }
+        for (paper, dataset, run), own in claims.groupby(["paper_title", "dataset_title", "in_this_run"], sort=False)
     ]
     return frame_grid(pd.DataFrame(rows), "Claims by paper, data set and verdict", "claims-counted")
 

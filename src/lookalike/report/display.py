@@ -26,7 +26,8 @@ SIGNS = {
     "no result": "–",
     "holds": "✓",
     "does not hold": "✗",
-    "not decidable here": "?",
+    "undecided": "?",
+    "not tested": "–",
 }
 """A sign for every state, status and verdict, so that none is told by its colour alone."""
 UNREADABLE = (LookalikeError, AttributeError, KeyError, TypeError, ValueError)

@@ -123,7 +123,7 @@ class PaperReader:
         for one in frame.to_dict("records"):
             parts = (titles.get(one["dataset"], one["dataset"]), one.get("representation", ""))
             by = f"{', '.join(filter(None, parts))}: {one['evidence']}"
-            sign = f"{SIGNS.get(one['verdict'], '')} {one['verdict']}".strip()
+            sign = f"{SIGNS.get(one['verdict'], '')} {one['verdict']}{one['in_this_run']}".strip()
             rows.append((sign, f"{one['claim']} ({one['place']})", by))
         return Shown(
             f"<p>Verdicts: {escape(counts)}.</p>{_table(('verdict', 'claim', 'by'), rows)}",

@@ -181,9 +181,14 @@ class Results:
         return found[f"{paper}/{name}"]
 
     def claims(self) -> pd.DataFrame:
-        """Read the verdicts on claims: ``dataset``, `VERDICT_COLUMNS`, then what single studies add, all str."""
+        """Read the verdicts on claims: ``dataset``, `VERDICT_COLUMNS`, then what single studies add, all str.
+
+        ``in_this_run`` has the words that pages add to a verdict on synthetic or simulated data, else "".
+        """
         tables = [
-            read_csv(one.folder / f"{CLAIMS}.csv", dtype=str, keep_default_na=False).assign(dataset=one.dataset)
+            read_csv(one.folder / f"{CLAIMS}.csv", dtype=str, keep_default_na=False).assign(
+                dataset=one.dataset, in_this_run=" in this run" if one.synthetic else ""
+            )
             for one in self.exhibits()
             if one.name == CLAIMS and one.was_drawn
         ]

@@ -12,8 +12,10 @@ from lookalike.exhibits.verdicts import (
     FAILS,
     HOLDS,
     LEFT_OUT,
+    NOT_TESTED,
     OPEN,
     Finding,
+    both_ways,
     claims_of,
     claims_table,
     of_parts,
@@ -21,6 +23,7 @@ from lookalike.exhibits.verdicts import (
     rules_of,
     superior,
     together,
+    triplets_seen,
     within,
 )
 
@@ -38,9 +41,11 @@ def row(**values):
     return {**dict.fromkeys(COLUMNS, ""), "id": "a", "paper": "oasis-jmlr-2010", **values}
 
 
-def table(tmp_path, *rows, **settings):
+def table(tmp_path, *rows, without=(), stopped=(), **settings):
     study = toy.study(tmp_path, **settings)
     study.claim_rows = rows
+    study.was_run = lambda method: method not in without
+    study.stopped_by = lambda limit, method: "2 of 5 folds" if (limit, method) == stopped else ""
     return claims_table(study, RULES).frame.set_index("id")
 
 
@@ -53,10 +58,32 @@ def test_a_rule_gets_the_parameters_of_its_claim(tmp_path):
 
 
 def test_gates_come_before_the_rule(tmp_path):
-    without = table(tmp_path, row(note="nobody can tell"))
-    assert without.loc["a", ["verdict", "evidence"]].tolist() == [OPEN, "nobody can tell"]
-    not_run = table(tmp_path, row(rule="above"), not_run="not run: put images at data/toy")
-    assert not_run.loc["a", "verdict"] == "not run"
+    asked = {"rule": "above", "parameters": '{"bound": 0.5}', "methods": "oasis;lmnn|lmnn-naive"}
+    numbers = "The numbers: bound 0.5"
+    for values, settings, expected in (
+        ({"note": "nobody ran it"}, {}, (NOT_TESTED, "not run", "nobody ran it")),
+        (asked, {"not_run": "not run: put X at Y"}, (NOT_TESTED, "not run", "not run: put X at Y")),
+        (asked, {"without": ["lmnn", "lmnn-naive"]}, (NOT_TESTED, "not run", "LMNN or LMNN (naive) not run")),
+        # one of several implementations is enough
+        (asked, {"without": ["lmnn"]}, (HOLDS, "", "bound 0.5")),
+        (asked | {"implementation": "it is fast"}, {"synthetic": False}, (OPEN, "implementation",
+         f"It is about our implementation and not about the method: it is fast. {numbers}")),
+        (asked | {"printed_number": "0.94"}, {"synthetic": True}, (OPEN, "printed number",
+         f"It is about a printed number, 0.94, and the data are not the paper's: made by code. {numbers}")),
+        (asked | {"printed_number": "0.94"}, {"synthetic": False}, (HOLDS, "", "bound 0.5")),
+        (asked | {"limits": "steps;grid"}, {"stopped": ("grid", "lmnn")}, (OPEN, "limit: grid",
+         f"LMNN chose an end of its grid in 2 of 5 folds. {numbers}")),
+        (asked | {"limits": "steps"}, {"stopped": ("grid", "lmnn")}, (HOLDS, "", "bound 0.5")),
+    ):  # fmt: skip
+        found = table(tmp_path, row(**values), **settings).loc["a"]
+        assert (found["verdict"], found["gate"], found["evidence"]) == expected
+
+
+def test_times_hold_in_both_ways_or_not_at_all():
+    for ways, verdict in (((HOLDS, HOLDS), HOLDS), ((FAILS, FAILS), FAILS), ((HOLDS, FAILS), OPEN)):
+        found = both_ways(*(Finding(one, one) for one in ways))
+        assert (found.verdict, found.evidence) == (verdict, f"in total: {ways[0]}; by the triplet: {ways[1]}")
+    assert triplets_seen("OASIS", 1e5, 0.38) == "OASIS 100,000 triplets at 3.8 µs each"
 
 
 def test_a_rule_that_there_is_not_is_said_in_one_sentence(tmp_path):
@@ -65,8 +92,8 @@ def test_a_rule_that_there_is_not_is_said_in_one_sentence(tmp_path):
 
 
 def test_parameters_and_lists_of_a_row():
-    (claim,) = claims_of([row(settings="classes=10;classes=20", depends="lmnn", parameters='{"low": -0.01}')])
-    assert (claim.settings, claim.depends, claim.parameters) == (
+    (claim,) = claims_of([row(settings="classes=10;classes=20", methods="lmnn", parameters='{"low": -0.01}')])
+    assert (claim.settings, claim.methods, claim.parameters) == (
         ("classes=10", "classes=20"),
         ("lmnn",),
         {"low": -0.01},
@@ -80,7 +107,8 @@ def test_parameters_and_lists_of_a_row():
         ([HOLDS, FAILS, OPEN], FAILS),
         ([HOLDS, OPEN], OPEN),
         ([HOLDS, LEFT_OUT], HOLDS),
-        ([LEFT_OUT], LEFT_OUT),
+        ([LEFT_OUT, NOT_TESTED], LEFT_OUT),
+        ([NOT_TESTED], NOT_TESTED),
         ([], OPEN),
     ],
 )

@@ -189,23 +189,14 @@ def test_claims_are_counted_and_filter_without_a_script(pages, results):
     assert text.count('<tr role="row" data-verdict="holds"') == 1
     assert "<dt>Rule</dt><dd>Above 0.</dd>" in text
     assert "<b>1</b> does not hold" in text
+    assert "does not hold in this run</span>" in text
     claims = claims_of(results).iloc[[2, 1, 1, 0]]
     found = [(one.id, one.n_rows) for one in verdict_choices(claims)]
-    assert found == [("holds", 1), ("does-not-hold", 2), ("not-decidable-here", 1)]
+    assert found == [("holds", 1), ("does-not-hold", 2), ("undecided", 1)]
     cells = re.findall(r">([^<>]+)</(?:th|span|td)>", counts_grid(claims).html)
-    assert cells[2:5] == ["holds", "does not hold", "not decidable here"]
-    assert cells[5:] == [
-        "SOML, AAAI 2014",
-        "demo title",
-        "0",
-        "0",
-        "1",
-        "OASIS, JMLR 2010",
-        "demo title",
-        "1",
-        "2",
-        "0",
-    ]
+    assert cells[2:5] == ["holds", "does not hold", "undecided"]
+    assert cells[5:10] == ["SOML, AAAI 2014", "demo title, in this run", "0", "0", "1"]
+    assert cells[10:] == ["OASIS, JMLR 2010", "demo title, in this run", "1", "2", "0"]
 
 
 def test_long_evidence_is_cut_where_a_part_ends_and_what_a_study_adds_is_kept(folder):

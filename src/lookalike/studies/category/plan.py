@@ -264,6 +264,7 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
         **{role: study[role] for role in ROLES},
         "traced": traces,
         "titles": {method: spec["title"] for method, spec in specs.items() if "title" in spec},
+        "time_limits": {method: spec["time_limit"] for method, spec in specs.items() if spec.get("time_limit")},
         "notes": {method: spec["note"] for method, spec in specs.items() if spec.get("note")},
         "projection_intervals": {
             method: specs[method]["parameters"].get("projection_interval") for method in study["projected"]

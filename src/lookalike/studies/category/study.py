@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +16,7 @@ from lookalike.core.files import read_table
 from lookalike.exhibits.model import Drawn, Figure
 from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR, plus_minus
 from lookalike.exhibits.study import Study
-from lookalike.exhibits.verdicts import OPEN, Claim, Finding, Rule, also_said
+from lookalike.exhibits.verdicts import LIMITED, Claim
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.metrics import select
 
@@ -27,6 +27,15 @@ PAPER_SPLITS = {"folds": 5, "train": 40, "test": 25, "validation": 8}
 """Partitions per subset and images per class of the papers (JMLR 5.3.2); 8 is the 20% that selection scores on."""
 PAPER_WORDS = 1000
 """Visterms of the papers' comparisons (JMLR 5.3.2)."""
+PAPER_TIME_LIMIT = 432_000
+"""Seconds after which the papers gave a method up (JMLR 5.3.3): what takes longer has no result in print either."""
+RECORDED: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "iterations": ("converged", lambda converged: not converged),
+    "time": ("not_converged", bool),
+    "steps": ("at_last_step", bool),
+    "grid": ("at_grid_edge", bool),
+}
+"""Limit of ours to the column of the fits that tells of it, and whether a value of this says that it was met."""
 ROLES = ("methods", "variants", "timed", "projected")
 """Settings that list methods by what they are run for; a method has one role in a study."""
 
@@ -245,16 +254,15 @@ class CategoryStudy(Study):
                 head = f"{STAR}: a fit did not end within its time limit"
                 yield head, f"{self.title_of(method)} on {subset.title}: {why}"
         for method, subset in pairs:
-            converged = self.recorded(subset, method, "converged").astype(bool)
-            if not converged.all():
-                counts = f"{(~converged).sum()} of {len(converged)} folds ({subset.title})"
+            if any(flags := self._ran_into("iterations", method, subset)):
+                counts = f"{sum(flags)} of {len(flags)} folds ({subset.title})"
                 yield "Stopped at the limit of iterations", f"{self.title_of(method)} in {counts}"
         # curves along training are of one aggressiveness, which no selection chose
-        ends = {"at_grid_edge": "the end of the grid", "at_last_step": "the last traced step"}
+        ends = {"grid": "the end of the grid", "steps": "the last traced step"}
         for method in methods if selected else ():
-            flags = {end: [bool(flag) for subset in self.subsets for flag in self.recorded(subset, method, column)]
-                     for column, end in ends.items()}  # fmt: skip
-            told = [f"in {sum(of)} of {len(of)} folds {end}" for end, of in flags.items() if any(of)]
+            flags_of = {end: [flag for subset in self.subsets for flag in self._ran_into(limit, method, subset)]
+                        for limit, end in ends.items()}  # fmt: skip
+            told = [f"in {sum(of)} of {len(of)} folds {end}" for end, of in flags_of.items() if any(of)]
             if told:
                 yield "Selection ended at an end of what was tried", f"{self.title_of(method)}: {', '.join(told)}"
 
@@ -266,24 +274,43 @@ class CategoryStudy(Study):
                 reasons.setdefault(subset.why_not_comparable, []).append(subset.title)
         return [why if len(of) == len(self.subsets) else f"{why} ({', '.join(of)})" for why, of in reasons.items()]
 
-    def decide(self, claim: Claim, rule: Rule) -> Finding:
-        """Ask a rule about the subsets that the claim's paper prints under the claim's settings."""
+    def about_claim(self, claim: Claim) -> tuple[Self | None, str]:
+        """The subsets that the claim's paper prints under the claim's settings, and which of these were not run."""
         if not any(subset.printed for subset in self.all_subsets):
-            return rule(self, **claim.parameters)
+            return self, ""
         of = [subset for subset in self.all_subsets if subset.printed.get(claim.paper) in claim.settings]
         if not of and (traced := self._traced_elsewhere(claim)):
-            finding = rule(self.about(traced), **claim.parameters)
-            return replace(finding, evidence=f"other classes than the claim's: {finding.evidence}")
+            return self.about(traced), "; on other classes than the claim's"
         if not of:
-            return Finding(OPEN, "none of the subsets that it is about was run")
+            return None, "none of the subsets that it is about was run"
         run = {subset.printed.get(claim.paper) for subset in self.all_subsets}
         lacking = [_setting_title(setting) for setting in claim.settings if setting not in run]
-        finding = rule(self.about(of), **claim.parameters)
-        return also_said(finding, f"; subsets not run: {', '.join(lacking)}") if lacking else finding
+        return self.about(of), f"; subsets not run: {', '.join(lacking)}" if lacking else ""
+
+    def was_run(self, method: str) -> bool:
+        """Whether the study runs a method."""
+        return method in self.run
+
+    def other_data(self) -> str:
+        """Why the subsets at hand are not the paper's, the first reason of any; "" where all are."""
+        return next((subset.why_not_comparable for subset in self.subsets if subset.why_not_comparable), "")
+
+    def stopped_by(self, limit: str, method: str) -> str:
+        """``3 of 5 folds (Var10)`` of each subset on which a limit of ours ended enough fits to count."""
+        flags = {subset.title: self._ran_into(limit, method, subset) for subset in self.subsets}
+        return ", ".join(f"{sum(of)} of {len(of)} folds ({title})" for title, of in flags.items()
+                         if of and sum(of) >= LIMITED * len(of))  # fmt: skip
+
+    def _ran_into(self, limit: str, method: str, subset: Subset) -> list[bool]:
+        """Of each fold whether one of `LIMITS` ended its fit or its choice; the papers' own time limit is not ours."""
+        if limit == "time" and self.settings.get("time_limits", {}).get(method, 0) >= PAPER_TIME_LIMIT:
+            return []
+        column, ended = RECORDED[limit]
+        return [ended(value) for value in self.recorded(subset, method, column)]
 
     def _traced_elsewhere(self, claim: Claim) -> list[Subset]:
         """Subsets with curves of ways of projecting, for a claim that depends on these: JMLR Figure 9 is of one."""
-        needed = [method for method in self.settings["projected"] if method in claim.depends]
+        needed = [method for method in self.settings["projected"] if method in claim.methods]
         return [one for one in self.all_subsets if any(self.curves(one, method) is not None for method in needed)]
 
     def _subset(self, id: str, described: Mapping[str, Any]) -> Subset:

@@ -87,6 +87,15 @@ def minutes_of(study: CategoryStudy) -> dict[tuple[str, str], tuple[float, float
     }
 
 
+def triplets_of(study: CategoryStudy) -> dict[tuple[str, str], float]:
+    """Mean over folds of the triplets that the final fit saw, by (subset, method) that learns from one at a time."""
+    if not {"n_updates", "n_steps"} <= set(study.fits):
+        return {}
+    one_at_a_time = study.fits[study.fits["n_updates"].notna()]
+    means: dict[Any, float] = one_at_a_time.groupby(["subset", "method"])["n_steps"].mean().to_dict()
+    return means
+
+
 def _judged(study: CategoryStudy, cell: Mapping[str, Any]) -> tuple[str, str] | None:
     """No time gets a verdict: those of other machines and implementations cannot be judged."""
     if math.isnan(cell["printed"]) or math.isnan(cell["ours"]):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.verdicts import FAILS, HOLDS, LEFT_OUT, MARGIN, OPEN, Finding, Interval, rule
+from lookalike.exhibits.verdicts import FAILS, HOLDS, LIMITED, MARGIN, NOT_TESTED, OPEN, Finding, Interval, rule
 from lookalike.studies.category.evidence import UndecidedError, by_t, each, missing, subset_rule
 from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.metrics import select
@@ -21,6 +21,8 @@ PRINTED_TRIPLETS = 2_800_000
 """Triplets of 10 classes as JMLR's Figure 5 counts them."""
 SLOW_DECLINE = 0.1
 """A decline is slow that has cost at most this share of the peak when the trace ends."""
+AFTER_PEAK = 2
+"""A decline can be called slow only where the trace goes on to so many times the step of the peak."""
 SATURATED = 0.95
 """A curve has saturated where it has made this share of its rise."""
 NO_CURVE = "no learning curve of OASIS"
@@ -34,9 +36,9 @@ def traced(
     metric: str = "traced_map",
     lacking: str = NO_CURVE,
     method: str = "oasis",
-    without: str = LEFT_OUT,
+    without: str = NOT_TESTED,
 ) -> pd.DataFrame:
-    """A traced number, steps x folds; undecided, by default left out, where there is none."""
+    """A traced number, steps x folds; by default not tested where there is none."""
     curves = study.curves(subset, method, metric)
     if curves is None:
         raise UndecidedError(without, lacking)
@@ -57,14 +59,18 @@ class Saturation(NamedTuple):
     """Words on a peak at the last traced step, where it saturates at this step or later; "" on another."""
 
 
+def rising_at_end(curve: pd.Series) -> str:
+    """Words on a curve whose peak is its last traced step, so that a longer trace might have a higher one; else ""."""
+    return f"still rising at the last traced step, {int(curve.index[-1]):,}" if curve.argmax() == len(curve) - 1 else ""
+
+
 def saturation_of(study: CategoryStudy, subset: Subset) -> Saturation:
     """Where the test mAP of OASIS saturates."""
     curve = mean_curve(study, subset)
     start, peak = float(curve.iloc[0]), float(curve.max())
     reached = curve.index[int(np.argmax(curve.to_numpy() >= start + SATURATED * (peak - start)))]
     step = int(reached) if peak > start else None
-    rises = int(curve.argmax()) == len(curve) - 1
-    return Saturation(step, f", still rising at the last traced step, {int(curve.index[-1]):,}" if rises else "")
+    return Saturation(step, rising_at_end(curve))
 
 
 @subset_rule
@@ -87,7 +93,8 @@ def saturates_early(study: CategoryStudy, subset: Subset, times: float, *, of_al
         told = f"saturated after {step:,} of {n_triplets:,} triplets ({share})"
     # a longer trace of a curve that still rises could only saturate later
     soon = OPEN if rising else HOLDS
-    return Finding(soon if step / n_triplets <= times * level else FAILS, told + rising)
+    told += f", {rising}" if rising else ""
+    return Finding(soon if step / n_triplets <= times * level else FAILS, told)
 
 
 @rule
@@ -101,13 +108,16 @@ def more_classes_saturate_later(study: CategoryStudy) -> Finding:
     found = _most_against_fewer(study, steps, "saturated at step {:,.0f}", lambda most, fewer: most > fewer)
     if found.verdict == OPEN:
         return found
-    risen = [subset for subset in found_in if subset.id in steps]
-    largest = max(subset.n_classes for subset in risen)
-    rising = [subset.title for subset in risen if found_in[subset].rising and subset.n_classes < largest]
+    # where a rising curve saturates, a longer trace could only move to later steps
+    largest = max(subset.n_classes for subset in found_in)
+    later = [of.rising for subset, of in found_in.items() if (subset.n_classes == largest) == (found.verdict == FAILS)]
+    rising = [subset.title for subset, of in found_in.items() if of.rising]
+    never = [subset.title for subset, of in found_in.items() if not of.step]
     told = f"; still rising at the last traced step: {', '.join(rising)}" if rising else ""
+    told += f"; never above the start: {', '.join(never)}" if never else ""
     # the draft trained the largest subset with a smaller C
     C = f"at equal C, {study.settings['traced_aggressiveness']:g}"
-    return Finding(OPEN if rising and found.verdict == HOLDS else found.verdict, f"{C}: {found.evidence}{told}")
+    return Finding(OPEN if any(later) or never else found.verdict, f"{C}: {found.evidence}{told}")
 
 
 @rule
@@ -136,16 +146,20 @@ def declines_slowly(study: CategoryStudy, subset: Subset) -> Finding:
     """After its peak, the test mAP of OASIS declines slowly."""
     curve = mean_curve(study, subset)
     peak, last = int(curve.index[int(curve.argmax())]), int(curve.index[-1])
-    if peak == last:
-        return Finding(OPEN, f"still rising at the last traced step, {last:,}")
+    if rising := rising_at_end(curve):
+        return Finding(OPEN, rising)
     lost = 1 - float(curve.iloc[-1] / curve.max())
     told = f"peak {100 * curve.max():.1f} at step {peak:,}, {100 * lost:.1f}% of it lost by step {last:,}"
+    if last < AFTER_PEAK * peak and lost <= SLOW_DECLINE:
+        return Finding(OPEN, f"{told}, too soon after the peak to tell")
     return Finding(HOLDS if lost <= SLOW_DECLINE else FAILS, told)
 
 
 @subset_rule
 def validation_stop_generalizes(study: CategoryStudy, subset: Subset) -> Finding:
     """Stopping where held-out images say so is about as precise as the best stop on the test images would be."""
+    if rising := rising_at_end(mean_curve(study, subset)):
+        return Finding(OPEN, f"the test curve is {rising}: its best stop is not known")
     differences = study.values(subset, "oasis") - traced(study, subset).max()
     lacking = missing(study, subset, ("oasis",), "mAP of two folds")
     names = "as chosen minus the peak of the test curve"
@@ -178,7 +192,7 @@ def rankers_of(study: CategoryStudy, subset: Subset) -> tuple[pd.DataFrame, list
     rows = select(study.numbers, subset=subset.id, metric="ranker_map")
     rows = rows[rows["x"] > 0]
     if rows.empty:
-        raise UndecidedError(LEFT_OUT, "no rankers were trained in parallel")
+        raise UndecidedError(NOT_TESTED, "no rankers were trained in parallel")
     rows = rows.assign(series=rows["method"].where(~rows["method"].str.startswith("ranker "), "single"))
     return rows, sorted(set(rows["series"]) - {"single"}, key=lambda name: (len(name), name))
 
@@ -202,6 +216,8 @@ def averages_need_fewer_steps(study: CategoryStudy, subset: Subset) -> Finding:
     rows, averages = rankers_of(study, subset)
     curves = rows.groupby(["series", "x"])["value"].mean()
     peak = int(curves.loc["single"].idxmax())
+    if rising := rising_at_end(curves.loc["single"]):
+        return Finding(OPEN, f"single rankers are {rising}: their best is not known")
 
     def decide(average: str) -> Finding:
         reached = curves.loc[average][curves.loc[average] >= curves.loc["single"].max()].index
@@ -256,6 +272,10 @@ def at_validation_stop(
     stops = study.stops(subset)
     if stops.empty:
         raise UndecidedError(without, "no validation stop of OASIS at the traced C is known")
+    at_end = study.recorded(subset, "oasis", "traced_stop_at_last_step").astype(bool)
+    if at_end.sum() >= max(1, LIMITED * len(at_end)):
+        told = f"in {at_end.sum()} of {len(at_end)} folds validation stops OASIS at the last traced step or later"
+        raise UndecidedError(OPEN, told)
     curves = [traced(study, subset, lacking=NOT_TRACED, method=of, without=without) for of in (first, second)]
     # the traced step nearest to the mean stop, which no test image chose
     steps = curves[0].index.intersection(curves[1].index).to_numpy(dtype=np.int64)
@@ -269,19 +289,23 @@ def at_validation_stop(
     return Finding(found.verdict, f"{found.evidence} {where}")
 
 
-def to_common_end(study: CategoryStudy, subset: Subset, first: str, second: str) -> list[pd.DataFrame]:
-    """Test curves on their own steps, up to the smaller of their last steps."""
+def past_peaks(study: CategoryStudy, subset: Subset, first: str, second: str) -> list[pd.DataFrame]:
+    """Test curves on their own steps, up to the smaller of their last steps; undecided where one still rises there."""
     curves = [traced(study, subset, lacking=NOT_TRACED, method=method) for method in (first, second)]
     # on common steps alone, a peak between them would be lost
     end = min(of.index.max() for of in curves)
-    return [of[of.index <= end] for of in curves]
+    cut = [of[of.index <= end] for of in curves]
+    for method, of in zip((first, second), cut, strict=True):
+        if rising := rising_at_end(of.mean(axis=1)):
+            raise UndecidedError(OPEN, f"{study.title_of(method)} is {rising}: its peak is not known")
+    return cut
 
 
 @subset_rule
 def projecting_often_slows_the_decline(study: CategoryStudy, subset: Subset) -> Finding:
     """Projecting onto positive matrices every few steps makes the test mAP decline more slowly than not at all."""
     often, _ = schemes_during(study)
-    lost = [1 - of.ffill().iloc[-1] / of.max() for of in to_common_end(study, subset, "oasis", often)]
+    lost = [1 - of.ffill().iloc[-1] / of.max() for of in past_peaks(study, subset, "oasis", often)]
     most = max(float(share.mean()) for share in lost)
     if most < 0.01:
         return Finding(OPEN, f"no decline by the last traced step: {100 * most:.1f}% of the peak lost at most")
@@ -293,7 +317,7 @@ def projecting_often_slows_the_decline(study: CategoryStudy, subset: Subset) -> 
 def projecting_rarely_beats_often(study: CategoryStudy, subset: Subset) -> Finding:
     """Projecting after many steps reaches a higher test mAP than projecting every few steps."""
     often, rarely = schemes_during(study)
-    peaks = [of.max() for of in to_common_end(study, subset, rarely, often)]
+    peaks = [of.max() for of in past_peaks(study, subset, rarely, often)]
     names = f"peak of test mAP, {study.title_of(rarely)} minus {study.title_of(often)}"
     return by_t(study, peaks[0] - peaks[1], names, UndecidedError(OPEN, TWO_FOLDS))
 
@@ -309,5 +333,11 @@ def projecting_at_the_end_is_best(study: CategoryStudy, subset: Subset) -> Findi
     traced = traced_schemes(study, subset)
     compared = [of for of in others if {ends[0], of} <= set(traced)]
     if not compared:
-        raise UndecidedError(LEFT_OUT, NOT_TRACED)
-    return each(lambda scheme: at_validation_stop(study, subset, ends[0], scheme), compared)
+        raise UndecidedError(NOT_TESTED, NOT_TRACED)
+
+    def decide(scheme: str) -> Finding:
+        # a scheme that still rises may have its best stop later than OASIS
+        past_peaks(study, subset, ends[0], scheme)
+        return at_validation_stop(study, subset, ends[0], scheme)
+
+    return each(decide, compared)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_RUN, OPEN, Finding, rule, verdict_of, within
+from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_TESTED, OPEN, Finding, rule, verdict_of, within
 from lookalike.studies.finegrained.study import Difference, FinegrainedStudy
 from lookalike.studies.finegrained.systems import ALL, PER_TRIPLET, PRECISION, SCORE, weighted_systems
 
@@ -100,7 +100,7 @@ def decided(study: FinegrainedStudy, bounds: Sequence[Bound], but: str = "") -> 
     for (bound, one), p in zip(known, p_values, strict=True):
         verdict = verdict_of(within([(one.low, one.high)], bound.low, bound.high))
         verdicts.append(OPEN if verdict == FAILS and p >= LEVEL else verdict)
-    verdict = next(verdict for verdict in (FAILS, NOT_RUN, OPEN, HOLDS) if verdict in verdicts)
+    verdict = next(verdict for verdict in (FAILS, NOT_TESTED, OPEN, HOLDS) if verdict in verdicts)
     evidence = [f"{pair} {' and '.join(differences)}" for pair, differences in told.items()]
     evidence += [reason for _, reason in missing]
     if but and verdict in (HOLDS, FAILS):
@@ -134,7 +134,7 @@ def _why_missing(study: FinegrainedStudy, bound: Bound) -> tuple[str, str]:
     for system in (bound.a, bound.b):
         if system not in study.measured:
             reason = "" if study.in_print else study.why_not_run(system)
-            return (NOT_RUN, reason) if reason else (OPEN, f"{study.title_of(system)} has no result here")
+            return (NOT_TESTED, reason) if reason else (OPEN, f"{study.title_of(system)} has no result here")
     if bound.subset != ALL and (bound.a, bound.subset, bound.metric) not in study.values:
         return OPEN, f"no triplet is known to have {'an' * (bound.subset[0] in 'io')} {bound.subset} negative"
     return OPEN, f"{study.title_of(bound.a)} and {study.title_of(bound.b)} were not held against each other"

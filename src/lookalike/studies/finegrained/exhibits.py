@@ -413,7 +413,7 @@ def _curve_panel(study: FinegrainedStudy, rows: pd.DataFrame, phase: str, looks:
 
 def _by_numbers(study: FinegrainedStudy, claim: Claim, known: Mapping[str, Rule]) -> tuple[str, str]:
     """What a study's numbers say of a claim without intervals, and the evidence."""
-    if study.not_run and not study.in_print:
+    if not claim.rule or (study.not_run and not study.in_print):
         return "", ""
     found = known[claim.rule](study, **claim.parameters)
     return found.by_numbers, found.evidence

@@ -16,6 +16,7 @@ import pandas as pd
 from lookalike.exhibits.model import Gallery, Table
 from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR, Judge, plus_minus
 from lookalike.exhibits.study import Study
+from lookalike.exhibits.verdicts import LIMITED
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
 from lookalike.studies.metrics import rows_in, select
@@ -32,11 +33,12 @@ TABLE_METHODS = ("tfidf", "qpao", "oasis-diagonal", "soml-tg", "soml-da")
 PRINTED_METHOD = {"oasis": "oasis-diagonal"}
 """The paper's id of a method to ours, where they differ."""
 RECONSTRUCTED = "qpao"
-TRAIN_TIME = "train_time"
+TRAIN_TIME, TRIPLET_TIME = "train_time", "triplet_time"
+"""Seconds of CPU time to learn, and of these by the triplet seen."""
 QUANTITIES = (MAP, SPARSITY, TRAIN_TIME)
 """What the paper's tables show, three tables each, one a codebook."""
-NONZEROS, UPDATE_SHARE = "nonzeros", "update_share"
-"""Words that an image to learn from has, and steps after which w was computed anew, in percent."""
+NONZEROS, UPDATE_SHARE, N_TRIPLETS = "nonzeros", "update_share", "n_triplets"
+"""Words that an image to learn from has, steps after which w was computed anew, in percent, and triplets seen."""
 MEAN = "mean"
 """Row of the mean over landmarks, which the paper prints for mean average precision alone."""
 OTHER_MACHINE = "other machine and implementation"
@@ -216,6 +218,25 @@ class LandmarkStudy(Study):
 
         return judge
 
+    def was_run(self, method: str) -> bool:
+        """Whether the study runs a method."""
+        return method in (*self.methods, *self.settings["variants"])
+
+    def other_data(self) -> str:
+        """Why the data of the codebook at hand, or of any, are not the paper's; "" where they are."""
+        at_hand = self.codebooks if self.codebook is None else [self.codebook]
+        return next((one.why_not_comparable for one in at_hand if one.why_not_comparable), "")
+
+    def stopped_by(self, limit: str, method: str) -> str:
+        """``9 of 14 fits (10,000 words)`` of each codebook at hand for which a limit of ours ended enough to count."""
+        told = []
+        for codebook in self.codebooks if self.codebook is None else [self.codebook]:
+            fits = select(self.own(self.table("fits")), method=method, representation=codebook.id)
+            ended = {"iterations": fits["converged"].eq(False), "time": fits["not_converged"].fillna("").ne("")}
+            n = int(ended[limit].sum()) if limit in ended else 0
+            told += [f"{n} of {len(fits)} fits ({codebook.title} words)"] if n and n >= LIMITED * len(fits) else []
+        return ", ".join(told)
+
     def headline(self) -> str:
         """Mean average precision of every method in one line a codebook, in percent, means over landmarks."""
         if self.not_run or not self.has("metrics"):
@@ -336,5 +357,7 @@ def landmark_title(landmark: str) -> str:
 def _of_fits(fits: pd.DataFrame) -> list[pd.DataFrame]:
     """What fits recorded, as numbers in the form of `LandmarkStudy.values`."""
     share = 100 * fits["n_updates"].astype(float) / fits["n_steps"].astype(float)
-    recorded = {TRAIN_TIME: fits["cpu_seconds_fit"], NONZEROS: fits["nonzeros_per_image_train"], UPDATE_SHARE: share}
+    seconds, n_triplets = fits["cpu_seconds_fit"], fits.get("n_triplets", math.nan)
+    recorded = {TRAIN_TIME: seconds, TRIPLET_TIME: seconds / n_triplets, N_TRIPLETS: n_triplets,
+                NONZEROS: fits["nonzeros_per_image_train"], UPDATE_SHARE: share}  # fmt: skip
     return [fits.assign(metric=metric, value=value) for metric, value in recorded.items()]

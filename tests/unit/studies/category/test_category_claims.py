@@ -1,5 +1,6 @@
 """The papers' claims about Caltech-256: each rule comes out both ways, by the parameters that claims.csv gives it."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,7 @@ from contract import claims as claim_rows
 from contract import printed
 from small_category import NO_FITS, PSD, UNFINISHED, VAR10, VAR20, against, curve, fits, scores, study
 
-from lookalike.exhibits.verdicts import FAILS, HOLDS, OPEN, claims_of, claims_table, decide, rules_of
+from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_TESTED, OPEN, claims_of, claims_table, decide, rules_of
 from lookalike.studies.category import claims, training_claims
 
 RULES = rules_of(claims) | rules_of(training_claims)
@@ -17,8 +18,12 @@ ROWS = claim_rows("category")
 CLAIMS = {claim.id: claim for claim in claims_of(ROWS)}
 
 
-def finding(claim, made):
-    return decide(CLAIMS[claim], made, RULES)
+UNGATED = {"methods": (), "limits": (), "printed_number": "", "implementation": ""}
+
+
+def finding(claim, made, **gates):
+    """What the rule of a claim finds, without gates or with those given."""
+    return decide(replace(CLAIMS[claim], **UNGATED | gates), made, RULES)
 
 
 def on_both(first, second):
@@ -47,8 +52,7 @@ def psd(**peaks):
     """Curves that rise to a peak and lose a tenth of it, or what a pair says; OASIS stops at step 1,000."""
     rows = []
     for method, peak in peaks.items():
-        top, end = peak if isinstance(peak, tuple) else (peak, 0.9 * peak)
-        rows += curve(method, (0.2, top, end), subset="var20")
+        rows += curve(method, (0.2, *(peak if isinstance(peak, tuple) else (peak, 0.9 * peak))), subset="var20")
     stops = fits("var20", stop_at_traced_aggressiveness=1000.0)
     return {"metrics": rows, "fits": stops, "subsets": {"var20": VAR20}}
 
@@ -124,7 +128,7 @@ CASES = {
     "jmlr-active-set-small": (took(lmnn=1, lmnn_naive=2), took(lmnn=2, lmnn_naive=1)),
     "jmlr-lego-eta": (candidates(0.001, 0.01), candidates(0.01, 0.001)),
     "jmlr-averages": (ranked((0.3, 0.31, 0.32), (0.27,) * 3), ranked((0.25,) * 3, (0.27,) * 3)),
-    "jmlr-averages-steps": (ranked((0.3, 0.31, 0.32), (0.2, 0.25, 0.27)), ranked((0.2, 0.2, 0.3), (0.2, 0.27, 0.25))),
+    "jmlr-averages-steps": (ranked((0.3, 0.31, 0.32), (0.2, 0.27, 0.25)), ranked((0.2, 0.2, 0.3), (0.2, 0.27, 0.25))),
     "jmlr-runs-agree": (ranked((0.3,) * 3, (0.3,) * 3), ranked((0.3,) * 3, (0.3,) * 3, spread=0.02)),
     "jmlr-theorem-1": (bounded(50), bounded(61)),
     "jmlr-almost-symmetric": (recorded(symmetry_index=0.91), recorded(symmetry_index=0.85)),
@@ -162,14 +166,14 @@ def test_every_rule_comes_out_both_ways_and_is_open_without_numbers(claim):
     assert any(character.isdigit() for character in holds.evidence)
     for more in ({}, {"methods": ["oasis"], "variants": [], "timed": [], "projected": []}):
         found = RULES[CLAIMS[claim].rule](study(**more), **CLAIMS[claim].parameters)
-        assert found.verdict == OPEN
+        assert found.verdict in (OPEN, NOT_TESTED)
         assert found.evidence.split(": ")[-1], "it says why"
 
 
 def peak_between():
     """Curves with a peak at a step that the other has not, and one past the common end."""
     often = curve("psd-100", (0.2, 0.35, 0.3, 0.9), subset="var20", steps=(0, 400, 1000, 9000))
-    rarely = curve("psd-1000", (0.2, 0.3, 0.34), subset="var20")
+    rarely = curve("psd-1000", (0.2, 0.34, 0.3), subset="var20")
     return {"metrics": often + rarely, "subsets": {"var20": VAR20}}
 
 
@@ -188,8 +192,10 @@ def unsure_at_one_k():
 
 UNSURE = against(**FOUR)["comparison"].assign(p_holm=0.051, verdict="not decidable")
 NOISY = scores(turned=("mcml",), oasis=0.33, mcml=0.275, lego=0.27, lmnn=0.24, euclidean=0.23)
+MANY = {"oasis": 9.0, "oasis_dissim": 9.0}
 FAST, SLOW = took(oasis=1, mcml=100), took(oasis=1, mcml=10)
 RISING = "still rising at the last traced step, 4,000"
+LAST_STOP = {"stop_at_traced_aggressiveness": 1000.0, "traced_stop_at_last_step": True}
 
 
 @pytest.mark.parametrize(
@@ -213,12 +219,24 @@ RISING = "still rising at the last traced step, 4,000"
         ("jmlr-saturates", RISES_LATE, OPEN, RISING),
         ("jmlr-declines", RISES_LATE, OPEN, RISING),
         ("draft-var20-saturates", on_both(RISES_LATE, oasis(*LATE, 0.4)), OPEN,
-         "; still rising at the last traced step: Var10"),
+         "; still rising at the last traced step: Var10, Var20"),
+        ("draft-var20-saturates", on_both(oasis(*LATE, 0.2), oasis(0.2, 0.21)), OPEN, "last traced step: Var20"),
+        ("jmlr-declines", oasis(0.2, 0.22, 0.3, 0.29), OPEN, "too soon after the peak"),
+        ("jmlr-early-stop", oasis(*LATE, and_=scores(oasis=0.3)), OPEN, RISING),
+        ("jmlr-averages-steps", ranked((0.3, 0.31, 0.32), (0.2, 0.25, 0.27)), OPEN, "their best is not known"),
+        ("jmlr-psd-rarely", psd(psd_100=0.3, psd_1000=(0.3, 0.33)), OPEN, "psd-1000 is still rising"),
+        ("jmlr-psd-end", psd(psd_100=0.3, psd_1000=0.3, psd_end=(0.2, 0.33)), OPEN, "psd-end is still rising"),
+        ("jmlr-psd-end", psd(psd_100=0.3, psd_1000=0.3, psd_end=0.33) | {"fits": fits("var20", **LAST_STOP)}, OPEN,
+         "in 5 of 5 folds validation stops OASIS at the last traced step"),
+        # in total it takes longer, by the triplet it does not
+        ("jmlr-dissim-time", recorded(cpu_seconds_fit={"oasis": 1.0, "oasis_dissim": 2.0}, n_updates=MANY,
+         n_steps={"oasis": 1e5, "oasis_dissim": 2e5}), OPEN, "2.0x the time of OASIS, 1.0x by the triplet (seen: "
+         "Dissim-OASIS 200,000 triplets at 10 µs each, OASIS 100,000 triplets at 10 µs each)"),
         # 400 queries, 39 of the same class, 360 of others, halved
         ("jmlr-few-triplets", RISES, HOLDS, "of 2,808,000 triplets (0.071%, 1.25% in print)"),
-        ("jmlr-psd-decline", psd(oasis=(0.25, 0.3), psd_100=(0.25, 0.29)), OPEN, "no decline"),
+        ("jmlr-psd-decline", psd(oasis=(0.3, 0.299), psd_100=(0.3, 0.299)), OPEN, "no decline"),
         # schemes are scored at the validation stop and not at their peaks, which are read on their own steps
-        ("jmlr-psd-end", psd(psd_100=(0.3, 0.31), psd_1000=(0.3, 0.31), psd_end=(0.28, 0.4)), FAILS,
+        ("jmlr-psd-end", psd(psd_100=(0.3, 0.31, 0.3), psd_1000=(0.3, 0.31, 0.3), psd_end=(0.28, 0.4, 0.3)), FAILS,
          "at step 1,000 (validation stop of OASIS: 1,000)"),
         ("jmlr-psd-rarely", peak_between(), FAILS, "-1.0 [-1.0, -1.0] (t)"),
         ("jmlr-constraints", constrained(), FAILS, "OASIS minus psd-100 -5.0"),
@@ -246,9 +264,10 @@ def test_claims_about_figure_9_fall_back_on_what_was_traced():
     rows = [{**one, "method": ids[one["method"]], "subset": "var10"} for one in numbers["metrics"]]
     intervals = {ids[method]: steps for method, steps in PSD.items()}
     made = study(rows, projected=list(intervals), projection_intervals=intervals)
-    found = finding("jmlr-psd-rarely", made)
+    found = finding("jmlr-psd-rarely", made, methods=CLAIMS["jmlr-psd-rarely"].methods)
     assert found.verdict == HOLDS
-    assert found.evidence.startswith("other classes than the claim's: Var10: peak of test mAP")
+    assert found.evidence.startswith("Var10: peak of test mAP")
+    assert found.evidence.endswith("; on other classes than the claim's")
 
 
 def test_claims_are_sentences_of_printed_subsets():
@@ -257,5 +276,5 @@ def test_claims_are_sentences_of_printed_subsets():
         assert claim.text.endswith(".")
         # without a rule there is a reason, and with a rule there are subsets and what it depends on
         assert bool(claim.rule) != bool(claim.note)
-        assert bool(claim.rule) == bool(claim.settings) == bool(claim.depends)
+        assert bool(claim.rule) == bool(claim.settings) == bool(claim.methods)
         assert {(claim.paper, setting) for setting in claim.settings} <= settings

@@ -4,7 +4,7 @@ import pytest
 from contract import claims
 from made_studies import KINDS, LEVELS, NONE, REAL, UNIFORM, drawn, made_contrasts, made_intervals, of_numbers
 
-from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_RUN, OPEN, claims_of, decide, rules_of
+from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_TESTED, OPEN, claims_of, decide, rules_of
 from lookalike.studies.finegrained import claims as rules
 from lookalike.studies.finegrained.study import Difference, FinegrainedStudy, Measured
 from lookalike.studies.finegrained.systems import TABLE1
@@ -96,7 +96,7 @@ def test_what_was_not_run_is_said_of_each_claim(tmp_path):
     assert frame.loc["embedding-beats-features", "verdict"] == HOLDS
     assert frame.loc["oasis-beats-embedding", "evidence"] == "not run: put training/ there"
     others = frame.drop("embedding-beats-features")
-    assert (set(others["verdict"]), set(others["by_our_numbers"])) == ({NOT_RUN}, {""})
+    assert (set(others["verdict"]), set(others["by_our_numbers"])) == ({NOT_TESTED}, {""})
 
 
 @pytest.mark.parametrize(
@@ -131,5 +131,5 @@ def test_the_table_counts_verdicts_and_holds_print_against_the_same_rules(tmp_pa
     # a study that was not run keeps the paper's own numbers
     study.settings = {**study.settings, "not_run": "not run: put triplets there"}
     table = drawn(study, "claims")
-    assert set(table.frame["verdict"]) == {NOT_RUN}
+    assert set(table.frame["verdict"]) == {NOT_TESTED}
     assert "bear out 8 of the 9 claims" in " ".join(table.notes)

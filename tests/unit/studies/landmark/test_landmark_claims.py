@@ -12,7 +12,7 @@ from lookalike.exhibits.verdicts import rules_of, sentence_of
 from lookalike.studies.landmark import claims
 from lookalike.studies.metrics import select
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "not decidable here"
+HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
 BEATS = {"tfidf": 0.0, "qpao": 0.1, "oasis-diagonal": 0.05, "soml-tg": 0.08, "soml-da": 0.1}
 MIXED = np.array([0.3, -0.28, 0.25, -0.3, 0.2, -0.2, 0.05])
 PARAMETERS = {row["id"]: json.loads(row["parameters"]) for row in CLAIMS}
