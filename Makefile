@@ -5,16 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test golden lint docs readme lock benchmarks unlock clean
+.PHONY: help demo test golden lint docs readme caltech12 lock benchmarks unlock clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-demo: $(VENV)/.runtime $(VENV)/.deep ## run the whole workflow on synthetic images made by code, and say where the exhibits are
+demo: $(VENV)/.runtime $(VENV)/.deep ## run every study on embedded and synthetic data, and say where the exhibits are
 	@$(BIN)/snakemake --cores $(CORES) demo || { \
 	echo "the demo did not finish; what is done stays: start it again with make demo"; \
 	echo "(if Snakemake says that the folder is locked and no other run is under way: make unlock)"; exit 1; }
-	@cat results/demo/exhibits/headline.txt results/demo_landmarks/exhibits/headline.txt \
+	@cat results/caltech12/exhibits/headline.txt results/demo/exhibits/headline.txt results/demo_landmarks/exhibits/headline.txt \
 	results/websim_demo/exhibits/headline.txt results/demo_triplets/exhibits/headline.txt
 	@echo "Report: results/report/index.html (open it in a browser)"
 
@@ -39,6 +39,11 @@ readme: demo ## put the demo's numbers and picture into README.md
 	@$(BIN)/snakemake --cores $(CORES) readme_parts
 	@mkdir -p docs/pictures && cp results/readme/picture.webp docs/pictures/demo.webp
 	@$(BIN)/python -m lookalike.report.readme results/readme/numbers.md README.md
+
+caltech12: $(VENV)/.runtime ## make workflow/resources/caltech12 again, from the images in data/some-classes
+	@$(BIN)/snakemake --cores $(CORES) results/some-classes/published/words1000/manifest.csv --configfile examples/some-classes.yaml
+	@cp results/some-classes/published/words1000/* workflow/resources/caltech12/
+	@git rev-parse HEAD > workflow/resources/caltech12/commit.txt
 
 benchmarks: $(VENV)/.runtime $(VENV)/.deep ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages
 	$(BIN)/python benchmarks/descriptors.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/descriptors.json

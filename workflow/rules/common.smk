@@ -27,8 +27,10 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
 from lookalike.core.seeds import integer_seed
+from lookalike.core.settings.data_sets import VISTERM_KINDS
 from lookalike.data import archives, ground_truth, subsets
 from lookalike.data.locate import listing_fingerprint, why_not_obtainable
+from lookalike.data.visterm_folder import NEEDED as VISTERM_FILES
 from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES
 from lookalike.studies import rooms, settings
@@ -52,6 +54,7 @@ except LookalikeError as error:
 SEED = config["seed"]
 DATASETS = config["datasets"]
 CATEGORY = config["category"]
+PICTURED = [dataset for dataset in CATEGORY if DATASETS[dataset]["kind"] not in VISTERM_KINDS]
 LANDMARK = config["landmark"]
 WEB = config["web"]
 FINEGRAINED = config["finegrained"]
@@ -100,6 +103,17 @@ def has_results(dataset):
     return (results / "metrics.parquet").exists() or any(results.glob("*/metrics.parquet"))
 
 
+def visterm_folder(dataset):
+    """Folder of published visterm counts: in the work folder, or one that comes with the project."""
+    path = Path(DATASETS[dataset]["path"])
+    return path if path.is_dir() else ROOT / path
+
+
+def visterm_files(dataset):
+    """Those files of a folder of published visterm counts that are there; the job says which it lacks."""
+    return [str(file) for file in sorted(visterm_folder(dataset).glob("*")) if file.name in VISTERM_FILES]
+
+
 @cache
 def not_run(dataset):
     """Why a data set cannot be run now, as the sentence its exhibits show and the terminal once; empty if it can."""
@@ -109,6 +123,8 @@ def not_run(dataset):
         return ""
     wanted = dataset in LANDMARK and landmark.wants_words(config, dataset)
     class_counts = RESOURCES / "caltech256-class-counts.csv" if data["kind"] == "caltech256" else None
+    if data["kind"] in VISTERM_KINDS:
+        data = data | {"path": str(visterm_folder(dataset))}
     why = why_not_obtainable(data, published, class_counts, wants_words=wanted)
     if why:
         logger.warning(f"{dataset}: {why}")

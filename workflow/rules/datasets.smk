@@ -1,7 +1,8 @@
 """From nothing to a manifest and a codebook pool.
 
 Needs: a folder or archive in place, or the network, or nothing at all (synthetic). Makes: manifest.parquet, a row with
-status and reason for every file, and codebook_pool.parquet, the images that palette and codebook are learned from.
+status and reason for every file, and codebook_pool.parquet, the images that palette and codebook are learned from. A
+folder of published visterm counts has both, and the counts.
 """
 
 
@@ -11,7 +12,7 @@ rule draw_images:
     log:
         f"{LOGS}/draw_images/{{shard}}.log",
     wildcard_constraints:
-        dataset=one_of(CATEGORY),
+        dataset=one_of(PICTURED),
     conda:
         "../../envs/images.yaml"
     params:
@@ -41,7 +42,7 @@ rule locate_images:
     log:
         f"{LOGS}/locate_images.log",
     wildcard_constraints:
-        dataset=one_of(CATEGORY),
+        dataset=one_of(PICTURED),
     conda:
         "../../envs/images.yaml"
     params:
@@ -62,7 +63,7 @@ rule scan_images:
     log:
         f"{LOGS}/scan_images.log",
     wildcard_constraints:
-        dataset=one_of(CATEGORY),
+        dataset=one_of(PICTURED),
     conda:
         "../../envs/images.yaml"
     threads: 8
@@ -80,6 +81,8 @@ rule draw_codebook_pool:
         f"{RESULTS}/codebook_pool.parquet",
     log:
         f"{LOGS}/draw_codebook_pool.log",
+    wildcard_constraints:
+        dataset=one_of(PICTURED),
     conda:
         "../../envs/images.yaml"
     params:
@@ -87,3 +90,25 @@ rule draw_codebook_pool:
         seed=SEED,
     script:
         "../scripts/draw_codebook_pool.py"
+
+
+for studied_dataset in [dataset for dataset in CATEGORY if dataset not in PICTURED]:
+
+    rule:
+        name:
+            f"read_visterms_{studied_dataset}"
+        input:
+            visterm_files(studied_dataset),
+        output:
+            manifest=f"results/{studied_dataset}/manifest.parquet",
+            pool=f"results/{studied_dataset}/codebook_pool.parquet",
+            counts=f"results/{studied_dataset}/features/{CATEGORY[studied_dataset]['representation']}/counts.npz",
+        log:
+            f"logs/{studied_dataset}/read_visterms.log",
+        conda:
+            "../../envs/images.yaml"
+        params:
+            folder=lambda wildcards, dataset=studied_dataset: str(visterm_folder(dataset)),
+            words=config["representations"][CATEGORY[studied_dataset]["representation"]]["words"],
+        script:
+            "../scripts/read_visterms.py"

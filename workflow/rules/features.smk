@@ -49,6 +49,7 @@ rule learn_codebook:
     log:
         f"{LOGS}/learn_codebook/{{representation}}.log",
     wildcard_constraints:
+        dataset=one_of(PICTURED),
         representation=one_of(config["representations"]),
     conda:
         "../../envs/images.yaml"
@@ -69,6 +70,7 @@ rule count_visterms:
     log:
         f"{LOGS}/count_visterms/{{representation}}.log",
     wildcard_constraints:
+        dataset=one_of(PICTURED),
         representation=one_of(config["representations"]),
     conda:
         "../../envs/images.yaml"
@@ -76,3 +78,24 @@ rule count_visterms:
         hellinger=lambda wildcards: config["representations"][wildcards.representation]["hellinger"],
     script:
         "../scripts/count_visterms.py"
+
+
+rule publish_visterms:
+    input:
+        manifest=f"{RESULTS}/manifest.parquet",
+        pool=f"{RESULTS}/codebook_pool.parquet",
+        counts=f"{FEATURES}/counts.npz",
+        palette=lambda wildcards: f"{descriptor_of(wildcards)}/palette.npy",
+    output:
+        manifest=f"{RESULTS}/published/{{representation}}/manifest.csv",
+        counts=f"{RESULTS}/published/{{representation}}/counts.npz",
+        palette=f"{RESULTS}/published/{{representation}}/palette.npy",
+    log:
+        f"{LOGS}/publish_visterms/{{representation}}.log",
+    wildcard_constraints:
+        dataset=one_of(PICTURED),
+        representation=one_of(config["representations"]),
+    conda:
+        "../../envs/images.yaml"
+    script:
+        "../scripts/publish_visterms.py"

@@ -79,10 +79,13 @@ examples:
   lookalike features photos --output vectors.npz
   lookalike features photos --output hog.npy --representation hog --paths hog.parquet
   lookalike features photos --output vectors.npz --representation pets.lookalike
+  lookalike features photos --output counts --words 1000
 
 .npz is a sparse matrix of SciPy (scipy.sparse.load_npz) and for visterms only, .npy an
 array of NumPy. Columns of the table: path, label, sha256, width, height. Codebooks are
-learned from these images unless a model is named, whose codebook is then taken."""
+learned from these images unless a model is named, whose codebook is then taken. A name
+without a suffix is a folder of visterm counts, which stands in for the images: the category
+study reads it as a data set of kind visterms, and anybody can publish it."""
 
 _INFO_EXAMPLES = """\
 examples:
@@ -371,12 +374,16 @@ def _measure_lines(table: pd.DataFrame) -> list[str]:
 @command("features", _FEATURES_EXAMPLES)
 def features(
     folder: Annotated[Path, Argument(metavar="FOLDER", help="the images, at any depth")],
-    output: Annotated[Path, Option(metavar="FILE", help="vectors to write: .npz or .npy")],
+    output: Annotated[Path, Option(metavar="FILE", help="vectors to write: .npz or .npy; or a folder of counts")],
     paths: Annotated[
         Path | None, Option(metavar="TABLE", help="table to write: .csv or .parquet (default: .csv beside them)")
     ] = None,
     representation: Representation = "visterms",
     words: Words = None,
+    pool: Annotated[
+        float,
+        Option(metavar="SHARE", callback=_below_one, help="images that the codebook of a folder of counts takes"),
+    ] = 0.25,
     seed: Seed = 0,
     jobs: Jobs = None,
     cache: Cache = None,
@@ -384,34 +391,46 @@ def features(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Describe all images of a folder and write their vectors, rows of unit length.
+    """Describe all images of a folder and write their vectors, rows of unit length, or their visterm counts.
 
     A table beside them says which row is which image.
     """
     from lookalike.app.similarity import ImageSimilarity
     from lookalike.core.files import write_array, write_csr, write_table
+    from lookalike.data.visterm_folder import MANIFEST, write_visterm_folder
 
-    table = paths or output.with_suffix(".csv")
-    if output.suffix not in (".npz", ".npy"):
+    is_folder = output.suffix == "" and paths is None
+    table = output / MANIFEST if is_folder else paths or output.with_suffix(".csv")
+    if output.suffix not in (".npz", ".npy") and not is_folder:
         raise LookalikeError(f"{output} must end in .npz or .npy: name the vectors so")
+    if is_folder and output.is_dir() and not table.is_file():
+        raise LookalikeError(f"{output} exists and is no folder of visterm counts: name another one to write")
     check_table(table)
-    if output.suffix == ".npz":
+    if output.suffix != ".npy":
         _check_sparse(output, representation, words)
-    if paths is None:
+    if paths is None and not is_folder:
         _check_default(table)
-    for path in (output, table):
+    for path in (table,) if is_folder else (output, table):
         refuse_same(path, Path(representation))
         make_folder(path)
     kept = cache_folder(cache, no_cache, output)
     with Told(quiet) as told:
         chosen: dict[str, Any] = {"words": words, "random_state": seed}
         described = ImageSimilarity(representation, jobs=jobs, cache=kept, progress=told, **chosen)
-        vectors, images = described.vectors(folder)
-    if output.suffix == ".npz":
+        vectors, images = described.counts(folder, pool) if is_folder else described.vectors(folder)
+    if is_folder:
+        sizes = [(folder / path).stat().st_size for path in images["path"]]
+        manifest, palette = (
+            images.assign(bytes=sizes, status="ok", reason=""),
+            described.representation_.describer.palette,
+        )
+        write_visterm_folder(output, manifest, images["in_pool"].to_numpy(), vectors, palette)
+    elif output.suffix == ".npz":
         write_csr(vectors, output)
     else:
         write_array(vectors.toarray() if hasattr(vectors, "indptr") else vectors, output)
-    write_table(images[_COLUMNS], table)
+    if not is_folder:
+        write_table(images[_COLUMNS], table)
     name, dimensions, left_out = described.representation_.describer.system, int(vectors.shape[1]), described.left_out_
     if as_json:
         about = {"output": str(output), "paths": str(table), "n_images": len(images), "dimensions": dimensions}

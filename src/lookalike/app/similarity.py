@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import scipy.sparse as sp
 
 from lookalike import __version__
 from lookalike.app import learning
@@ -32,6 +33,8 @@ from lookalike.app.sources import (
     read_triplets,
 )
 from lookalike.core.errors import LookalikeError
+from lookalike.data.splits import draw_codebook_pool
+from lookalike.features.bag_of_visterms import BagOfVisterms
 from lookalike.features.describers import StageProgress, Vectors, silent
 from lookalike.learners.euclidean import Euclidean
 
@@ -285,6 +288,43 @@ class ImageSimilarity:
             self.representation_ = representation
         raw = self.representation_.describe(found.paths, found.images["sha256"].tolist(), self._work())
         return self.representation_.describer.weigh(raw), found.images
+
+    def counts(self, folder: PathLike, pool: float = 0.25) -> tuple[sp.csr_array, pd.DataFrame]:
+        """Count the visterms of the images of a folder, as the category study learns from them.
+
+        Parameters
+        ----------
+        folder : path-like
+            With images at any depth.
+        pool : float, default=0.25
+            Share of each label's images that palette and codebook are learned from.
+
+        Returns
+        -------
+        counts : csr_array of shape (n, n_words), int32
+        images : DataFrame
+            As of `vectors`, and ``in_pool``: whether the codebook was learned from an image.
+
+        Raises
+        ------
+        LookalikeError
+            If the representation is not of visterms.
+        """
+        found = read_images(folder, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
+        self.left_out_, names = found.left_out, found.images["sha256"]
+        if str(self.representation).endswith(SUFFIX):
+            model = ImageSimilarity.load(self.representation)
+            self.representation_, learned_from = model.representation_, model.images_["sha256"]
+        else:
+            self.representation_ = self._make_representation()
+            listed = found.images.assign(image_id=range(len(names)), status="ok")
+            rows = draw_codebook_pool(listed, share=pool, keep=1, seed=self.random_state)["image_id"].to_numpy()
+            learned_from = names.iloc[rows]
+            self.representation_.fit(*found.files(rows), self.random_state, self._work())
+        if self.representation_.describer.system != BagOfVisterms.system:
+            raise LookalikeError(f"{self.representation} counts no visterms: take visterms, or a model of them")
+        counts = self.representation_.describe(found.paths, names.tolist(), self._work())
+        return sp.csr_array(counts), found.images.assign(in_pool=names.isin(learned_from))
 
     def save(self, path: PathLike) -> None:
         """Write the model file.

@@ -22,6 +22,7 @@ from lookalike.data.ground_truth import landmarks_of
 
 _OWN = {
     "folder": "a folder of class folders",
+    "visterms": "a folder of visterm counts",
     "class_triplets": "a folder of class folders",
     "triplets": "a folder of rated triplets",
     "landmarks": "a folder of photographs",

@@ -33,7 +33,7 @@ MIN_SIDE = 32
 _EMPTY = "an empty class folder"
 _LINK = "a link, and links inside the data set's folder are not followed: copy or move here what it leads to"
 
-_COLUMN_TYPES = {
+COLUMN_TYPES = {
     "image_id": "int32",  # the row's number
     "path": "str",  # from the root, with forward slashes; rows are sorted by it
     "label": "str",  # the class folder, "" beside them
@@ -202,4 +202,4 @@ def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Order the rows, number them and fix the types of the columns."""
     ordered = sorted(rows, key=itemgetter("path"))
     table = pd.DataFrame(ordered).assign(image_id=range(len(ordered)))
-    return table[list(_COLUMN_TYPES)].astype(_COLUMN_TYPES)
+    return table[list(COLUMN_TYPES)].astype(COLUMN_TYPES)

@@ -21,13 +21,15 @@ CELLS = ("ours", "ours_std", "ours_cell", "printed", "printed_std", "printed_cel
 
 AGREES, CLOSE, HIGHER, LOWER, MIXED = "agrees", "close", "higher", "lower", "mixed"
 NOT_COMPARABLE, NOT_RUN, FAILED = "not comparable", "not run", "failed"
+OTHER_CLASSES = "other classes"
+"""The number is of real images of other classes than the paper's: it stands beside print to be looked at."""
 NO_PRINTED_VALUE = "no printed value"
 """The paper has a cell for it and no number there."""
 NO_RESULT = "no result"
 """The paper has a number and this run has none."""
 NO_PRINTED_NUMBER = "no printed number"
 """State of an exhibit of which no paper prints a number."""
-STATES = (AGREES, CLOSE, HIGHER, LOWER, MIXED, NOT_COMPARABLE, NOT_RUN, FAILED, NO_PRINTED_NUMBER)
+STATES = (AGREES, CLOSE, HIGHER, LOWER, MIXED, OTHER_CLASSES, NOT_COMPARABLE, NOT_RUN, FAILED, NO_PRINTED_NUMBER)
 """States of exhibits."""
 MINUTE, HOUR, DAY, YEAR = 60.0, 3600.0, 86_400.0, 365.25 * 86_400.0
 """In seconds."""
@@ -143,15 +145,15 @@ def count_statuses(cells: pd.DataFrame | None) -> dict[str, int]:
 def state_of(statuses: Mapping[str, int]) -> str:
     """State of an exhibit that was run, from the statuses of its printed numbers.
 
-    The first that fits: no printed number; not comparable (no number is decided); agrees or close (all decided ones do
-    or are at least close); higher or lower (all others are on one side); mixed.
+    The first that fits: no printed number; other classes or not comparable (no number is decided); agrees or close (all
+    decided ones do or are at least close); higher or lower (all others are on one side); mixed.
     """
     found = {status for status, count in statuses.items() if count}
     if found <= {NO_PRINTED_VALUE}:
         return NO_PRINTED_NUMBER
     differ = found & {HIGHER, LOWER}
     if not differ:
-        return next((state for state in (CLOSE, AGREES) if state in found), NOT_COMPARABLE)
+        return next((state for state in (CLOSE, AGREES, OTHER_CLASSES) if state in found), NOT_COMPARABLE)
     return MIXED if len(differ) == 2 else differ.pop()
 
 

@@ -18,6 +18,7 @@ SIGNS = {
     "higher": "▲",
     "lower": "▼",
     "mixed": "◆",
+    "other classes": "◌",
     "not comparable": "○",
     "not run": "–",
     "failed": "!",

@@ -21,6 +21,7 @@ MEANINGS = {
     "higher": "some are not even close, and of those all of ours are higher; higher than the paper is a difference too",
     "lower": "some are not even close, and of those all of ours are lower",
     "mixed": "some of ours are higher and some are lower",
+    "other classes": "ours are of real images of other classes than the paper's: they are to be looked at, not judged",
     "not comparable": "the paper prints numbers, but of other data or another machine: there is no verdict",
     "not run": "no run has made it here; its section says what to do",
     "failed": "drawing it ended in an error, which its section shows",

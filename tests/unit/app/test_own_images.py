@@ -16,6 +16,7 @@ import lookalike
 from lookalike import ImageSimilarity
 from lookalike.app.page import label_in, write_page
 from lookalike.core.errors import LookalikeError
+from lookalike.data.visterm_folder import read_visterm_folder
 from lookalike.ranking import distances
 from lookalike.studies.human.questionnaire import read_plan
 
@@ -161,6 +162,17 @@ def test_features_go_with_their_table(here, result, call):
     assert sp.load_npz("v/w.npz").shape == (24, 10)
     assert pd.read_csv("v/w.csv")["path"].tolist() == table["path"].tolist()
     assert pd.read_csv("v/w.csv").columns.tolist() == ["path", "label", "sha256", "width", "height"]
+
+
+def test_features_publish_counts_that_the_category_study_reads(here, result, call):
+    assert result("features photos --output counts --words 10 --no-cache")["n_images"] == 24
+    manifest, pool, counts = read_visterm_folder("counts", n_words=10)
+    assert manifest["path"].tolist() == sorted(manifest["path"])
+    assert set(manifest["status"]) == {"ok"}
+    assert pool["label"].value_counts().to_dict() == {"blue": 2, "green": 2, "red": 2}
+    assert counts.shape == (24, 10)
+    assert counts.sum(axis=1).min() >= 10
+    assert "exists and is no folder of visterm counts" in call("features photos --output photos").err
 
 
 def test_a_page_escapes_names_and_marks_folders(here, fitted):

@@ -43,7 +43,7 @@ def test_what_is_left_out_takes_its_default_or_stays_absent(settings):
     assert "approximate" not in checked({**settings, "web": {"websim": {}}})["web"]["websim"]
     assert "path" not in config["datasets"]["demo"]
     demo = {name for name, data in config["datasets"].items() if in_demo(data)}
-    assert demo == {"demo", "demo_landmarks", "websim_demo", "demo_triplets"}
+    assert demo == {"demo", "caltech12", "demo_landmarks", "websim_demo", "demo_triplets"}
     assert config["datasets"]["websim"]["simulation"]["n_images"] == 2_292_259 + 402_164
     # numbers stay as they were written
     assert repr(config["methods"]["mcml"]["time_limit"]) == "432000"
@@ -54,7 +54,7 @@ def test_the_pool_leaves_what_a_split_needs(settings):
     settings["category"]["demo"]["splits"] = {"train": 20, "test": 10}
     settings["datasets"]["caltech256"]["pool"] = {"keep": 70}
     datasets = checked(settings)["datasets"]
-    assert {name: datasets[name]["pool"]["keep"] for name in settings["category"]} == {"caltech256": 70, "demo": 30}
+    assert {name: datasets[name]["pool"]["keep"] for name in ("caltech256", "demo")} == {"caltech256": 70, "demo": 30}
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.stem)
@@ -62,6 +62,16 @@ def test_examples_of_the_documentation_are_valid(settings, example):
     for part, entries in yaml.safe_load(example.read_text()).items():
         settings[part].update(entries)
     assert example.stem in checked(settings)["datasets"]
+
+
+def test_a_study_like_another_has_what_it_leaves_out(settings):
+    put(settings, "category.websim", {"like": "demo", "methods": ["euclidean"]})
+    put(settings, "datasets.websim", {"kind": "folder", "path": "data/mine"})
+    del settings["web"]["websim"]
+    del settings["category"]["demo"]["ratings"]
+    config = checked(settings)["category"]
+    changed = {"like": "demo", "methods": ["euclidean"]}
+    assert config["websim"] == config["demo"] | changed
 
 
 def test_names_of_landmarks_are_those_of_the_data_set(settings):
@@ -77,10 +87,10 @@ def test_a_study_overrides_parts_of_a_method(settings):
     put(settings, "category.demo.overrides.euclidean", {"trace": {"steps": 50}})
     config = checked(settings)
     demo, papers = method_spec(config, "demo", "oasis"), method_spec(config, "caltech256", "oasis")
-    assert demo["trace"] == papers["trace"] | {"steps": 120_000, "points": 20}
+    assert demo["trace"] == papers["trace"] | {"steps": 60_000, "points": 15}
     assert demo["parameters"] == papers["parameters"]
-    assert papers["select"]["aggressiveness"] == [0.01, 0.03, 0.1, 0.3, 1.0]
-    assert config["category"]["demo"]["overrides"]["mcml"] == settings["category"]["demo"]["overrides"]["mcml"]
+    assert papers["select"]["aggressiveness"] == [0.003, 0.01, 0.03, 0.1, 0.3]
+    assert config["category"]["demo"]["overrides"]["lego"] == settings["category"]["demo"]["overrides"]["lego"]
     added = method_spec(config, "demo", "euclidean")["trace"]
     assert (added["steps"], added["points"], added["stop"]) == (50, 60, True)
 
@@ -134,6 +144,7 @@ def test_the_settings_load_nothing_heavy():
         ("category.demo.overrides.oasis.trace.steps", "1e5", ["overrides.oasis.trace.steps", "1.0e+05"]),
         ("finegrained.triplets.features", {"hog": {"cell": 3}}, ["finegrained.triplets.features.hog: "]),
         ("finegrained.triplets.sampler.out_of_class", 0.123, ["whole percent", "not 0.123"]),
+        ("category.demo.like", "caltech13", ["category", "demo is like 'caltech13'"]),
         ("category.demo.methods", ["oasiss"], ["'oasiss'", "did you mean 'oasis'"]),
         ("category.demo.exhibits", {"oasis-jmlr-2010/fig6": ["demo1"]}, ["'demo1'", "demo10"]),
         ("methods.oasis.learner", "OASYS", ["methods.oasis.learner", "did you mean 'OASIS'"]),

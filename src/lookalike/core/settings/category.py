@@ -98,6 +98,8 @@ class Splits(Section):
 class CategoryStudy(Section):
     """The category study on one data set."""
 
+    like: str = ABSENT
+    """Data set whose study gives the keys that are left out here; a key that stands here replaces that study's."""
     batch: BatchOfStudy = ABSENT
     ratings: Ratings = ABSENT
     representation: str = Field(description="Id of the representation that the exhibits show.")
@@ -120,3 +122,20 @@ class CategoryStudy(Section):
     exhibits: dict[str, Annotated[list[str], Field(min_length=1)]] = ABSENT
     """Which subsets each exhibit shows, by `paper/name`; every exhibit shows every subset if left out."""
     overrides: Overrides = Field({})
+
+
+def with_likes(studies: Any) -> Any:
+    """Fill in what studies leave out that name another one under `like`."""
+    if not isinstance(studies, dict) or not all(isinstance(study, dict) for study in studies.values()):
+        return studies  # told in its own place
+    filled = {}
+    for dataset, study in studies.items():
+        other = study.get("like", dataset)
+        if other not in studies or ("like" in studies[other] and other != dataset):
+            told = {"dataset": dataset, "other": repr(other)}
+            raise PydanticCustomError("like", "{dataset} is like {other}, which must be a study of its own", told)
+        filled[dataset] = {**studies[other], **study}
+    return filled
+
+
+CategoryStudies = Annotated[dict[Id, CategoryStudy], BeforeValidator(with_likes)]

@@ -15,6 +15,9 @@ SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks", "synthetic_triplets")
 WEB_KINDS = ("websim",)
 """Kinds of data sets that are a query log and visterms, without pictures."""
 
+VISTERM_KINDS = ("visterms",)
+"""Kinds of data sets that are published visterm counts of labelled images, without pictures."""
+
 MADE_BY_CODE = (*SYNTHETIC_KINDS, *WEB_KINDS)
 """Kinds of data sets that need nothing put in place."""
 
@@ -29,7 +32,7 @@ STUDIES = ("category", "landmark", "web", "finegrained")
 
 
 def in_demo(settings: Mapping[str, Any]) -> bool:
-    """Whether a data set, by its settings, belongs to the demo: images made by code, or a small simulated log."""
+    """Whether a data set, by its settings, belongs to the demo: images made by code, or a set that says so itself."""
     return settings["kind"] in SYNTHETIC_KINDS or bool(settings.get("demo"))
 
 
@@ -137,6 +140,7 @@ class DataSet(Section):
     kind: Literal[
         "caltech256",
         "folder",
+        "visterms",
         "synthetic",
         "oxford5k",
         "landmarks",
@@ -147,17 +151,19 @@ class DataSet(Section):
         "synthetic_triplets",
     ]
     """`caltech256`: the published archive, fetched when it is not in `path`; `folder`: any folder of class folders;
-    `synthetic`: images made by code. Of the landmark study: `oxford5k`: the published archives; `landmarks`: any folder
-    of images beside a folder of ground-truth files in their format; `synthetic_landmarks`: both made by code. Of the
-    web study: `websim`: a simulated query log and visterms. Of the fine-grained study: `triplets`: a folder of rated
-    triplets in the form of the public release; `class_triplets`: triplets that are drawn and rated by code from any
-    folder of class folders; `synthetic_triplets`: images and ratings made by code."""
+    `visterms`: a folder of published visterm counts, without images; `synthetic`: images made by code. Of the landmark
+    study: `oxford5k`: the published archives; `landmarks`: any folder of images beside a folder of ground-truth files
+    in their format; `synthetic_landmarks`: both made by code. Of the web study: `websim`: a simulated query log and
+    visterms. Of the fine-grained study: `triplets`: a folder of rated triplets in the form of the public release;
+    `class_triplets`: triplets that are drawn and rated by code from any folder of class folders; `synthetic_triplets`:
+    images and ratings made by code."""
     demo: bool = False
-    """Whether the target `demo` makes a data set of kind `websim`; it always makes synthetic images."""
+    """Whether the target `demo` makes a data set of kind `websim` or `visterms`; it always makes synthetic images."""
     path: str = ABSENT
     """Folder of the images, relative to the work folder. For `caltech256` and `oxford5k` it holds the archives or the
     folders that they unpack to; for `folder` and `class_triplets` it holds the class folders; for `triplets` the CSV
-    files and the images that they name; synthetic data needs none."""
+    files and the images that they name; for `visterms` the counts and their manifest, and the folder may also be one of
+    the project itself; synthetic data needs none."""
     ground_truth: str = ABSENT
     """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder."""
     shards: int = Field(4, ge=1, le=256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from lookalike.core.settings.category import CategoryStudy
+from lookalike.core.settings.category import CategoryStudies
 from lookalike.core.settings.data_sets import DataSet
 from lookalike.core.settings.finegrained import FinegrainedStudy
 from lookalike.core.settings.landmark import LandmarkStudy
@@ -24,7 +24,7 @@ class Settings(Section):
     """Block descriptors (OASIS, JMLR section 3), by id; extracted once and shared by representations."""
     representations: dict[Id, Representation] = Field({}, description="Bag-of-visterms representations, by id.")
     methods: dict[Id, Method] = Field({}, description="Learners and how their hyper-parameters are chosen, by id.")
-    category: dict[Id, CategoryStudy] = Field({}, description="The category study, by data set id.")
+    category: CategoryStudies = Field({}, description="The category study, by data set id.")
     keypoints: dict[Id, Keypoints] = Field({})
     """Local features of the landmark study (SOML, AAAI 2014), by id; extracted once and shared by codebooks."""
     codebooks: dict[Id, Codebook] = Field({}, description="Codebooks of local features, by id.")

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from lookalike.exhibits.model import Table
-from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, p_value, status_of
+from lookalike.exhibits.printed import MISSING, NO_RESULT, p_value, status_of
 from lookalike.exhibits.registry import exhibit
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
 
@@ -122,7 +122,7 @@ def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str,
     told = {"printed": gap, "printed_std": std, "printed_cell": f"{gap:+.0f} ± {std:.1f}"}
     ours = 100 * (study.values(subset, "oasis") - study.values(subset, method)).dropna()
     if subset.why_not_comparable or ours.empty:
-        return told | {"status": NOT_COMPARABLE if subset.why_not_comparable else NO_RESULT}
+        return told | {"status": subset.unjudged if subset.why_not_comparable else NO_RESULT}
     spread = float(ours.std()) if len(ours) > 1 else 0.0
     # each of the two printed numbers is rounded
     return told | {"status": status_of(ours.mean(), gap, spread, std, both["last_digit"].sum(), len(ours))}

@@ -20,7 +20,7 @@ from lookalike.studies.category import precision as precision
 from lookalike.studies.category import times as times
 from lookalike.studies.category import training as training
 from lookalike.studies.category import training_claims as training_claim_rules
-from lookalike.studies.category.study import CategoryStudy, Subset
+from lookalike.studies.category.study import PAPERS_OTHER_CLASSES, CategoryStudy, Subset
 
 TEXT_ROWS = {
     "images_kept": ("Images kept after dropping too small ones", ",.0f"),
@@ -83,7 +83,7 @@ def _judged(study: CategoryStudy, subset: Subset, cell: Mapping[str, Any]) -> tu
     if study.synthetic:
         why = "synthetic images"
     elif cell["metric"] == "symmetry_index":
-        why = subset.why_not_comparable or ("" if study.setting_of(subset) else "other classes than the paper's")
+        why = subset.why_not_comparable or ("" if study.setting_of(subset) else PAPERS_OTHER_CLASSES)
     elif study.settings["kind"] != "caltech256":
         why = "other images than the paper's"
     elif cell["metric"] == "nonzeros_per_image" and cell["words"] != WORDS_IN_TEXT:

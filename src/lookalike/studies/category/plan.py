@@ -10,7 +10,13 @@ from typing import Any
 
 import lookalike.studies.category.exhibits  # noqa: F401 - fills in the registry
 from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, WEB_KINDS, settings_of_data
+from lookalike.core.settings.data_sets import (
+    LANDMARK_KINDS,
+    TRIPLET_KINDS,
+    VISTERM_KINDS,
+    WEB_KINDS,
+    settings_of_data,
+)
 from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
 from lookalike.data.subsets import read_published_subsets
@@ -30,6 +36,8 @@ RUN_FILES = ("model.npz", "model.json", "fit.json", "selection.parquet", "metric
 RANKERS = "results/{dataset}/rankers/{representation}/{subset}"
 MAKERS = {"protocol": RUN_FILES, "traces": ("curve.parquet",)}
 """Module of this study to what it makes of a run."""
+OF_IMAGES = {"images", "palette", "codebook", "blocks"}
+"""What exhibits need that only images have; a data set of visterm counts has none of it."""
 
 Config = Mapping[str, Any]
 
@@ -45,6 +53,10 @@ def check(settings: Mapping[str, Any], dataset: str) -> None:
             raise LookalikeError(
                 f"config: {place} needs a data set of classes, not of kind {kind}: list it under {other}"
             )
+    if kind in VISTERM_KINDS and (more := [key for key in ("ablations", "ratings") if study.get(key)]):
+        raise LookalikeError(
+            f"config: {place}.{more[0]} needs images, and a data set of kind {kind} has none: leave it out"
+        )
     check_methods(place, study, settings["methods"])
     check_exhibits(place, study.get("exhibits", {}), exhibits_of(ROOM), study["subsets"])
     check_numbers(place, study)
@@ -214,7 +226,8 @@ def number_files(config: Config, dataset: str) -> list[str]:
 
 def exhibits(config: Config, dataset: str) -> list[Exhibit]:
     """Exhibits that the study of a data set has."""
-    return planned(ROOM, exhibit_settings(config, dataset, ""))
+    found, without = planned(ROOM, exhibit_settings(config, dataset, "")), _not_made(config, dataset)
+    return [exhibit for exhibit in found if not without & set(exhibit.needs)]
 
 
 def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
@@ -237,7 +250,13 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     if {BEFORE, AFTER} <= set(study["methods"]):
         run = f"{results}/runs/{study['representation']}/{{subset}}/{{method}}/{{fold}}/ranks.npz"
         files["ranks"] = [run.format(method=method, **shown_fold(study)) for method in (BEFORE, AFTER)]
-    return files | ({"comparison": f"{results}/comparison.csv"} if can_compare(study) else {})
+    files |= {"comparison": f"{results}/comparison.csv"} if can_compare(study) else {}
+    return {name: of for name, of in files.items() if name not in _not_made(config, dataset)}
+
+
+def _not_made(config: Config, dataset: str) -> set[str]:
+    """What exhibits may need and this data set has not."""
+    return OF_IMAGES if config["datasets"][dataset]["kind"] in VISTERM_KINDS else set()
 
 
 def shown_fold(study: Config) -> dict[str, Any]:

@@ -37,7 +37,8 @@ def main_table(study: CategoryStudy) -> Table:
     titles = {"metric": TABLE_METRICS, "method": named, "subset": study.titles}
     others = [method for method in named if method != "oasis"]
     below = comparison_below(study, others) if study.has("comparison") else None
-    notes = () if below is None else below.notes
+    orders = [] if study.synthetic else [study.order_beside_print(subset, study.paper) for subset in study.subsets]
+    notes = (*filter(None, orders), *(() if below is None else below.notes))
     return Table(cells, rows=("metric",), columns="method", blocks="subset", titles=titles, notes=notes, below=below)
 
 

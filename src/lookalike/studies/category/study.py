@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +15,8 @@ import pandas as pd
 
 from lookalike.core.files import read_table
 from lookalike.exhibits.model import Drawn, Figure
-from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR, plus_minus
+from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, OTHER_CLASSES, STAR, plus_minus
+from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.study import Study
 from lookalike.exhibits.verdicts import LIMITED, Claim
 from lookalike.ranking.statistics import summarise
@@ -25,6 +27,7 @@ PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
 """The table that prints the numbers which the figures of the same paper show."""
 PAPER_SPLITS = {"folds": 5, "train": 40, "test": 25, "validation": 8}
 """Partitions per subset and images per class of the papers (JMLR 5.3.2); 8 is the 20% that selection scores on."""
+PAPERS_OTHER_CLASSES = "other classes than the paper's"
 PAPER_WORDS = 1000
 """Visterms of the papers' comparisons (JMLR 5.3.2)."""
 PAPER_TIME_LIMIT = 432_000
@@ -52,6 +55,11 @@ class Subset:
     """Paper id to the ``setting`` of its printed numbers (``{"oasis-jmlr-2010": "classes=10"}``)."""
     why_not_comparable: str = ""
     """Why its numbers may not be held against the printed ones (``synthetic images``); "" where they may."""
+
+    @property
+    def unjudged(self) -> str:
+        """Status of its numbers that stand beside printed ones and may not be held against them."""
+        return OTHER_CLASSES if self.why_not_comparable == PAPERS_OTHER_CLASSES else NOT_COMPARABLE
 
 
 class CategoryStudy(Study):
@@ -162,6 +170,26 @@ class CategoryStudy(Study):
         rows = text.loc[(text["metric"] == metric) & (text["method"] == "oasis"), "value"]
         return float(rows.iloc[0]) if len(rows) else math.nan
 
+    def order_beside_print(self, subset: Subset, paper: str) -> str:
+        """Whether the order of mAP is the printed one, and the gaps to Euclidean; empty without print."""
+        printed = self.printed_in(PRINTED_TABLE[paper], paper)
+        printed = printed[(printed["setting"] == subset.printed.get(paper, "")) & (printed["metric"] == "map")]
+        theirs = printed.set_index("method")["value"].dropna()
+        ours = pd.Series({method: 100 * self.values(subset, str(method)).mean() for method in theirs.index}).dropna()
+        if len(ours) < 2:
+            return ""
+        title = self.title_of
+        # methods whose printed numbers are equal may come in any order
+        swapped = [f"{title(one)} and {title(other)}" for one, other in combinations(ours.index, 2)
+                   if (theirs[one] - theirs[other]) * (ours[one] - ours[other]) < 0]  # fmt: skip
+        order = ", ".join(map(title, ours.sort_values(ascending=False).index))
+        told = f"The order by mAP is {order}: {'not ' if swapped else ''}that of {PAPERS[paper].title}"
+        told += f", which has {'; '.join(swapped)} the other way round" if swapped else ""
+        if {"oasis", "euclidean"} <= set(ours.index):
+            gaps = [of["oasis"] - of["euclidean"] for of in (ours, theirs)]
+            told += f". OASIS minus Euclidean is {gaps[0]:.1f} points here, {gaps[1]:.0f} in print"
+        return f"{told}."
+
     def without_number(self, subset: str, method: str) -> str:
         """Cell of ours that has no number: ``*`` where the learner did not converge, else ``-``."""
         return STAR if (subset, method) in self.not_converged else MISSING
@@ -176,8 +204,8 @@ class CategoryStudy(Study):
                 return NO_RESULT, f"did not converge: {reason}"
             absent = cell["method"] not in self.run
             return (NO_RESULT, f"{self.title_of(cell['method'])} was not run") if absent else None
-        why = next(subset.why_not_comparable for subset in self.all_subsets if subset.id == cell["subset"])
-        return (NOT_COMPARABLE, why) if why else None
+        subset = next(subset for subset in self.all_subsets if subset.id == cell["subset"])
+        return (subset.unjudged, subset.why_not_comparable) if subset.why_not_comparable else None
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Which data, over how many folds, and what ± or error bars are."""
@@ -216,7 +244,8 @@ class CategoryStudy(Study):
         images = ", synthetic images" if self.synthetic else ""
         star = f"; {STAR}: did not end within its time limit" if any(STAR in line for line in lines) else ""
         lines.append(f"(mean ± standard deviation over {self.n_folds} folds{images}{star})")
-        return "\n".join([*lines, *self._left_out()]) + "\n"
+        beside = [] if self.synthetic else [self.order_beside_print(subset, JMLR) for subset in self.all_subsets]
+        return "\n".join([*lines, *filter(None, beside), *self._left_out()]) + "\n"
 
     def _left_out(self) -> list[str]:
         """A line for each subset of which classes were left out: ``classes left out of var10: ...``."""
@@ -333,7 +362,7 @@ def why_not_comparable(study: Mapping[str, Any], subset: Mapping[str, Any], n_cl
     published, classes = list(subset.get("published_classes", ())), subset.get("classes")
     listed = published if classes == "published" else [] if isinstance(classes, str) else list(classes or ())
     if not published or sorted(listed) != sorted(published):
-        return "other classes than the paper's"
+        return PAPERS_OTHER_CLASSES
     if study["kind"] != "caltech256":
         # folders of the same names; only the archive is known to hold the paper's images
         return "not known to be the paper's images"

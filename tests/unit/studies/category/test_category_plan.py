@@ -34,31 +34,33 @@ def test_every_run_of_every_fold_is_asked_for(config):
 
 
 def test_what_is_not_run_has_no_exhibit_and_no_numbers(config):
-    study = config["category"]["demo"]
+    study = config["category"]["caltech12"]
     study.update(variants=[], projected=[])
     del study["rankers"], study["loss_bound"]
-    shown = {exhibit.id.partition("/")[2] for exhibit in plan.exhibits(config, "demo")}
+    shown = {exhibit.id.partition("/")[2] for exhibit in plan.exhibits(config, "caltech12")}
     assert not shown & {"fig7", "fig8", "fig9", "loss_bound"}
-    assert not any(name in file for file in plan.number_files(config, "demo") for name in ("rankers", "bounds", "psd"))
+    assert not any(
+        name in file for file in plan.number_files(config, "caltech12") for name in ("rankers", "bounds", "psd")
+    )
     study["methods"] = ["oasis"]
-    assert "comparison" not in plan.exhibit_files(config, "demo")
+    assert "comparison" not in plan.exhibit_files(config, "caltech12")
 
 
 def made_by(config, batch):
-    """Every file that the jobs of a batch could make for the demo."""
-    study = config["category"]["demo"]
-    values = {"dataset": ["demo"], "representation": [study["representation"]], "subset": study["subsets"]}
-    values |= {"method": [""], "fold": plan.folds(config, "demo")} | batch.allowed
+    """Every file that the jobs of a batch could make for real classes."""
+    study = config["category"]["caltech12"]
+    values = {"dataset": ["caltech12"], "representation": [study["representation"]], "subset": study["subsets"]}
+    values |= {"method": [""], "fold": plan.folds(config, "caltech12")} | batch.allowed
     keys = [dict(zip(values, key, strict=True)) for key in product(*values.values())]
     return {file.format(**key) for key in keys for file in batch.files}
 
 
 @pytest.mark.parametrize("size", ["fold", "method", "subset"])
 def test_batches_of_every_size_make_every_run(config, size):
-    config["category"]["demo"]["batch"] = size
-    made = [made_by(config, batch) for batch in plan.batches(config, "demo")]
-    wanted = {file for name in plan.RUN_FILES for file in plan.runs(config, "demo", name)}
-    wanted |= {file for file in plan.number_files(config, "demo") if file.endswith("curve.parquet")}
+    config["category"]["caltech12"]["batch"] = size
+    made = [made_by(config, batch) for batch in plan.batches(config, "caltech12")]
+    wanted = {file for name in plan.RUN_FILES for file in plan.runs(config, "caltech12", name)}
+    wanted |= {file for file in plan.number_files(config, "caltech12") if file.endswith("curve.parquet")}
     assert wanted <= set().union(*made)
     assert sum(map(len, made)) == len(set().union(*made)), "no file is made by two rules"
     if size == "subset":
@@ -66,26 +68,31 @@ def test_batches_of_every_size_make_every_run(config, size):
 
 
 def test_a_batch_of_a_subset_takes_the_methods_that_do_not_say_otherwise(config):
-    study = config["category"]["demo"]
+    study = config["category"]["caltech12"]
     study["overrides"]["oasis"]["batch"] = "fold"
-    batches = {batch.name: batch for batch in plan.batches(config, "demo")}
-    assert set(batches) == {"run_fold", "trace_fold", "run_subset_words500_demo10", "run_subset_words500_demo20"}
+    batches = {batch.name: batch for batch in plan.batches(config, "caltech12")}
+    assert set(batches) == {"run_fold", "trace_fold", "run_subset_words1000_ten"}
     assert batches["run_fold"].fitted_by({"method": "oasis", "fold": "3"}) == ["oasis"]
     assert plan.makers(batches["trace_fold"]) == {"curve.parquet": "traces"}
-    together = batches["run_subset_words500_demo20"]
-    assert set(together.fitted) == {*plan.run_methods(config, "demo"), *study["projected"]} - {"oasis"}
+    together = batches["run_subset_words1000_ten"]
+    assert set(together.fitted) == {*plan.run_methods(config, "caltech12"), *study["projected"]} - {"oasis"}
     assert plan.makers(together) == {"model.npz": "protocol", "curve.parquet": "traces"}
 
 
 def test_exhibits_have_settings_and_files(config):
-    assert {"oasis-jmlr-2010/table4", "learning/claims"} <= check_plan(plan, config, "demo")
+    pictured = {"learning/neighbours", "representation/palette", "representation/visterms"}
+    drawn = {dataset: check_plan(plan, config, dataset) for dataset in ("demo", "caltech12")}
+    assert pictured | {"oasis-jmlr-2010/table4", "learning/claims"} <= drawn["demo"]
+    # visterm counts have no pictures, and all curves of the paper
+    assert not pictured & drawn["caltech12"]
+    assert {f"oasis-jmlr-2010/fig{number}" for number in range(5, 10)} <= drawn["caltech12"]
     told = plan.exhibit_settings(config, "caltech256", "")
     assert len(told["subsets"]["classes249"]["published_classes"]) == 249
     assert told["traced"] == ["oasis", "mcml", "lego", *told["variants"], *told["projected"]]
     # rankers share a job and take fewer folds where the settings say so
-    assert len(plan.ranker_batch(config, "demo").files) == 10
+    assert len(plan.ranker_batch(config, "caltech12").files) == 10
     assert plan.ranker_batch(config, "caltech256").files == [f"{plan.RANKERS}/{{ranker}}.npz"]
-    assert [plan.ranker_folds(config, name) for name in ("demo", "caltech256")] == [[0, 1, 2], [0, 1, 2, 3, 4]]
+    assert [plan.ranker_folds(config, name) for name in ("caltech12", "caltech256")] == [[0, 1], [0, 1, 2, 3, 4]]
     # what is shown decides no fit
     (spec,) = fit_specs(config, "demo", ["oasis"], "words500").values()
     assert not {"title", "note", "batch"} & set(spec)
@@ -93,8 +100,11 @@ def test_exhibits_have_settings_and_files(config):
 
 def test_a_subset_or_kind_that_there_is_not_is_a_sentence(config):
     assert plan.subset_settings(config, "demo", "demo10") == config["category"]["demo"]["subsets"]["demo10"]
-    with pytest.raises(LookalikeError, match=r"demo has no subset 'var10' in config\.yaml; there are: demo10, demo20"):
+    with pytest.raises(LookalikeError, match=r"demo has no subset 'var10' in config\.yaml; there are: demo10"):
         plan.subset_settings(config, "demo", "var10")
+    config["category"]["caltech12"]["ablations"] = ["words10000"]
+    with pytest.raises(LookalikeError, match=r"caltech12.ablations needs images, and a data set of kind visterms"):
+        plan.check(config, "caltech12")
     config["datasets"]["demo"]["kind"] = "websim"
     with pytest.raises(LookalikeError, match="needs a data set of classes, not of kind websim: list it under web"):
         plan.check(config, "demo")

@@ -9,11 +9,11 @@ def test_what_is_rated_is_one_fold_of_oasis_and_raters_files_are_where_the_setti
     monkeypatch.chdir(tmp_path)
     config = project_settings()
     ratings = config["category"]["demo"]["ratings"] = {**config["category"]["demo"]["ratings"], "fold": 1, "random": 5}
-    assert plan.images(config, "demo")["ranks"] == "results/demo/runs/words500/demo20/oasis/1/ranks.npz"
+    assert plan.images(config, "demo")["ranks"] == "results/demo/runs/words500/demo10/oasis/1/ranks.npz"
     assert plan.questionnaire_settings(config, "demo") == {"n_queries": 25, "n_retrieved": 10, "n_random": 5}
     assert len(check_plan(plan, config, "demo")) == 11
     told = plan.exhibit_settings(config, "demo", "")
-    assert (told["title"], told["subset_title"], told["synthetic"]) == ("demo", "20 synthetic classes", True)
+    assert (told["title"], told["subset_title"], told["synthetic"]) == ("demo", "10 synthetic classes", True)
     (tmp_path / "data" / "ratings" / "demo").mkdir(parents=True)
     for name in ("bob.csv", "ada.csv", "notes.txt"):
         (tmp_path / "data" / "ratings" / "demo" / name).touch()

@@ -1,0 +1,73 @@
+"""A folder of visterm counts in the place of images: what can be published of images that cannot.
+
+It holds ``manifest.csv`` (a row an image, its columns those of a manifest and ``in_pool``: whether palette and codebook
+were learned from it), ``counts.npz`` (SciPy CSR, images x words, raw counts) and, if it is known, ``palette.npy``.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import scipy.sparse as sp
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_csr, write_array, write_csr, write_table
+from lookalike.data.scan import COLUMN_TYPES, STATUSES
+
+MANIFEST, COUNTS, PALETTE = "manifest.csv", "counts.npz", "palette.npy"
+NEEDED = (MANIFEST, COUNTS)
+COLUMNS = [*(column for column in COLUMN_TYPES if column != "image_id"), "in_pool"]
+
+
+def write_visterm_folder(
+    folder: str | os.PathLike[str],
+    manifest: pd.DataFrame,
+    in_pool: npt.NDArray[np.bool_],
+    counts: sp.csr_array,
+    palette: npt.NDArray[Any] | None = None,
+) -> None:
+    """Write such a folder; `manifest` and `counts` have a row for each image, in one order."""
+    target = Path(folder)
+    if palette is not None:
+        write_array(palette, target / PALETTE)
+    write_csr(counts, target / COUNTS)
+    write_table(manifest.assign(in_pool=in_pool)[COLUMNS], target / MANIFEST)
+
+
+def read_visterm_folder(
+    folder: str | os.PathLike[str], n_words: int
+) -> tuple[pd.DataFrame, pd.DataFrame, sp.csr_array]:
+    """Read the manifest, the images of the codebook's pool (``image_id`` and ``label``) and the counts."""
+    source = Path(folder)
+    if missing := [name for name in NEEDED if not (source / name).is_file()]:
+        raise LookalikeError(f"{source} holds no {' and no '.join(missing)}: put a folder of visterm counts there")
+    texts = dict.fromkeys(("path", "label", "sha256", "status", "reason"), "str")
+    try:
+        table = pd.read_csv(source / MANIFEST, dtype=texts, keep_default_na=False)
+        if list(table.columns) != COLUMNS:
+            raise ValueError(f"its columns must be {', '.join(COLUMNS)}")
+        if wrong := set(table["status"]) - set(STATUSES):
+            raise ValueError(f"{min(wrong)!r} is no status of an image")
+        table = table.assign(image_id=range(len(table))).astype(COLUMN_TYPES | {"in_pool": "bool"})
+    except ValueError as error:
+        raise LookalikeError(f"cannot read {source / MANIFEST}: {error}; put a whole one in its place") from error
+    try:
+        counts = read_csr(source / COUNTS)
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise LookalikeError(
+            f"cannot read {source / COUNTS}, a sparse matrix of SciPy: put a whole one there"
+        ) from error
+    if counts.shape != (len(table), n_words):
+        found = " x ".join(f"{size:,}" for size in counts.shape)
+        raise LookalikeError(
+            f"{source / COUNTS} has {found} counts, not {len(table):,} x {n_words:,}: it needs a row for each image of "
+            f"{MANIFEST}, and the study a representation with as many words as there are columns"
+        )
+    return table[list(COLUMN_TYPES)], table.loc[table["in_pool"], ["image_id", "label"]], counts
