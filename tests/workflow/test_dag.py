@@ -6,7 +6,7 @@ import shutil
 import pandas as pd
 import pytest
 from PIL import Image
-from project import needs_torch, tiny_settings, write_settings
+from project import ROOT, needs_torch, tiny_settings, write_settings
 
 from lookalike.core.files import read_json
 from lookalike.data.painted_triplets import PaintedTriplets, write_ratings
@@ -77,14 +77,16 @@ def test_the_papers_data_plan_well_under_a_thousand_jobs(project):
     archive.parent.mkdir(parents=True)
     with archive.open("wb") as stream:
         stream.truncate(1_183_006_720)  # of the right size, and nothing but a hole
-    planned = project.planned("caltech256")
+    shutil.copy(ROOT / "examples/caltech256-pool.yaml", project.folder)
+    planned, ablation = project.planned("caltech256"), project.planned("caltech256-pool", config="caltech256-pool.yaml")
     archive.unlink()
-    assert planned["run_fold_caltech256"] == 5 * 5 * (8 + 1), "five subsets, five folds, eight methods and an ablation"
-    assert planned["run_method_caltech256"] == 5 * (1 + 1), "Euclidean, and its ablation"
-    assert planned["trace_fold_caltech256"] == 5 * (2 + 2 + 3), "only what the learning curves show"
+    assert planned["run_fold_caltech256"] == 5 * 5 * (10 + 2), "five subsets, five folds, ten methods, two ablations"
+    assert planned["run_method_caltech256"] == 5 * (3 + 2), "Euclidean and both of RCA, and Euclidean's ablations"
+    assert planned["trace_fold_caltech256"] == 5 * (3 + 2 + 5), "only what the learning curves show"
+    assert ablation["run_fold_caltech256-pool"] == 5 * 3 * 4, "beside the main run, on small subsets"
     assert planned["train_rankers_caltech256"] == 10
     assert planned["describe_blocks"] == 16
-    assert sum(planned.values()) < 450
+    assert sum(planned.values()) < 550
 
 
 def test_oxfords_photographs_plan_well_under_a_thousand_jobs(project):

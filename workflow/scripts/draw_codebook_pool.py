@@ -9,8 +9,7 @@ with logged(snakemake):
 
     pool = draw_codebook_pool(
         read_table(snakemake.input.manifest),
-        share=snakemake.params.pool["share"],
-        keep=snakemake.params.pool["keep"],
+        **snakemake.params.pool,
         seed=integer_seed(snakemake.params.seed, "pool", snakemake.wildcards.dataset),
     )
     write_table(pool, snakemake.output[0])

@@ -1,8 +1,8 @@
 """The codebook pool, and random partitions into training and test images (OASIS JMLR 5.3.2; draft 5.2.2).
 
-The papers learned their codebook from "a separate set of images" (JMLR, section 3). In its place a share of each class
-and all clutter images are set aside once per data set: no split draws them. Every (subset, fold, class) draws from a
-stream of its own, so that adding a subset, a fold or a class changes no other line.
+The papers learned their codebook from "a separate set of images" (JMLR, section 3). In its place all clutter images are
+set aside once per data set and, where these are few, a share of each class: no split draws them. Every (subset, fold,
+class) draws from a stream of its own, so that adding a subset, a fold or a class changes no other line.
 """
 
 from __future__ import annotations
@@ -16,10 +16,21 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.data.subsets import keep_large_enough, usable_counts, usable_images
 
+ENOUGH_CLUTTER = 500
+"""Clutter images that make a pool by themselves: photographs of 300 x 200 pixels have 79 blocks each, together 39 for
+each of the papers' 1,000 words, which is what faiss asks of k-means at least."""
 
-def draw_codebook_pool(manifest: pd.DataFrame, *, share: float, keep: int, seed: int) -> pd.DataFrame:
-    """Set aside all clutter, and of each class a `share` (0..1) of its usable images; `keep` stay at least."""
+
+def draw_codebook_pool(
+    manifest: pd.DataFrame, *, share: float, keep: int, seed: int, images: str = "auto"
+) -> pd.DataFrame:
+    """Set aside all clutter and, unless it is enough by itself or `images` is ``clutter``, a `share` (0..1) of the
+    usable images of each class, of which at least `keep` stay.
+    """
     chosen = [manifest.loc[manifest["status"] == "clutter", "image_id"].to_numpy()]
+    if images == "clutter" or (images == "auto" and len(chosen[0]) >= ENOUGH_CLUTTER):
+        # a class of 80 images that lends 15 has exactly 65 left: all its partitions would re-cut the same images
+        share = 0.0
     usable = manifest[manifest["status"] == "ok"]
     for label, images in usable.groupby("label", sort=True)["image_id"]:
         n_draw = max(0, min(round(share * len(images)), len(images) - keep))
@@ -30,8 +41,8 @@ def draw_codebook_pool(manifest: pd.DataFrame, *, share: float, keep: int, seed:
     if not len(image_ids):
         raise LookalikeError(
             f"no image can be set aside for the codebook: no class has more than {keep} usable images (or the share, "
-            f"{share}, is too small) and there is no clutter; add images, or a folder of clutter, or raise the share, "
-            "or keep fewer images per class"
+            f"{share:g}, is too small) and there is no clutter; add images, or a folder of clutter, or raise the "
+            "share, or keep fewer images per class"
         )
     return manifest.loc[manifest["image_id"].isin(image_ids), ["image_id", "label"]].reset_index(drop=True)
 

@@ -42,6 +42,7 @@ METHODS = {
     "oasis-proj": ("Proj-OASIS", Look(ORANGE, ">", "--")),
     "oasis-online-proj": ("Online-Proj-OASIS", Look(SKY, "s")),
     "oasis-dissim": ("Dissim-OASIS", Look(BLUE, "^", "-.")),
+    "oasis-psd": ("PSD-OASIS", Look(GREEN, "*", ":")),
     "tfidf": ("TF-IDF", Look(BLACK, "P")),
     "qpao": ("QPAO", Look(PURPLE, "s")),
     "oasis-diagonal": ("OASIS", Look(VERMILLION, "h")),

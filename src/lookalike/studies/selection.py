@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.ranking.rankings import Similarity, rank_leave_one_out
-from lookalike.studies.time_limit import cpu_time_limit
 
 MEASURED = ("step", "map", "loss_rate")
 
@@ -29,8 +28,6 @@ def trace_candidates(
     X_val: Any,
     y_val: Any,
     steps: npt.NDArray[np.integer[Any]] | None,
-    *,
-    time_limit: float | None = None,
 ) -> pd.DataFrame:
     """Train each candidate and score it on the validation images, which query each other: rows by step."""
 
@@ -48,10 +45,7 @@ def trace_candidates(
 
     tables: list[pd.DataFrame] = []
     for candidate in candidates:
-        named = ", ".join(f"{name}={value}" for name, value in candidate.items())
-        # the limit ends the whole selection: without this candidate, the speed of the machine would choose
-        with cpu_time_limit(time_limit, f"the selection's fit with {named}" if named else "the selection's fit"):
-            measured = measure(dict(candidate))
+        measured = measure(dict(candidate))
         measured.setdefault("loss_rate", np.nan)
         table = pd.DataFrame({key: measured[key] for key in MEASURED})
         for position, (name, value) in enumerate(candidate.items()):

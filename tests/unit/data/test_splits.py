@@ -41,6 +41,15 @@ def test_the_pool_takes_all_clutter_and_leaves_every_class_what_it_must_keep(siz
     assert set(rows["status"]) <= {"ok", "clutter"}
 
 
+@pytest.mark.parametrize(
+    ("images", "n", "n_cats"), [("auto", 500, 0), ("auto", 499, 8), ("classes", 500, 8), ("clutter", 1, 0)]
+)
+def test_enough_clutter_is_a_pool_by_itself(images, n, n_cats):
+    manifest = manifest_of({"cat": {"ok": 80}, "c": {"clutter": n, "too_small": 9}})
+    pool = draw_codebook_pool(manifest, share=0.1, keep=65, seed=0, images=images)
+    assert ((pool["label"] == "c").sum(), (pool["label"] == "cat").sum()) == (n, n_cats)
+
+
 @settings(deadline=None, max_examples=15)
 @given(st.integers(1, 4), SIZES, st.lists(st.integers(0, 10), min_size=2, max_size=4), SHARE, SEED)
 def test_splits_are_disjoint_complete_and_free_of_the_pool(n_folds, roles, spare, share, seed):

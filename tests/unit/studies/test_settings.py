@@ -158,7 +158,7 @@ def test_the_settings_load_nothing_heavy():
         ("category.demo.splits", {"train": 8, "validation": 8}, ["validation must be smaller"]),
         ("datasets.mine", {"kind": "folder"}, ["datasets.mine", "`path`"]),
         ("category.demo.variants", ["oasis-prj"], ["category.demo.variants", "did you mean 'oasis-proj'?"]),
-        ("category.demo.timed", ["oasis"], ["'oasis'", "more than once", "methods, variants, timed, projected"]),
+        ("category.demo.timed", ["oasis"], ["'oasis'", "more than once", "timed, set_aside, projected"]),
         ("category.demo.projected", ["rca"], ["'rca'", "needs a `trace`"]),
         ("category.demo.ablation_methods", ["rca"], ["category.demo.ablation_methods", "there are: euclidean"]),
         ("representations.words500.descriptor", "sift", ["'sift'", "lbp59-rgb20"]),

@@ -105,9 +105,13 @@ class CategoryStudy(Section):
     representation: str = Field(description="Id of the representation that the exhibits show.")
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
     variants: Distinct[str] = Field([])
-    """Ids of the symmetric variants of OASIS that are run besides (JMLR Figure 8, draft Figure 5)."""
+    """Ids of the symmetric variants of OASIS that are run besides (JMLR Figure 8, draft Figure 5), and of OASIS that is
+    projected onto positive matrices (NIPS abstract)."""
     timed: Distinct[str] = Field([])
     """Ids of further methods that are run for their training times (JMLR Table 5, draft Table 2)."""
+    set_aside: Distinct[str] = Field([])
+    """Ids of methods that the papers tried and set aside (JMLR section 5.3.1): run for the claims about them, compared
+    with OASIS, and in no table of a paper."""
     projected: Distinct[str] = Field([])
     """Ids of OASIS with projections onto the positive semidefinite cone, of which only the curves are traced (JMLR
     Figure 9)."""

@@ -51,11 +51,14 @@ def section_of(config: Mapping[str, Any], dataset: str) -> str:
 class Pool(Section):
     """The images that palette and codebook are learned from, drawn once and never used in a split."""
 
+    images: Literal["auto", "clutter", "classes"] = "auto"
+    """`clutter`: the clutter images alone; `classes`: a share of each class besides; `auto`: `clutter` where there are
+    at least 500 clutter images, else `classes`."""
     share: Number = Field(0.25, ge=0, le=1)
-    """Share of each class's usable images that goes to the pool, on top of all clutter images."""
+    """With `classes`: share of each class's usable images that goes to the pool, on top of all clutter images."""
     keep: int = left_out(ge=2)
-    """No class is left with fewer usable images than this; as many as a split of the study needs (65 in the papers'
-    protocol) if left out."""
+    """With `classes`: no class is left with fewer usable images than this; as many as a split of the study needs (65 in
+    the papers' protocol) if left out."""
 
 
 class SyntheticClasses(Section):

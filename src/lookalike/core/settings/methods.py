@@ -54,8 +54,9 @@ class Method(Section):
     select: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field({})
     """Grid of values for constructor arguments; one combination per fold is chosen on the 32 / 8 cut."""
     time_limit: Number = left_out(gt=0)
-    """Seconds of processor time that one fit may take; a method whose fits take longer gets the papers' `*` and a
-    reason. The papers gave up after five days. No limit if left out."""
+    """Seconds of processor time for what is learned of a fold: choosing among candidates and the final fit together (a
+    trace for figures has as many again; in the landmark study nothing is chosen). A method that takes longer gets the
+    papers' `*` and a reason. The papers gave up after five days. No limit if left out."""
     trace: Trace = ABSENT
 
 

@@ -170,6 +170,25 @@ def does_not_end(study: CategoryStudy, subset: Subset, method: str) -> Finding:
     raise missing(study, subset, (method,), "times")
 
 
+@subset_rule
+def takes_longest(study: CategoryStudy, subset: Subset, method: str, than: Sequence[str]) -> Finding:
+    """A method takes more processor time, choosing and fitting together, than each of others that ended."""
+    seconds = {}
+    for of in (method, *than):
+        parts = [study.recorded(subset, of, f"cpu_seconds_{part}") for part in ("selection", "fit")]
+        if n_folds := max(map(len, parts)):
+            seconds[of] = float(sum(part.sum() for part in parts)) / n_folds
+    ended = [of for of in than if of in seconds and (subset.id, of) not in study.not_converged]
+    if method not in seconds or not ended:
+        raise missing(study, subset, (method,), "times to hold against others")
+    slowest, stopped = max(ended, key=seconds.__getitem__), (subset.id, method) in study.not_converged
+    minutes = {of: significant(seconds[of] / 60) for of in (method, slowest)}
+    told = f"{study.title_of(method)} {minutes[method]} minutes{' and more' if stopped else ''}"
+    # a limit of its own that is shorter than what others took decides nothing
+    verdict = HOLDS if seconds[method] > seconds[slowest] else LEFT_OUT if stopped else FAILS
+    return Finding(verdict, f"{told}, {study.title_of(slowest)} {minutes[slowest]}")
+
+
 @rule
 def takes_longer(
     study: CategoryStudy, methods: Sequence[str], than: str, times: float, *, on_average: bool = False

@@ -19,7 +19,7 @@ RULE = (
     "resampled t-test (Nadeau and Bengio 2003) over partitions and that of a bootstrap clustered by image, and the "
     "test's p-value, adjusted by Holm's method, is below 0.05; else it is not decidable."
 )
-FAMILIES = {"compared": "compared methods", "variants": "symmetric variants"}
+FAMILIES = {"compared": "compared methods", "variants": "symmetric variants", "set_aside": "set aside by the papers"}
 """Families of p-values that Holm's method adjusts over, one a question, with their titles."""
 VERDICTS = {"better": "OASIS better", "worse": "OASIS worse", "not decidable": "not decidable"}
 POINTS = ("difference", "t_low", "t_high", "bootstrap_low", "bootstrap_high")
@@ -38,12 +38,13 @@ PRINTED = {"printed_cell": "printed difference", "status": "status"}
 
 def can_compare(settings: Mapping[str, Any]) -> bool:
     """Whether a study runs OASIS and something to hold it against."""
-    return "oasis" in settings["methods"] and len([*settings["methods"], *settings["variants"]]) > 1
+    return "oasis" in settings["methods"] and bool(families_of(settings))
 
 
 def families_of(settings: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The methods that OASIS is compared with, by question: competitors, and its own variants."""
-    families = {"compared": [of for of in settings["methods"] if of != "oasis"], "variants": settings["variants"]}
+    """The methods that OASIS is compared with, by question: competitors, its own variants, and what was set aside."""
+    families = {"compared": settings["methods"], **{role: settings[role] for role in ("variants", "set_aside")}}
+    families = {name: [of for of in methods if of != "oasis"] for name, methods in families.items()}
     return {name: methods for name, methods in families.items() if methods}
 
 

@@ -97,7 +97,7 @@ def check_numbers(place: str, study: Mapping[str, Any]) -> None:
 def run_methods(config: Config, dataset: str) -> list[str]:
     """Methods that are selected, fitted and ranked."""
     study = config[ROOM][dataset]
-    return [*study["methods"], *study["variants"], *study["timed"]]
+    return [*study["methods"], *study["variants"], *study["timed"], *study["set_aside"]]
 
 
 def subset_settings(config: Config, dataset: str, subset: str) -> dict[str, Any]:

@@ -24,6 +24,12 @@ TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
 """Columns of these tables, in their order."""
 TABLE_METRICS = {"map": "Mean avg. prec.", "p@1": "Top 1 prec.", "p@10": "Top 10 prec.", "p@50": "Top 50 prec."}
 """Their rows."""
+QUANTITIES = {
+    "map": ("Mean avg. prec.", "percent"),
+    "nonzeros_per_image_train": ("Different visterms", "an image"),
+    "cpu_seconds_fit": ("Training time", "seconds"),
+}
+"""What representations are compared by: metric, or column of the fits, to its title and unit."""
 K_MAX = 60
 """Neighbours that precision curves show; the papers' text does not say how many they show."""
 
@@ -57,21 +63,26 @@ def variants_at_k(study: CategoryStudy) -> Figure:
 
 @exhibit("representation/ablations", title="Representations compared", needs=("metrics", "fits"))
 def ablations(study: CategoryStudy) -> Table:
-    """Mean average precision of every method in every representation that was run, in percent."""
-    metrics, own = study.table("metrics"), study.settings["representation"]
-    representations = [own, *sorted(set(metrics["representation"]) - {own})]
-    rows = [
-        {"subset": subset.id, "n_classes": subset.n_classes, "representation": representation, "method": method}
-        for subset, representation, method in product(study.subsets, representations, study.methods)
-    ]
-    keys = ["subset", "representation", "method"]
-    cells = pd.DataFrame(rows).merge(summarise(select(metrics, metric="map"), by=keys), on=keys, how="left")
-    cells = cells.assign(map=100 * cells["mean"], map_std=100 * cells["std"], unit="percent",
-                         n_folds=cells["n_folds"].fillna(0).astype(int))  # fmt: skip
-    cells["ours_cell"] = [plus_minus(*of, ".1f") for of in zip(cells["map"], cells["map_std"], strict=True)]
-    columns = ["subset", "n_classes", "representation", "method", "map", "map_std", "n_folds", "ours_cell", "unit"]
-    titles = {"method": {method: study.title_of(method) for method in study.methods}, "subset": study.titles}
-    return Table(cells[columns], rows=("representation",), columns="method", blocks="subset", titles=titles)
+    """Every method in every representation that was run: mean average precision, different visterms of a training
+    image, and processor time of the final fit.
+    """
+    numbers, fits, own = study.table("metrics"), study.table("fits"), study.settings["representation"]
+    ended = fits[fits["not_converged"].fillna("") == ""]
+    parts = [select(numbers, metric="map").assign(value=lambda rows: 100 * rows["value"])]
+    parts += [ended.assign(metric=name, value=ended[name]) for name in QUANTITIES if name in ended]
+    keys = ["subset", "representation", "metric", "method"]
+    summary = summarise(pd.concat([part[[*keys, "value"]] for part in parts]), by=keys)
+    representations = [own, *sorted(set(numbers["representation"]) - {own})]
+    rows = product([subset.id for subset in study.subsets], representations, QUANTITIES, study.methods)
+    cells = pd.DataFrame(rows, columns=keys).merge(summary, on=keys, how="left")
+    cells = cells.rename(columns={"mean": "ours", "std": "ours_std"}).drop(columns="sem")
+    cells["ours_cell"] = [plus_minus(*of, ".1f") for of in zip(cells["ours"], cells["ours_std"], strict=True)]
+    cells["n_folds"] = cells["n_folds"].fillna(0).astype(int)
+    cells["n_classes"] = cells["subset"].map({subset.id: subset.n_classes for subset in study.subsets})
+    cells["unit"] = cells["metric"].map({name: unit for name, (_, unit) in QUANTITIES.items()})
+    titles = {"method": {method: study.title_of(method) for method in study.methods}, "subset": study.titles,
+              "metric": {name: f"{title}, {unit}" for name, (title, unit) in QUANTITIES.items()}}  # fmt: skip
+    return Table(cells, ("representation", "metric"), "method", "subset", titles=titles)
 
 
 def main_cells(study: CategoryStudy) -> pd.DataFrame:
@@ -145,7 +156,11 @@ def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: b
         y = Axis("Precision at top k", low=0, high=curves.top(own["high"]), told="{:.3f}")
         return curves.panel(study, subset, own, shown, lines, x=x, y=y, why="not run here")
 
-    return curves.figure(study, pd.concat(parts, ignore_index=True), draw, cells)
+    told = (
+        f"The curves end at {K_MAX} neighbours, or at all images but the query where these are fewer: the paper's text "
+    )
+    told += "does not say how many its own figure shows."
+    return curves.figure(study, pd.concat(parts, ignore_index=True), draw, cells, (told,))
 
 
 def _precision_rows(study: CategoryStudy, subset: Subset, methods: Sequence[str]) -> pd.DataFrame:

@@ -65,12 +65,14 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
     with clock("features"):
         X_train, X_test = fold.rows("train", "test")
     try:
-        with clock("selection"):
-            result.selection, chosen = select(fold, spec)
-        with clock("fit"), cpu_time_limit(spec.get("time_limit"), "the final fit"):
-            result.model = make_learner(spec, fold.seed("fit"), chosen).fit(X_train, train.labels)
+        # one limit for all of it: without a candidate that is slow, the speed of the machine would choose
+        with cpu_time_limit(spec.get("time_limit"), "choosing and fitting"):
+            with clock("selection"):
+                result.selection, chosen = select(fold, spec)
+            with clock("fit"):
+                result.model = make_learner(spec, fold.seed("fit"), chosen).fit(X_train, train.labels)
     except TimeLimitReachedError as error:
-        not_converged = str(error)
+        not_converged = f"{error}, in the {'final fit' if 'fit' in clock.seconds else 'selection'}"
     model = result.model
     if model is not None:
         with clock("rank"):
@@ -114,8 +116,7 @@ def select(fold: Fold, spec: Spec) -> tuple[pd.DataFrame, dict[str, Any]]:
     learn, score = (fold.images[part].labels for part in ("learn", "validation"))
     # all candidates share one seed, never a hyper-parameter
     make = partial(make_learner, spec, fold.seed("selection"))
-    limit = spec.get("time_limit")
-    selection = trace_candidates(make, candidates, X_learn, learn, X_score, score, steps, time_limit=limit)
+    selection = trace_candidates(make, candidates, X_learn, learn, X_score, score, steps)
     chosen, best_step = best_candidate(selection)
     return selection, chosen | ({"n_steps": best_step} if stops else {})
 

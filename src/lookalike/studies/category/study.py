@@ -39,7 +39,7 @@ RECORDED: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "grid": ("at_grid_edge", bool),
 }
 """Limit of ours to the column of the fits that tells of it, and whether a value of this says that it was met."""
-ROLES = ("methods", "variants", "timed", "projected")
+ROLES = ("methods", "variants", "timed", "set_aside", "projected")
 """Settings that list methods by what they are run for; a method has one role in a study."""
 
 

@@ -30,6 +30,7 @@ from lookalike.studies.metrics import select
 
 NOT_FROM_ZERO = "The vertical axis does not start at 0."
 STOP_IS_NO_SATURATION = "the paper reads saturation off its test curve; ours is the validation stop"
+EASY10 = "The caption of the paper's figure names Var10 and Var20; its text tells of Easy10 as well (section 5.2.3)."
 AVERAGES = (Look(BLUE, "s"), Look(VERMILLION, "o"))
 """Looks of averages of rankers, from the smallest; `looks_of` has more."""
 COMPARATORS = {"I": Look(BLACK, "X"), "W": Look(BLUE, "s"), "W / 2": Look(GREEN, "^"), "2 W": Look(PURPLE, "D")}
@@ -109,10 +110,11 @@ def _printed_map(study: CategoryStudy, cells: pd.DataFrame, frame: pd.DataFrame)
 
 
 def _stop_notes(study: CategoryStudy) -> tuple[str, ...]:
-    """How many folds' validation stop at the traced C is the last traced step."""
+    """How many folds' validation stop at the traced C is the last traced step, and which panel the paper only tells."""
     flags = [flag for subset in study.subsets for flag in study.recorded(subset, "oasis", "traced_stop_at_last_step")]
     stop = f"the validation stop at {traced_at(study)}"
-    return (f"In {sum(flags)} of {len(flags)} folds {stop} is the last traced step.",) if any(flags) else ()
+    last = (f"In {sum(flags)} of {len(flags)} folds {stop} is the last traced step.",) if any(flags) else ()
+    return (*last, EASY10) if "easy10" in map(study.setting_of, study.subsets) else last
 
 
 @exhibit("oasis-jmlr-2010/fig7", title="Rankers trained in parallel and averaged", needs=("metrics", "fits", "rankers"),
@@ -166,7 +168,8 @@ def projection_curves(study: CategoryStudy) -> Figure:
         shown = [series(subset, of, names.get(of, study.title_of(of)), looks[of]) for of in methods]
         return panel(study, subset, own, shown)
 
-    told = f"{traced_at(study)}; each point is the test mAP of the model that a fit of so many steps gives."
+    told = f"{traced_at(study)}; each point is the test mAP of the model that a fit of so many steps gives. "
+    told += "The intervals between projections are ours: the paper's text does not print its own."
     return figure(study, frame, draw, notes=(told, NOT_FROM_ZERO))
 
 

@@ -1,6 +1,7 @@
 """Tables and figures of the category study: numbers of cells by hand, marks, columns, and that each is written."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -135,7 +136,7 @@ def test_tables_have_the_papers_form():
     gaps = {row[0]: row[-2:] for row in below[0].rows}
     assert (gaps["LEGO"], gaps["MCML"]) == (("+6 ± 1.8", "agrees"), ("+4 ± 2.3", "no result"))
     assert sheets_of(drawn(f"{DRAFT}/table1"))[0].title == "Var10"
-    families = {"Var10, compared methods", "Var10, symmetric variants"}
+    families = {"Var10, compared methods", "Var10, symmetric variants", "Var10, set aside by the papers"}
     assert set(drawn("learning/comparison").frame["block"]) == families
     times = drawn(f"{JMLR}/table5")
     ratios = [row[0] for row in sheets_of(times.below)[0].rows]
@@ -143,14 +144,17 @@ def test_tables_have_the_papers_form():
     assert any("a processor" in note for note in times.notes)
     # of several representations the own one comes first
     other = [{**one, "representation": "a-words", "value": 0.4} for one in scores(oasis=0.3)]
-    frame = EVERY["representation/ablations"].draw(study([*other, *scores(oasis=0.3)], methods=["oasis"])).frame
-    assert dict(zip(frame["representation"], frame["map"].round(9), strict=True)) == {"words1000": 30, "a-words": 40}
-    assert frame["representation"].iloc[0] == "words1000"
+    took = fits(nonzeros_per_image_train=60.0, cpu_seconds_fit=2.0)
+    table = EVERY["representation/ablations"].draw(study([*other, *scores(oasis=0.3)], methods=["oasis"], fits=took))
+    quantities = ("Mean avg. prec., percent", "Different visterms, an image", "Training time, seconds")
+    assert [row[:2] for row in sheets_of(table)[0].rows] == list(product(("words1000", "a-words"), quantities))
+    cells = ["30.0 ± 0.2", "60.0 ± 0.0", "2.0 ± 0.0", "40.0 ± 0.0", "-", "-"]
+    assert table.frame["ours_cell"].tolist() == cells
 
 
 def test_numbers_of_other_data_get_no_verdict():
     made, table = whole(f"{JMLR}/table4", **SYNTHETIC), drawn(f"{JMLR}/table4", **SYNTHETIC)
-    assert set(table.frame["status"]) == {"", "not comparable", "no result"}
+    assert set(table.frame["status"]) == {"not comparable", "no result"}
     assert "Not comparable with the printed numbers: synthetic images." in made.notes(table)
     # no hollow markers, and a caption that says so
     assert not drawn(f"{JMLR}/fig6", **SYNTHETIC).frame["series"].str.contains("printed").any()
@@ -181,6 +185,10 @@ def test_figures_show_what_was_run_and_printed():
     assert frame["k"].max() == 60
     assert set(frame.loc[frame["series"] == "oasis, printed", "k"]) == {1, 10, 50}
     assert "mcml" not in set(frame["series"])
+    assert any("The curves end at 60 neighbours" in note for note in drawn(f"{JMLR}/fig6").notes)
+    told = {name: drawn(f"{DRAFT}/fig3", subsets={"a": VAR10 | {"printed": {DRAFT: name}}}).notes
+            for name in ("easy10", "var10")}  # fmt: skip
+    assert [any("Easy10" in note for note in told[name]) for name in told] == [True, False]
     assert set(drawn(f"{JMLR}/fig8").frame["series"]) == {"oasis", "oasis-proj", "chance"}
     curves = drawn(f"{JMLR}/fig5")
     assert sorted(line.at for line in curves.panels[0].lines) == pytest.approx([0.23, 1500])

@@ -1,6 +1,8 @@
 """Folds, traces and rankers: which rows are seen, that seeds are named, that nothing leaks, and what is written."""
 
 import json
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -137,12 +139,11 @@ def test_mistakes_say_what_to_do(study, fold):
 
 @pytest.mark.parametrize(
     ("changes", "what"),
-    [({"parameters": {"n_steps": ENDLESS}}, "the final fit"),
-     ({"select": {"n_steps": [300, ENDLESS]}}, f"the selection's fit with n_steps={ENDLESS}")],
-)  # fmt: skip
+    [({"parameters": {"n_steps": ENDLESS}}, "final fit"), ({"select": {"n_steps": [300, ENDLESS]}}, "selection")],
+)
 def test_what_takes_too_long_leaves_every_file_and_says_why(fold, tmp_path, changes, what):
     line = protocol.make(fold, spec(**changes, time_limit=0.3), tmp_path, NAMES)
-    why = f"{what} took more than 0.3 s of processor time"
+    why = f"choosing and fitting took more than 0.3 s of processor time, in the {what}"
     assert line.startswith(why)
     assert {path.name for path in tmp_path.iterdir()} == set(RUN_FILES)
     metrics = pd.read_parquet(tmp_path / "metrics.parquet")
@@ -153,6 +154,19 @@ def test_what_takes_too_long_leaves_every_file_and_says_why(fold, tmp_path, chan
     with pytest.raises(LookalikeError, match=f"holds no model: {why}"):
         load(tmp_path / "model.npz")
     assert trace_fold(fold, spec(trace={"steps": ENDLESS, "points": 3}, time_limit=0.2)).empty
+
+
+@pytest.mark.parametrize(("limit", "stage"), [(0.5, "in the selection"), (0.7, "in the final fit"), (5, "")])
+def test_candidates_and_the_final_fit_share_one_limit(fold, monkeypatch, limit, stage):
+    def fit(X, y):
+        end = time.process_time() + 0.2
+        while time.process_time() < end:
+            pass
+        return Euclidean().fit(X, y)
+
+    monkeypatch.setattr(protocol, "make_learner", lambda *_: SimpleNamespace(fit=fit))
+    told = run_fold(fold, spec("Euclidean", select={"any": [1, 2, 3]}, time_limit=limit)).fit["not_converged"]
+    assert (told.endswith(stage), bool(told)) == (True, bool(stage))
 
 
 def test_a_fold_is_written_as_the_contract_says_twice_the_same(fold, tmp_path):
