@@ -6,18 +6,21 @@ with logged(snakemake):
     from lookalike.core.files import read_table, write_table
     from lookalike.core.seeds import integer_seed
     from lookalike.studies.human.collect import read_ratings
-    from lookalike.studies.human.panel import panel_of_jmlr, same_class, simulated_panel
+    from lookalike.studies.human.panel import RATERS_OF_JMLR, same_class, simulated_panel
     from lookalike.studies.human.questionnaire import read_plan
     from lookalike.studies.human.statistics import rating_metrics
 
     given, params = snakemake.input, snakemake.params
     plan, raters = read_plan(given.plan), list(given.raters)
     if raters:
-        ratings = read_ratings(raters, plan)
+        ratings = of_jmlr = read_ratings(raters, plan)
     else:
         print("no rater's file is there: the panel is simulated")
         agreement, seed = same_class(plan, read_table(given.manifest)), integer_seed(params.seed, "simulated_panel")
-        ratings = simulated_panel(plan, agreement, params.simulated_raters, seed=seed)
+        n_raters = params.simulated_raters
+        ratings, of_jmlr = (
+            simulated_panel(plan, agreement, n, seed=seed) for n in (n_raters, min(n_raters, RATERS_OF_JMLR))
+        )
     write_table(ratings, snakemake.output.ratings)
-    write_table(rating_metrics(panel_of_jmlr(ratings), **params.run), snakemake.output.metrics)
+    write_table(rating_metrics(of_jmlr, **params.run), snakemake.output.metrics)
     write_table(rating_metrics(ratings, **params.run), snakemake.output.nips)

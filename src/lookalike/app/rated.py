@@ -103,8 +103,9 @@ def rate(
     reads.
     """
     from lookalike.app.sources import read_csv
+    from lookalike.core.files import write_table
     from lookalike.studies.human.page import write_page
-    from lookalike.studies.human.questionnaire import plan_from_neighbours, read_plan, write_plan
+    from lookalike.studies.human.questionnaire import plan_from_neighbours, read_plan
 
     refuse_same(output, plan, neighbours)
     refuse_same(plan, neighbours)
@@ -120,7 +121,7 @@ def rate(
     write_page(drawn, images, output, title=title)
     if neighbours is not None:
         make_folder(plan)
-        write_plan(drawn, plan)
+        write_table(drawn, plan)
     n_queries = int(drawn["query"].nunique())
     if as_json:
         print_json({"page": str(output), "queries": n_queries, "candidates": len(drawn)})

@@ -14,9 +14,10 @@ from PIL import Image
 
 from lookalike import ImageSimilarity
 from lookalike.cli import main
+from lookalike.core.files import write_table
 from lookalike.features import bag_of_visterms
 from lookalike.studies.human.collect import FILE_COLUMNS
-from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours, write_plan
+from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours
 
 COLOURS = {"blue": (30, 60, 200), "green": (40, 180, 60), "red": (200, 40, 30)}
 
@@ -82,7 +83,7 @@ def place(tmp_path_factory):
     neighbours = pd.DataFrame(nearest, columns=["query_path", "path", "rank"])
     neighbours.to_csv(place / "neighbours.csv", index=False)
     plan = plan_from_neighbours(neighbours, seed=0, n_queries=3, n_retrieved=3, n_random=3)
-    write_plan(plan, place / "plan.csv")
+    write_table(plan, place / "plan.csv")
     marks = {True: ("good", "true", "true"), False: ("not_good", "false", "true")}
     name = (plan_fingerprint(plan), "Ada")
     answers = [(*name, row.query, row.position, *marks[row.rank == 1]) for row in plan.itertuples()]

@@ -305,7 +305,7 @@ class CategoryStudy(Study):
 
     def about_claim(self, claim: Claim) -> tuple[Self | None, str]:
         """The subsets that the claim's paper prints under the claim's settings, and which of these were not run."""
-        if not any(subset.printed for subset in self.all_subsets):
+        if not claim.settings or not any(subset.printed for subset in self.all_subsets):
             return self, ""
         of = [subset for subset in self.all_subsets if subset.printed.get(claim.paper) in claim.settings]
         if not of and (traced := self._traced_elsewhere(claim)):

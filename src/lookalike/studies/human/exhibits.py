@@ -14,6 +14,8 @@ from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series,
 from lookalike.exhibits.printed import beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, Look
+from lookalike.exhibits.verdicts import claims_table, rules_of
+from lookalike.studies.human import claims
 from lookalike.studies.human.galleries import gallery
 from lookalike.studies.human.study import NIPS, HumanStudy
 
@@ -109,6 +111,12 @@ def deviations(study: HumanStudy) -> Table:
     )
     numbers = frozenset({"ours_cell", "n_raters", "printed_cell"})
     return Table(cells, shown=shown, titles=titles, numbers=numbers, notes=notes)
+
+
+@exhibit("human/claims", title="Claims of the papers", needs=("metrics", "nips"))
+def papers_claims(study: HumanStudy) -> Table:
+    """Claims of the papers about human ratings, each with a verdict computed from this run."""
+    return claims_table(study, rules_of(claims))
 
 
 def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFrame:

@@ -36,20 +36,9 @@ def simulated_panel(
         answer = np.where(distance > 0, "good", "not_good").astype(object)
         answer[np.abs(distance) < unsure] = "cant_say"
         answered = (answer != "not_good") | (rng.random(len(plan)) >= SKIPPED)
-        tables.append(plan.assign(rater=named(number), answer=answer, answered=answered, simulated=True))
+        tables.append(plan.assign(rater=f"simulated {number:02d}", answer=answer, answered=answered, simulated=True))
     panel = pd.concat(tables).sort_values(["rater", "query", "position"], kind="stable", ignore_index=True)
     return panel[list(COLUMNS)].astype({"answer": str, "answered": bool})
-
-
-def named(number: int) -> str:
-    """Name of a simulated rater, numbered from 1."""
-    return f"simulated {number:02d}"
-
-
-def panel_of_jmlr(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Ratings by as many of a simulated panel as JMLR had raters; of people, all."""
-    first = [named(number + 1) for number in range(RATERS_OF_JMLR)]
-    return ratings[~ratings["simulated"] | ratings["rater"].isin(first)]
 
 
 def same_class(plan: pd.DataFrame, manifest: pd.DataFrame) -> npt.NDArray[np.bool_]:

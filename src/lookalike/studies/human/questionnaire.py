@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_table
 from lookalike.core.seeds import generator
 
 if TYPE_CHECKING:
@@ -163,13 +162,8 @@ def _checked_ranks(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def write_plan(plan: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a plan as CSV."""
-    write_table(plan[list(COLUMNS)], path)
-
-
 def read_plan(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read what `write_plan` wrote; a file that is missing or no plan is an error."""
+    """Read a plan from CSV; a file that is missing or no plan is an error."""
     try:
         plan = pd.read_csv(path, dtype={"query_path": str, "path": str, "role": str}, keep_default_na=False)
     except FileNotFoundError:

@@ -31,15 +31,15 @@ class HumanStudy(Study):
         values = select(self.numbers(paper), metric=metric)["value"]
         return float(values.iloc[0]) if len(values) else float("nan")
 
-    def curve(self, metric: str, method: str = "oasis") -> pd.DataFrame:
+    def curve(self, metric: str, method: str = "oasis", paper: str = "") -> pd.DataFrame:
         """Numbers along x: ``value``, ``low`` and ``high`` by ``x``, an int."""
-        rows = select(self.numbers(), metric=metric, method=method)
+        rows = select(self.numbers(paper), metric=metric, method=method)
         table: pd.DataFrame = rows.set_index(rows["x"].astype(int))[["value", "low", "high"]].sort_index()
         return table
 
-    def printed_share(self, metric: str) -> float:
+    def printed_share(self, metric: str, paper: str = "") -> float:
         """Return a printed percentage about raters as a fraction; NaN where there is none. The draft prints JMLR's."""
-        printed = self.printed_in("text", self.paper.replace("oasis-2009-draft", "oasis-jmlr-2010"))
+        printed = self.printed_in("text", (paper or self.paper).replace("oasis-2009-draft", "oasis-jmlr-2010"))
         values = printed.loc[printed["metric"] == metric, "value"]
         return float(values.iloc[0]) / 100 if len(values) else float("nan")
 
@@ -78,8 +78,7 @@ class HumanStudy(Study):
         raters = "simulated raters" if self.simulated and not self.shows_images else ""
         return ", ".join(filter(None, (super().corner, raters))).capitalize()
 
-    @property
-    def why_not_comparable(self) -> str:
+    def other_data(self) -> str:
         """Why no number of ours may be held against the printed ones, which are of other raters and images."""
         images = "synthetic images" if self.synthetic else "other images than the paper's"
         return f"{images}, simulated raters" if self.simulated else images
@@ -88,7 +87,7 @@ class HumanStudy(Study):
         """Status and reason of a printed number: never a verdict."""
         if cell["ours"] != cell["ours"]:
             return NO_RESULT, "too few images, queries or raters for it"
-        return NOT_COMPARABLE, self.why_not_comparable
+        return NOT_COMPARABLE, self.other_data()
 
     def data_sentence(self, drawn: Any) -> str:
         """Which images, how many queries and raters, and what error bars are."""
@@ -121,7 +120,7 @@ class HumanStudy(Study):
             notes.append(
                 f"Raters answered {100 * share:.1f}% of the candidates; the rest counts as not good, as does can't say."
             )
-        return [*notes, f"Not comparable with the printed numbers: {self.why_not_comparable}."]
+        return [*notes, f"Not comparable with the printed numbers: {self.other_data()}."]
 
 
 STUDY = HumanStudy

@@ -17,7 +17,9 @@ from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series, T
 from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant, times_over
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, OTHERS, Look, looks_of
+from lookalike.exhibits.verdicts import claims_table, rules_of
 from lookalike.studies.metrics import rows_in, select
+from lookalike.studies.web import claims
 from lookalike.studies.web.numbers import GAIN, IRRELEVANT, SHARE_BY, VALIDATION, searched_in
 from lookalike.studies.web.runtime_figure import JMLR, paper_images
 from lookalike.studies.web.study import PARTS, WebStudy
@@ -99,9 +101,10 @@ def negatives(study: WebStudy) -> Table:
              "difference": study.precision(GAIN, [IRRELEVANT])}  # fmt: skip
     frame = pd.concat([rows.assign(negatives=name) for name, rows in parts.items()], ignore_index=True)
     frame = frame[frame["k"].isin(SHOWN_K)].rename(columns={"precision": "ours", "standard_error": "error"})
-    signs = frame["negatives"].map({"difference": "+"}).fillna("")
-    cells = zip(frame["ours"], frame["error"], signs, strict=True)
-    frame["ours_cell"] = [f"{value:{sign}.2f} ± {error:.2f}" for value, error, sign in cells]
+    frame["ours_cell"] = [
+        plus_minus(row.ours, row.error, "+.2f" if row.negatives == "difference" else ".2f", ".2f")
+        for row in rows_in(frame)
+    ]
     share = study.counts["train", "relevant_per_image"] / (study.counts["train", "images"] - 1)
     notes = (
         "In percent by the log, ± one standard error over the query images, of the difference over differences of "
@@ -288,6 +291,12 @@ def calibration_notes(frame: pd.DataFrame) -> list[str]:
         f"Slope of log frequency over log rank, {first} to {last:,}: {told('slope', 'word_frequency', '.2f')}.",
         "Dotted vertical: means; black: printed (JMLR Table 1 and running text).",
     ]
+
+
+@exhibit("web/claims", title="Claims of the papers", needs=("metrics", "runtime", "fits"))
+def papers_claims(study: WebStudy) -> Table:
+    """Claims of the papers about learning from a query log, each with a verdict computed from this run."""
+    return claims_table(study, rules_of(claims))
 
 
 @exhibit("web/learning", title="Training", needs=("metrics", "curve_times", "fits"))

@@ -90,15 +90,9 @@ def ranker_settings(config: Config, dataset: str, ranker: str | None = None) -> 
 
 def ranker_batch(config: Config, dataset: str) -> Batch:
     """Jobs that train a ranker each, or one job for all of them."""
-    rankers, one_by_one = list(ranker_settings(config, dataset)), config["web"][dataset]["batch"] == "method"
-    shown = ["{ranker}"] if one_by_one else rankers
-    return Batch(
-        name="train_on_log",
-        log=f"logs/{{dataset}}/train_on_log/{shown[0] if one_by_one else 'all'}.log",
-        files=[f"results/{{dataset}}/rankers/{ranker}/{file}" for ranker in shown for file in RANKER_FILES],
-        allowed={"dataset": [dataset], "ranker": rankers},
-        fitted=rankers,
-    )
+    rankers = list(ranker_settings(config, dataset))
+    files = [f"rankers/{{}}/{file}" for file in RANKER_FILES]
+    return _batch(config, dataset, "train_on_log", "{ranker}", rankers, files, {"ranker": rankers})
 
 
 def triplet_settings(config: Config, dataset: str) -> dict[str, Any]:
@@ -120,15 +114,16 @@ def timed_runs(config: Config, dataset: str) -> list[str]:
 
 def runtime_batch(config: Config, dataset: str) -> Batch:
     """Jobs that time one learner at one size each, or one job for all of them."""
-    one_by_one = config["web"][dataset]["batch"] == "method"
-    fits = ["{learner}-{size}"] if one_by_one else timed_fits(config, dataset)
-    return Batch(
-        name="time_size",
-        log=f"logs/{{dataset}}/time_size/{fits[0] if one_by_one else 'all'}.log",
-        files=[f"results/{{dataset}}/runtime/{fit}.parquet" for fit in fits],
-        allowed={"dataset": [dataset]},
-        fitted=list(LEARNERS),
-    )
+    return _batch(config, dataset, "time_size", "{learner}-{size}", timed_fits(config, dataset), ["runtime/{}.parquet"])
+
+
+def _batch(
+    config: Config, dataset: str, name: str, wildcard: str, fits: list[str], files: list[str], allowed: Any = None
+) -> Batch:
+    """Jobs of one fit each, which a wildcard names, or one job for all fits."""
+    shown, log = ([wildcard], wildcard) if config["web"][dataset]["batch"] == "method" else (fits, "all")
+    paths = [f"results/{{dataset}}/{file.format(fit)}" for fit in shown for file in files]
+    return Batch(name, f"logs/{{dataset}}/{name}/{log}.log", paths, {"dataset": [dataset], **(allowed or {})}, fits)
 
 
 def timed_settings(config: Config, dataset: str, learner: str | None = None) -> dict[str, dict[str, Any]]:

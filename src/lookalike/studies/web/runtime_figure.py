@@ -135,6 +135,11 @@ def power_law(times: pd.DataFrame) -> PowerLaw | None:
     return PowerLaw(exponent, half_width, math.exp(y.mean() - exponent * x.mean()), len(x))
 
 
+def growth(measured: pd.DataFrame, learner: str) -> PowerLaw | None:
+    """How the time of OASIS grows, without the study's own run, or that of LMNN where it is continued from."""
+    return power_law(continued_through(measured) if learner == LMNN else measured[measured["series"] == OASIS])
+
+
 def law_line(measured: pd.DataFrame) -> pd.DataFrame:
     """The two ends of the power law of OASIS."""
     own = measured[measured["series"] == OASIS]

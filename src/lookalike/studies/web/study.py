@@ -52,9 +52,9 @@ class WebStudy(Study):
             n_queries=self.size_of("n_queries"), n_gallery=self.size_of("n_gallery"),
         )[["series", "k", "precision", "standard_error", "low", "high", "n_queries", "n_gallery"]]  # fmt: skip
 
-    def precision_at(self, method: str, k: int) -> tuple[float, float]:
-        """Precision at k by the log and its standard error, in percent; NaN twice where there is none."""
-        rows = self.precision("p@k").loc[lambda found: (found["series"] == method) & (found["k"] == k)]
+    def precision_at(self, method: str, k: int, metric: str = "p@k") -> tuple[float, float]:
+        """Precision at k and its standard error, in percent; NaN twice where there is none."""
+        rows = self.precision(metric, [method]).loc[lambda found: found["k"] == k]
         return (math.nan, math.nan) if rows.empty else (rows["precision"].iloc[0], rows["standard_error"].iloc[0])
 
     def size_of(self, quantity: str) -> int:
@@ -84,6 +84,10 @@ class WebStudy(Study):
     def judge(self, cell: Mapping[str, Any]) -> tuple[str, str] | None:
         """Status and reason of a printed number that ours stands beside; None where there is no number of ours."""
         return None if math.isnan(cell["ours"]) else (NOT_COMPARABLE, WHY_NOT_COMPARABLE)
+
+    def was_run(self, method: str) -> bool:
+        """Whether a method retrieved, or was timed."""
+        return method in {*self.table("metrics")["method"], *self.table("runtime")["learner"].str.lower()}
 
     def headline(self) -> str:
         """Precision at 1 and 10 of every method with standard errors, and steps a second."""

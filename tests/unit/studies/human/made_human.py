@@ -4,12 +4,11 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import printed
+from contract import claims, printed
 from PIL import Image
 
 from lookalike.core.files import write_json, write_table
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.human.panel import panel_of_jmlr
 from lookalike.studies.human.questionnaire import draw_plan
 from lookalike.studies.human.statistics import rating_metrics
 from lookalike.studies.human.study import HumanStudy
@@ -84,11 +83,14 @@ def make_study(folder, *, ratings=None, rankings=None, **settings):
     write_json({"root": str(folder / "images")}, folder / "images.json")
     (rankings or make_rankings()).save(folder / "ranks.npz")
     ratings = make_ratings(n_queries=2) if ratings is None else ratings
-    for name, answers in (("metrics", panel_of_jmlr(ratings)), ("nips", ratings)):
+    for name, answers in (
+        ("metrics", ratings[ratings["rater"].isin(sorted(set(ratings["rater"]))[:20])]),
+        ("nips", ratings),
+    ):
         metrics = rating_metrics(answers, representation="words", subset="ten", fold=0)
         write_table(metrics, folder / f"{name}.parquet")
     files = {path.stem: str(path) for path in folder.iterdir() if path.is_file()}
-    return HumanStudy({**SETTINGS, **settings}, files, printed("human"))
+    return HumanStudy({**SETTINGS, **settings}, files, printed("human"), claims("human"))
 
 
 def drawn(study, id):

@@ -11,7 +11,7 @@ def test_what_is_rated_is_one_fold_of_oasis_and_raters_files_are_where_the_setti
     ratings = config["category"]["demo"]["ratings"] = {**config["category"]["demo"]["ratings"], "fold": 1, "random": 5}
     assert plan.images(config, "demo")["ranks"] == "results/demo/runs/words500/demo10/oasis/1/ranks.npz"
     assert plan.questionnaire_settings(config, "demo") == {"n_queries": 25, "n_retrieved": 10, "n_random": 5}
-    assert len(check_plan(plan, config, "demo")) == 11
+    assert len(check_plan(plan, config, "demo")) == 12
     told = plan.exhibit_settings(config, "demo", "")
     assert (told["title"], told["subset_title"], told["synthetic"]) == ("demo", "10 synthetic classes", True)
     (tmp_path / "data" / "ratings" / "demo").mkdir(parents=True)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from made_human import IMAGES, LABEL_OF, NEIGHBOURS, PATH_OF, draw
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import write_table
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.questionnaire import (
     COLUMNS,
@@ -17,7 +18,6 @@ from lookalike.studies.human.questionnaire import (
     plan_from_neighbours,
     plan_of_run,
     read_plan,
-    write_plan,
 )
 
 
@@ -115,7 +115,7 @@ def test_neighbours_that_leave_the_order_open_are_refused(change, message):
 
 
 def test_a_plan_is_read_as_written_and_any_change_changes_its_fingerprint(tmp_path, plan):
-    write_plan(plan, tmp_path / "plan.csv")
+    write_table(plan, tmp_path / "plan.csv")
     back = read_plan(tmp_path / "plan.csv")
     pd.testing.assert_frame_equal(back, plan, check_dtype=False)
     names = {plan_fingerprint(back), plan_fingerprint(plan)}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from contract import printed
+from contract import claims, printed
 
 from lookalike.core.files import write_table
 from lookalike.studies.metrics import metrics_frame
@@ -112,5 +112,5 @@ def made_study(folder, exhibit, *, config=CONFIG, **changed):
     for name, table in tables.items():
         write_table(table, folder / f"{name}.parquet")
     files = {name: str(folder / f"{name}.parquet") for name in tables}
-    study = study_of("web", plan.exhibit_settings(config, "made", ""), files, printed("web"))
+    study = study_of("web", plan.exhibit_settings(config, "made", ""), files, printed("web"), claims("web"))
     return study.drawing(room_exhibits("web")[exhibit])

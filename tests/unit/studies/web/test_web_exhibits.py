@@ -6,11 +6,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run, check_plan
-from made_web import CONFIG, COUNTS, EXPONENT, FACTOR, made_curve, made_fits, made_runtime, made_search, made_study
+from made_web import (
+    CONFIG,
+    COUNTS,
+    EXPONENT,
+    FACTOR,
+    made_curve,
+    made_fits,
+    made_precision,
+    made_runtime,
+    made_search,
+    made_study,
+)
 from scipy.stats import linregress, t
 
 from lookalike.exhibits.drawing import rows_of
 from lookalike.studies.web import plan, runtime_figure
+from lookalike.studies.web.numbers import GAIN, IRRELEVANT
 
 PRINTED = ["oasis-jmlr-2010/table1", "oasis-2009-draft/table3", "oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6",
            "oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b"]  # fmt: skip
@@ -200,6 +212,46 @@ def test_every_printed_time_stands_beside_ours_of_about_that_size(tmp_path):
     assert small.set_index(["method", "n_images"]).loc[("oasis", 2_300_000), "status"] == "no result"
 
 
+def seconds(learner, power):
+    """Times of a learner that grow as a power of its number of images or rows."""
+    table = made_runtime()
+    return table.assign(cpu_seconds=np.where(table["learner"] == learner, 1e-4 * table["n_images"] ** power, 1e-4))
+
+
+def precision(method, metric, points, error=0.1):
+    """Precision of one method in percent of another, with its standard error."""
+    table, whole = made_precision(), {"value": points, "low": points - error, "high": points + error}
+    rows = (table["method"] == method) & (table["metric"] == metric)
+    return table.assign(**{name: table[name].mask(rows, value / 100) for name, value in whole.items()})
+
+
+@pytest.mark.parametrize(
+    ("claim", "changed", "verdict", "told"),
+    [
+        ("jmlr-linear-time", {}, "holds", "OASIS: (images)^0.95 ± 0.00 over 5 sizes"),
+        ("jmlr-linear-time", {"runtime": seconds("OASIS", 1.5)}, "does not hold", "1.50"),
+        ("jmlr-linear-time", {"runtime": made_runtime().iloc[:2]}, "undecided", "0.95 over 2 sizes"),
+        ("jmlr-linear-time", {"runtime": made_runtime().iloc[:1]}, "undecided", "OASIS: too few sizes to the end"),
+        ("jmlr-lmnn-steeper", {"runtime": seconds("LMNN", 2)}, "holds", "LMNN: (rows)^2.00 ± 0.00 over 4 sizes"),
+        ("nips-lmnn-steeper", {"runtime": seconds("OASIS", 2)}, "does not hold", "OASIS: (images)^2.00"),
+        ("nips-lmnn-steeper", {"runtime": made_runtime().iloc[:5]}, "not tested", "LMNN not run"),
+        # 95% intervals: 12 times with errors of a tenth of a point
+        ("draft-log-misses", {}, "holds", "top 10: 6.1% by topics, 0.5% by the log, 12.0 times"),
+        ("draft-log-misses", {"precision": precision("oasis", "topic_p@k", 0.3)}, "does not hold", "0.6 times"),
+        ("draft-log-misses", {"precision": precision("oasis", "topic_p@k", 1.2)}, "undecided", "2.4 times"),
+        ("jmlr-negatives", {}, "holds", "top 10: +0.10 [+0.00, +0.20] points"),
+        ("jmlr-negatives", {"precision": precision(IRRELEVANT, GAIN, -0.8)}, "does not hold", "[-1.00, -0.60]"),
+        ("jmlr-negatives", {"precision": precision(IRRELEVANT, GAIN, -0.4)}, "undecided", "[-0.60, -0.20]"),
+        ("jmlr-negatives", {"precision": made_precision().query("method != @IRRELEVANT")}, "not tested", "not run"),
+        ("nips-linear-nonzeros", {}, "not tested", "same number of non-zeros"),
+    ],
+)
+def test_claims_are_decided_by_intervals(tmp_path, claim, changed, verdict, told):
+    found = drawn(tmp_path, "web/claims", **changed).frame.set_index("id").loc[claim]
+    assert found["verdict"] == verdict
+    assert told in found["evidence"]
+
+
 def changed(*without, rankers=2, **settings):
     study = {name: value for name, value in CONFIG["web"]["made"].items() if name not in without}
     study["training"] = study["training"] | {"rankers": rankers}
@@ -245,7 +297,7 @@ def test_jobs_read_only_what_decides_their_results():
 )
 def test_exhibits_follow_the_settings(left_out, gone):
     every = check_plan(plan, CONFIG, "made")
-    assert len(every) == 13
+    assert len(every) == 14
     assert every - check_plan(plan, changed(irrelevant_negatives=False), "made") == {"web/negatives"}
     assert every - check_plan(plan, changed(*left_out), "made") == gone
     assert list(plan.methods(CONFIG, "made")) == ["oasis", "oasis-averaged", "euclidean"]

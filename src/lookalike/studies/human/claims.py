@@ -1,0 +1,29 @@
+"""Rules that decide the papers' claims about human ratings (JMLR 5.2.3, NIPS 4.1)."""
+
+from __future__ import annotations
+
+from lookalike.exhibits.verdicts import FAILS, HOLDS, OPEN, Finding, rule
+from lookalike.studies.human.study import HumanStudy
+
+
+@rule
+def precision_is_as_printed(study: HumanStudy, paper: str, k: int) -> Finding:
+    """The printed precision at top k lies within two standard errors, over queries, of ours."""
+    curve, printed = study.curve("p@k by query", paper=paper), study.printed_share(f"human_p@{k}", paper)
+    if k not in curve.index:
+        return Finding(OPEN, f"raters saw the first {study.n_retrieved} images, not {k}")
+    mean, error = curve.loc[k, "value"], curve.loc[k, "high"] - curve.loc[k, "value"]
+    told = f"{100 * mean:.1f} ± {100 * error:.1f}% of the first {k}, printed {100 * printed:g}%"
+    return Finding(HOLDS if abs(mean - printed) <= 2 * error else FAILS, told)
+
+
+@rule
+def reaches_raters(study: HumanStudy, paper: str, raters: str, share: float, margin: float = 0.0) -> Finding:
+    """OASIS is, on at least a share of the queries, as precise as the mean rater less a margin, or as the lowest."""
+    oasis, human = (study.curve(*of, paper=paper) for of in (("query precision",), ("query range", "raters")))
+    level = (human["value"] - margin if raters == "mean" else human["low"]).dropna()
+    if level.empty:
+        return Finding(OPEN, "no query has two raters")
+    met = int((oasis.loc[level.index, "value"] >= level).sum())
+    told = f"at most {margin:g} below the {raters} rater on {met} of {len(level)} queries"
+    return Finding(HOLDS if met >= share * len(level) else FAILS, told)
