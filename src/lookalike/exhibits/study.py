@@ -57,6 +57,11 @@ class Study:
         return bool(self.settings["synthetic"])
 
     @property
+    def simulated(self) -> bool:
+        """Whether what is decided on is simulated though its images are real."""
+        return False
+
+    @property
     def corner(self) -> str:
         """What stands in the corner of a picture whose data are not real; "" where they are."""
         return "Synthetic images" if self.synthetic else ""
@@ -120,9 +125,9 @@ class Study:
         """Which data it has that are not the paper's, as claims on printed numbers ask; "" where they are."""
         return "made by code" if self.synthetic else ""
 
-    def stopped_by(self, limit: str, method: str) -> str:
-        """In how many fits a method ran into one of `verdicts.LIMITS`; "" where that are too few to count."""
-        return ""
+    def ended_by(self, limit: str, method: str) -> Mapping[str, Sequence[bool]]:
+        """Part, such as a subset, to whether one of `verdicts.LIMITS` ended each of a method's fits, or its choice."""
+        return {}
 
     def data_sentence(self, drawn: Any) -> str:
         """Second sentence of a caption: which data, how many repeats, and what ± and error bars are."""

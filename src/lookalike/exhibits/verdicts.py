@@ -46,8 +46,8 @@ COLUMNS = ("id", "paper", "place", "text", "study", "settings", "rule", "paramet
 ``printed_number``: the number that it is about, which only the paper's own data can bear out; ``implementation``: why
 ours decides it and not the method; ``note``: why no rule decides it, where none does."""
 
-VERDICT_COLUMNS = ("id", "paper", "place", "claim", "verdict", "evidence", "gate", "rule", "decided_by")
-"""What every table of verdicts on claims has."""
+VERDICT_COLUMNS = ("id", "paper", "place", "claim", "verdict", "evidence", "gate", "simulated", "rule", "decided_by")
+"""What every table of verdicts on claims has; ``simulated`` is "yes" where a verdict is about simulated data."""
 
 Interval = tuple[float, float]
 
@@ -115,19 +115,14 @@ def decide(claim: Claim, study: Study, rules: Mapping[str, Rule]) -> Finding:
     if claim.rule and claim.rule not in rules:
         raise LookalikeError(f"claim {claim.id}: there is no rule {claim.rule!r} in studies/{claim.study}/claims.py")
     about, beside = study.about_claim(claim)
-    if why := _not_run(claim, study) or ("" if about else beside) or _methods_not_run(claim, study):
+    why = study.not_run or ("" if claim.rule else claim.note) or ("" if about else beside)
+    if about is None or (why := why or _methods_not_run(claim, study)):
         return Finding(NOT_TESTED, why, gate="not run")
-    assert about is not None
     found = also_said(rules[claim.rule](about, **claim.parameters), beside)
     for gate, why in _cannot_tell(claim, about):
         # its numbers are told all the same
         return replace(found, verdict=OPEN, evidence=f"{why} The numbers: {found.evidence}", gate=gate)
     return found
-
-
-def _not_run(claim: Claim, study: Study) -> str:
-    """Why nothing at all was run that could decide a claim; "" where it was."""
-    return study.not_run or ("" if claim.rule else claim.note)
 
 
 def _methods_not_run(claim: Claim, study: Study) -> str:
@@ -146,10 +141,11 @@ def _cannot_tell(claim: Claim, study: Study) -> Iterator[tuple[str, str]]:
         yield "printed number", told
     run = [method for methods in claim.methods for method in methods.split("|") if study.was_run(method)]
     for limit in claim.limits:
-        stopped = {study.title_of(method): where for method in run if (where := study.stopped_by(limit, method))}
-        if stopped:
-            told = "; ".join(f"{title} {LIMITS[limit]} in {where}" for title, where in stopped.items())
-            yield f"limit: {limit}", f"{told}."
+        fits = [(method, part, of) for method in run for part, of in study.ended_by(limit, method).items()]
+        told = [f"{study.title_of(method)} {LIMITS[limit]} in {sum(of)} of {len(of)} fits ({part})"
+                for method, part, of in fits if sum(of) >= max(1, LIMITED * len(of))]  # fmt: skip
+        if told:
+            yield f"limit: {limit}", f"{'; '.join(told)}."
 
 
 def claims_table(study: Study, rules: Mapping[str, Rule]) -> Table:
@@ -157,7 +153,7 @@ def claims_table(study: Study, rules: Mapping[str, Rule]) -> Table:
     found = [(claim, decide(claim, study, rules)) for claim in claims_of(study.claim_rows)]
     records = [
         (claim.id, claim.paper, claim.place, claim.text, finding.verdict, finding.evidence, finding.gate,
-         claim.rule, sentence_of(rules.get(claim.rule)))
+         "yes" * study.simulated, claim.rule, sentence_of(rules.get(claim.rule)))
         for claim, finding in found
     ]  # fmt: skip
     frame = pd.DataFrame(records, columns=list(VERDICT_COLUMNS), dtype=str)

@@ -41,11 +41,12 @@ def row(**values):
     return {**dict.fromkeys(COLUMNS, ""), "id": "a", "paper": "oasis-jmlr-2010", **values}
 
 
-def table(tmp_path, *rows, without=(), stopped=(), **settings):
+def table(tmp_path, *rows, without=(), at_end_of_grid=0, **settings):
+    """Verdicts on a toy study that lacks methods, and whose LMNN chose an end of its grid in some of five fits."""
     study = toy.study(tmp_path, **settings)
-    study.claim_rows = rows
-    study.was_run = lambda method: method not in without
-    study.stopped_by = lambda limit, method: "2 of 5 folds" if (limit, method) == stopped else ""
+    study.claim_rows, study.was_run = rows, lambda method: method not in without
+    ends = {("grid", "lmnn"): {"Ten": [place < at_end_of_grid for place in range(5)]}}
+    study.ended_by = lambda *asked: ends.get(asked, {})
     return claims_table(study, RULES).frame.set_index("id")
 
 
@@ -57,26 +58,34 @@ def test_a_rule_gets_the_parameters_of_its_claim(tmp_path):
     assert found.loc["0.5", "decided_by"] == "Something lies above a bound."
 
 
-def test_gates_come_before_the_rule(tmp_path):
-    asked = {"rule": "above", "parameters": '{"bound": 0.5}', "methods": "oasis;lmnn|lmnn-naive"}
-    numbers = "The numbers: bound 0.5"
-    for values, settings, expected in (
-        ({"note": "nobody ran it"}, {}, (NOT_TESTED, "not run", "nobody ran it")),
-        (asked, {"not_run": "not run: put X at Y"}, (NOT_TESTED, "not run", "not run: put X at Y")),
-        (asked, {"without": ["lmnn", "lmnn-naive"]}, (NOT_TESTED, "not run", "LMNN or LMNN (naive) not run")),
+MADE = "It is about a printed number, 0.94, and the data are not the paper's: made by code."
+
+
+@pytest.mark.parametrize(
+    ("values", "settings", "gate", "why"),
+    [
+        ({"rule": "", "note": "nobody ran it"}, {}, "not run", "nobody ran it"),
+        ({}, {"not_run": "not run: put X at Y"}, "not run", "not run: put X at Y"),
+        ({}, {"without": ["lmnn", "lmnn-naive"]}, "not run", "LMNN or LMNN (naive) not run"),
         # one of several implementations is enough
-        (asked, {"without": ["lmnn"]}, (HOLDS, "", "bound 0.5")),
-        (asked | {"implementation": "it is fast"}, {"synthetic": False}, (OPEN, "implementation",
-         f"It is about our implementation and not about the method: it is fast. {numbers}")),
-        (asked | {"printed_number": "0.94"}, {"synthetic": True}, (OPEN, "printed number",
-         f"It is about a printed number, 0.94, and the data are not the paper's: made by code. {numbers}")),
-        (asked | {"printed_number": "0.94"}, {"synthetic": False}, (HOLDS, "", "bound 0.5")),
-        (asked | {"limits": "steps;grid"}, {"stopped": ("grid", "lmnn")}, (OPEN, "limit: grid",
-         f"LMNN chose an end of its grid in 2 of 5 folds. {numbers}")),
-        (asked | {"limits": "steps"}, {"stopped": ("grid", "lmnn")}, (HOLDS, "", "bound 0.5")),
-    ):  # fmt: skip
-        found = table(tmp_path, row(**values), **settings).loc["a"]
-        assert (found["verdict"], found["gate"], found["evidence"]) == expected
+        ({}, {"without": ["lmnn"]}, "", ""),
+        ({"implementation": "it is fast"}, {}, "implementation",
+         "It is about our implementation and not about the method: it is fast."),
+        ({"printed_number": "0.94"}, {"synthetic": True}, "printed number", MADE),
+        ({"printed_number": "0.94"}, {"synthetic": False}, "", ""),
+        ({"limits": "steps;grid"}, {"at_end_of_grid": 2}, "limit: grid",
+         "LMNN chose an end of its grid in 2 of 5 fits (Ten)."),
+        ({"limits": "steps;grid"}, {"at_end_of_grid": 1}, "", ""),
+        ({"limits": "steps"}, {"at_end_of_grid": 5}, "", ""),
+    ],
+)  # fmt: skip
+def test_gates_come_before_the_rule(tmp_path, values, settings, gate, why):
+    asked = {"rule": "above", "parameters": '{"bound": 0.5}', "methods": "oasis;lmnn|lmnn-naive", **values}
+    found = table(tmp_path, row(**asked), **settings).loc["a"]
+    verdict, evidence = {"": (HOLDS, "bound 0.5"), "not run": (NOT_TESTED, why)}.get(
+        gate, (OPEN, f"{why} The numbers: bound 0.5")
+    )
+    assert found[["verdict", "gate", "evidence"]].tolist() == [verdict, gate, evidence]
 
 
 def test_times_hold_in_both_ways_or_not_at_all():
@@ -93,11 +102,8 @@ def test_a_rule_that_there_is_not_is_said_in_one_sentence(tmp_path):
 
 def test_parameters_and_lists_of_a_row():
     (claim,) = claims_of([row(settings="classes=10;classes=20", methods="lmnn", parameters='{"low": -0.01}')])
-    assert (claim.settings, claim.methods, claim.parameters) == (
-        ("classes=10", "classes=20"),
-        ("lmnn",),
-        {"low": -0.01},
-    )
+    assert (claim.settings, claim.methods) == (("classes=10", "classes=20"), ("lmnn",))
+    assert claim.parameters == {"low": -0.01}
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from lookalike.exhibits.model import Drawn, Figure
 from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, OTHER_CLASSES, STAR, plus_minus
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.study import Study
-from lookalike.exhibits.verdicts import LIMITED, Claim
+from lookalike.exhibits.verdicts import Claim
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.metrics import select
 
@@ -324,11 +324,9 @@ class CategoryStudy(Study):
         """Why the subsets at hand are not the paper's, the first reason of any; "" where all are."""
         return next((subset.why_not_comparable for subset in self.subsets if subset.why_not_comparable), "")
 
-    def stopped_by(self, limit: str, method: str) -> str:
-        """``3 of 5 folds (Var10)`` of each subset on which a limit of ours ended enough fits to count."""
-        flags = {subset.title: self._ran_into(limit, method, subset) for subset in self.subsets}
-        return ", ".join(f"{sum(of)} of {len(of)} folds ({title})" for title, of in flags.items()
-                         if of and sum(of) >= LIMITED * len(of))  # fmt: skip
+    def ended_by(self, limit: str, method: str) -> Mapping[str, Sequence[bool]]:
+        """Subset to whether a limit of ours ended each fold's fit, or its choice."""
+        return {subset.title: self._ran_into(limit, method, subset) for subset in self.subsets}
 
     def _ran_into(self, limit: str, method: str, subset: Subset) -> list[bool]:
         """Of each fold whether one of `LIMITS` ended its fit or its choice; the papers' own time limit is not ours."""

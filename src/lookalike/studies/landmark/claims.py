@@ -65,10 +65,6 @@ TIMES = (TRAIN_TIME, TRIPLET_TIME)
 ON_AVERAGE, NOT_ON_AVERAGE = "as claimed on average", "not on average"
 ON_MOST, NOT_ON_MOST = "as claimed on most landmarks", "not on most landmarks"
 SIMULATED, OF_FITS = "simulated rows", "this study's fits"
-NO_FULL_STEP = {
-    "oasis-diagonal": "; OASIS of ours changes only the weights of a triplet's words and does no work of O(d)"
-}
-"""What has to be known of ours beside its numbers."""
 BOUNDS = "within the bounds"
 """Words of a rule's description in whose place the table says which bounds a claim has."""
 
@@ -106,7 +102,7 @@ def difference_within(
     # in points, of times the logarithm of their ratio; `most`: about most landmarks, not about the mean over them
     pairs = [pair for pair in product(_methods(study, first), _methods(study, second)) if pair[0] != pair[1]]
     if metric == TRAIN_TIME:
-        return _longer(study, pairs)
+        return _longer(study, pairs, low, high)
     return _decided([_compare(study, *pair, metric) for pair in pairs], metric, low, high, most=most)
 
 
@@ -143,8 +139,6 @@ def is_dense(study: LandmarkStudy, method: str) -> Finding:
         return _missing(study, method)
     of_landmarks = rows.groupby("subset")["value"].mean()
     evidence = f"at most {of_landmarks.max():.2f}% of the weights of a landmark"
-    if not study.is_print and method in NO_FULL_STEP:
-        evidence += f"{NO_FULL_STEP[method]}: the others stay at the 1 that they start from"
     average = ON_AVERAGE if of_landmarks.mean() < DENSE else NOT_ON_AVERAGE
     return Finding(HOLDS if of_landmarks.max() < DENSE else FAILS, evidence, average)
 
@@ -179,10 +173,12 @@ def time_over_words(study: LandmarkStudy, methods: Sequence[str], grows: bool) -
     return Finding(all_of.verdict, all_of.evidence, average)
 
 
-def _longer(study: LandmarkStudy, pairs: Sequence[tuple[str, str]]) -> Finding:
-    """Decide whether the first of each pair takes longer to learn than the second, in total and by the triplet."""
+def _longer(
+    study: LandmarkStudy, pairs: Sequence[tuple[str, str]], low: float = 0.0, high: float = math.inf
+) -> Finding:
+    """Decide a claim about the first time of each pair over the second, in total and by the triplet."""
     total, by_triplet = (
-        _decided([_compare(study, *pair, metric) for pair in pairs], metric) for metric in (TRAIN_TIME, TRIPLET_TIME)
+        _decided([_compare(study, *pair, metric) for pair in pairs], metric, low, high) for metric in TIMES
     )
     if study.is_print:
         # it prints no counts of triplets
@@ -339,7 +335,6 @@ def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> Finding:
     if unknown or math.isnan(low) or low <= GROWS < high:
         verdict = OPEN
         evidence += "; one repeat, whose spread is not known" if math.isnan(low) else ""
-    evidence += "" if study.is_print else NO_FULL_STEP.get(method, "")
     return Finding(verdict, evidence, ON_AVERAGE if (ratio > GROWS) is grows else NOT_ON_AVERAGE)
 
 
@@ -394,7 +389,8 @@ def claims_table(study: LandmarkStudy, rules: Mapping[str, Rule]) -> Table:
                 "representation": "" if codebook is None else codebook.id,
                 "verdict": ours.verdict, "evidence": ours.evidence, "on_average": ours.by_numbers,
                 "printed_on_average": theirs.by_numbers, "printed_verdict": theirs.verdict,
-                "printed_evidence": theirs.evidence, "gate": ours.gate, "rule": claim.rule,
+                "printed_evidence": theirs.evidence, "gate": ours.gate,
+                "simulated": "yes" if SIMULATED in ours.evidence else "", "rule": claim.rule,
                 "decided_by": _decided_by(claim, rules),
             })  # fmt: skip
     frame = pd.DataFrame(records)

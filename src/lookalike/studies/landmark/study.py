@@ -16,7 +16,6 @@ import pandas as pd
 from lookalike.exhibits.model import Gallery, Table
 from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR, Judge, plus_minus
 from lookalike.exhibits.study import Study
-from lookalike.exhibits.verdicts import LIMITED
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
 from lookalike.studies.metrics import rows_in, select
@@ -224,18 +223,20 @@ class LandmarkStudy(Study):
 
     def other_data(self) -> str:
         """Why the data of the codebook at hand, or of any, are not the paper's; "" where they are."""
-        at_hand = self.codebooks if self.codebook is None else [self.codebook]
-        return next((one.why_not_comparable for one in at_hand if one.why_not_comparable), "")
+        return next((one.why_not_comparable for one in self._at_hand if one.why_not_comparable), "")
 
-    def stopped_by(self, limit: str, method: str) -> str:
-        """``9 of 14 fits (10,000 words)`` of each codebook at hand for which a limit of ours ended enough to count."""
-        told = []
-        for codebook in self.codebooks if self.codebook is None else [self.codebook]:
+    @property
+    def _at_hand(self) -> Sequence[Codebook]:
+        return self.codebooks if self.codebook is None else [self.codebook]
+
+    def ended_by(self, limit: str, method: str) -> Mapping[str, Sequence[bool]]:
+        """Codebook at hand to whether a limit of ours ended each fit."""
+        found = {}
+        for codebook in self._at_hand:
             fits = select(self.own(self.table("fits")), method=method, representation=codebook.id)
             ended = {"iterations": fits["converged"].eq(False), "time": fits["not_converged"].fillna("").ne("")}
-            n = int(ended[limit].sum()) if limit in ended else 0
-            told += [f"{n} of {len(fits)} fits ({codebook.title} words)"] if n and n >= LIMITED * len(fits) else []
-        return ", ".join(told)
+            found[f"{codebook.title} words"] = ended[limit].tolist() if limit in ended else []
+        return found
 
     def headline(self) -> str:
         """Mean average precision of every method in one line a codebook, in percent, means over landmarks."""
