@@ -186,15 +186,16 @@ class Results:
         ``in_this_run`` has the words that pages add to a verdict on synthetic or simulated data, else "".
         """
         tables = [
-            read_csv(one.folder / f"{CLAIMS}.csv", dtype=str, keep_default_na=False).assign(dataset=one.dataset)
+            read_csv(one.folder / f"{CLAIMS}.csv", dtype=str, keep_default_na=False).assign(
+                dataset=one.dataset, synthetic=one.synthetic
+            )
             for one in self.exhibits()
             if one.name == CLAIMS and one.was_drawn
         ]
         # the empty table gives the first columns their order
-        first = pd.DataFrame(columns=["dataset", *VERDICT_COLUMNS], dtype=str)
+        first = pd.DataFrame(columns=["dataset", *VERDICT_COLUMNS, "synthetic"], dtype=str)
         found = pd.concat([first, *tables], ignore_index=True).fillna("").astype(str)
-        synthetic = [one.id for one in self.datasets if one.synthetic]
-        is_made = found["simulated"].eq("yes") | found["dataset"].isin(synthetic)
+        is_made = found["simulated"].eq("yes") | found["synthetic"].eq("True")
         return found.assign(in_this_run=is_made.map({True: " in this run", False: ""}))
 
     def states(self, papers: Iterable[str] | None = None) -> dict[str, int]:

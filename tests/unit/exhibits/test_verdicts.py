@@ -51,6 +51,8 @@ def table(tmp_path, *rows, without=(), at_end_of_grid=0, **settings):
 
 
 def test_a_rule_gets_the_parameters_of_its_claim(tmp_path):
+    with pytest.raises(LookalikeError, match="no rule 'below'"):
+        table(tmp_path, row(rule="below"))
     rows = [row(id=str(bound), rule="above", parameters=f'{{"bound": {bound}}}') for bound in (0.5, 2)]
     found = table(tmp_path, *rows)
     assert found["verdict"].to_dict() == {"0.5": HOLDS, "2": FAILS}
@@ -58,34 +60,28 @@ def test_a_rule_gets_the_parameters_of_its_claim(tmp_path):
     assert found.loc["0.5", "decided_by"] == "Something lies above a bound."
 
 
-MADE = "It is about a printed number, 0.94, and the data are not the paper's: made by code."
-
-
-@pytest.mark.parametrize(
-    ("values", "settings", "gate", "why"),
-    [
+def test_gates_come_before_the_rule(tmp_path):
+    ours, printed = {"implementation": "it is fast"}, {"printed_number": "0.94"}
+    for values, settings, gate, why in (
         ({"rule": "", "note": "nobody ran it"}, {}, "not run", "nobody ran it"),
         ({}, {"not_run": "not run: put X at Y"}, "not run", "not run: put X at Y"),
         ({}, {"without": ["lmnn", "lmnn-naive"]}, "not run", "LMNN or LMNN (naive) not run"),
         # one of several implementations is enough
         ({}, {"without": ["lmnn"]}, "", ""),
-        ({"implementation": "it is fast"}, {}, "implementation",
-         "It is about our implementation and not about the method: it is fast."),
-        ({"printed_number": "0.94"}, {"synthetic": True}, "printed number", MADE),
-        ({"printed_number": "0.94"}, {"synthetic": False}, "", ""),
+        (ours, {}, "implementation", "It is about our implementation and not about the method: it is fast."),
+        (printed, {}, "printed number",
+         "It is about a printed number, 0.94, and the data are not the paper's: made by code."),
+        (printed, {"synthetic": False}, "", ""),
         ({"limits": "steps;grid"}, {"at_end_of_grid": 2}, "limit: grid",
          "LMNN chose an end of its grid in 2 of 5 fits (Ten)."),
         ({"limits": "steps;grid"}, {"at_end_of_grid": 1}, "", ""),
         ({"limits": "steps"}, {"at_end_of_grid": 5}, "", ""),
-    ],
-)  # fmt: skip
-def test_gates_come_before_the_rule(tmp_path, values, settings, gate, why):
-    asked = {"rule": "above", "parameters": '{"bound": 0.5}', "methods": "oasis;lmnn|lmnn-naive", **values}
-    found = table(tmp_path, row(**asked), **settings).loc["a"]
-    verdict, evidence = {"": (HOLDS, "bound 0.5"), "not run": (NOT_TESTED, why)}.get(
-        gate, (OPEN, f"{why} The numbers: bound 0.5")
-    )
-    assert found[["verdict", "gate", "evidence"]].tolist() == [verdict, gate, evidence]
+    ):  # fmt: skip
+        asked = {"rule": "above", "parameters": '{"bound": 0.5}', "methods": "oasis;lmnn|lmnn-naive", **values}
+        found = table(tmp_path, row(**asked), **settings).loc["a"]
+        expected = {"": (HOLDS, "bound 0.5"), "not run": (NOT_TESTED, why)}
+        verdict, evidence = expected.get(gate, (OPEN, f"{why} The numbers: bound 0.5"))
+        assert found[["verdict", "gate", "evidence"]].tolist() == [verdict, gate, evidence]
 
 
 def test_times_hold_in_both_ways_or_not_at_all():
@@ -93,11 +89,6 @@ def test_times_hold_in_both_ways_or_not_at_all():
         found = both_ways(*(Finding(one, one) for one in ways))
         assert (found.verdict, found.evidence) == (verdict, f"in total: {ways[0]}; by the triplet: {ways[1]}")
     assert triplets_seen("OASIS", 1e5, 0.38) == "OASIS 100,000 triplets at 3.8 µs each"
-
-
-def test_a_rule_that_there_is_not_is_said_in_one_sentence(tmp_path):
-    with pytest.raises(LookalikeError, match="no rule 'below'"):
-        table(tmp_path, row(rule="below"))
 
 
 def test_parameters_and_lists_of_a_row():
@@ -108,16 +99,9 @@ def test_parameters_and_lists_of_a_row():
 
 @pytest.mark.parametrize(
     ("verdicts", "verdict"),
-    [
-        ([HOLDS, HOLDS], HOLDS),
-        ([HOLDS, FAILS, OPEN], FAILS),
-        ([HOLDS, OPEN], OPEN),
-        ([HOLDS, LEFT_OUT], HOLDS),
-        ([LEFT_OUT, NOT_TESTED], LEFT_OUT),
-        ([NOT_TESTED], NOT_TESTED),
-        ([], OPEN),
-    ],
-)
+    [([HOLDS, HOLDS], HOLDS), ([HOLDS, FAILS, OPEN], FAILS), ([HOLDS, OPEN], OPEN), ([HOLDS, LEFT_OUT], HOLDS),
+     ([LEFT_OUT, NOT_TESTED], LEFT_OUT), ([NOT_TESTED], NOT_TESTED), ([], OPEN)],
+)  # fmt: skip
 def test_a_claim_about_several_holds_only_if_all_do(verdicts, verdict):
     assert together([Finding(one, "") for one in verdicts]).verdict == verdict
 
@@ -130,14 +114,11 @@ def test_what_all_parts_say_alike_is_said_once():
 
 @pytest.mark.parametrize(
     ("intervals", "verdict"),
-    [
-        ([(0.01, 0.02), (0.001, 0.05)], HOLDS),
-        ([(-0.02, -0.01), (-0.03, -0.02)], FAILS),
-        ([(-0.005, 0.005), (-0.01, 0.01)], FAILS),  # a difference, if any, is within the margin
-        ([(-0.02, 0.03), (0.001, 0.05)], OPEN),
-        ([(math.nan, 1.0), (0.1, 0.2)], OPEN),
-    ],
-)
+    [([(0.01, 0.02), (0.001, 0.05)], HOLDS), ([(-0.02, -0.01), (-0.03, -0.02)], FAILS),
+     # a difference, if any, is within the margin
+     ([(-0.005, 0.005), (-0.01, 0.01)], FAILS),
+     ([(-0.02, 0.03), (0.001, 0.05)], OPEN), ([(math.nan, 1.0), (0.1, 0.2)], OPEN)],
+)  # fmt: skip
 def test_a_difference_is_above_zero_where_all_intervals_are(intervals, verdict):
     assert superior(intervals) == verdict
 

@@ -78,8 +78,10 @@ def test_claims_of_all_data_sets_have_what_single_studies_add(folder):
         (folder / "demo_triplets" / "exhibits" / "finegrained").mkdir(exist_ok=True)
         shutil.copy(folder / "demo/exhibits/learning" / f"claims.{kind}", folder / "demo_triplets/exhibits/finegrained")
     path = folder / "demo_triplets" / "exhibits" / "finegrained" / "claims.csv"
-    edit_sidecar(path.with_suffix(".json"), study="finegrained")
-    pd.read_csv(path)[1:2].assign(representation="small").to_csv(path, index=False)
+    for simulated, words in (("yes", " in this run"), ("", "")):
+        edit_sidecar(path.with_suffix(".json"), study="finegrained", synthetic=False)
+        pd.read_csv(path)[-1:].assign(id="fast", representation="small", simulated=simulated).to_csv(path, index=False)
+        assert Results(folder).claims()["in_this_run"].tolist() == [*[" in this run"] * 3, words]
     claims = Results(folder).claims()
     assert list(claims)[:4] == ["dataset", "id", "paper", "place"]
     assert claims[["dataset", "id", "representation", "decided_by"]].to_numpy().tolist() == [
