@@ -417,21 +417,20 @@ def features(
     with Told(quiet) as told:
         chosen: dict[str, Any] = {"words": words, "random_state": seed}
         described = ImageSimilarity(representation, jobs=jobs, cache=kept, progress=told, **chosen)
+        vectors: Any
         vectors, images = described.counts(folder, pool) if is_folder else described.vectors(folder)
+    describer, left_out = described.representation_.describer, described.left_out_
     if is_folder:
         sizes = [(folder / path).stat().st_size for path in images["path"]]
-        manifest, palette = (
-            images.assign(bytes=sizes, status="ok", reason=""),
-            described.representation_.describer.palette,
-        )
-        write_visterm_folder(output, manifest, images["in_pool"].to_numpy(), vectors, palette)
+        manifest = images.assign(bytes=sizes, status="ok", reason="")
+        write_visterm_folder(output, manifest, images["in_pool"].to_numpy(), vectors, describer.arrays()["palette"])
     elif output.suffix == ".npz":
         write_csr(vectors, output)
     else:
         write_array(vectors.toarray() if hasattr(vectors, "indptr") else vectors, output)
     if not is_folder:
         write_table(images[_COLUMNS], table)
-    name, dimensions, left_out = described.representation_.describer.system, int(vectors.shape[1]), described.left_out_
+    name, dimensions = describer.system, int(vectors.shape[1])
     if as_json:
         about = {"output": str(output), "paths": str(table), "n_images": len(images), "dimensions": dimensions}
         print_json({**about, "representation": name, "left_out": records(left_out)})

@@ -32,11 +32,11 @@ def draw_codebook_pool(
         # a class of 80 images that lends 15 has exactly 65 left: all its partitions would re-cut the same images
         share = 0.0
     usable = manifest[manifest["status"] == "ok"]
-    for label, images in usable.groupby("label", sort=True)["image_id"]:
-        n_draw = max(0, min(round(share * len(images)), len(images) - keep))
+    for label, own in usable.groupby("label", sort=True)["image_id"]:
+        n_draw = max(0, min(round(share * len(own)), len(own) - keep))
         # a stream named after the class: a new class changes no other's draw
-        order = generator(seed, "codebook pool", str(label)).permutation(len(images))
-        chosen.append(np.sort(images.to_numpy())[order[:n_draw]])
+        order = generator(seed, "codebook pool", str(label)).permutation(len(own))
+        chosen.append(np.sort(own.to_numpy())[order[:n_draw]])
     image_ids = np.concatenate(chosen)
     if not len(image_ids):
         raise LookalikeError(
