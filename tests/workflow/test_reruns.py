@@ -59,7 +59,7 @@ def test_a_finished_run_does_nothing_again_and_a_deleted_figure_is_redrawn_with_
         (
             "learners/soml.py",
             LANDMARK,
-            {"run_subset_demo_landmarks": 2, "run_method_demo_landmarks": 2, "sweep_lambdas": 1, "time_dimensions": 1},
+            {"run_subset_demo_landmarks": 2, "run_method_demo_landmarks": 2, "sweep_settings": 1, "time_dimensions": 1},
             "extract_keypoints train_words run_fold_demo_landmarks",
         ),
         (

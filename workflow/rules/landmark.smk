@@ -238,7 +238,7 @@ for studied_dataset in LANDMARK:
                 "../scripts/run_landmarks.py"
 
 
-rule sweep_lambdas:
+rule sweep_settings:
     input:
         counts=lambda wildcards: landmark.codebook_files(config, wildcards.dataset, "counts.npz"),
         query_counts=lambda wildcards: landmark.codebook_files(config, wildcards.dataset, "query_counts.npz"),
@@ -249,18 +249,18 @@ rule sweep_lambdas:
     output:
         f"{RESULTS}/landmark/sweep.parquet",
     log:
-        f"{LOGS}/sweep_lambdas.log",
+        f"{LOGS}/sweep_settings.log",
     conda:
         "../../envs/learning.yaml"
     params:
         codebooks=lambda wildcards: LANDMARK[wildcards.dataset]["codebooks"],
         landmarks=lambda wildcards: landmark.landmarks_of(config, wildcards.dataset),
-        sweep=lambda wildcards: LANDMARK[wildcards.dataset]["sweep"],
+        sweeps=lambda wildcards: landmark.sweeps(config, wildcards.dataset),
         specs=lambda wildcards: landmark.sweep_specs(config, wildcards.dataset),
-        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset]["sweep"]["methods"]),
+        learners=lambda wildcards: learner_code(*landmark.sweep_specs(config, wildcards.dataset)),
         seed=SEED,
     script:
-        "../scripts/sweep_lambdas.py"
+        "../scripts/sweep_settings.py"
 
 
 rule time_dimensions:

@@ -20,11 +20,28 @@ class LearningImages(Section):
 
 
 class Sweep(Section):
-    """Regularisation against sparsity and mAP; not run if left out."""
+    """Regularisation against sparsity and mAP, on all draws; not run if left out."""
 
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods whose regularisation is varied.")
     regularization: Distinct[Annotated[Number, Field(ge=0)]] = Field(min_length=2, description="Values of lambda.")
+
+
+class CostSweep(Section):
+    """What a unit of loss costs QPAO against sparsity and mAP; not run if left out."""
+
+    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods whose C is varied.")
+    C: Distinct[Annotated[Number, Field(gt=0)]] = Field(min_length=2, description="Values of C.")
+    landmarks: int = Field(7, ge=1, description="Landmarks that it is run on, the first ones.")
     draws: int = Field(1, ge=1, description="Draws of learning images that it is run on.")
+
+
+class TripletOrder(Section):
+    """Three orders of the triplets, and the number of negatives, against mAP; not run if left out."""
+
+    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods that learn.")
+    negatives: Distinct[Annotated[int, Field(ge=1)]] = Field(min_length=2)
+    """Numbers of negatives, which are the first of the draw's in a random order."""
+    draws: int = Field(2, ge=1, description="Draws of learning images that it is run on.")
 
 
 class Dimensions(Section):
@@ -64,6 +81,8 @@ class LandmarkStudy(Section):
     images; `oxford5k` must list them."""
     learning: LearningImages = LearningImages()
     sweep: Sweep = ABSENT
+    cost_sweep: CostSweep = ABSENT
+    triplet_order: TripletOrder = ABSENT
     dimensions: Dimensions = ABSENT
     overrides: Overrides = Field({})
     codebook_overrides: dict[str, dict[str, Changes]] = Field({})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any, Literal
@@ -15,15 +16,16 @@ from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Label, Line, Panel, Series, Table
 from lookalike.exhibits.printed import beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLACK, Look, looks_of
+from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
 from lookalike.exhibits.verdicts import rules_of
 from lookalike.studies.landmark import claims, montage, times
-from lookalike.studies.landmark.rankings import MAP, MAP_FULL, SPARSITY, SWEEP
+from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, MAP_FULL, ORDERS, SPARSITY
 from lookalike.studies.landmark.study import (
     MEAN,
     PAPER,
     PRINTED_CODEBOOKS,
     PRINTED_METHOD,
+    RECONSTRUCTED,
     TABLE_METHODS,
     TRAIN_TIME,
     UPDATE_SHARE,
@@ -274,16 +276,22 @@ def _sparsity_points(study: LandmarkStudy, codebook: Codebook) -> pd.DataFrame:
 
 
 def _swept(study: LandmarkStudy, codebook: Codebook) -> list[dict[str, Any]]:
-    """Means along lambda, first over landmarks, so that each draw counts alike."""
-    rows = select(study.own(study.table("metrics")), representation=codebook.id, metric=list(SWEEP.values()))
-    by_draw = rows.groupby(["method", "x", "fold", "metric"], sort=False)["value"].mean().unstack("metric")
-    records = []
-    for (method, value), draws in by_draw.groupby(["method", "x"]):
-        sparsity, precision = (100 * float(draws[SWEEP[metric]].mean()) for metric in (SPARSITY, MAP))
-        records.append({"series": method, "regularization": value, "sparsity": sparsity, "map": precision,
-                        "n_draws": len(draws)})  # fmt: skip
+    """Means along lambda, in the order of the methods."""
+    rows = select(swept_means(study, LAMBDA), representation=codebook.id)
+    records = rows.rename(columns={"method": "series", "x": "regularization"}).to_dict("records")
     order = {method: place for place, method in enumerate(study.methods)}
     return sorted(records, key=lambda record: order.get(record["series"], len(order)))
+
+
+def swept_means(study: LandmarkStudy, *kinds: str) -> pd.DataFrame:
+    """Means along sweeps in percent, first over landmarks, so that each draw counts alike; a row a value of ``x``."""
+    rows = study.own(study.table("metrics"))
+    rows = rows.assign(**rows["metric"].str.extract(rf"^(?P<kind>{'|'.join(kinds)})_(?P<metric>{MAP}|{SPARSITY})$"))
+    rows, keys = rows[rows["kind"].notna()], ["representation", "kind", "method", "x"]
+    by_draw = rows.groupby([*keys, "fold", "metric"])["value"].mean().unstack("metric")
+    means = 100 * by_draw.groupby(keys).mean()
+    sizes = rows.groupby(keys).agg(n_landmarks=("subset", "nunique"), n_draws=("fold", "nunique"))
+    return means.join(sizes).reset_index()
 
 
 def _at_own_settings(study: LandmarkStudy, codebook: Codebook, swept: set[str]) -> list[dict[str, Any]]:
@@ -325,7 +333,7 @@ def _sparsity_panel(
         series.append(Series(titled, where, *columns, looks[method], kind=kind, hollow=bool(printed)))
         if is_curve:
             # the lambda that the study uses, where that was tried
-            wanted = study.settings["regularization"].get(method, math.nan)
+            wanted = study.settings["parameters"].get(method, {}).get("regularization", math.nan)
             own = rows[np.isclose(rows["regularization"], wanted, rtol=1e-6, atol=0)]
             labels += _lambdas(rows, own, looks[method].colour)
             rings = [where | {"regularization": value} for value in own["regularization"]]
@@ -356,6 +364,75 @@ def _lambdas(rows: pd.DataFrame, own: pd.DataFrame, colour: str) -> list[Label]:
         text = f"{value:.0e}".replace("e-0", "e-") if value else "0"
         labels.append(Label(float(row["nonzero"]), float(row["map"]), text, colour, side))
     return labels
+
+
+@exhibit("landmark/cost", title="QPAO over C", needs=("metrics",),
+         when=lambda settings: "cost_sweep" in settings["parts"])  # fmt: skip
+def qpao_over_cost(study: LandmarkStudy) -> Figure:
+    """Mean average precision (mAP) and sparsity of QPAO over C, with the sum of its weights free and fixed."""
+    frame = swept_means(study, COST)
+    looks = looks_of(list(dict.fromkeys(frame["method"])))
+    drawn = {
+        f"{study.title_of(method)}: {name}": ({"kind": COST, "method": method}, column, replace(look, line=line))
+        for method, look in looks.items()
+        for column, name, line in ((MAP, "mAP", "-"), (SPARSITY, "sparsity", ":"))
+    }
+    lines: list[Line] = []
+    if (own := study.settings["parameters"].get(RECONSTRUCTED, {}).get("C")) is not None:
+        lines.append(Line("C of the tables", own, Look(GREY, "", "-."), upright=True))
+    notes = (
+        "Every point is the minimum, found in one block; the tables' descent over many blocks ends close to it.",
+        "Sum fixed: the mean of the weights stays at 1; the printed bound of each, the number of words, follows.",
+    )
+    return _sweep_figure(study, frame, "C, the cost of a unit of loss", drawn, lines, notes)
+
+
+@exhibit("landmark/order", title="Order of the triplets and number of negatives", needs=("metrics",),
+         when=lambda settings: "triplet_order" in settings["parts"])  # fmt: skip
+def triplet_order(study: LandmarkStudy) -> Figure:
+    """Mean average precision over the number of negatives to learn from, with the triplets in three orders."""
+    frame = swept_means(study, *ORDERS)
+    looks = looks_of(list(dict.fromkeys(frame["method"])))
+    drawn = {
+        f"{study.title_of(method)}, {told}": ({"kind": order, "method": method}, MAP, replace(look, line=line))
+        for method, look in looks.items()
+        for (order, told), line in zip(ORDERS.items(), ("-", "--", ":"), strict=True)
+    }
+    notes = (
+        "One pass in every case, over all pairs of positives with so many negatives; the gallery is the same.",
+        "Shuffled is the order of all other exhibits: the paper prints none.",
+    )
+    return _sweep_figure(study, frame, "Negatives", drawn, (), notes)
+
+
+def _sweep_figure(
+    study: LandmarkStudy,
+    frame: pd.DataFrame,
+    label: str,
+    drawn: Mapping[str, tuple[dict[str, str], str, Look]],
+    lines: Sequence[Line],
+    notes: tuple[str, ...],
+) -> Figure:
+    """A panel a codebook with TF-IDF as a line; `drawn` names each series with its rows, its column and its look."""
+    titles = lettered([f"{codebook.title} words" for codebook in study.codebooks])
+    panels = []
+    for codebook, title in zip(study.codebooks, titles, strict=True):
+        here = {"representation": codebook.id}
+        places = select(frame, **here)
+        series = [Series(name, here | where, "x", column, look) for name, (where, column, look) in drawn.items()]
+        ticks = tuple((value, f"{value:g}") for value in sorted(set(places["x"])))
+        y = Axis("" if codebook.place else "%" if lines else "Mean average precision (%)", told="{:.1f}%")
+        every = (*_unlearned(study, codebook, places), *lines)
+        panels.append(Panel(title, Axis(label, "log", ticks=ticks), y, tuple(series), every))
+    return Figure(frame, tuple(panels), notes=notes, size=(3.2, 2.6))
+
+
+def _unlearned(study: LandmarkStudy, codebook: Codebook, places: pd.DataFrame) -> Iterable[Line]:
+    """TF-IDF on the landmarks and draws of a sweep, which are the first ones."""
+    landmarks, draws = list(study.landmarks)[: places["n_landmarks"].max()], list(range(places["n_draws"].max()))
+    rows = select(study.values, representation=codebook.id, method="tfidf", metric=MAP, subset=landmarks, fold=draws)
+    if len(rows):
+        yield Line(study.title_of("tfidf"), float(rows["value"].mean()), Look(BLACK, "", "--"))
 
 
 @exhibit("landmark/montage", title="First results before and after learning",

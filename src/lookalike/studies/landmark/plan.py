@@ -28,8 +28,11 @@ RUN_FILES = ("model.npz", "model.json", "fit.json", "metrics.parquet", "ranks.np
 """Files of one run."""
 DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
 """Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
-REGULARIZED = ("SOMLTG", "SOMLDA")
-"""Those of them whose lambda the landmark study varies."""
+ONLINE = ("SOMLTG", "SOMLDA")
+SWEPT = {"sweep": ONLINE, "cost_sweep": ("QPAO",), "triplet_order": ONLINE}
+"""Part of the settings to the learners that it varies."""
+PARTS = (*SWEPT, "dimensions")
+"""Parts of the settings that a study may leave out."""
 
 
 def check(settings: Mapping[str, Any], dataset: str) -> None:
@@ -43,9 +46,10 @@ def check(settings: Mapping[str, Any], dataset: str) -> None:
     check_codebooks(settings, dataset)
     check_landmarks(settings, dataset)
     check_methods(settings, dataset)
-    if "sweep" in study and study["sweep"]["draws"] > study["learning"]["draws"]:
+    most = study["learning"]["negatives"]
+    if max(study.get("triplet_order", {}).get("negatives", [0])) > most:
         raise LookalikeError(
-            f"config: {place}.sweep.draws must not be larger than learning.draws, {study['learning']['draws']}"
+            f"config: {place}.triplet_order.negatives must not be larger than learning.negatives, {most}"
         )
 
 
@@ -87,7 +91,7 @@ def check_methods(settings: Mapping[str, Any], dataset: str) -> None:
     """Refuse methods that do not exist or that the study cannot run, and changes to them that change nothing."""
     study, place = settings["landmark"][dataset], f"landmark.{dataset}"
     refer_once(place, {role: study[role] for role in ("methods", "variants")}, settings["methods"])
-    parts = {part: study[part]["methods"] for part in ("sweep", "dimensions") if part in study}
+    parts = {part: study[part]["methods"] for part in PARTS if part in study}
     for part, methods in (parts | {"overrides": study["overrides"]}).items():
         for method in methods:
             refer(f"{place}.{part}", method, settings["methods"])
@@ -104,13 +108,14 @@ def check_methods(settings: Mapping[str, Any], dataset: str) -> None:
     used = [*study["methods"], *study["variants"], *(method for methods in parts.values() for method in methods)]
     for method, codebook in product(dict.fromkeys(used), (None, *study["codebooks"])):
         check_method(place, method, method_spec(settings, dataset, method, codebook))
-    for method in parts.get("sweep", []):
-        learner = method_spec(settings, dataset, method)["learner"]
-        if learner not in REGULARIZED:
-            raise LookalikeError(
-                f"config: {place}.sweep.methods names {method!r}, whose learner {learner} has no lambda to vary: "
-                f"name methods of {', '.join(REGULARIZED)}"
-            )
+    for part, learners in SWEPT.items():
+        for method in parts.get(part, []):
+            learner = method_spec(settings, dataset, method)["learner"]
+            if learner not in learners:
+                raise LookalikeError(
+                    f"config: {place}.{part}.methods names {method!r}, whose learner {learner} has nothing to vary "
+                    f"there: name methods of {', '.join(learners)}"
+                )
 
 
 def check_method(place: str, method: str, spec: Mapping[str, Any]) -> None:
@@ -256,9 +261,15 @@ def runs(config: Config, dataset: str, file: str, **of: Iterable[str]) -> list[s
     return run_files(dataset=[dataset], subset=landmarks, fold=draws, file=[file], **chosen)
 
 
+def sweeps(config: Config, dataset: str) -> dict[str, Any]:
+    """What a study varies besides its methods, by the part of the settings."""
+    study = config["landmark"][dataset]
+    return {part: study[part] for part in SWEPT if part in study}
+
+
 def sweep_specs(config: Config, dataset: str) -> dict[str, dict[str, Any]]:
-    """Settings of the methods whose regularisation is varied."""
-    methods = config["landmark"][dataset]["sweep"]["methods"]
+    """Settings of the methods that sweeps fit."""
+    methods = dict.fromkeys(method for sweep in sweeps(config, dataset).values() for method in sweep["methods"])
     return {method: fit_spec(config, dataset, method) for method in methods}
 
 
@@ -275,7 +286,7 @@ def timed_specs(config: Config, dataset: str) -> dict[int, dict[str, dict[str, A
 
 def number_files(config: Config, dataset: str) -> list[str]:
     """Tables that metrics.parquet is gathered from."""
-    swept = [f"results/{dataset}/landmark/sweep.parquet"] if "sweep" in config["landmark"][dataset] else []
+    swept = [f"results/{dataset}/landmark/sweep.parquet"] if sweeps(config, dataset) else []
     return [*runs(config, dataset, "metrics.parquet"), *swept]
 
 
@@ -286,10 +297,11 @@ def exhibit_settings(config: Config, dataset: str, not_run: str = "") -> dict[st
     """Return what the exhibits of a study have to know besides numbers, as `LandmarkStudy` describes it."""
     study = config["landmark"][dataset]
     specs = {method: method_spec(config, dataset, method) for method in methods_of(config, dataset)}
-    lambdas = {method: spec["parameters"].get("regularization") for method, spec in specs.items()}
     return {
         **settings_of_data(config, dataset, not_run),
-        "titles": {method: config["methods"][method].get("title", method) for method in specs},
+        "titles": {
+            method: config["methods"][method].get("title", method) for method in [*specs, *sweep_specs(config, dataset)]
+        },
         "codebooks": {
             id: {
                 "words": one["words"],
@@ -303,9 +315,9 @@ def exhibit_settings(config: Config, dataset: str, not_run: str = "") -> dict[st
         "methods": list(study["methods"]),
         "variants": list(study["variants"]),
         **study["learning"],
-        "parts": [part for part in ("sweep", "dimensions") if part in study],
+        "parts": [part for part in PARTS if part in study],
         "notes": {method: spec["note"] for method, spec in specs.items() if spec.get("note")},
-        "regularization": {method: value for method, value in lambdas.items() if value is not None},
+        "parameters": {method: spec["parameters"] for method, spec in specs.items()},
         "seed": config["seed"],
     }
 

@@ -200,6 +200,8 @@ class LandmarkTask:
     """Rows of the data that are retrieved from, in the random order that breaks ties."""
     queries: IntArray
     """Rows of the table of queries."""
+    judged: list[tuple[IntArray, IntArray]]
+    """For each of them the images that are judged and not learned from, ascending, and what they are."""
     seeds: dict[str, int]
     """Of the streams of this draw."""
 
@@ -302,11 +304,13 @@ def landmark_task(
     names = ("landmark", landmark, "draw", int(draw))
     seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("triplets", "steps", "ties")}
     gallery = np.setdiff1d(np.arange(len(data.image_ids)), rows)
+    queries = np.flatnonzero((data.queries["landmark"] == landmark).to_numpy())
     return LandmarkTask(
         X=data.rows[rows],
         triplets=landmark_triplets(len(positives), len(negatives), seeds["triplets"]),
         gallery=np.random.Generator(np.random.PCG64(seeds["ties"])).permutation(gallery),
-        queries=np.flatnonzero((data.queries["landmark"] == landmark).to_numpy()),
+        queries=queries,
+        judged=[_ground_truth(data, gallery, query) for query in data.queries["query"].iloc[queries]],
         seeds=seeds,
     )
 
@@ -332,12 +336,11 @@ def rank_task(model: Any, data: LandmarkData, task: LandmarkTask, *, n_top: int 
     orders = np.argsort(-scores, axis=1, kind="stable")
     n_queries = len(own)
     first = orders[:n_queries, :n_top]
-    judged = [_ground_truth(data, task, query) for query in own["query"]]
     # the last place is that of position -1, an image that the gallery lacks: its rank stays 0
     rank_of = np.zeros(len(data.image_ids) + 1, dtype=np.int32)
     ranks: dict[str, list[IntArray]] = {"box": [], "full": []}
     for region, start in (("box", 0), ("full", n_queries)):
-        for query, (images, _) in enumerate(judged):
+        for query, (images, _) in enumerate(task.judged):
             rank_of[task.gallery[orders[start + query]]] = np.arange(1, len(task.gallery) + 1)
             ranks[region].append(rank_of[data.positions(images)])
     return LandmarkRankings(
@@ -346,21 +349,21 @@ def rank_task(model: Any, data: LandmarkData, task: LandmarkTask, *, n_top: int 
         n_gallery=len(task.gallery),
         top=data.image_ids[task.gallery[first]].astype(np.int32),
         top_scores=np.take_along_axis(scores[:n_queries], first, axis=1).astype(np.float32),
-        offsets=np.concatenate([[0], np.cumsum([len(images) for images, _ in judged])]).astype(np.int64),
-        image_ids=np.concatenate([images for images, _ in judged]).astype(np.int32),
-        relevance=np.concatenate([codes for _, codes in judged]).astype(np.int8),
+        offsets=np.concatenate([[0], np.cumsum([len(images) for images, _ in task.judged])]).astype(np.int64),
+        image_ids=np.concatenate([images for images, _ in task.judged]).astype(np.int32),
+        relevance=np.concatenate([codes for _, codes in task.judged]).astype(np.int8),
         ranks=np.concatenate(ranks["box"]).astype(np.int32),
         ranks_full=np.concatenate(ranks["full"]).astype(np.int32),
     )
 
 
-def _ground_truth(data: LandmarkData, task: LandmarkTask, query: str) -> tuple[IntArray, IntArray]:
-    """Images judged for a query, without those that were learned from, ascending, and what they are."""
+def _ground_truth(data: LandmarkData, gallery: IntArray, query: str) -> tuple[IntArray, IntArray]:
+    """Images judged for a query that are in the gallery or nowhere, ascending, and what they are."""
     judged = data.relevance[data.relevance["query"] == query].sort_values("image_id", kind="stable")
     images = judged["image_id"].to_numpy(dtype=np.int32)
     codes = judged["relevance"].map({name: code for code, name in enumerate(RELEVANCE)}).to_numpy()
     positions = data.positions(images)
-    kept = (positions < 0) | np.isin(positions, task.gallery)
+    kept = (positions < 0) | np.isin(positions, gallery)
     return images[kept], codes[kept]
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from lookalike.exhibits.model import Gallery, Table
+from lookalike.exhibits.model import Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR, Judge, plus_minus
 from lookalike.exhibits.study import Study
 from lookalike.ranking.statistics import summarise
@@ -272,17 +272,22 @@ class LandmarkStudy(Study):
         """Which data, how many landmarks and draws, and what ± is; of times over d, that rows are simulated."""
         if self._is_simulated:
             return "Rows are simulated: no images are behind them."
+        # a sweep may be of fewer
+        n_landmarks, n_draws = (
+            int(drawn.frame[name].max()) if isinstance(drawn, Figure) and name in drawn.frame else every
+            for name, every in (("n_landmarks", len(self.landmarks)), ("n_draws", self.settings["draws"]))
+        )
         learning = (
-            f"{self.title}{', synthetic images' if self.synthetic else ''}: {len(self.landmarks)} landmarks, each "
+            f"{self.title}{', synthetic images' if self.synthetic else ''}: {n_landmarks} landmarks, each "
             f"learned from {self.settings['positives']} of its images and {self.settings['negatives']} others, which "
             "leave the gallery"
         )
         if drawn is None or isinstance(drawn, Gallery):
             return f"{learning}."
-        if self.settings["draws"] == 1:
+        if n_draws == 1:
             return f"{learning}; one draw of them."
         spread = ", ± is the standard deviation" if isinstance(drawn, Table) and not drawn.shown else ""
-        return f"{learning}; means over {self.settings['draws']} draws of them{spread}."
+        return f"{learning}; means over {n_draws} draws of them{spread}."
 
     def notes(self, drawn: Any) -> list[str]:
         """What ours of a method is, limits that ended a fit, and why numbers may not be held against print."""

@@ -19,6 +19,7 @@ GAIN = {"tfidf": 0.0, "qpao": 0.14, "oasis-diagonal": 0.08, "soml-tg": 0.12, "so
 SPARSITY = {"qpao": 0.3, "oasis-diagonal": 0.0, "soml-tg": 0.4, "soml-da": 0.75, "soml-tg-literal": 0.02}
 SECONDS = {"tfidf": 0.0, "qpao": 60.0, "oasis-diagonal": 0.8, "soml-tg": 0.06, "soml-da": 0.05, "soml-tg-literal": 0.1}
 LAMBDAS = (0.0, 1e-6, 1e-5, 1e-3)
+ORDERED = {"shuffled": 0.0, "by_positive": -0.05, "by_negative": -0.1}
 DRAWS = 5
 SETTINGS = {
     "dataset": "oxford5k",
@@ -34,9 +35,9 @@ SETTINGS = {
     "draws": DRAWS,
     "positives": 7,
     "negatives": 500,
-    "parts": ["sweep", "dimensions"],
+    "parts": ["sweep", "cost_sweep", "triplet_order", "dimensions"],
     "notes": {},
-    "regularization": {"soml-tg": 1e-5, "soml-da": 1e-6},
+    "parameters": {"qpao": {"C": 10.0}, "soml-tg": {"regularization": 1e-5}, "soml-da": {"regularization": 1e-6}},
     "seed": 0,
 }
 """The paper's settings on Oxford5K."""
@@ -67,6 +68,10 @@ def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codeb
         if method in ("soml-tg", "soml-da"):
             for step, x in enumerate(LAMBDAS):
                 found += [("sweep_map", x, value - 0.02 * step**2), ("sweep_sparsity", x, 1 - 0.5 * 0.1**step)]
+            for order, x in product(ORDERED if draw < 2 else (), (50, 500)):
+                found += [(f"{order}_map", x, value + ORDERED[order]), (f"{order}_sparsity", x, 0.5)]
+        if method == "qpao" and draw == 0 and number < 3:
+            found += [(f"cost_{metric}", x, x / 100) for metric, x in product(("map", "sparsity"), (1.0, 10.0))]
         rows += [(codebook, landmark, draw, method, *one) for one in found]
     columns = ["representation", "subset", "fold", "method", "metric", "x", "value"]
     return metrics_frame(pd.DataFrame(rows, columns=columns))

@@ -27,7 +27,7 @@ def test_runs_are_every_codebook_landmark_method_and_draw_once(config):
     assert len(set(found)) == 3 * 7 * 8 * 5
     assert "results/oxford5k/runs/sift-1m/bodleian/soml-da-every-step/4/metrics.parquet" in found
     assert plan.number_files(config, OXFORD) == [*found, "results/oxford5k/landmark/sweep.parquet"]
-    without = {key: value for key, value in config["landmark"][OXFORD].items() if key != "sweep"}
+    without = {key: value for key, value in config["landmark"][OXFORD].items() if key not in plan.SWEPT}
     assert plan.number_files({**config, "landmark": {OXFORD: without}}, OXFORD) == found
 
 
@@ -50,7 +50,7 @@ def test_batches_of_every_size_make_every_run_once(config, size):
 def test_codebooks_share_keypoints_and_simulated_sizes_have_their_settings(config):
     blocks = {words: one["qpao"]["parameters"]["n_blocks"] for words, one in plan.timed_specs(config, OXFORD).items()}
     assert blocks == {10_000: 50, 100_000: 50, 1_000_000: 500}
-    assert set(plan.sweep_specs(config, OXFORD)) == {"soml-tg", "soml-da"}
+    assert set(plan.sweep_specs(config, OXFORD)) == {"soml-tg", "soml-da", "qpao", "qpao-sum"}
     first, *others = (plan.keypoint_shards(config, OXFORD, one) for one in config["landmark"][OXFORD]["codebooks"])
     assert others == [first, first]
     words = plan.word_shards(config, DEMO, "sift-demo-1k")
@@ -63,7 +63,8 @@ def test_codebooks_share_keypoints_and_simulated_sizes_have_their_settings(confi
 @pytest.mark.parametrize(("dataset", "tables"), [(OXFORD, range(1, 10)), (DEMO, (1, 2, 4, 5, 7, 8))])
 def test_every_file_that_an_exhibit_needs_is_planned(config, dataset, tables):
     found, files = check_plan(plan, config, dataset), plan.exhibit_files(config, dataset)
-    own = {f"landmark/{name}" for name in ("query_region", "literal", "claims", "time", "sparsity", "montage")}
+    own = {f"landmark/{name}" for name in ("query_region", "literal", "claims", "time", "montage")}
+    own |= {f"landmark/{name}" for name in ("sparsity", "cost", "order")}
     assert found == own | {f"soml-aaai-2014/table{number}" for number in tables}
     study = {key: value for key, value in config["landmark"][dataset].items() if key != "dimensions"}
     untimed = {**config, "landmark": {dataset: study}}
@@ -71,7 +72,7 @@ def test_every_file_that_an_exhibit_needs_is_planned(config, dataset, tables):
     last = config["landmark"][dataset]["codebooks"][-1]
     assert {tuple(path.split("/")[3:6:2]) for path in files["ranks"]} == {(last, "tfidf"), (last, "soml-da")}
     settings = plan.exhibit_settings(config, dataset)
-    told = settings["synthetic"], len(settings["landmarks"]), settings["regularization"]["soml-tg"]
+    told = settings["synthetic"], len(settings["landmarks"]), settings["parameters"]["soml-tg"]["regularization"]
     assert told == (dataset == DEMO, 7, 1e-5)
 
 

@@ -19,8 +19,8 @@ from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark import protocol
 from lookalike.studies.landmark.dimensions import COLUMNS as TIMED
 from lookalike.studies.landmark.dimensions import simulated_rows, time_learners
-from lookalike.studies.landmark.lambda_sweep import sweep_lambdas
-from lookalike.studies.landmark.rankings import RELEVANCE, SWEEP, LandmarkRankings, read_top_images
+from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings, read_top_images
+from lookalike.studies.landmark.sweeps import sweep_settings, trials_of
 from lookalike.studies.metrics import COLUMNS
 from lookalike.studies.time_limit import TimeLimitReachedError
 
@@ -348,21 +348,42 @@ def test_a_fit_past_its_time_leaves_every_file_a_reason_and_no_number(
         load(tmp_path / "model.npz")
 
 
-def test_a_sweep_has_a_row_per_fit_which_is_that_of_the_study_and_sparser_with_lambda(data, learning_images):
-    specs = {name: SPECS[name] for name in ("soml-tg", "soml-da")}
-    table = sweep_lambdas(
-        data, learning_images, ["castle"], specs, [0.0, 1e-3, 1e-1], seed=3, representation="words600"
-    )
+def test_sweeps_have_a_row_per_fit_which_is_that_of_the_study_and_sparser_with_lambda(data, learning_images):
+    specs, sparse = SPECS | {"qpao": {"learner": "QPAO", "parameters": {"C": 1.0}}}, ["soml-tg", "soml-da"]
+    sweeps = {
+        "sweep": {"methods": sparse, "regularization": [0.0, 1e-3, 1e-1]},
+        "cost_sweep": {"methods": ["qpao"], "C": [1.0, 10.0], "landmarks": 1, "draws": 1},
+        "triplet_order": {"methods": sparse, "negatives": [5, 40]},
+    }
+    table = sweep_settings(data, learning_images, ["castle", "abbey"], sweeps, specs, seed=3, representation="words600")
     assert tuple(table.columns) == COLUMNS
-    numbers = table.pivot(index=["representation", "subset", "fold", "method", "x"], columns="metric", values="value")
-    assert len(numbers) == 2 * 2 * 3
-    parameters = {"learning_rate": 1.0, "regularization": 1e-3}
-    alone = values_of(run(data, learning_images, "castle", 1, "soml-tg", parameters=parameters))
-    row = numbers.loc["words600", "castle", 1, "soml-tg", 1e-3]
-    assert (row[SWEEP["map"]], row[SWEEP["sparsity"]]) == (alone["map"], alone["sparsity"])
-    zeros = numbers[SWEEP["sparsity"]].groupby(["method", "x"]).mean().unstack("x")
+    numbers = table.pivot(index=["subset", "fold", "method", "x"], columns="metric", values="value")
+    counts = numbers.count()
+    assert [counts[f"{kind}_map"] for kind in ("sweep", "cost", "by_positive")] == [2 * 2 * 2 * 3, 2, 2 * 2 * 2 * 2]
+    for method, changes, x, kind in (
+        ("soml-tg", {"regularization": 1e-3}, 1e-3, "sweep"),
+        ("soml-da", {}, 40, "shuffled"),
+    ):
+        parameters = SPECS[method]["parameters"] | changes
+        alone = values_of(run(data, learning_images, "castle", 1, method, parameters=parameters))
+        row = numbers.loc["castle", 1, method, x]
+        assert (row[f"{kind}_map"], row[f"{kind}_sparsity"]) == (alone["map"], alone["sparsity"])
+    zeros = numbers["sweep_sparsity"].dropna().groupby(["method", "x"]).mean().unstack("x")
     assert (zeros.diff(axis=1).iloc[:, 1:] >= 0).all(axis=None)
     assert (zeros[1e-1] > zeros[0.0]).all()
+
+
+def test_fewer_negatives_are_among_more_and_every_order_has_the_same_triplets(data, learning_images):
+    task = protocol.landmark_task(data, learning_images, "abbey", 0, seed=3)
+    trials = trials_of("triplet_order", {"negatives": [5, 9]}, task, np.random.default_rng(0))
+    seen = {(kind, *changes): triplets for kind, triplets, changes in trials}
+    few, more = (set(seen["shuffled", n][:, 2]) for n in (5, 9))
+    assert (len(few), len(more), few < more) == (5, 9, True)
+    every = {key: sorted(map(tuple, triplets)) for key, triplets in seen.items()}
+    assert every["shuffled", 9] == every["by_positive", 9] == every["by_negative", 9]
+    for kind, columns in (("by_positive", [0, 1]), ("by_negative", [2])):
+        changed = np.any(np.diff(seen[kind, 9][:, columns], axis=0) != 0, axis=1)
+        assert changed.sum() + 1 == len(np.unique(seen[kind, 9][:, columns], axis=0)), "each of them in one run"
 
 
 @pytest.mark.parametrize(("n_features", "nonzeros"), [(400, 200), (100_000, 1_000)])

@@ -1,0 +1,93 @@
+"""What the papers fix or leave open, varied: lambda (1e-5 S-TG, 1e-6 S-DA), C of QPAO, order of triplets, negatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from lookalike.core.seeds import generator
+from lookalike.learners.triplet_products import TripletProducts
+from lookalike.studies.fits import fold_seed, make_learner
+from lookalike.studies.landmark.protocol import (
+    LandmarkData,
+    LandmarkTask,
+    draws_of,
+    landmark_task,
+    metrics_of,
+    rank_task,
+    sparsity_of,
+)
+from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, ORDERS, SPARSITY, swept
+from lookalike.studies.metrics import metrics_frame
+
+
+class Trials(NamedTuple):
+    """Fits that see the same triplets."""
+
+    kind: str
+    """What the metrics are called after."""
+    triplets: npt.NDArray[np.int32]
+    changes: Mapping[float, Mapping[str, Any]]
+    """Value, the metrics' ``x``, to the parameters that a method is fitted with."""
+
+
+def sweep_settings(
+    data: LandmarkData,
+    learning_images: pd.DataFrame,
+    landmarks: Sequence[str],
+    sweeps: Mapping[str, Mapping[str, Any]],
+    specs: Mapping[str, Mapping[str, Any]],
+    *,
+    seed: int,
+    representation: str,
+) -> pd.DataFrame:
+    """Fit methods along every sweep of the settings: mAP by rectangle and sparsity, named by `rankings.swept`."""
+    rows: list[dict[str, Any]] = []
+    for name, sweep in sweeps.items():
+        drawn = learning_images[learning_images["draw"] < sweep.get("draws", math.inf)]
+        for landmark, draw in draws_of(drawn, landmarks[: sweep.get("landmarks")]):
+            task = landmark_task(data, learning_images, landmark, draw, seed=seed)
+            random = generator(seed, "landmark", landmark, "draw", draw, "fewer negatives")
+            for trials in trials_of(name, sweep, task, random):
+                products = TripletProducts(task.X, trials.triplets)
+                for method, (value, changes) in product(sweep["methods"], trials.changes.items()):
+                    learner = make_learner(specs[method], fold_seed(seed, landmark, draw, "fit"), changes)
+                    # to the bit what fit_triplets learns
+                    model = learner.fit_products(products)
+                    found = metrics_of(rank_task(model, data, task, n_top=1), sparsity_of(model)).set_index("metric")
+                    names = {"representation": representation, "subset": landmark, "fold": draw, "method": method}
+                    for metric in (MAP, SPARSITY):
+                        number = {"metric": swept(trials.kind, metric), "value": found.loc[metric, "value"]}
+                        rows.append({**names, **number, "x": float(value)})
+    return metrics_frame(rows)
+
+
+def trials_of(name: str, sweep: Mapping[str, Any], task: LandmarkTask, random: np.random.Generator) -> list[Trials]:
+    """What one sweep of the settings fits on one draw."""
+    if name == "sweep":
+        return [Trials(LAMBDA, task.triplets, {value: {"regularization": value} for value in sweep["regularization"]})]
+    if name == "cost_sweep":
+        # in one block QPAO is at its minimum: no number depends on how blocks are drawn
+        return [Trials(COST, task.triplets, {value: {"C": value, "n_blocks": 1} for value in sweep["C"]})]
+    # rows of positives come first; the first so many negatives are in every larger number of them
+    n_positives, n_rows = int(task.triplets[:, 0].max()) + 1, task.X.shape[0]
+    places = np.concatenate([np.arange(n_positives), random.permutation(n_rows - n_positives)])
+    return [
+        Trials(
+            order, ordered(task.triplets[places[task.triplets[:, 2]] < n_negatives], order, places), {n_negatives: {}}
+        )
+        for order, n_negatives in product(ORDERS, sweep["negatives"])
+    ]
+
+
+def ordered(triplets: npt.NDArray[np.int32], order: str, places: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    """Triplets as they are (``shuffled``), or one pair of positives after the other, or one negative (by its place)."""
+    query, positive, negative = triplets.T.astype(np.int64)
+    keys = {"by_positive": query * len(places) + positive, "by_negative": places[negative]}
+    return triplets[np.argsort(keys[order], kind="stable")] if order in keys else triplets
