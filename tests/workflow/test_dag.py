@@ -122,7 +122,9 @@ def test_what_a_release_holds_decides_what_is_learned_from_it(
         image.unlink()
     planned = project.planned("triplets")
     assert planned["describe_images_triplets"] == 6
-    assert not {"train_networks_triplets", "pretrain_network", "learn_golden", "train_linear_embedding"} & set(planned)
+    assert not {"train_networks_triplets", "pretrain_network", "learn_golden_triplets", "train_linear_embedding"} & set(
+        planned
+    )
 
 
 def test_without_data_the_default_target_writes_exhibits_that_say_so(project):

@@ -193,7 +193,7 @@ def test_a_networks_model_embeds_as_the_run_did(results):
     side = network.configuration.input_size
     shift = (pixels.shape[1] - side) // 2
     centre = np.ascontiguousarray(pixels[:4, shift : shift + side, shift : shift + side])
-    np.testing.assert_allclose(embed(network, centre), vectors[:4], atol=1e-5)
+    np.testing.assert_allclose(embed(network, [centre]), vectors[:4], atol=1e-5)
 
 
 def test_numbers_are_those_of_the_golden_run(results):

@@ -244,5 +244,5 @@ def planned_without_torch(project, folder):
 def test_results_of_networks_stay_where_torch_is_gone(finished, new_project, tmp_path):
     assert planned_without_torch(finished, tmp_path) == {}
     planned = planned_without_torch(new_project("no-torch"), tmp_path)
-    assert planned["learn_golden"] == 1
+    assert planned["learn_golden_demo_triplets"] == 1
     assert not [rule for rule in planned if "network" in rule or rule.startswith(("train_", "read_pixels"))]

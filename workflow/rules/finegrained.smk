@@ -1,7 +1,7 @@
 """The fine-grained study (Deep Ranking, CVPR 2014): from rated triplets of images to its numbers.
 
 Needs: a folder of rated triplets in place, a folder of class folders, or nothing (synthetic). Makes: manifest.parquet,
-triplets.parquet, pool.parquet, relevance.npz, pairs.parquet, systems/ (what each row of the tables measures),
+triplets.parquet, ratings.parquet, pool.parquet, relevance.npz, pairs.parquet, systems/ (what each row of the tables measures),
 outcomes.parquet, contrasts.parquet, finegrained/metrics.parquet and finegrained/timing.parquet.
 """
 
@@ -43,6 +43,7 @@ rule read_triplets:
     output:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",
+        ratings=f"{RESULTS}/ratings.parquet",
         rejected=f"{RESULTS}/rejected.csv",
         pool=f"{RESULTS}/pool.parquet",
         relevance=f"{RESULTS}/relevance.npz",
@@ -58,6 +59,7 @@ rule read_triplets:
     params:
         settings=planned(finegrained.triplet_settings),
         folder=planned(finegrained.images_folder),
+        ratings=planned(finegrained.share_of_ratings),
         listing=folder_listing,
         seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
@@ -91,26 +93,30 @@ for studied_dataset in FINEGRAINED:
             "../scripts/describe_images.py"
 
 
-rule learn_golden:
-    input:
-        relevance=f"{RESULTS}/relevance.npz",
-        pairs=f"{RESULTS}/pairs.parquet",
-        vectors=[f"{RESULTS}/systems/{feature}/vectors.npy" for feature in HAND_CRAFTED],
-    output:
-        distances=f"{RESULTS}/systems/{GOLDEN}/distances.npy",
-        fit=f"{RESULTS}/systems/{GOLDEN}/fit.json",
-    log:
-        f"{LOGS}/learn_golden.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-    conda:
-        "../../envs/learning.yaml"
-    params:
-        settings=of_section("golden"),
-        sampling=of_system(finegrained.sampling),
-        seed=SEED,
-    script:
-        "../scripts/learn_golden.py"
+for studied_dataset in FINEGRAINED:
+
+    rule:
+        name:
+            f"learn_golden_{studied_dataset}"
+        input:
+            relevance=f"{RESULTS}/relevance.npz",
+            ratings=f"{RESULTS}/ratings.parquet",
+            pairs=f"{RESULTS}/pairs.parquet",
+            vectors=[f"{RESULTS}/systems/{feature}/vectors.npy" for feature in HAND_CRAFTED],
+        output:
+            [f"{RESULTS}/systems/{GOLDEN}/{file}" for file in finegrained.golden_files(config, studied_dataset)],
+        log:
+            f"{LOGS}/learn_golden.log",
+        wildcard_constraints:
+            dataset=one_of([studied_dataset]),
+        conda:
+            "../../envs/learning.yaml"
+        params:
+            settings=of_section("golden"),
+            sampling=of_system(finegrained.sampling),
+            seed=SEED,
+        script:
+            "../scripts/learn_golden.py"
 
 
 rule learn_l1hashkpca:
@@ -136,7 +142,7 @@ rule learn_l1hashkpca:
 
 rule learn_oasis_on_vectors:
     input:
-        relevance=f"{RESULTS}/relevance.npz",
+        relevance=planned(finegrained.relevance_file),
         pairs=f"{RESULTS}/pairs.parquet",
         vectors=lambda wildcards: f"{RESULTS}/systems/{ON_VECTORS[wildcards.system]}/vectors.npy",
         network=of_system(finegrained.network_below),
@@ -152,6 +158,7 @@ rule learn_oasis_on_vectors:
     params:
         settings=of_section("oasis"),
         sampling=of_system(finegrained.sampling),
+        buffers=of_system(finegrained.buffers),
         seed=SEED,
     script:
         "../scripts/learn_oasis_on_vectors.py"
@@ -181,7 +188,7 @@ rule read_pixels:
 rule pretrain_network:
     input:
         pixels=f"{RESULTS}/pixels.npy",
-        relevance=f"{RESULTS}/relevance.npz",
+        relevance=planned(finegrained.relevance_file),
         pairs=f"{RESULTS}/pairs.parquet",
     output:
         [f"{RESULTS}/systems/convnet/{file}" for file in finegrained.NETWORK_FILES],
@@ -212,7 +219,7 @@ for studied_dataset in FINEGRAINED:
         input:
             pixels=f"{RESULTS}/pixels.npy",
             pretrained=f"{RESULTS}/systems/convnet/model.npz",
-            relevance=f"{RESULTS}/relevance.npz",
+            relevance=planned(finegrained.relevance_file),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
             batch.files,
@@ -236,7 +243,7 @@ for studied_dataset in FINEGRAINED:
 rule train_linear_embedding:
     input:
         parts=[f"{RESULTS}/systems/{part}/vectors.npy" for part in (SINGLE, EMBEDDED)],
-        relevance=f"{RESULTS}/relevance.npz",
+        relevance=planned(finegrained.relevance_file),
         pairs=f"{RESULTS}/pairs.parquet",
     output:
         [

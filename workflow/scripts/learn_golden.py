@@ -1,4 +1,4 @@
-"""Weigh distances by max margin on training relevance: the golden feature."""
+"""Weigh distances by max margin on training relevance or on ratings: the golden feature."""
 
 from lookalike.core.job_log import logged
 
@@ -15,5 +15,6 @@ with logged(snakemake):
         read_table(snakemake.input.pairs),
         with_sampling(snakemake.params.settings, snakemake.params.sampling),
         seed=snakemake.params.seed,
+        ratings=read_table(snakemake.input.ratings),
     )
-    write_system(result, snakemake.output)
+    write_system(result, snakemake.output, relevance=lambda path: result.relevance.save(path))

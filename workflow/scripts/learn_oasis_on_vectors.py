@@ -19,6 +19,7 @@ with logged(snakemake):
         with_sampling(snakemake.params.settings, snakemake.params.sampling),
         seed=snakemake.params.seed,
         system=snakemake.wildcards.system,
+        buffers=snakemake.params.buffers,
         held_out_images=read_json(network)["held_out_images"] if network else None,
     )
     write_system(result, snakemake.output)

@@ -4,12 +4,13 @@ from lookalike.core.job_log import logged
 from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
+    from dataclasses import replace
     from pathlib import Path
 
     from lookalike.core.files import replacing, write_table
     from lookalike.data.class_triplets import make_class_triplets
     from lookalike.data.locate import remove_other_drawings
-    from lookalike.data.rated_triplets import read_release
+    from lookalike.data.rated_triplets import read_release, split_ratings
     from lookalike.ranking.triplet_outcomes import candidate_pairs
 
     settings, folder = dict(snakemake.params.settings), snakemake.params.folder
@@ -22,6 +23,9 @@ with logged(snakemake):
             remove_other_drawings(folder)
         rated = read_release(folder, **threads)
     print(rated.rejected.to_string())
+    triplets, ratings = split_ratings(rated.triplets, snakemake.params.ratings, snakemake.params.seed)
+    rated = replace(rated, triplets=triplets)
+    write_table(ratings, snakemake.output.ratings)
     rated.write(Path(snakemake.output.manifest).parent)
     write_table(candidate_pairs(rated.triplets, rated.pool, rated.manifest), snakemake.output.pairs)
     with replacing(snakemake.output.listing) as part:

@@ -27,6 +27,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
 from lookalike.core.progress import Progress
+from lookalike.core.seeds import generator
 from lookalike.data.release_files import (
     PathFinder,
     Rejections,
@@ -320,6 +321,24 @@ def _no_triplet(root: Path, rejections: Rejections) -> LookalikeError:
     return LookalikeError(
         f"{root} holds no usable triplet{f': {why}' if why else ''}: mend the CSV files or the paths in them"
     )
+
+
+def split_ratings(triplets: pd.DataFrame, share: float, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the triplets of all but a share of the text queries, and those of the share, of other query images.
+
+    The first are evaluated; from the second the golden feature learns its weights (Deep Ranking, section 6.1).
+    """
+    names = np.unique(triplets["text_query"].astype(str))
+    n_learned = round(share * len(names))
+    if share and not 0 < n_learned < len(names):
+        raise LookalikeError(
+            f"a share of {share:g} of {len(names)} text queries leaves nothing to learn from or to judge"
+        )
+    drawn = generator(seed, "golden", "ratings").permutation(names)[:n_learned]
+    is_learned = triplets["text_query"].isin(drawn)
+    evaluated, learned = triplets[~is_learned], triplets[is_learned]
+    learned = learned[~learned["query"].isin(evaluated["query"])]
+    return triplet_table(evaluated.to_dict("records")), triplet_table(learned.to_dict("records"))
 
 
 def codebook_images(manifest: pd.DataFrame) -> tuple[npt.NDArray[np.int64], str]:

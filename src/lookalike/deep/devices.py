@@ -30,12 +30,10 @@ def choose_device(name: str | torch.device = "auto") -> torch.device:
     return device
 
 
-def choose_precision(precision: str, device: torch.device) -> str:
-    """Return the precision of the passes: on anything but a CUDA device float32, there what is asked for."""
+def choose_precision(device: torch.device) -> str:
+    """Return the precision of the passes: on a CUDA device bfloat16 where that is native, else scaled float16."""
     if device.type != "cuda":
         return "float32"
-    if precision != "auto":
-        return precision
     return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
 
 

@@ -14,9 +14,7 @@ from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
 Images = NDArray[np.uint8] | Tensor
 
 
-def embed(
-    network: DeepRankingNetwork | ClassificationNetwork, images: Images | Iterable[Images], batch_size: int = 128
-) -> NDArray[np.float32]:
+def embed(network: DeepRankingNetwork | ClassificationNetwork, images: Iterable[Images]) -> NDArray[np.float32]:
     """Return the vectors whose Euclidean distance a network ranks images by, float32 of shape (n, d).
 
     Parameters
@@ -24,16 +22,9 @@ def embed(
     network : DeepRankingNetwork or ClassificationNetwork
         A ranking network gives its embedding. One for classification gives the activations before its soft-max layer,
         as section 6.5 of the paper measures them. It computes without dropout, where it is.
-    images : numpy.ndarray or torch.Tensor of shape (n, side, side, 3), uint8, or an iterable of such
-        RGB images; one array is taken `batch_size` at a time, an iterable batch by batch as it comes.
-    batch_size : int, default=128
-        The last bits of the result can depend on it.
+    images : iterable of numpy.ndarray or torch.Tensor of shape (n, side, side, 3), uint8
+        Batches of RGB images, on whose sizes the last bits of the result can depend.
     """
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-    if isinstance(images, (np.ndarray, Tensor)):
-        whole = images
-        images = (whole[start : start + batch_size] for start in range(0, len(whole), batch_size))
     ranks = isinstance(network, DeepRankingNetwork)
     width = network.configuration.width if ranks else network.configuration.fully_connected[-1]
     vectors = [np.empty((0, width), dtype=np.float32)]

@@ -32,6 +32,16 @@ def load_square(path: str | os.PathLike[str], size: int) -> NDArray[np.uint8]:
     return np.ascontiguousarray(np.asarray(scaled, dtype=np.uint8))
 
 
+def files_by_class(folder: str | os.PathLike[str]) -> tuple[list[Path], NDArray[np.int64]]:
+    """Return the files of a folder of class folders, such as ImageNet's, in order of names, and each one's class."""
+    classes = sorted(path for path in Path(folder).glob("*") if path.is_dir())
+    files = [sorted(path for path in one.glob("[!.]*") if path.is_file()) for one in classes]
+    files = [own for own in files if own]
+    if len(files) < 2:
+        raise LookalikeError(f"{folder} does not hold two folders of images: give a folder that has one for each class")
+    return [path for own in files for path in own], np.repeat(np.arange(len(files)), [len(own) for own in files])
+
+
 def load_pixels(
     paths: Sequence[str | os.PathLike[str]],
     size: int,

@@ -19,12 +19,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from lookalike.deep.devices import choose_device, repeatable
+from lookalike.deep.loop import optimiser_of
 from lookalike.deep.loss import triplet_hinges
 from lookalike.deep.settings import RankingSettings
 from lookalike.deep.streams import Sampler
 from lookalike.learners.triplets import check_triplets
 
-LEARNING_RATES = (0.03, 0.1, 0.3, 1.0)
+LEARNING_RATES = (0.001, 0.003, 0.01, 0.03)
+"""Of the sum of a batch's hinges, as in the training of networks."""
 CURVE_COLUMNS = ("learning_rate", "step", "loss", "validation_loss", "validation_precision")
 _SHORTEST = 1e-6
 _ROWS_OF_THE_START = 2000
@@ -129,14 +131,7 @@ def _looks(
 ) -> Iterator[tuple[dict[str, float], Tensor]]:
     """Train at one learning rate; yield a row of the curve and the matrix at every look at the validation triplets."""
     matrix = start.clone().requires_grad_()
-    optimiser = torch.optim.SGD(
-        [matrix],
-        lr=settings.learning_rate,
-        momentum=settings.momentum,
-        nesterov=settings.nesterov and settings.momentum > 0,
-        weight_decay=2 * settings.regularisation,
-        fused=True,
-    )
+    optimiser = optimiser_of([matrix], settings)
     losses: list[Tensor] = []
     for step in range(settings.n_steps + 1):
         if step % settings.validation_interval == 0 or step == settings.n_steps:
@@ -154,7 +149,7 @@ def _looks(
             triplets = training[step * settings.batch : (step + 1) * settings.batch]
             mean = _hinges(vectors, matrix, triplets, settings.gap).mean()
             optimiser.zero_grad()
-            torch.autograd.backward(mean)
+            torch.autograd.backward(len(triplets) * mean)
             optimiser.step()
             losses.append(mean.detach())
 

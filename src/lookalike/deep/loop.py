@@ -1,7 +1,8 @@
 """The loop that both trainings share: steps of gradient descent, looks at held-out images, checkpoints.
 
 The same code runs on a processor (repeatable to the bit, also across a kill), on an accelerator (half precision) and
-in several processes that torchrun started, which average their gradients.
+in several processes that torchrun started. Updates are synchronous: every process waits for the gradients of all, where
+the paper's machines send theirs asynchronously (section 5).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -26,7 +27,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.deep import devices
 from lookalike.deep.checkpoints import Checkpoint, checksum, code_checksum
 from lookalike.deep.images import ImageSource, batches, fetch
-from lookalike.deep.settings import TrainingSettings
+from lookalike.deep.settings import Settings
 from lookalike.deep.streams import Stream
 
 LOOK = 32
@@ -41,11 +42,11 @@ class Trained:
     """What a training run leaves behind."""
 
     network: Any
-    """The network with the weights that were kept, in evaluation mode, on the device that it was trained on."""
+    """The network after all steps, in evaluation mode, on the device that it was trained on."""
     curve: pd.DataFrame
     """One row for every look: `Curve`."""
     fit: dict[str, Any]
-    """How it was made, for ``fit.json``: settings, chosen step, and (only here) seconds, rate and the device."""
+    """How it was made, for ``fit.json``: settings, steps, and (only here) seconds, rate and the device."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Curve:
     right: str
     """Column of the share of what is right in training: ``accuracy`` or ``triplet_accuracy``."""
     score: str
-    """Column of that of held-out images, by which the best row is chosen."""
+    """Column of that of held-out images."""
     rows: list[dict[str, float]] = field(default_factory=list)
 
     @property
@@ -100,14 +101,12 @@ class Curve:
 
     def add(
         self, step: int, seconds: float, training: tuple[float, float], validation: tuple[float, float] | None
-    ) -> bool:
-        """Add (loss, share that is right) of both; return whether the row is the best so far."""
+    ) -> None:
+        """Add (loss, share that is right) of both."""
         held_out = validation if validation is not None else (math.nan, math.nan)
         if (step and not math.isfinite(training[0])) or (validation and not math.isfinite(validation[0])):
             raise LookalikeError(f"the loss is no longer finite after {step:,} steps: make learning_rate smaller")
-        highest = max((row[self.score] for row in self.rows), default=-math.inf)
         self.rows.append(dict(zip(self.columns, (step, seconds, *training, *held_out), strict=True)))
-        return validation is None or held_out[1] > highest
 
     def sentence(self) -> str:
         """Return the last row as a line for a log."""
@@ -136,6 +135,17 @@ class Task:
     curve: Curve
     made_by: dict[str, Any]
     """Plain values that decide the result, beside the settings, the stream and the initial weights."""
+    weight: int = 1
+    """What the mean loss of a batch is multiplied by: the number of its triplets makes it the sum of eq. 4."""
+
+
+def optimiser_of(parameters: Iterable[torch.Tensor], settings: Settings) -> torch.optim.SGD:
+    """Return Nesterov's gradient descent with weight decay."""
+    momentum = {"momentum": settings.momentum, "nesterov": settings.momentum > 0}
+    # fused: one pass over the weights of a large network instead of six
+    return torch.optim.SGD(
+        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True, **momentum
+    )
 
 
 def process_seeds(seed: int) -> tuple[int, int, int]:
@@ -154,7 +164,7 @@ def outputs(
         return torch.cat([network(images).float() for images in read]).cpu()
 
 
-def train(task: Task, settings: TrainingSettings, machine: Machine, seed: int) -> Trained:
+def train(task: Task, settings: Settings, machine: Machine, seed: int) -> Trained:
     """Take all steps of a task, from the beginning or from its checkpoint; `seed` is of dropout, for this process."""
     device = devices.choose_device(machine.device)
     with devices.repeatable(device, machine.n_threads, seed):
@@ -167,7 +177,7 @@ def train(task: Task, settings: TrainingSettings, machine: Machine, seed: int) -
 class _Run:
     """A run at some step: what a checkpoint keeps, and what is made anew at every start."""
 
-    def __init__(self, task: Task, settings: TrainingSettings, machine: Machine, device: torch.device) -> None:
+    def __init__(self, task: Task, settings: Settings, machine: Machine, device: torch.device) -> None:
         self._task, self._settings, self._machine, self._device = task, settings, machine, device
         self._is_first = devices.rank() == 0
         self._tell = machine.report if machine.report is not None and self._is_first else lambda line: None
@@ -183,25 +193,15 @@ class _Run:
         self._checkpoint = Checkpoint(machine.checkpoint, machine.checkpoint_seconds, made_by)
 
         self._network = task.network.to(device, memory_format=torch.channels_last)
-        precision = devices.choose_precision(settings.precision, device)
+        precision = devices.choose_precision(device)
         self._precision = precision
-        self._optimiser = torch.optim.SGD(
-            self._network.parameters(),
-            lr=settings.learning_rate,
-            momentum=settings.momentum,
-            nesterov=settings.nesterov and settings.momentum > 0,
-            # the gradient of lambda ||W||^2 (equation 4), W all parameters (section 3), biases included
-            weight_decay=2 * settings.regularisation,
-            # one pass over the weights of a large network instead of six
-            fused=True,
-        )
+        # weights of all parameters decay (section 3), biases included
+        self._optimiser = optimiser_of(self._network.parameters(), settings)
         self._scaler = torch.amp.GradScaler(device.type, enabled=precision == "float16")
 
         self._step, self._resumed, self._seconds, self._n_images = 0, 0, 0.0, 0
         # loss, share that is right and steps since the last row; float64, because thousands of steps are added
         self._sums = torch.zeros(3, dtype=torch.float32 if device.type == "mps" else torch.float64, device=device)
-        self._best: dict[str, torch.Tensor] | None = None
-        self._best_step = 0
 
     def resume(self) -> None:
         """Go to where an earlier start stands, if there was one."""
@@ -219,7 +219,6 @@ class _Run:
         self._sums.copy_(own["sums"])
         self._n_images = own["n_images"]
         self._step, self._resumed, self._seconds = state["step"], state["resumed"] + 1, state["seconds"]
-        self._best, self._best_step = state["best"], state["best_step"]
         self._task.curve.rows.extend(state["curve"])
 
     def take_steps(self) -> None:
@@ -254,18 +253,11 @@ class _Run:
             started = time.perf_counter()
 
     def result(self) -> Trained:
-        """Return the network with the weights that are kept."""
-        settings, curve = self._settings, self._task.curve
-        chosen = self._step
-        if settings.keep == "best":
-            best, chosen = devices.same_everywhere((self._best, self._best_step))
-            if best is not None:
-                self._network.load_state_dict(best)
+        """Return the network and how it came about."""
         n_images = sum(devices.gather(self._n_images))
         fit = {
-            "settings": asdict(settings),
+            "settings": asdict(self._settings),
             "n_steps": self._step,
-            "chosen_step": chosen,
             "n_parameters": sum(parameter.numel() for parameter in self._network.parameters()),
             "n_processes": devices.n_processes(),
             "n_threads": self._machine.n_threads,
@@ -276,7 +268,7 @@ class _Run:
             "images_per_second": n_images / self._seconds if self._seconds else 0.0,
             "resumed": self._resumed,
         }
-        return Trained(self._network.eval(), curve.table(), fit)
+        return Trained(self._network.eval(), self._task.curve.table(), fit)
 
     def _batches(self, first: int, end: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yield images and target of every step."""
@@ -298,7 +290,7 @@ class _Run:
         with torch.autocast(self._device.type, dtype=half) if half is not None else nullcontext():
             loss, right = self._task.objective(forward(images), target)
         self._optimiser.zero_grad(set_to_none=True)
-        torch.autograd.backward(self._scaler.scale(loss))
+        torch.autograd.backward(self._scaler.scale(self._task.weight * loss))
         self._scaler.step(self._optimiser)
         self._scaler.update()
         # stays on the device: to look at a number there would wait for all its work
@@ -306,7 +298,7 @@ class _Run:
         self._n_images += len(images)
 
     def _look(self) -> None:
-        """Add a row to the curve, and keep the weights if it is the best."""
+        """Add a row to the curve."""
         loss, right, steps = devices.total(self._sums).tolist()
         training = (loss / steps, right / steps) if steps else (float("nan"), float("nan"))
         self._sums.zero_()
@@ -315,13 +307,7 @@ class _Run:
             self._network.eval()
             validation = devices.same_everywhere(self._task.validate(self._network))
             self._network.train()
-        if self._task.curve.add(self._step, self._seconds, training, validation):
-            self._best_step = self._step
-            self._best = None
-            # without held-out images the best weights are the present ones
-            if validation is not None and self._settings.keep == "best":
-                weights = self._network.state_dict()
-                self._best = {name: tensor.detach().to("cpu", copy=True) for name, tensor in weights.items()}
+        self._task.curve.add(self._step, self._seconds, training, validation)
         self._tell(self._task.curve.sentence())
 
     def _checkpoint_is_due(self) -> bool:
@@ -348,7 +334,5 @@ class _Run:
                 "scaler": self._scaler.state_dict(),
                 "processes": processes,
                 "curve": self._task.curve.rows,
-                "best": self._best,
-                "best_step": self._best_step,
             }
         )

@@ -1,4 +1,4 @@
-"""The ranking loss of Deep Ranking (equations 1 and 3); the optimiser adds the weight decay of equation 4."""
+"""The ranking loss of Deep Ranking (equations 1 and 3); the training sums it and decays weights (equation 4)."""
 
 from __future__ import annotations
 

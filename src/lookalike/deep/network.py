@@ -22,6 +22,8 @@ from lookalike.deep.normalisation import local_response_normalisation
 
 # a vector shorter than this is divided by it, and not by its length
 _SHORTEST = 1e-6
+LOW_RESOLUTION_SHARE = 0.1
+"""Deviation of the initial weights of low-resolution paths, of that which He et al. give."""
 
 
 def input_statistics(images: NDArray[np.uint8]) -> tuple[NDArray[np.float32], float]:
@@ -222,14 +224,20 @@ def _without_initial_values(layer: type[nn.Module], *arguments: Any, **settings:
 
 
 def _initialise(network: nn.Module, random_state: int) -> None:
-    """Draw weights for layers before a ReLU as He et al. (2015) do, others with variance 1 / inputs; biases are 0."""
+    """Draw weights for layers before a ReLU as He et al. (2015) do, others with variance 1 / inputs; biases are 0.
+
+    Low-resolution paths start at a tenth of that, in the paper's size Krizhevsky et al.'s (2012) deviation of 0.01.
+    Their values get length 1, so this changes no embedding at the start. But the gradient is ten times as large for
+    weights a tenth as large: at He's, filters keep their random start for as long as the small network is trained.
+    """
     generator = torch.Generator().manual_seed(random_state)
     for name, module in network.named_modules():
         if isinstance(module, (nn.Conv2d, nn.Linear)):
             # Krizhevsky et al.'s fixed deviation of 0.01 is made for pixels of 0 to 255 and weeks of training
             gain = 1.0 if name in ("linear", "classes") else 2.0
             inputs = module.weight[0].numel()
+            share = LOW_RESOLUTION_SHARE if name.startswith("low_resolution.") else 1.0
             with torch.no_grad():
-                module.weight.normal_(0, (gain / inputs) ** 0.5, generator=generator)
+                module.weight.normal_(0, share * (gain / inputs) ** 0.5, generator=generator)
                 if module.bias is not None:
                     module.bias.zero_()

@@ -90,6 +90,7 @@ def train_ranking(
         validate if len(held_out) else None,
         Curve("triplet_accuracy", "validation_precision"),
         {"training": "ranking", "network": repr(network.configuration), "held out": checksum([held_out])},
+        weight=settings.batch * devices.n_processes(),
     )
     trained = train(task, settings, where, dropout)
     n_triplets = settings.n_steps * settings.batch * devices.n_processes()

@@ -21,14 +21,14 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 from lookalike.core.machine import processor_name
-from lookalike.core.seeds import integer_seed
+from lookalike.core.seeds import generator, integer_seed
 from lookalike.data.relevance import RelevanceData
 from lookalike.data.scan import image_paths
 from lookalike.deep.configuration import NetworkConfiguration, paper, small
 from lookalike.deep.embedding import embed, first_layer_filters
-from lookalike.deep.images import ArrayImages, batches, load_pixels
+from lookalike.deep.images import ArrayImages, FileImages, batches, files_by_class, load_pixels
 from lookalike.deep.linear_embedding import LEARNING_RATES, join_parts, train_linear_embedding
-from lookalike.deep.loop import Trained
+from lookalike.deep.loop import Curve, Trained
 from lookalike.deep.model_io import load_network, save_network
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
 from lookalike.deep.pretraining import pretrain
@@ -178,24 +178,58 @@ def stored_pixels(
 
 
 def run_pretraining(run: NetworkRun) -> NetworkMeasured:
-    """Train the ConvNet path to tell training categories apart (section 6.1), and measure by its features (6.5)."""
+    """Train the ConvNet path to tell classes apart (section 6.1) or take it as given; measure by its features (6.5)."""
+    settings = dict(run.settings["pretraining"])
+    weights, folder = settings.pop("weights", None), settings.pop("images", None)
+    if weights:
+        network = _classifier(weights)
+        with told_in_a_sentence("network.pretraining.weights"):
+            DeepRankingNetwork(run.configuration(multiscale=False)).take_pretrained(network)
+        curve = pd.DataFrame(columns=[*Curve("accuracy", "validation_accuracy").columns], dtype=float)
+        fit = {"settings": {"weights": str(weights)}, "n_steps": 0, "seconds": 0.0, "images_per_second": 0.0}
+        trained = Trained(network, curve, fit)
+    else:
+        images = _images_of(run, folder) if folder else _training_images(run)
+        trained = pretrain(
+            run.configuration(multiscale=False),
+            settings=PretrainingSettings(**settings),
+            random_state=integer_seed(run.seed, "networks", "convnet"),
+            **images,
+            **run.training(),
+        )
+    found = _measured(run, "convnet", trained, settings.get("batch", 0))
+    found.fit["codebook_from"] = weights or folder or found.fit["codebook_from"]
+    return found
+
+
+def _training_images(run: NetworkRun) -> dict[str, Any]:
+    """Images and labels of the training categories, as `pretrain` takes them."""
     learned, _ = run.held_out
     if learned.n_categories < 2:
         raise LookalikeError("pre-training needs at least two categories of training images: add folders to training/")
     names = {name: number for number, name in enumerate(sorted(set(run.relevance.labels)))}
     labels = np.full(len(run.pixels), -1, dtype=np.int64)
     labels[run.relevance.image_id] = [names[label] for label in run.relevance.labels]
-    trained = pretrain(
-        run.configuration(multiscale=False),
-        run.images,
-        labels,
-        PretrainingSettings(**run.settings["pretraining"]),
-        rows=learned.image_id,
-        validation_rows=np.setdiff1d(run.relevance.image_id, learned.image_id),
-        random_state=integer_seed(run.seed, "networks", "convnet"),
-        **run.training(),
-    )
-    return _measured(run, "convnet", trained, run.settings["pretraining"]["batch"])
+    others = np.setdiff1d(run.relevance.image_id, learned.image_id)
+    return {"source": run.images, "labels": labels, "rows": learned.image_id, "validation_rows": others}
+
+
+def _images_of(run: NetworkRun, folder: str) -> dict[str, Any]:
+    """Images and labels of a user's own class folders; as large a share is held out as of the training images."""
+    files, labels = files_by_class(folder)
+    random = generator(run.seed, "networks", "pre-training images")
+    drawn = random.random(len(files)) < run.settings["validation"]["share"]
+    source = FileImages(files, run.configuration(multiscale=False).input_size, run.settings["shift"])
+    workers = {"n_workers": run.n_threads if run.n_threads > 1 else 0}
+    return {"source": source, "labels": labels, "validation_rows": np.flatnonzero(drawn), **workers}
+
+
+def _classifier(path: str | os.PathLike[str]) -> ClassificationNetwork:
+    """Read a network that tells classes apart."""
+    network = load_network(path)
+    if not isinstance(network, ClassificationNetwork):
+        raise LookalikeError(f"{path} holds no network for classification: pre-train one")
+    return network
 
 
 def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]) -> NetworkMeasured:
@@ -206,10 +240,7 @@ def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]
         run.configuration(multiscale=system != SINGLE_SCALE),
         random_state=integer_seed(run.seed, "networks", "weights"),
     )
-    classifier = load_network(pretrained)
-    if not isinstance(classifier, ClassificationNetwork):
-        raise LookalikeError(f"{pretrained} holds no network for classification: pre-train one")
-    network.take_pretrained(classifier)
+    network.take_pretrained(_classifier(pretrained))
     start = {path: filters.copy() for path, filters in first_layer_filters(network).items()}
     trained = train_ranking(
         network,
@@ -254,6 +285,7 @@ def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> Measured:
         "seconds": time.perf_counter() - started,
         "n_images": len(learned.image_id),
         "n_steps": embedding.step,
+        "n_triplets": settings.n_steps * settings.batch,
         "learning_rate": embedding.learning_rate,
         "settings": {"learning_rates": list(LEARNING_RATES), "n_steps": settings.n_steps, "batch": settings.batch},
     }

@@ -6,7 +6,7 @@ The paper prints lambda, momentum by reference and the dropout rate; gap, learni
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -19,59 +19,56 @@ class TrainingSettings:
     Parameters
     ----------
     n_steps : int
-        Steps in all; the schedule ends there.
+        Steps in all.
     batch : int
         Images (pre-training) or triplets (ranking) of a step, on every process.
     learning_rate : float
-        Of the first step after the warm-up.
+        Of the first step; it falls along half a cosine to 0 at `n_steps`. In pre-training it is one of the mean loss of
+        a batch, in ranking of the sum of its hinges.
     momentum : float
-    nesterov : bool
-        Nesterov's form of momentum, which the paper's reference for momentum is about.
-    regularisation : float
-        Lambda of eq. 4; lambda ||W||^2 is a weight decay of 2 lambda.
-    schedule : {"cosine", "constant"}
-        How the learning rate falls after the warm-up: along half a cosine to 0 at `n_steps`, or not at all.
-    warm_up : int
-        Steps over which the learning rate grows linearly from nearly 0.
+        Nesterov's, which the paper's reference for momentum is about.
     validation_interval : int
         Steps between two rows of the curve, and between two looks at the held-out images.
-    keep : {"best", "last"}
-        Which weights are returned: those of the best row of the curve (with nothing held out: the last) or the last.
-    precision : {"auto", "float32", "bfloat16", "float16"}
-        Of the forward and backward pass on an accelerator: by itself bfloat16 where that is native, else float16 with
-        scaled gradients. A processor always computes in float32.
     """
 
     n_steps: Annotated[int, Field(ge=1)] = 2000
     batch: Annotated[int, Field(ge=1)] = 64
     learning_rate: Annotated[float, Field(gt=0)] = 0.01
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
-    nesterov: bool = True
-    regularisation: Annotated[float, Field(ge=0)] = 0.001
-    schedule: Literal["cosine", "constant"] = "cosine"
-    warm_up: Annotated[int, Field(ge=0)] = 0
     validation_interval: Annotated[int, Field(ge=1)] = 200
-    keep: Literal["best", "last"] = "best"
-    precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
 
     def learning_rate_at(self, step: int) -> float:
         """Return the learning rate of step `step`, 0 to ``n_steps - 1``."""
-        if step < self.warm_up:
-            return self.learning_rate * (step + 1) / (self.warm_up + 1)
-        if self.schedule == "constant":
-            return self.learning_rate
-        share = (step - self.warm_up) / max(self.n_steps - self.warm_up, 1)
-        return self.learning_rate * 0.5 * (1.0 + math.cos(math.pi * share))
+        return self.learning_rate * 0.5 * (1.0 + math.cos(math.pi * step / self.n_steps))
 
 
 @dataclass(frozen=True)
 class PretrainingSettings(TrainingSettings):
-    """Of the soft-max pre-training of the ConvNet path (section 6.1); a batch is so many images."""
+    """Of the soft-max pre-training of the ConvNet path (section 6.1); a batch is so many images.
+
+    Its weight decay is that of Krizhevsky et al. (2012, section 5), whom the paper follows, and not lambda of eq. 4.
+    """
+
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0005
 
 
 @dataclass(frozen=True)
 class RankingSettings(TrainingSettings):
-    """Of the ranking training; a batch is so many triplets, and `gap` is g of eq. 3."""
+    """Of the ranking training; a batch is so many triplets, `gap` is g of eq. 3, `regularisation` lambda of eq. 4.
+
+    A step descends along the sum of its hinges plus lambda ||W||^2, as eq. 4 is written: a mean would weigh lambda by
+    the size of the batch. So the learning rate is one for each triplet.
+    """
 
     batch: Annotated[int, Field(ge=1)] = 32
+    learning_rate: Annotated[float, Field(gt=0)] = 0.0003
     gap: Annotated[float, Field(gt=0)] = 0.5
+    regularisation: Annotated[float, Field(ge=0)] = 0.001
+
+    @property
+    def weight_decay(self) -> float:
+        """What the gradient of lambda ||W||^2 is in weights."""
+        return 2 * self.regularisation
+
+
+Settings = PretrainingSettings | RankingSettings

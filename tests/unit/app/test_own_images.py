@@ -278,7 +278,7 @@ def test_a_network(here, call, result, refused, monkeypatch):
         told = result(f"{EVALUATE} color --model net.npz")
     # the centre of squares that are larger by the shift
     larger = load_pixels(sorted(here.glob("release/t[0-6]/*.png")), small().input_size + 4)
-    expected = embed(network, larger[:, 2:-2, 2:-2])
+    expected = embed(network, [larger[:, 2:-2, 2:-2]])
     rows = measured["l2"][np.isfinite(measured["l2"]).all(axis=1)]
     np.testing.assert_allclose(rows, expected, atol=1e-6)
     rows = {row["system"]: row for row in told["rows"] if row["subset"] == "all"}

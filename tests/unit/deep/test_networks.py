@@ -144,7 +144,7 @@ def test_pretrained_weights_move_into_the_ranking_network():
     network = DeepRankingNetwork(SMALL, random_state=4)
     linear = network.linear.weight.clone()
     network.take_pretrained(classification)
-    assert np.array_equal(network.eval().features(images(3)).tolist(), embed(classification, images(3)))
+    assert np.array_equal(network.eval().features(images(3)).tolist(), embed(classification, [images(3)]))
     assert torch.equal(network.linear.weight, linear)
 
 
@@ -210,20 +210,20 @@ def test_the_gradient_through_a_network_is_right(multiscale):
 
 def test_embeddings_are_those_of_the_network_without_dropout(tmp_path, recwarn):
     network, batch = DeepRankingNetwork(SMALL), images(7)
-    vectors = embed(network, batch.numpy(), batch_size=3)
+    vectors = embed(network, [batch.numpy()])
     assert (vectors.dtype, vectors.shape) == (np.float32, (7, SMALL.width))
     assert network.training  # as before
     np.save(tmp_path / "images.npy", batch.numpy())
-    for given in (batch, (batch[i : i + 3] for i in range(0, 7, 3)), np.load(tmp_path / "images.npy", mmap_mode="r")):
-        assert np.array_equal(embed(network, given, batch_size=3), vectors)
+    for given in ([batch], [np.load(tmp_path / "images.npy", mmap_mode="r")]):
+        assert np.array_equal(embed(network, given), vectors)
+    np.testing.assert_allclose(embed(network, (batch[i : i + 3] for i in range(0, 7, 3))), vectors, atol=1e-6)
     assert not [warning for warning in recwarn if "writable" in str(warning.message)]
     assert embed(network, []).shape == (0, SMALL.width)
-    for wrong, told in (({"images": batch.float()}, "uint8"), ({"images": batch, "batch_size": 0}, "batch_size")):
-        with pytest.raises(ValueError, match=told):
-            embed(network, **wrong)
-        assert network.training
+    with pytest.raises(ValueError, match="uint8"):
+        embed(network, [batch.float()])
+    assert network.training
     classifier = ClassificationNetwork(SMALL, 3).eval()
-    features = embed(classifier, batch)  # what its soft-max layer takes in
+    features = embed(classifier, [batch])  # what its soft-max layer takes in
     with torch.no_grad():
         assert np.allclose(vectors, network.eval()(batch).numpy(), atol=1e-6)
         assert np.allclose(vectors, network.to(memory_format=torch.channels_last)(batch).numpy(), atol=1e-5)

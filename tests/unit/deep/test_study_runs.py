@@ -130,7 +130,7 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
         np.testing.assert_array_equal(result.distances, pair_distances(result.vectors, run.pairs, "l2"))
         assert result.curve["seen"].iloc[-1] == result.curve["step"].iloc[-1] * 4
     windows = run.images.windows(run.images.central(range(19)))
-    np.testing.assert_allclose(multi.vectors[:19], embed(multi.trained.network, windows), atol=1e-5)
+    np.testing.assert_allclose(multi.vectors[:19], embed(multi.trained.network, [windows]), atol=1e-5)
     multi.save(tmp_path / "x.npz")
     assert read_about(tmp_path / "x.npz")["shift"] == 2
     assert load_network(tmp_path / "x.npz").configuration == multi.trained.network.configuration
@@ -139,6 +139,32 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
     assert set(np.load(tmp_path / "filters.npz")) == paths | {f"start/{path}" for path in paths}
     with pytest.raises(LookalikeError, match="no network for classification"):
         run_ranking(run, "x", tmp_path / "x.npz")
+
+
+def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
+    def pretrained(**given):
+        return run_pretraining(made_run(settings=SETTINGS | {"pretraining": TRAINING | given}))
+
+    random = np.random.default_rng(1)
+    for name in ("ant", "bee", "cat"):
+        (tmp_path / "classes" / name).mkdir(parents=True)
+        for number in range(6):
+            pixels = random.integers(0, 256, (70, 80, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "classes" / name / f"{number}.png")
+    found = pretrained(images=str(tmp_path / "classes"))
+    assert (found.fit["classes"], found.fit["codebook_from"]) == ([0, 1, 2], str(tmp_path / "classes"))
+    assert found.fit["n_images"] + found.fit["n_validation_images"] == 18
+    found.save(tmp_path / "convnet.npz")
+    given = pretrained(weights=str(tmp_path / "convnet.npz"))
+    np.testing.assert_array_equal(given.vectors, found.vectors)
+    assert (given.fit["n_steps"], len(given.curve)) == (0, 0)
+    given.save(tmp_path / "again.npz")
+    ranked = run_ranking(made_run(), "x", tmp_path / "again.npz")
+    ranked.save(tmp_path / "ranked.npz")
+    for wrong, said in (({"weights": str(tmp_path / "ranked.npz")}, "no network for classification"),
+                        ({"images": str(tmp_path / "classes" / "ant")}, "one for each class")):  # fmt: skip
+        with pytest.raises(LookalikeError, match=said):
+            pretrained(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +198,7 @@ def share_right(vectors, triplets):
 
 
 def train(vectors=VECTORS, **changes):
-    arguments = {"width": 6, "validation": HELD_OUT, "learning_rates": (0.01, 1.0, 1e4), "device": "cpu"} | changes
+    arguments = {"width": 6, "validation": HELD_OUT, "learning_rates": (0.0003, 0.03, 300.0), "device": "cpu"} | changes
     sampler = SimpleNamespace(draw=partial(nearer, MEANING, 0, 200, 1))
     return train_linear_embedding(vectors, sampler, LINEAR, **arguments)
 
@@ -193,7 +219,7 @@ def test_a_linear_embedding_learns_which_directions_count():
     assert np.array_equal(embedding.matrix, train().matrix)
     order = np.random.default_rng(9).permutation(300)  # the sampler's numbers are looked up in rows
     shuffled = VECTORS[np.argsort(order)]
-    other = train(shuffled, validation=order[HELD_OUT], rows=order, learning_rates=(1.0,))
+    other = train(shuffled, validation=order[HELD_OUT], rows=order, learning_rates=(0.03,))
     assert other.curve[-1]["validation_loss"] == pytest.approx(embedding.curve[7]["validation_loss"], abs=0.02)
 
 

@@ -16,10 +16,25 @@ class NetworkTraining(Section):
     batch: int = Field(64, ge=2, description="Images (pre-training) or triplets (ranking) of a step.")
     learning_rate: Number = Field(0.01, gt=0, description="Learning rate; it falls along half a cosine.")
     momentum: Number = Field(0.9, ge=0, lt=1, description="Nesterov's momentum.")
-    regularisation: Number = Field(0.001, ge=0, description="lambda of eq. 4.")
     validation_interval: int = Field(200, ge=1, description="Steps between two scores on held-out training images.")
-    keep: Literal["last", "best"] = "last"
-    """`last`: the weights after all steps; `best`: those that scored best on held-out training images."""
+
+
+class Pretraining(NetworkTraining):
+    """Soft-max training of the ConvNet path on the training categories, or on `images`, or none where `weights` are
+    given.
+    """
+
+    weight_decay: Number = Field(0.0005, ge=0, description="Weight decay (Krizhevsky et al. 2012, section 5).")
+    images: str = left_out(description="Folder of class folders of images to learn from, such as those of ImageNet.")
+    weights: str = left_out(description="File of a network for classification, such as `systems/convnet/model.npz`.")
+
+
+class RankingTraining(NetworkTraining):
+    """Fine-tuning by the ranking loss (eq. 4)."""
+
+    learning_rate: Number = Field(0.0003, gt=0)
+    """Learning rate of the sum of a step's hinges, so one for each triplet; it falls along half a cosine."""
+    regularisation: Number = Field(0.001, ge=0, description="lambda of eq. 4.")
 
 
 class Features(Section):
@@ -63,6 +78,10 @@ class GoldenFeature(Section):
     """Weights of the hinge loss to choose from by cross-validation on training data."""
     n_triplets: int = Field(20000, ge=10, description="Training triplets.")
     folds: int = Field(3, ge=2, description="Parts of the training data that take turns in choosing C.")
+    ratings: Number = left_out(gt=0, lt=1)
+    """Share of the text queries from whose rated triplets it learns its weights, as in the paper. Then its distances
+    make the relevance that all else learns from, and these triplets are not evaluated. If left out, it learns from the
+    relevance of training images, like all else."""
 
 
 class L1HashKPCA(Section):
@@ -109,10 +128,8 @@ class Networks(Section):
     """Threads of a network in training on processors; more than one changes bits of the result."""
     checkpoint_seconds: Number = Field(60, gt=0)
     """Seconds between two checkpoints; what a kill loses at most."""
-    pretraining: NetworkTraining = Field(default_factory=NetworkTraining)
-    """Soft-max training of the ConvNet path on the categories."""
-    ranking: NetworkTraining = Field(default_factory=NetworkTraining)
-    """Fine-tuning by the ranking loss (eq. 4)."""
+    pretraining: Pretraining = Field(default_factory=Pretraining)
+    ranking: RankingTraining = Field(default_factory=RankingTraining)
     gap: Number = Field(0.5, gt=0, description="g of the ranking loss (eq. 3), which is not printed.")
     linear_embedding: LinearEmbedding = LinearEmbedding()
 
@@ -141,3 +158,5 @@ class FinegrainedStudy(Section):
     validation: HeldOutImages = HeldOutImages()
     network: Networks = Networks()
     sampling_study: SamplingStudy | None = ABSENT
+    buffers: Distinct[Annotated[int, Field(ge=3)]] = left_out()
+    """Sizes of the sampler's buffers that `finegrained/buffers` holds against exact sampling; not run if left out."""

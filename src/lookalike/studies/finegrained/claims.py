@@ -9,10 +9,13 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_TESTED, OPEN, Finding, rule, verdict_of, within
+from lookalike.studies.finegrained.pictures import filters_of, pretrained_colours
 from lookalike.studies.finegrained.study import Difference, FinegrainedStudy
-from lookalike.studies.finegrained.systems import ALL, PER_TRIPLET, PRECISION, SCORE, weighted_systems
+from lookalike.studies.finegrained.systems import ALL, CONVNET, DEEP, PER_TRIPLET, PRECISION, SCORE, weighted_systems
 
 BOTH = (PRECISION, SCORE)
+LEARNED = 0.7
+"""Filters whose median correlation with their random start is higher have half of their energy from that."""
 AS_CLAIMED, NOT_AS_CLAIMED = "as claimed", "not as claimed"
 ABOVE_0 = math.nextafter(0.0, 1.0)
 """Above 0 is not 0: two systems that rank alike do not bear out that one is better."""
@@ -73,6 +76,35 @@ def score_falls(study: FinegrainedStudy) -> Finding:
     )
 
 
+@rule
+def colourful_filters(study: FinegrainedStudy) -> Finding:
+    """Holds where the filters of DeepRanking have a larger share of colour than those of its pre-trained ConvNet.
+
+    Judged by the 95% interval of the difference of means. Filters of shallow paths are left out where half of their
+    energy is their random start's: the colours of that were drawn.
+    """
+    if study.in_print:
+        return Finding(OPEN, "no number is printed")
+    if not study.has("filters"):
+        why = study.why_not_run(DEEP)
+        return Finding(NOT_TESTED if why else OPEN, why or f"there are no filters of {study.title_of(DEEP)}")
+    filters = filters_of(study)
+    alike = filters.groupby("path")["like_start"].transform("median")
+    learned = filters[(filters["path"] == CONVNET) | (alike < LEARNED)]
+    shares, before = 100 * learned["colour_share"], 100 * pretrained_colours(study)
+    difference = float(shares.mean() - before.mean())
+    reach = 1.959964 * math.sqrt(shares.var() / len(shares) + before.var() / len(before))
+    low, high = difference - reach, difference + reach
+    left = sorted(set(filters["path"]) - set(learned["path"]))
+    evidence = (
+        f"{shares.mean():.0f}% of the energy of {len(shares)} filters is colour, of {len(before)} pre-trained ones "
+        f"{before.mean():.0f}%: {difference:+.1f} [{low:.1f}, {high:.1f}] points"
+    )
+    told = f"; left out, as more like their random start: {', '.join(left)}" if left else ""
+    numbers = AS_CLAIMED if difference > 0 else NOT_AS_CLAIMED
+    return Finding(verdict_of(within([(low, high)], ABOVE_0, math.inf)), evidence + told, numbers)
+
+
 def _bounds(pairs: Sequence[Sequence[str]], metrics: Sequence[str], low: float, high: float) -> list[Bound]:
     """Bounds of pairs of systems; a third name is the subset of the triplets."""
     asked = product(pairs, metrics)
@@ -103,7 +135,8 @@ def decided(study: FinegrainedStudy, bounds: Sequence[Bound], but: str = "") -> 
     verdict = next(verdict for verdict in (FAILS, NOT_TESTED, OPEN, HOLDS) if verdict in verdicts)
     evidence = [f"{pair} {' and '.join(differences)}" for pair, differences in told.items()]
     evidence += [reason for _, reason in missing]
-    if but and verdict in (HOLDS, FAILS):
+    # such a claim is about a golden feature that makes the relevance, as in the paper
+    if but and verdict in (HOLDS, FAILS) and not study.settings.get("golden_makes_relevance"):
         verdict, evidence = OPEN, [*evidence, but]
     return Finding(verdict, "; ".join(evidence), _by_numbers(study, known, bool(missing)))
 

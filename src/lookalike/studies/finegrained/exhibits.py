@@ -23,8 +23,10 @@ from lookalike.studies.finegrained.numbers import COUNTS
 from lookalike.studies.finegrained.study import FORMS, ONCE, PAPER_POOL, FinegrainedStudy
 from lookalike.studies.finegrained.systems import (
     ALL,
+    CONVNET,
     DEEP,
     GOLDEN,
+    OASIS,
     PAPER,
     PAPER_K,
     PRECISION,
@@ -40,6 +42,10 @@ from lookalike.studies.finegrained.systems import (
     system_title,
 )
 
+BESIDE = ("pool", "fits", "filters")
+"""What tables of systems show, or note, where it is there."""
+MOVED = 0.99
+"""Filters whose correlation with their start is higher have hardly been moved by the training."""
 SPREAD_OF_INTERVAL = 2 * 1.959963985
 """Standard errors between the ends of a 95% interval."""
 FIT_COLUMNS = ("dimensions", "distance", "images_per_second", "n_images", "seconds", "codebook_from", "settings",
@@ -54,13 +60,13 @@ LINE_COLOURS = (BLACK, BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
 """Of the lines of networks; yellow is too pale on white."""
 
 
-@exhibit(f"{PAPER}/table1", title="Hand-crafted features and what is learned", needs=("metrics",), optional=("pool",))
+@exhibit(f"{PAPER}/table1", title="Hand-crafted features and what is learned", needs=("metrics",), optional=BESIDE)
 def features_beside_learning(study: FinegrainedStudy) -> Table:
     """Similarity precision and score-at-top-30 of hand-crafted features and what is learned."""
     return systems_table(study, TABLE1)
 
 
-@exhibit(f"{PAPER}/table2", title="Architectures of networks", needs=("metrics",), optional=("pool",))
+@exhibit(f"{PAPER}/table2", title="Architectures of networks", needs=("metrics",), optional=BESIDE)
 def architectures(study: FinegrainedStudy) -> Table:
     """Similarity precision and score-at-top-30 of architectures of networks."""
     return systems_table(study, TABLE2)
@@ -70,7 +76,7 @@ def architectures(study: FinegrainedStudy) -> Table:
 def sampling(study: FinegrainedStudy) -> Figure:
     """Similarity precision and score-at-top-30 over the percent of triplets with an out-of-class negative."""
     columns = ["series", "system", "percent", "metric", "value", "low", "high", "n_triplets", "n_queries"]
-    frame = pd.DataFrame([*_sampled(study), *_printed_share(study)], columns=columns)
+    frame = pd.DataFrame(_sampled(study), columns=columns)
     titles = {PRECISION: "Similarity precision (%)", SCORE: f"Score at top {study.k} (triplets)"}
     panels = [_sampling_panel(study, frame[frame["metric"] == metric], title) for metric, title in titles.items()]
     return Figure(frame, tuple(panels), notes=_sampling_notes(study, frame))
@@ -109,6 +115,34 @@ def costs(study: FinegrainedStudy) -> Table:
     numbers = frozenset({"dimensions_cell", "speed_cell", "time_cell"})
     titles = {"system": {system: study.title_of(system) for system in systems}}
     return Table(frame, shown=shown, numbers=numbers, titles=titles, notes=notes)
+
+
+@exhibit("finegrained/buffers", title="Buffers of the sampler", needs=("fits",), optional=("metrics",),
+         when=lambda settings: bool(settings["buffers"]))  # fmt: skip
+def buffers(study: FinegrainedStudy) -> Table:
+    """Triplets of buffers that hold some images of each category (Figure 4) beside exact sampling of all images."""
+    fits = study.table("fits").set_index("system")
+    found = fits["buffers"].get(OASIS) if "buffers" in fits else None
+    shown = {"size": "buffer", "hand": "images at hand", "far": "total variation", "right": "precision of OASIS (%)"}
+    if found is None or not len(found):
+        why = study.why_not_run(OASIS) or "OASIS was not learned from buffers here"
+        return Table(pd.DataFrame([dict.fromkeys(shown, "") | {"size": NO_RESULT}]), shown=shown, notes=(why,))
+    frame = pd.DataFrame([dict(one) for one in found])
+    frame = frame.assign(
+        size=[f"{int(one):,}" if one > 0 else "all images" for one in frame["capacity"]],
+        hand=[f"{share:.0%}" for share in frame["at_hand"]],
+        far=[f"{value:.3f}" for value in frame["variation"]],
+        right=[f"{100 * value:.1f}" for value in frame["precision"]],
+    )
+    notes = (
+        f"Total variation: between how often an image was the query of {found[0]['n_drawn']:,.0f} triplets, and its "
+        "share of the total relevance (eq. 6); of all images it is the chance of so many draws. A buffer that holds "
+        "all of its category draws its queries uniformly.",
+        f"Precision: of OASIS, learned on L1HashKPCA from the first {found[0]['n_triplets']:,.0f} of these triplets, "
+        "on triplets of held-out training images; one stream of triplets each. Networks draw from buffers where the "
+        "setting `sampler.capacity` says their size.",
+    )
+    return Table(frame, shown=shown, numbers=frozenset(shown), notes=notes)
 
 
 @exhibit("finegrained/contrasts", title="Differences of systems", needs=("metrics", "contrasts"), optional=("pool",))
@@ -156,12 +190,16 @@ def training_curves(study: FinegrainedStudy) -> Figure:
         "trained on, in its own mix of negatives, as they go by. No rated triplet is among them."
     ]
     notes += ["A ranking network starts from the weights of the ConvNet."] if len(phases) > 1 else []
+    notes.append(
+        "A step's gradient is that of all its triplets, of all processes (synchronous updates); the paper's machines "
+        "update the weights asynchronously (section 5), each with a gradient of older ones."
+    )
     if frame.empty:
         notes = [study.why_not_run(DEEP) or "no curve was recorded"]
     return Figure(frame, tuple(panels), n_columns=len(phases), size=(3.5, 2.1), notes=tuple(notes))
 
 
-@exhibit("finegrained/claims", title="Claims", optional=("metrics", "contrasts"))
+@exhibit("finegrained/claims", title="Claims", optional=("metrics", "contrasts", "filters"))
 def claims(study: FinegrainedStudy) -> Table:
     """What the paper claims in sections 6.4 to 6.7, and whether it holds here."""
     known = rules_of(rules)
@@ -219,13 +257,33 @@ def _system_notes(study: FinegrainedStudy, there: set[str]) -> tuple[str, ...]:
     ]
     notes += [f"{_pool_sentence(study)}; the paper's has {PAPER_POOL:,} images."] if pool else []
     notes += [f"The paper's scores are of the top {PAPER_K}."] if k != PAPER_K else []
-    if GOLDEN in there:
+    if GOLDEN in there and study.settings["golden_makes_relevance"]:
+        notes.append("Golden Features learned from ratings that are not evaluated, and made the training relevance.")
+    elif GOLDEN in there:
         notes.append(
             "Golden Features learn from the same training relevance as all that learns; in the paper they made it."
         )
     if {SINGLE, DEEP} <= there:
         notes.append(f"{ONCE} The single-scale one has no linear layer: it is measured by its last activations.")
-    return tuple(notes)
+    return (*notes, *_learning_notes(study, there))
+
+
+def _learning_notes(study: FinegrainedStudy, there: set[str]) -> list[str]:
+    """How many triplets each system learned from, and whether training moved the filters of shallow paths."""
+    fits = study.table("fits") if study.has("fits") else pd.DataFrame()
+    seen = dict(zip(fits["system"], fits["n_triplets"], strict=True)) if "n_triplets" in fits else {}
+    told = [f"{study.title_of(one)} {seen[one]:,.0f}" for one in ordered_systems(there) if seen.get(one, math.nan) >= 0]
+    notes = [f"Training triplets that each learned from: {', '.join(told)}."] if told else []
+    if DEEP in there and study.has("filters"):
+        filters = pictures.filters_of(study)
+        alike = filters[filters["path"] != CONVNET].groupby("path", sort=False)["like_start"].median()
+        values = ", ".join(f"{pictures.PATH_TITLES.get(str(path), path)} {value:.2f}" for path, value in alike.items())
+        moved = "moved" if alike.max() < MOVED else "hardly moved"
+        notes.append(
+            f"The ranking training {moved} the filters of {study.title_of(DEEP)}'s shallow paths: their median "
+            f"correlation with their random start is {values}."
+        )
+    return notes
 
 
 def _pool_sentence(study: FinegrainedStudy) -> str:
@@ -288,18 +346,8 @@ def _sampled(study: FinegrainedStudy) -> list[tuple[Any, ...]]:
     return [found[key] for key in sorted(found)]
 
 
-def _printed_share(study: FinegrainedStudy) -> list[tuple[Any, ...]]:
-    """DeepRanking of Table 1, where ours may be held against it."""
-    printed = study.printed_study()
-    return [
-        ("printed", DEEP, study.settings["chosen_percent"], metric, number.value, math.nan, math.nan, 0, 0)
-        for metric in (PRECISION, SCORE)
-        if not math.isnan((number := printed.value(DEEP, metric)).value) and not study.why_not_comparable(metric)
-    ]
-
-
 def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> Panel:
-    """Weighted sampling as a line in its band, uniform and printed as points, and the chosen share."""
+    """Weighted sampling as a line in its band, uniform as points, and the chosen share."""
     percent = study.settings["chosen_percent"]
     n_weighted = int((rows["series"] == WEIGHTED).sum())
     where = {"metric": rows["metric"].iloc[0]} if len(rows) else {}
@@ -309,10 +357,6 @@ def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> 
         for name, look in SAMPLING_LOOKS.items()
         if (rows["series"] == name).any()
     ]  # fmt: skip
-    if (rows["series"] == "printed").any():
-        name = "DeepRanking, printed (Table 1)"
-        printed = where | {"series": "printed"}
-        series.append(Series(name, printed, "percent", "value", Look(BLACK, "o"), kind="points", hollow=True))
     chosen = Line(f"share of DeepRanking ({percent}%)", percent, Look(BLACK, "", ":"), upright=True)
     nothing = "not run" if study.why_not_run(DEEP) else "no such network"
     return Panel(
@@ -326,16 +370,13 @@ def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> 
 
 
 def _sampling_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, ...]:
-    own = frame[frame["series"] != "printed"]
-    if own.empty:
+    if frame.empty:
         return (f"{study.title_of(DEEP)}: {study.why_not_run(DEEP) or 'no such network was trained'}.",)
     notes = [ONCE, f"Dotted: {study.settings['chosen_percent']}%, the share of DeepRanking."]
-    if (own["series"] == UNIFORM).any():
+    if (frame["series"] == UNIFORM).any():
         notes.append("Uniform sampling draws images alike, and keeps the order of relevance and its margin.")
     notes += [f"{_pool_sentence(study)}."] if study.median_pool else []
-    if len(own) < len(frame):
-        notes.append("Hollow: DeepRanking in Table 1; the curves in print have no numbers.")
-    return tuple(notes)
+    return (*notes, "The curves in print have no numbers.")
 
 
 def _contrast(

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.files import write_array, write_json, write_table
+from lookalike.data.relevance import RelevanceData
 
 Floats = npt.NDArray[np.float32]
 
@@ -24,6 +25,8 @@ class SystemResult(NamedTuple):
     """Aligned with the pairs, shape (n_pairs,); smaller is more similar."""
     fit: dict[str, Any]
     """JSON values: ``seconds``, ``settings``, sizes, ``processor``, ..."""
+    relevance: RelevanceData | None = None
+    """Of the training images, where the system makes that."""
 
 
 def vectors_by_system(files: Iterable[str | os.PathLike[str]]) -> dict[str, Floats]:

@@ -2,13 +2,14 @@
 
 Twenty-seven components, as many as the paper mixes (Deep Ranking, section 6.1): the six hand-crafted features by four
 distances each, and three distances of embeddings learned from the categories of training images. The paper's weights
-come from human ratings; ours come from the relevance of training images, and never from rated evaluation triplets.
+come from human ratings, and it makes the relevance that networks learn from. Ours come from the relevance of training
+images, or as in the paper from ratings that are set aside for it, and never from rated evaluation triplets.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -30,7 +31,6 @@ from lookalike.studies.finegrained.training import Features
 
 COMPONENTS: dict[str, Any] = {
     "distances": ("l1", "l2", "chi2", "cosine"),
-    "annotation": True,
     "annotation_components": 64,
 }
 """Distances of every hand-crafted feature, and embeddings learned from so many principal components of each."""
@@ -39,6 +39,8 @@ ANNOTATION = (("lda", "l2"), ("lda", "cosine"), ("logistic", "l2"))
 
 Array = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.integer[Any]]
+Fold = tuple[Ids, Ids, Ids]
+"""Triplets, images that embeddings for them are learned from, and images that these embed."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,6 @@ class Measured:
     """Feature and distance of each component."""
     nearer: list[Array]
     farther: list[Array]
-    out_of_class: float
     scales: Array
     """By which the components are divided."""
     seed: int
@@ -82,9 +83,15 @@ class Measured:
 
 
 def golden_system(
-    features: Features, relevance: RelevanceData, pairs: pd.DataFrame, settings: Mapping[str, Any], *, seed: int
+    features: Features,
+    relevance: RelevanceData,
+    pairs: pd.DataFrame,
+    settings: Mapping[str, Any],
+    *,
+    seed: int,
+    ratings: pd.DataFrame | None = None,
 ) -> SystemResult:
-    """Learn the golden feature and the L1 visual features from training relevance, and measure the pairs."""
+    """Learn the golden feature and L1 visual features from training relevance, or from ratings; measure the pairs."""
     settings = COMPONENTS | dict(settings)
     usable = training.usable_rows(features)
     relevance = training.with_vectors(relevance, usable)
@@ -94,7 +101,9 @@ def golden_system(
     relevance_triplets.warm_up()
     pair_distances.warm_up()
     start = time.perf_counter()
-    measured = _measure_folds(features, relevance, settings, seed)
+    rated = ratings is not None and len(ratings) > 0
+    folds = _rated_folds(ratings, relevance, settings, seed) if rated else _drawn_folds(relevance, settings, seed)
+    measured = _measured(folds, features, relevance, settings, seed)
     learned, C, choice = measured.chosen(np.arange(len(measured.names)), settings["C"])
     l1_weights = _l1_weights(measured, features, relevance, settings["C"])
     components = _components(features, relevance, relevance.image_id, np.flatnonzero(usable), settings, seed)
@@ -102,8 +111,12 @@ def golden_system(
     used = np.flatnonzero(learned.weights)
     print(f"golden-features: C = {C:g}, {len(used)} of {len(components)} components, {fit_seconds:.1f} s")
     start = time.perf_counter()
-    table = component_distances([components[i] for i in used], pairs["query"], pairs["candidate"])
-    distances = table @ (learned.weights[used] / measured.scales[used])
+
+    def distances_of(first: npt.ArrayLike, second: npt.ArrayLike) -> Array:
+        table = component_distances([components[i] for i in used], first, second)
+        return np.asarray(table @ (learned.weights[used] / measured.scales[used]))
+
+    distances = distances_of(pairs["query"], pairs["candidate"])
     if not np.isfinite(distances).all():
         raise LookalikeError(training.NO_VECTOR)
     fit = {
@@ -121,13 +134,24 @@ def golden_system(
         ],
         "l1_weights": l1_weights,
         "converged": bool(learned.converged),
-        "out_of_class": measured.out_of_class,
+        "learned_from": "ratings" if rated else "training relevance",
         "n_triplets": sum(map(len, measured.nearer)),
         "n_fit_images": relevance.n_images,
         "n_pairs": len(pairs),
         "processor": processor_name(),
     }
-    return SystemResult(None, distances.astype(np.float32), fit)
+    made = golden_relevance(relevance, distances_of) if rated else None
+    return SystemResult(None, distances.astype(np.float32), fit, made)
+
+
+def golden_relevance(relevance: RelevanceData, distances_of: Callable[[Ids, Ids], Array]) -> RelevanceData:
+    """Relevance exp(-D / m) of all pairs of a category by their distance D, of median m; its form is not printed."""
+    groups = [relevance.image_id[relevance.category == code] for code in range(relevance.n_categories)]
+    pairs = [np.stack([images[side] for side in np.triu_indices(len(images), 1)]) for images in groups]
+    first, second = np.concatenate(pairs, axis=1)
+    distances = distances_of(first, second)
+    values = np.exp(-distances / (np.median(distances) or 1.0))
+    return RelevanceData.from_pairs(relevance.image_id, relevance.labels, first, second, values)
 
 
 def _components(
@@ -142,25 +166,47 @@ def _components(
     return crafted + [Component(f"annotation-{name}", vectors[name], distance) for name, distance in ANNOTATION]
 
 
-def _measure_folds(features: Features, relevance: RelevanceData, settings: Mapping[str, Any], seed: int) -> Measured:
-    """Draw the triplets of every fold and measure them."""
+def _drawn_folds(relevance: RelevanceData, settings: Mapping[str, Any], seed: int) -> Iterator[Fold]:
+    """Draw the triplets of every fold of the training images."""
     n_folds = settings["folds"]
     folds = training.stratified_folds(relevance.category, n_folds, generator(seed, "finegrained", "golden", "folds"))
     sizes = [len(part) for part in np.array_split(np.arange(settings["n_triplets"]), n_folds)]
-    nearer, farther, names = [], [], []
     for fold, size in enumerate(sizes):
         part = relevance.subset(np.flatnonzero(folds == fold))
         stream = integer_seed(seed, "finegrained", "golden", "triplets", fold)
-        triplets, out_of_class = training.draw_triplets(part, size, settings, stream)
         # an embedding looks better on the images that it was learned from, and would get too much weight
-        others = relevance.image_id[folds != fold]
-        components = _components(features, relevance, others, part.image_id, settings, seed)
+        yield training.draw_triplets(part, size, settings, stream), relevance.image_id[folds != fold], part.image_id
+
+
+def _rated_folds(
+    ratings: pd.DataFrame, relevance: RelevanceData, settings: Mapping[str, Any], seed: int
+) -> Iterator[Fold]:
+    """Deal rated triplets into folds by text query; all training images are others than theirs."""
+    names, text_query = np.unique(ratings["text_query"].astype(str), return_inverse=True)
+    n_folds = min(settings["folds"], len(names))
+    if n_folds < 2:
+        raise LookalikeError("golden.ratings: weights are learned from ratings of two text queries at least: raise it")
+    folds = (generator(seed, "finegrained", "golden", "folds").permutation(len(names)) % n_folds)[text_query]
+    triplets = ratings[["query", "positive", "negative"]].to_numpy()
+    for fold in range(n_folds):
+        yield triplets[folds == fold], relevance.image_id, np.unique(triplets[folds == fold])
+
+
+def _measured(
+    folds: Iterable[Fold], features: Features, relevance: RelevanceData, settings: Mapping[str, Any], seed: int
+) -> Measured:
+    """Measure the triplets of every fold."""
+    nearer, farther, names = [], [], []
+    for triplets, learned_from, wanted in folds:
+        components = _components(features, relevance, learned_from, wanted, settings, seed)
         names = [(component.feature, component.distance) for component in components]
         nearer.append(component_distances(components, triplets[:, 0], triplets[:, 1]))
         farther.append(component_distances(components, triplets[:, 0], triplets[:, 2]))
-        print(f"golden-features: measured {size} triplets of fold {fold + 1} of {n_folds}")
+        print(f"golden-features: measured {len(triplets)} triplets of fold {len(nearer)}")
     scales = golden_feature.distance_scales(np.vstack([*nearer, *farther]))
-    return Measured(names, nearer, farther, out_of_class, scales, seed)
+    if not np.isfinite(scales).all():
+        raise LookalikeError(training.NO_VECTOR)
+    return Measured(names, nearer, farther, scales, seed)
 
 
 def _l1_weights(

@@ -82,11 +82,8 @@ def first_filters(study: FinegrainedStudy) -> Picture:
     """Filters of the first convolution of each path of DeepRanking."""
     if not study.has("filters"):
         return empty_picture(study.why_not_run(DEEP) or f"{study.title_of(DEEP)} was not run here")
-    filters = dict(np.load(study.path("filters")))
-    paths = [name for name in filters if not name.startswith(START)]
-    names = [*(name for name in PATH_TITLES if name in paths), *(name for name in paths if name not in PATH_TITLES)]
-    frame = pd.concat([filter_records(name, filters[name], filters.get(START + name)) for name in names])
-    montages = {}
+    filters, frame = dict(np.load(study.path("filters"))), filters_of(study)
+    names, montages = list(dict.fromkeys(frame["path"])), {}
     for name in names:
         n, height, width = filters[name].shape[:3]
         title = f"{PATH_TITLES.get(name, name)}: {n} filters of {width} x {height} pixels"
@@ -180,6 +177,19 @@ def _in_lines(text_query: str) -> str:
     """Name of a text query in at most two lines."""
     lines = wrap(class_name(text_query), TITLE_LETTERS)
     return "\n".join(lines if len(lines) <= 2 else [lines[0], f"{lines[1][: TITLE_LETTERS - 2]} …"])
+
+
+def filters_of(study: FinegrainedStudy) -> pd.DataFrame:
+    """Describe the first filters of all paths of DeepRanking, in the order of Figure 5."""
+    filters = dict(np.load(study.path("filters")))
+    paths = [name for name in filters if not name.startswith(START)]
+    names = [*(name for name in PATH_TITLES if name in paths), *(name for name in paths if name not in PATH_TITLES)]
+    return pd.concat([filter_records(name, filters[name], filters.get(START + name)) for name in names])
+
+
+def pretrained_colours(study: FinegrainedStudy) -> pd.Series:
+    """Colour shares of the ConvNet path's filters before the ranking training: those of the pre-trained network."""
+    return filter_records(CONVNET, np.load(study.path("filters"))[START + CONVNET], None)["colour_share"]
 
 
 def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataFrame:

@@ -58,7 +58,15 @@ def check(settings: Config, dataset: str) -> None:
             f"config: {place} needs a data set with triplets, of kind {', '.join(TRIPLET_KINDS)}, not {kind}"
         )
     for system, parameters in study["features"].items():
-        check_describer(f"{place}.features.{system}", system, parameters)
+        try:
+            make_describer(system, **parameters)
+        except (LookalikeError, ValueError) as error:
+            raise LookalikeError(f"config: {place}.features.{system}: {error}") from error
+        except TypeError as error:
+            raise LookalikeError(
+                f"config: {place}.features.{system}: a setting is of the wrong type in {parameters}: look it up in the "
+                "docstring of the describer"
+            ) from error
     shares = [study["sampler"]["out_of_class"], *study.get("sampling_study", {"out_of_class": []})["out_of_class"]]
     fractions = [share for share in shares if abs(100 * share - round(100 * share)) > 1e-6]
     if fractions:
@@ -66,19 +74,6 @@ def check(settings: Config, dataset: str) -> None:
         raise LookalikeError(
             f"config: {place}: a share of out-of-class negatives is a whole percent, such as 0.2, not {fractions[0]}"
         )
-
-
-def check_describer(place: str, system: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse settings that a hand-crafted describer does not take."""
-    try:
-        make_describer(system, **parameters)
-    except (LookalikeError, ValueError) as error:
-        raise LookalikeError(f"config: {place}: {error}") from error
-    except TypeError as error:
-        raise LookalikeError(
-            f"config: {place}: a setting is of the wrong type in {parameters}: look it up in the docstring of the "
-            "describer"
-        ) from error
 
 
 # what can be run ----------------------------------------------------------------------------------------------------
@@ -106,6 +101,8 @@ def no_torch(config: Config, dataset: str) -> str:
 def is_graded(config: Config, dataset: str) -> bool:
     """Whether relevance within a category has grades; without, all negatives are of other categories."""
     data = config["datasets"][dataset]
+    if share_of_ratings(config, dataset):
+        return True
     return data["kind"] != REAL or was_measured(dataset, UNIFORM_SYSTEM) or _has_grades(Path(data["path"])) is not None
 
 
@@ -226,6 +223,27 @@ def sampling(config: Config, dataset: str, system: str | None = None) -> dict[st
     return {**sampler, "out_of_class": share if is_graded(config, dataset) else 1.0, "weighted": weighted}
 
 
+def share_of_ratings(config: Config, dataset: str) -> float:
+    """Share of the text queries whose ratings the golden feature learns from; 0 where it learns from relevance."""
+    return float(config["finegrained"][dataset]["golden"].get("ratings", 0))
+
+
+def golden_files(config: Config, dataset: str) -> list[str]:
+    """What the golden feature leaves: relevance too where it makes that."""
+    return ["distances.npy", "fit.json", *(["relevance.npz"] if share_of_ratings(config, dataset) else [])]
+
+
+def relevance_file(config: Config, dataset: str) -> str:
+    """Relevance that networks and OASIS learn from."""
+    made = f"systems/{GOLDEN}/" if share_of_ratings(config, dataset) and not no_training(config, dataset) else ""
+    return f"results/{dataset}/{made}relevance.npz"
+
+
+def buffers(config: Config, dataset: str, system: str) -> list[int]:
+    """Sizes of buffers that OASIS on hand-crafted features is learned from too."""
+    return list(config["finegrained"][dataset].get("buffers", [])) if system == OASIS else []
+
+
 def samplings(config: Config, dataset: str, systems: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Settings of the sampler for some networks, by system."""
     return {system: sampling(config, dataset, system) for system in systems}
@@ -262,6 +280,8 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
         "k": config["finegrained"][dataset]["score"]["k"],
         "chosen_percent": chosen_percent(config, dataset),
         "folder": images_folder(config, dataset),
+        "buffers": buffers(config, dataset, OASIS),
+        "golden_makes_relevance": share_of_ratings(config, dataset) > 0,
         "sampling": sampling(config, dataset),
         "seed": config["seed"],
     }
@@ -274,7 +294,7 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     files: dict[str, str | list[str]] = {
         "metrics": f"{results}/finegrained/metrics.parquet",
         "fits": f"{results}/finegrained/timing.parquet",
-        "relevance": f"{results}/relevance.npz",
+        "relevance": relevance_file(config, dataset),
         "distances": system_files(dataset, "distances.npy", ranked),
     }
     for name in ("contrasts", "pool", "manifest", "triplets", "pairs", "outcomes"):

@@ -6,7 +6,7 @@ They learn from the relevance of training images alone, and never see rated eval
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,10 @@ from lookalike.studies.finegrained.training import Features, Floats
 
 VALIDATION: dict[str, Any] = {"validation_share": 0.2, "n_validation_triplets": 5_000}
 """Of OASIS: the share of each category's images that is held out for the choice, and triplets that measure it."""
+Parts = tuple[RelevanceData, npt.NDArray[np.int32]]
+"""Relevance of the training images that are learned from, and triplets of the others to choose by."""
+BUFFER_DRAWS = 200_000
+"""Triplets whose queries are counted for each size of buffers."""
 
 
 def l1hashkpca_system(
@@ -88,8 +92,9 @@ def oasis_system(
     seed: int,
     system: str = "oasis",
     held_out_images: npt.ArrayLike | None = None,
+    buffers: Sequence[int] = (),
 ) -> SystemResult:
-    """Learn OASIS on vectors from training relevance; the distance of a pair is less its similarity."""
+    """Learn OASIS on vectors from training relevance, by itself and from `buffers` of sizes; measure by -similarity."""
     settings = VALIDATION | dict(settings)
     relevance = training.with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
     oasis.warm_up()
@@ -97,12 +102,17 @@ def oasis_system(
     start = time.perf_counter()
     # of these W = I, where OASIS starts, ranks by cosine, and a step is as long for every image
     rows = centred_units(vectors, relevance.image_id)
-    aggressiveness, n_steps, choice = _choose_oasis(rows, relevance, settings, seed, system, held_out_images)
+    parts = _held_out_parts(relevance, settings, seed, system, held_out_images)
+    aggressiveness, n_steps, choice = _choose_oasis(rows, parts, settings, seed, system)
     stream = integer_seed(seed, "finegrained", system, "training")
-    triplets, out_of_class = training.draw_triplets(relevance, n_steps, settings, stream)
+    triplets = training.draw_triplets(relevance, n_steps, settings, stream)
     ids = relevance.image_id
     model = oasis.OASIS(aggressiveness=aggressiveness).fit_triplets(rows[ids], training.local_rows(triplets, ids))
     fit_seconds = time.perf_counter() - start
+    compared = [
+        _from_buffers(rows, parts, settings, capacity, (aggressiveness, n_steps), seed)
+        for capacity in ([*sorted(buffers), None] if buffers else [])
+    ]
     start = time.perf_counter()
     distances = -pair_similarities(rows, model, pairs["query"].to_numpy(), pairs["candidate"].to_numpy())
     print(f"{system}: C = {aggressiveness:g}, {n_steps} steps, {model.n_updates_} updates, {fit_seconds:.1f} s")
@@ -117,7 +127,8 @@ def oasis_system(
         "aggressiveness": aggressiveness,
         "n_steps": n_steps,
         "n_updates": int(model.n_updates_),
-        "out_of_class": out_of_class,
+        "n_triplets": n_steps,
+        "buffers": compared,
         "validation": choice,
         "n_fit_images": len(ids),
         "n_images": int(np.isfinite(rows).all(axis=1).sum()),
@@ -127,26 +138,51 @@ def oasis_system(
     return SystemResult(None, distances, fit)
 
 
-def _choose_oasis(
-    rows: Floats,
-    relevance: RelevanceData,
-    settings: Mapping[str, Any],
-    seed: int,
-    system: str,
-    held_out_images: npt.ArrayLike | None,
-) -> tuple[float, int, list[dict[str, Any]]]:
-    """Best aggressiveness and steps on held-out training images, of equals the fewest and least, and what all gave."""
-    if held_out_images is None:
+def _held_out_parts(
+    relevance: RelevanceData, settings: Mapping[str, Any], seed: int, system: str, images: npt.ArrayLike | None
+) -> Parts:
+    """Hold out a share of each category's images, or those `images`, and draw triplets of them to choose by."""
+    if images is None:
         random = generator(seed, "finegrained", system, "held-out")
         held_out = training.stratified_folds(relevance.category, 1 / settings["validation_share"], random) == 0
     else:
         # what made the vectors did not learn from these either
-        held_out = np.isin(relevance.image_id, held_out_images)
+        held_out = np.isin(relevance.image_id, images)
     kept, seen = (relevance.subset(np.flatnonzero(mask)) for mask in (~held_out, held_out))
+    stream = integer_seed(seed, "finegrained", system, "validation")
+    return kept, training.draw_triplets(seen, settings["n_validation_triplets"], settings, stream)
+
+
+def _from_buffers(
+    rows: Floats, parts: Parts, settings: Mapping[str, Any], capacity: int | None, chosen: tuple[float, int], seed: int
+) -> dict[str, Any]:
+    """What buffers of a size do to the triplets, and to OASIS of the chosen settings; None: all images at hand."""
+    (relevance, judged), aggressiveness, n_steps = parts, chosen[0], chosen[1] or min(settings["steps"])
+    stream = integer_seed(seed, "finegrained", "buffers")
+    triplets = training.draw_triplets(relevance, max(BUFFER_DRAWS, n_steps), settings, stream, capacity)
+    local = training.local_rows(triplets, relevance.image_id)
+    drawn = np.bincount(local[:, 0], minlength=relevance.n_images) / len(local)
+    model = oasis.OASIS(aggressiveness=aggressiveness)
+    model.fit_triplets(rows[relevance.image_id], local[:n_steps])
+    sizes = np.bincount(relevance.category)
+    return {
+        "capacity": capacity,
+        "at_hand": float(np.minimum(sizes, capacity or sizes.max()).sum() / sizes.sum()),
+        "variation": float(np.abs(drawn - relevance.total / relevance.total.sum()).sum() / 2),
+        "precision": similarity_precision(rows, model, judged),
+        "n_triplets": n_steps,
+        "n_drawn": len(local),
+    }
+
+
+def _choose_oasis(
+    rows: Floats, parts: Parts, settings: Mapping[str, Any], seed: int, system: str
+) -> tuple[float, int, list[dict[str, Any]]]:
+    """Best aggressiveness and steps on held-out training images, of equals the fewest and least, and what all gave."""
+    kept, judged = parts
     steps = sorted(set(settings["steps"]))
-    streams = [integer_seed(seed, "finegrained", system, name) for name in ("choice", "validation")]
-    triplets = training.local_rows(training.draw_triplets(kept, steps[-1], settings, streams[0])[0], kept.image_id)
-    judged = training.draw_triplets(seen, settings["n_validation_triplets"], settings, streams[1])[0]
+    stream = integer_seed(seed, "finegrained", system, "choice")
+    triplets = training.local_rows(training.draw_triplets(kept, steps[-1], settings, stream), kept.image_id)
     X = rows[kept.image_id]
     found = [{"aggressiveness": 0.0, "n_steps": 0, "precision": similarity_precision(rows, None, judged)}]
     for aggressiveness in sorted(settings["aggressiveness"]):

@@ -45,7 +45,7 @@ class Step(NamedTuple):
     keys: npt.NDArray[np.float64]
     """Keys log(u) / r of these."""
     pushed_out: int
-    """Which one made room for it, or -1 where there was room."""
+    """Which one made room for it."""
     pushed_key: float
     triplet: tuple[int, ...]
     buffers: dict[int, npt.NDArray[np.int32]]
@@ -79,8 +79,6 @@ def sampler(study: FinegrainedStudy) -> Picture:
 
 def _notes(step: Step, study: FinegrainedStudy) -> tuple[str, ...]:
     """How to read it, and what was made smaller to be shown."""
-    room = step.pushed_out < 0
-    fate = "there is room" if room else f"the image of the lowest key, {_number(step.pushed_key)}, makes room"
     sampling = study.settings["sampling"]
     capacity, share = sampling.get("capacity"), sampling.get("out_of_class")
     size = f"buffers of {capacity:,} images" if capacity else "all training images at hand instead of buffers"
@@ -88,7 +86,8 @@ def _notes(step: Step, study: FinegrainedStudy) -> tuple[str, ...]:
     n = max(map(len, step.buffers.values()))
     return (
         "An image arrives and gets the key log(u) / r, u uniform and r its total relevance; those of largest key are "
-        f"kept for the next pass ({_number(step.keys[step.place])} is large enough: {fate}).",
+        f"kept for the next pass ({_number(step.keys[step.place])} is large enough: the image of the lowest key, "
+        f"{_number(step.pushed_key)}, makes room).",
         "Query and positive come from one buffer, the negative, here out-of-class, from another. Everything shown was "
         f"drawn by the sampler; buffers hold {n} images so that they can be shown; the study itself has "
         f"{size}{percent}. Images are cut to squares.",
@@ -111,8 +110,8 @@ def find_step(relevance: RelevanceData, settings: Mapping[str, Any], random_stat
         after = sampler.get_state()
         step = _step(before, after, triplet, capacity)
         if step is not None:
-            # the arriving image takes the place of another, and is not of the query's category
-            if step.pushed_out >= 0 and step.category != relevance.category[triplet[0]]:
+            # the arriving image is not of the query's category
+            if step.category != relevance.category[triplet[0]]:
                 return step
             fallback = fallback or step
         before = after
@@ -125,19 +124,16 @@ def _step(
     triplet: tuple[int, ...],
     capacity: int,
 ) -> Step | None:
-    """What happened between two states of a sampler; None unless one image arrived, was kept, and its pass goes on."""
+    """What happened between two states of a sampler; None unless one image arrived and pushed another out."""
     old_sizes, sizes = before["reservoir_next_sizes"], after["reservoir_next_sizes"]
-    if after["n_offered"] - before["n_offered"] != 1 or (sizes < old_sizes).any():
+    if after["n_offered"] - before["n_offered"] != 1 or (sizes != old_sizes).any():
         return None
     old, new = before["reservoir_next_members"], after["reservoir_next_members"]
     old_keys, new_keys = before["reservoir_next_keys"], after["reservoir_next_keys"]
-    grown, replaced = np.flatnonzero(sizes > old_sizes), np.argwhere(old != new)
-    if len(grown):
-        category, place, full = int(grown[0]), int(old_sizes[grown[0]]), False
-    elif len(replaced) and sizes[replaced[0, 0]] == new.shape[1]:
-        category, place, full = int(replaced[0, 0]), int(replaced[0, 1]), True
-    else:
+    replaced = np.argwhere(old != new)
+    if not len(replaced):
         return None
+    category, place = replaced[0].tolist()
     order = np.argsort(-new_keys[category, : sizes[category]], kind="stable")
     members = after["reservoir_members"]
     return Step(
@@ -145,8 +141,8 @@ def _step(
         category=category,
         kept=new[category, order],
         keys=new_keys[category, order],
-        pushed_out=int(old[category, place]) if full else -1,
-        pushed_key=float(old_keys[category, place]) if full else math.nan,
+        pushed_out=int(old[category, place]),
+        pushed_key=float(old_keys[category, place]),
         triplet=triplet,
         buffers={code: members[code, :size] for code, size in enumerate(after["reservoir_sizes"])},
         capacity=capacity,
@@ -224,11 +220,10 @@ class Drawing:
             mark = ARRIVING if place == step.place else None
             self._show_key(left + STEP * place, top, row, mark, "kept", place=place + 1, key=own_key)
         self.arrows.append(((1.4, top + 0.5), (left - 0.06, top + 0.5), ARRIVING))
-        if step.pushed_out >= 0:
-            x = self.right + 0.55
-            self._show_key(x, top, step.pushed_out, GONE, "pushed out", key=step.pushed_key)
-            self._say(x + 1.08, top + 0.5, "lowest key:\nmakes room", va="center")
-            self.arrows.append(((self.right, top + 0.5), (x - 0.06, top + 0.5), GONE))
+        x = self.right + 0.55
+        self._show_key(x, top, step.pushed_out, GONE, "pushed out", key=step.pushed_key)
+        self._say(x + 1.08, top + 0.5, "lowest key:\nmakes room", va="center")
+        self.arrows.append(((self.right, top + 0.5), (x - 0.06, top + 0.5), GONE))
 
     def _place_buffers(self) -> None:
         """A row a category: what its last pass kept, which triplets are drawn from."""

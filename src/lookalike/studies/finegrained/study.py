@@ -42,6 +42,8 @@ FORMS = {PRECISION: ".1f", SCORE: ",.0f", PER_TRIPLET: ".1f"}
 """Metric to the format of its cells; the paper prints the first two."""
 PAPER_TRIPLETS, PAPER_POOL = 14_000, 1_000
 """About how many triplets the paper rates (section 6.2), and images of a text query that it ranks (section 6.3)."""
+LEAST_TRIPLETS = 1_000
+"""With fewer, an interval of precision spans several points, in which nearly anything agrees."""
 ALIKE = 1.1
 """Up to this many times the paper's number of triplets, or of images ranked, a count of triplets is about the same."""
 ONCE = "Each network was trained once, and the chance in that is in no interval."
@@ -198,7 +200,8 @@ class FinegrainedStudy(Study):
         if self.kind != REAL:
             return NOT_LIKE_PRINT[self.kind]
         if metric == PRECISION:
-            return ""
+            few = self.n_triplets < LEAST_TRIPLETS
+            return f"{self.n_triplets:,} triplets, and a verdict takes {LEAST_TRIPLETS:,}" if few else ""
         if self.k != PAPER_K:
             return f"scores of the top {self.k}, the paper's of the top {PAPER_K}"
         if not self.has_pool:
@@ -214,14 +217,14 @@ class FinegrainedStudy(Study):
         system, metric = cell["system"], cell["metric"]
         if math.isnan(cell["ours"]):
             return NO_RESULT, self.why_not_run(system) or f"this run has no {metric} of {self.title_of(system)}"
-        reason = self.why_not_comparable(metric)
+        reason = self.why_not_comparable(metric) or (OTHER_DATA if is_learned(system) else "")
         if reason or math.isnan(cell["low"]) or math.isnan(cell["high"]):
             return NOT_COMPARABLE, reason or "too few query images for an interval"
         # rounding in the last bits must not decide for a number at the very end
         half = cell["last_digit"] / 2 + 1e-9 * abs(cell["printed"])
         agrees = cell["low"] - half <= cell["printed"] <= cell["high"] + half
         status = AGREES if agrees else HIGHER if cell["low"] > cell["printed"] else LOWER
-        return status, OTHER_DATA if is_learned(system) else ""
+        return status, ""
 
     def cell(self, found: Measured, metric: str, system: str) -> str:
         """Cell of ours: ``61.8 [60.9, 62.7]``; ``not run`` where there is a reason for it, else ``-``, without one."""
@@ -248,7 +251,7 @@ class FinegrainedStudy(Study):
             reasons = dict.fromkeys(self.why_not_comparable(metric) for metric in (PRECISION, SCORE))
             told = [f"Not comparable with the printed numbers: {why}." for why in reasons if why]
             if self.kind == REAL and any(map(is_learned, self.measured)):
-                told.append("Systems that learn did so from other images than the paper's.")
+                told.append("Systems that learn did so from other images than the paper's: not comparable with it.")
         shown = set(drawn.frame["system"]) if "system" in drawn.frame else set()
         return [*told, *self.not_run_notes(shown - self.measured)]
 

@@ -95,9 +95,12 @@ def contrast_pairs(systems: Iterable[str], chosen_percent: int = PAPER_PERCENT) 
     pairs = [
         *((EMBEDDED, feature) for feature in FEATURES),
         (OASIS, EMBEDDED),
+        *((OASIS, feature) for feature in FEATURES),
         (DEEP, GOLDEN),
         *((DEEP, other) for other in (OASIS, EMBEDDED, *FEATURES)),
         (SINGLE, CONVNET),
+        (SINGLE, OASIS),
+        (SINGLE, GOLDEN),
         (DEEP, SINGLE),
         *((top, SINGLE) for top in (OASIS_ON_TOP, EMBEDDING_ON_TOP)),
         *((DEEP, top) for top in (OASIS_ON_TOP, EMBEDDING_ON_TOP)),

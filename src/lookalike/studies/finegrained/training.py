@@ -28,29 +28,17 @@ def with_sampling(settings: Mapping[str, Any], sampling: Mapping[str, Any]) -> d
 
 
 def draw_triplets(
-    relevance: RelevanceData, n: int, settings: Mapping[str, Any], seed: int
-) -> tuple[npt.NDArray[np.int32], float]:
-    """Draw triplets of image ids from training relevance; also return the share of out-of-class negatives asked for."""
-    reason = ""
+    relevance: RelevanceData, n: int, settings: Mapping[str, Any], seed: int, capacity: int | None = None
+) -> npt.NDArray[np.int32]:
+    """Draw triplets of image ids from training relevance, from buffers where these have a capacity."""
+    chosen = {"out_of_class": settings["out_of_class"], "margin": settings["margin"], "capacity": capacity}
     threshold = settings["positive_threshold"]
-    # relevance of 1 within categories allows no in-class negatives, and one category no others
-    for share in dict.fromkeys((settings["out_of_class"], 1.0, 0.0)):
-        try:
-            sampler = RelevanceTripletSampler(
-                relevance,
-                out_of_class=share,
-                margin=settings["margin"],
-                positive_threshold=math.inf if threshold is None else threshold,
-                random_state=seed,
-            )
-        except ValueError as error:  # a kind of negatives that the relevance does not have
-            reason = reason or str(error)
-            continue
-        try:
-            return relevance.image_id[sampler.draw(n)], share
-        except ValueError as error:
-            raise LookalikeError(f"training triplets cannot be drawn: {error}") from error
-    raise LookalikeError(f"no training triplet can be drawn: {reason}")
+    limit = math.inf if threshold is None else threshold
+    try:
+        sampler = RelevanceTripletSampler(relevance, positive_threshold=limit, random_state=seed, **chosen)
+        return relevance.image_id[sampler.draw(n)]
+    except ValueError as error:
+        raise LookalikeError(f"training triplets cannot be drawn: {error}") from error
 
 
 def with_vectors(relevance: RelevanceData, usable: npt.NDArray[np.bool_]) -> RelevanceData:

@@ -25,7 +25,8 @@ LEVELS = dict(zip(SYSTEMS, zip(PRECISIONS, (score / 1000 for score in SCORES), s
 KINDS = ("in-class", "out-of-class")
 SETTINGS = {"dataset": "demo_triplets", "title": "demo triplets", "kind": "synthetic_triplets", "synthetic": True,
             "not_run": "", "titles": {}, "systems": [], "deep_not_run": "", "learned_not_run": "", "k": 30,
-            "chosen_percent": 20, "folder": ".", "sampling": {"out_of_class": 0.2}, "seed": 1}  # fmt: skip
+            "chosen_percent": 20, "folder": ".", "buffers": [3], "golden_makes_relevance": False,
+            "sampling": {"out_of_class": 0.2}, "seed": 1}  # fmt: skip
 REAL = {"dataset": "triplets", "title": "rated triplets", "kind": "triplets", "synthetic": False}
 """Settings of triplets that people rated."""
 
@@ -65,6 +66,7 @@ def made_fits(systems=tuple(LEVELS)):
     return pd.DataFrame([
         {"system": system, "seconds": 10.0 + place, "images_per_second": 100.0 / (1 + place), "n_images": 4000,
          "dimensions": 64 * (1 + place), "distance": "l1" if place % 2 else "l2", "processor": "a processor",
+         "n_triplets": 9_600.0 if system == DEEP else np.nan,
          "codebook_from": "training images" if place > 3 else "", "settings_step": 8.0 if place < 4 else np.nan,
          "settings_sizes": [16, 24] if place < 2 else None}
         for place, system in enumerate(systems)

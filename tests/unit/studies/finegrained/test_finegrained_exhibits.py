@@ -10,9 +10,14 @@ from lookalike.exhibits.printed import AGREES, HIGHER, LOWER, NO_RESULT, NOT_COM
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.studies.finegrained import pictures
 from lookalike.studies.finegrained.numbers import metrics_of
-from lookalike.studies.finegrained.systems import TABLE1, TABLE2, contrast_pairs
+from lookalike.studies.finegrained.systems import FEATURES, TABLE1, TABLE2, contrast_pairs, is_learned
 
 PRECISION, SCORE = "similarity_precision", "score@30"
+
+
+def status_of(system):
+    """Learned rows saw other training images than the paper's."""
+    return NOT_COMPARABLE if is_learned(system) else AGREES
 
 
 def row(table, name):
@@ -50,7 +55,10 @@ def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_pat
     table = made.drawn(study, name)
     assert tuple(dict.fromkeys(table.frame["system"])) == systems
     assert "brackets are 95% intervals" in study.data_sentence(table)
-    assert set(statuses(table)["status"]) == {AGREES}
+    found = statuses(table).reset_index()
+    learned = found["system"].map(is_learned)
+    assert set(zip(learned, found["status"], strict=True)) == {(is_learned(one), status_of(one)) for one in systems}
+    assert found.loc[learned, "reason"].eq("learned from other images than the paper's").all()
     rows = sheets_of(table)[0].rows
     place = [row[0] for row in rows].index("DeepRanking")
     assert rows[place] == (
@@ -72,7 +80,6 @@ def test_what_nobody_rated_is_never_held_against_print(kind, tmp_path):
     study = made.of_numbers(tmp_path, renamed, kind=kind, k=5)
     table = made.drawn(study, "table1")
     assert set(statuses(table)["status"]) == {NOT_COMPARABLE}
-    assert "printed" not in set(made.drawn(study, "fig6").frame["series"])
     assert any("Not comparable with the printed numbers" in note for note in study.notes(table))
     # scores of another k are read alike
     assert row(table, "HOG")[3].startswith("3,099")
@@ -84,7 +91,7 @@ def test_the_spread_is_the_standard_error_of_the_interval_without_which_there_is
     frame = made.drawn(made.of_numbers(tmp_path, made.made_intervals(reach=1.96)), "table1").frame
     np.testing.assert_allclose(frame.loc[frame["metric"] == PRECISION, "ours_std"], 1.0, rtol=1e-4)
     bare = made.made_intervals().assign(low=np.nan, high=np.nan)
-    found = statuses(made.drawn(made.of_numbers(tmp_path, bare, **made.REAL), "table1"))
+    found = statuses(made.drawn(made.of_numbers(tmp_path, bare, **made.REAL), "table1")).loc[list(FEATURES)]
     assert set(zip(found["status"], found["reason"], strict=True)) == {
         (NOT_COMPARABLE, "too few query images for an interval")
     }
@@ -189,21 +196,18 @@ def test_the_forest_has_a_row_for_every_pair_of_the_claims(tmp_path):
         ({}, {"k": 5}, "top 5, the paper's of the top 30"),
         ({"pool": 48}, {}, "pools of 48 images"),
         ({"n_triplets": 5_033}, {}, "a count over 5,033 triplets"),
+        ({"n_triplets": 998}, {}, "a count over 998 triplets"),
         ({}, {"pool": False}, "no pool/"),
         ({}, {}, ""),
     ],
 )
 def test_a_score_is_a_count_over_as_many_triplets_and_images(sizes, settings, why, tmp_path):
     study = made.of_numbers(tmp_path, made.made_intervals(**sizes), **made.REAL, **settings)
-    assert study.why_not_comparable(PRECISION) == ""
-    found = statuses(made.drawn(study, "table1")).xs(SCORE, level="metric")
+    few = "998 triplets, and a verdict takes 1,000" if sizes == {"n_triplets": 998} else ""
+    assert study.why_not_comparable(PRECISION) == few
+    found = statuses(made.drawn(study, "table1")).xs(SCORE, level="metric").loc[list(FEATURES)]
     assert set(found["status"]) == {NOT_COMPARABLE if why else AGREES}
     assert found["reason"].str.contains(why).all()
-    # print is drawn where it may be held against ours
-    figure = made.drawn(study, "fig6")
-    shown = figure.frame.loc[figure.frame["series"] == "printed", "value"]
-    assert shown.tolist() == ([85.7] if why else [85.7, 7004.0])
-    assert [panel.series[-1].hollow for panel in figure.panels] == [True, not why]
     mixed = made.made_pool().assign(source=["pool", "pool", "triplets"])
     assert not made.made_study(tmp_path, {"pool": mixed}).has_pool
 
@@ -264,6 +268,28 @@ def test_filters_stand_by_colour_with_zero_as_grey_and_tell_how_alike_they_are_t
     assert picture.frame["path"].drop_duplicates().tolist() == ["convnet", "every-4th-pixel"]
     np.testing.assert_allclose(picture.frame.loc[picture.frame["path"] == "convnet", "like_start"], 1)
     assert picture.notes[-1].endswith("in the median: ConvNet 1.00.")
+
+
+def test_tables_note_triplets_seen_and_whether_shallow_filters_moved(tmp_path):
+    files, filters = made.made_filters(tmp_path), dict(np.load(tmp_path / "filters.npz"))
+    study = made.made_study(tmp_path, files=files)
+    assert "Training triplets that each learned from: DeepRanking 9,600." in made.drawn(study, "table1").notes
+    for noise, told in ((0.01, "hardly moved"), (0.5, "moved")):
+        start = filters["every-4th-pixel"] + noise * np.random.default_rng(1).normal(size=(5, 3, 3, 3))
+        np.savez(tmp_path / "filters.npz", **filters, **{"start/every-4th-pixel": start})
+        for name in ("table1", "table2"):
+            assert f"training {told} the filters of DeepRanking's" in made.drawn(study, name).notes[-1]
+
+
+def test_buffers_stand_beside_exact_sampling(tmp_path):
+    numbers = {"at_hand": 0.25, "variation": 0.0512, "precision": 0.731, "n_triplets": 960}
+    found = [{**numbers, "n_drawn": 2_000, "capacity": capacity} for capacity in (12.0, None)]
+    fits = made.made_fits().assign(buffers=[found if one == "oasis" else None for one in made.LEVELS])
+    study = made.made_study(tmp_path, {"fits": fits})
+    assert row(made.drawn(study, "buffers"), "12") == ("12", "25%", "0.051", "73.1")
+    assert row(made.drawn(study, "buffers"), "all images")[0] == "all images"
+    bare = made.made_study(tmp_path, {"fits": made.made_fits()}, learned_not_run="put training/ there")
+    assert made.drawn(bare, "buffers").notes == ("not run: put training/ there",)
 
 
 def test_queries_gain_the_most_or_lose_the_most_or_have_the_most_triplets():

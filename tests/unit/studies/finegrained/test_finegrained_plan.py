@@ -1,5 +1,6 @@
 """What the settings of a fine-grained study ask for."""
 
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -93,8 +94,14 @@ def test_files_lie_where_settings_say(config):
     below = plan.network_below(config, DEMO, "oasis-on-single-scale-ranking")
     assert below == f"results/{DEMO}/systems/single-scale-ranking/fit.json"
     assert plan.network_below(config, DEMO, "oasis") == []
-    assert len(check_plan(plan, config, DEMO)) == 13
+    assert len(check_plan(plan, config, DEMO)) == 14
     assert "results/demo_triplets/systems/convnet/distances.npy" in plan.exhibit_files(config, DEMO)["distances"]
+    assert plan.buffers(config, DEMO, "oasis")
+    assert plan.buffers(config, DEMO, "oasis-on-single-scale-ranking") == []
+    made = deepcopy(config)
+    made["finegrained"][DEMO]["golden"]["ratings"] = 0.4
+    assert [plan.relevance_file(one, DEMO).split("/")[-2] for one in (config, made)] == [DEMO, "golden-features"]
+    assert plan.golden_files(made, DEMO) == [*plan.golden_files(config, DEMO), "relevance.npz"]
     for feature in FEATURES:
         assert (ROOT / "src" / "lookalike" / plan.describer_module(feature)).is_file()
 

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
-from lookalike.data.rated_triplets import codebook_images
+from lookalike.data.rated_triplets import codebook_images, split_ratings
 from lookalike.data.relevance import RelevanceData
 from lookalike.learners.oasis import OASIS as Learner
 from lookalike.studies.finegrained import golden_feature, protocol
@@ -53,7 +53,7 @@ def world():
     }
     features["good"][0] = np.nan  # an unusable image, in no pair
     held_out = HELD_OUT[HELD_OUT > 0]
-    triplets, _ = draw_triplets(relevance_of(held_out, truth), 600, with_sampling({}, SAMPLING), 0)
+    triplets = draw_triplets(relevance_of(held_out, truth), 600, with_sampling({}, SAMPLING), 0)
     pairs = pd.DataFrame({"query": np.tile(triplets[:, 0], 2), "candidate": triplets[:, 1:].T.ravel()})
     return {"features": features, "relevance": relevance_of(TRAINING, truth), "pairs": pairs, "truth": truth}
 
@@ -123,7 +123,7 @@ def test_components_are_columns_and_their_scales_medians():
 def test_C_is_chosen_by_folds_that_are_left_out_and_is_the_smallest_of_equals():
     nothing, first = np.zeros((6, 2)), np.tile([1.0, 0.0], (6, 1))
     names = [("a", "l1"), ("b", "l1")]
-    measured = Measured(names, [nothing, nothing], [first, first[:, ::-1]], 0.2, np.ones(2), seed=0)
+    measured = Measured(names, [nothing, nothing], [first, first[:, ::-1]], np.ones(2), seed=0)
     learned, C, found = measured.chosen(np.arange(2), [10.0, 0.1])
     # what one fold teaches leaves the other's triplets as ties
     assert found == [{"C": 0.1, "precision": 0.5}, {"C": 10.0, "precision": 0.5}]
@@ -149,6 +149,34 @@ def test_the_golden_feature_weighs_what_is_good(world, golden):
     # the L1 visual features share out their weights
     assert golden.fit["l1_weights"]["good"] > 0.5
     assert sum(golden.fit["l1_weights"].values()) == pytest.approx(1)
+
+
+def test_the_golden_feature_learns_from_ratings_and_makes_the_relevance(world):
+    nearer, farther = np.split(world["pairs"].to_numpy(), 2)
+    names = np.char.add("query ", LABELS[nearer[:, 0]].astype(str))
+    rated = pd.DataFrame({"query": nearer[:, 0], "positive": nearer[:, 1], "negative": farther[:, 1],
+                          "text_query": names, "kind": "rated"})  # fmt: skip
+    evaluated, ratings = split_ratings(rated, 0.4, seed=1)
+    assert (ratings["text_query"].nunique(), evaluated["text_query"].nunique()) == (2, 3)
+    assert not set(evaluated["query"]) & set(ratings["query"])
+    assert split_ratings(rated.assign(query=5), 0.4, seed=1)[1].empty
+    assert len(split_ratings(rated, 0, seed=1)[1]) == 0
+    with pytest.raises(LookalikeError, match="nothing to learn from or to judge"):
+        split_ratings(rated, 0.99, seed=1)
+    blind = world["relevance"]  # its grades teach nothing now, its categories do
+    blind = RelevanceData.from_labels(blind.image_id, blind.labels)
+    found = golden_system(world["features"], blind, world["pairs"], GOLDEN, seed=3, ratings=ratings)
+    assert (found.fit["learned_from"], found.fit["n_triplets"]) == ("ratings", len(ratings))
+    weights = pd.DataFrame(found.fit["components"]).groupby("feature")["weight"].sum()
+    assert weights["good"] > weights["useless"]
+    truth, grades = (
+        one.relevance.toarray()[np.triu_indices(len(TRAINING), 1)] for one in (world["relevance"], found.relevance)
+    )
+    assert np.corrcoef(truth[truth > 0], grades[truth > 0])[0, 1] > 0.3
+    assert np.median(grades[grades > 0]) == pytest.approx(np.exp(-1), rel=1e-3)
+    turned = ratings.rename(columns={"positive": "negative", "negative": "positive"})
+    other = golden_system(world["features"], blind, world["pairs"], GOLDEN, seed=3, ratings=turned)
+    assert precision(found.distances) > precision(other.distances) + 0.05
 
 
 def test_evaluation_images_teach_the_golden_feature_nothing(world, golden):
@@ -233,6 +261,12 @@ def test_oasis_learns_on_training_images_and_is_better_than_its_start(world):
     assert [one["n_steps"] for one in result.fit["validation"]] == [0, 200, 1000]
     assert result.fit["n_steps"] == max(result.fit["validation"], key=lambda one: one["precision"])["n_steps"]
     json.dumps(result.fit, allow_nan=False)
+    assert result.fit["buffers"] == []
+    small, exact = learned(vectors, buffers=[3]).fit["buffers"]
+    assert (small["capacity"], exact["capacity"]) == (3, None)
+    assert 0 < small["at_hand"] < exact["at_hand"] == 1
+    assert small["variation"] > exact["variation"] + 0.02
+    assert exact["precision"] == pytest.approx(max(one["precision"] for one in result.fit["validation"]), abs=0.05)
     changed = vectors.copy()
     changed[HELD_OUT] = 7.0
     assert learned(changed).fit["validation"] == result.fit["validation"], "evaluation images teach it nothing"
@@ -267,13 +301,12 @@ def test_nothing_to_learn_from_is_said(world):
 
 def test_relevance_without_grades_gives_out_of_class_triplets_only():
     data = RelevanceData.from_labels(np.arange(N), LABELS.astype(str))
-    triplets, share = draw_triplets(data, 200, with_sampling({}, SAMPLING), 0)
-    assert share == 1.0
-    query, positive, negative = LABELS[triplets.T]
+    query, positive, negative = LABELS[
+        draw_triplets(data, 200, with_sampling({}, SAMPLING | {"out_of_class": 1.0}), 0).T
+    ]
     assert ((query == positive) & (query != negative)).all()
-    one = RelevanceData.from_labels(np.arange(3), np.array(["a"] * 3))
-    with pytest.raises(LookalikeError, match="no training triplet can be drawn"):
-        draw_triplets(one, 5, with_sampling({}, SAMPLING), 0)
+    with pytest.raises(LookalikeError, match="training triplets cannot be drawn: no in-class negative"):
+        draw_triplets(data, 200, with_sampling({}, SAMPLING), 0)
 
 
 def test_folds_deal_categories_evenly_and_image_ids_become_rows():
