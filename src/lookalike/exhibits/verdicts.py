@@ -119,6 +119,8 @@ def decide(claim: Claim, study: Study, rules: Mapping[str, Rule]) -> Finding:
     if about is None or (why := why or _methods_not_run(claim, study)):
         return Finding(NOT_TESTED, why, gate="not run")
     found = also_said(rules[claim.rule](about, **claim.parameters), beside)
+    if found.verdict == NOT_TESTED:
+        return replace(found, gate="not run")
     for gate, why in _cannot_tell(claim, about):
         # its numbers are told all the same
         return replace(found, verdict=OPEN, evidence=f"{why} The numbers: {found.evidence}", gate=gate)
