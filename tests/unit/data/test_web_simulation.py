@@ -16,9 +16,6 @@ from lookalike.data.query_log import QueryLog
 from lookalike.data.web_marginals import measure_marginals, write_marginals
 from lookalike.data.web_simulation import FULL_QUERIES, QUERIES_PER_IMAGE, RARE_QUERIES, TEST_SHARE, WebSimulation
 from lookalike.features.visterm_store import VistermStore
-from lookalike.features.visterms import TfidfVisterms
-from lookalike.learners import OASIS
-from lookalike.learners.query_triplets import QueryTripletSampler
 
 SMALL = WebSimulation(n_images=500, words=1000, nonzeros=30, seed=3)
 TENTH = WebSimulation(n_images=269_442, topics=100, seed=1)
@@ -79,14 +76,6 @@ def test_a_log_is_well_formed_at_every_size(n_images):
     assert len(np.unique(log.image_topic)) == sim.n_topics >= 2
 
 
-def test_alias_tables_have_the_given_shares():
-    weights = np.random.default_rng(0).random((3, 17)) ** 4 + 1e-6
-    threshold, other = web_images.alias_table(weights)
-    for share, given, alias in zip(threshold / 2.0**32, weights, other, strict=True):
-        total = share + np.bincount(alias, weights=1 - share, minlength=17)
-        np.testing.assert_allclose(total / 17, given / given.sum(), atol=1e-8)
-
-
 def test_terms_come_from_their_sources_in_the_given_shares():
     """Words 0-9 are the background's alone, 10-19 those of two topics, 20-29 of two styles, 30-39 of two queries."""
     n, words, shares = 20_000, np.arange(40, dtype=np.uint32), (0.2, 0.05, 0.3)
@@ -144,27 +133,6 @@ def test_too_little_room_for_the_words_is_made_good(monkeypatch):
 
     monkeypatch.setattr(web_images, "draw_images", draw)
     np.testing.assert_array_equal(SMALL.visterms(0, 500).toarray(), expected.toarray())
-
-
-def test_similarity_is_hidden_from_counting_common_words_but_can_be_learned():
-    """Precision at 5 against the latent topic, on images that were not trained on: chance, Euclidean, OASIS."""
-    sim = WebSimulation(n_images=2000, words=1000, nonzeros=60, seed=11)
-    topics, is_test, counts = sim.log.image_topic, sim.is_test(), sim.visterms(0, 2000)
-    weighting = TfidfVisterms().fit(counts[~is_test])
-    train, test = (sp.csr_array(weighting.transform(counts[part])) for part in (~is_test, is_test))
-    log = QueryLog.from_pairs(sim.log.query, sim.log.image)
-    triplets = QueryTripletSampler(log.of_images(np.flatnonzero(~is_test)), 0).draw(30_000)
-    model = OASIS(random_state=0).fit_triplets(train, triplets)
-
-    def topic_precision(similarity):
-        np.fill_diagonal(similarity, -np.inf)
-        top = np.argpartition(-similarity, 5, axis=1)[:, :5]
-        return float((topics[is_test][top] == topics[is_test][:, None]).mean())
-
-    euclidean = topic_precision((test @ test.T).toarray())
-    learned = topic_precision(np.asarray(test @ model.W_.astype(np.float32) @ test.T.toarray()))
-    assert euclidean > 2 * np.sum(np.bincount(topics[is_test]) ** 2) / is_test.sum() ** 2
-    assert euclidean + 0.1 < learned < 0.95
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import errno
 import math
-import re
 from dataclasses import replace
 from unittest.mock import DEFAULT, Mock
 
@@ -230,17 +229,3 @@ def test_a_full_disk_is_told_and_the_checkpoint_before_stands(rows, tmp_path, mo
     with pytest.raises(LookalikeError, match=r"cannot write .*free some space"):
         train(rows, Source(), PLAN, wavy, checkpoint=tmp_path / "kept", checkpoint_seconds=0)
     assert {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()} == {"checkpoint.npz": before}
-
-
-def test_lines_about_progress(rows, tmp_path):
-    lines = []
-    options = {"report": lines.append, "checkpoint": tmp_path / "checkpoint", "checkpoint_seconds": 0}
-    with pytest.raises(Killed):
-        train(rows, Source(), PLAN, interrupted(wavy, 3), report_seconds=0, **options)
-    assert lines[0] == f"step 0: mAP {wavy(np.eye(30)):.4f} on held-out images, loss rate nan"
-    assert re.fullmatch(r"16 of at most 192 steps, .* a second, .* h left unless it saturates before", lines[1])
-    lines.clear()
-    train(rows, Source(), PLAN, wavy, **options)
-    assert lines[0] == "goes on from step 64, where a checkpoint of an earlier start stands"
-    (progress,) = [line for line in lines if " of at most " in line]  # ten seconds are not over, but the end is told
-    assert re.fullmatch(r"192 of at most 192 steps, .*, 0.0 h left", progress)

@@ -11,7 +11,7 @@ def precision_is_as_printed(study: HumanStudy, paper: str, k: int) -> Finding:
     """The printed precision at top k lies within two standard errors, over queries, of ours."""
     curve, printed = study.curve("p@k by query", paper=paper), study.printed_share(f"human_p@{k}", paper)
     if k not in curve.index:
-        return Finding(OPEN, f"raters saw the first {study.n_retrieved} images, not {k}")
+        return Finding(OPEN, f"raters saw {study.n_retrieved} images, not {k}")
     mean, error = curve.loc[k, "value"], curve.loc[k, "high"] - curve.loc[k, "value"]
     told = f"{100 * mean:.1f} ± {100 * error:.1f}% of the first {k}, printed {100 * printed:g}%"
     return Finding(HOLDS if abs(mean - printed) <= 2 * error else FAILS, told)

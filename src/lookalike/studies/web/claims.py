@@ -1,4 +1,4 @@
-"""Rules that decide the papers' claims about the web (JMLR 2.3 and 5.2, NIPS 4.1); intervals have 95%."""
+"""Rules on the papers' claims about the web (JMLR 2.3 and 5.2, NIPS 4.1); precision is within two standard errors."""
 
 from __future__ import annotations
 
@@ -9,15 +9,10 @@ from lookalike.studies.web.numbers import GAIN, IRRELEVANT
 from lookalike.studies.web.runtime_figure import UNITS, growth, measured_times
 from lookalike.studies.web.study import WebStudy
 
-NORMAL = 1.96
-"""Standard errors to each side of a mean over query images."""
-
 
 @rule
 def time_grows(study: WebStudy, learner: str, low: float, high: float = math.inf, than: str = "") -> Finding:
-    """Training time grows as a power of the number of images whose interval, or that of its difference from another
-    learner's power, lies within bounds.
-    """
+    """The power of the number of images by which time grows, or its excess over another learner's, lies in bounds."""
     measured = measured_times(study.table("runtime"))
     laws = {name: growth(measured, name) for name in (learner, than) if name}
     told = [f"{name}: ({UNITS[name]})^{law} over {law.n_sizes} sizes" if law else f"{name}: too few sizes to the end"
@@ -32,12 +27,10 @@ def time_grows(study: WebStudy, learner: str, low: float, high: float = math.inf
 
 @rule
 def log_misses_most(study: WebStudy, k: int, times: float) -> Finding:
-    """The share of the top k of the query image's latent topic, which stands for what raters see, is a multiple of the
-    share that the log calls relevant, in the ends of both intervals.
-    """
+    """Precision at top k by latent topics, which stand for raters, is at least a multiple of that by the log."""
     (topic, error), (log, of_log) = (study.precision_at("oasis", k, metric) for metric in ("topic_p@k", "p@k"))
-    low = (topic - NORMAL * error) / (log + NORMAL * of_log)
-    high = (topic + NORMAL * error) / max(log - NORMAL * of_log, 1e-9)
+    low = (topic - 2 * error) / (log + 2 * of_log)
+    high = (topic + 2 * error) / max(log - 2 * of_log, 1e-9)
     told = f"top {k}: {topic:.1f}% by topics, {log:.1f}% by the log, {topic / log:.1f} times [{low:.1f}, {high:.1f}]"
     return Finding(verdict_of(within([(low, high)], times, math.inf)), told)
 
@@ -46,6 +39,6 @@ def log_misses_most(study: WebStudy, k: int, times: float) -> Finding:
 def any_negative_will_do(study: WebStudy, k: int, margin: float) -> Finding:
     """Precision at top k with negatives from all images is at most a margin below that with irrelevant ones alone."""
     gain, error = study.precision_at(IRRELEVANT, k, GAIN)
-    low, high = gain - NORMAL * error, gain + NORMAL * error
+    low, high = gain - 2 * error, gain + 2 * error
     told = f"top {k}: {gain:+.2f} [{low:+.2f}, {high:+.2f}] points with negatives from all images"
     return Finding(verdict_of(within([(low, high)], -margin, math.inf)), told)

