@@ -38,7 +38,6 @@ class Server(ThreadingHTTPServer):
         self.ranges = self.send_length = True
         self.drops = []  # bytes of body sent before each of the next answers is cut
         self.codes = []  # answers of the next requests instead of the file
-        self.moved = ""  # where it sends those who ask for the head
         self.asked = []  # ranges
         self.sent_all = False
 
@@ -66,8 +65,8 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def do_HEAD(self):
-        self.send_response(302 if self.server.moved else 200)
-        self.send_header("Location", self.server.moved)
+        self.send_response(302 if "moved" in self.path else 200)
+        self.send_header("Location", CLOSED)
         self.end_headers()
 
     def log_message(self, *args):
@@ -216,9 +215,7 @@ def test_progress_goes_to_the_stream_that_is_given(tmp_path, server, capsys):
 def test_a_host_is_reachable_also_through_a_proxy(server, monkeypatch):
     assert is_reachable(toy(server.url))
     assert not is_reachable(toy(), timeout=0.5)
-    server.moved = CLOSED
-    assert not is_reachable(toy(server.url), timeout=0.5), "the host that it leads to does not answer"
-    server.moved = ""
+    assert not is_reachable(toy(f"{server.url}?moved"), timeout=0.5), "the host that it leads to does not answer"
     monkeypatch.setenv("http_proxy", server.url.removesuffix("/toy.tar"))
     assert is_reachable(toy("http://images.invalid/toy.tar"))
     monkeypatch.setenv("http_proxy", "127.0.0.1:9")

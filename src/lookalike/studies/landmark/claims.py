@@ -48,7 +48,6 @@ from lookalike.studies.landmark.study import (
     TABLE_METHODS,
     TRAIN_TIME,
     TRIPLET_TIME,
-    Codebook,
     LandmarkStudy,
 )
 from lookalike.studies.landmark.times import ALIKE
@@ -107,31 +106,6 @@ def difference_within(
 
 
 @rule
-def takes_longest(study: LandmarkStudy, method: str) -> Finding:
-    """Holds where the interval of its time over each other learning method's lies above 1, fails where one lies below.
-
-    A fit that was broken off counts with its time until then, the least that it takes.
-    """
-    others = [other for other in _methods(study, "learned") if other != method]
-    why = _did_not_end(study, method)
-    if not why:
-        return _longer(study, [(method, other) for other in others])
-    reason = f"{study.title_of(method)} did not end within its time limit: {why}"
-    longer = []
-    for metric in TIMES:
-        times = {one: _rows(study, one, metric).groupby("subset")["value"] for one in (method, *others)}
-        least = times[method].min().reindex(list(study.landmarks))
-        most = pd.DataFrame({other: times[other].max() for other in others}).reindex(list(study.landmarks))
-        if any(_did_not_end(study, other) for other in others) or least.isna().any() or most.isna().any(axis=None):
-            return Finding(OPEN, f"{reason}; not all times are known")
-        longer.append(bool(most.lt(least, axis=0).all(axis=None)))
-    told = "each of its fits took longer, in total and by the triplet, than any other method's there"
-    if all(longer):
-        return Finding(HOLDS, f"{reason}; {told}", ON_AVERAGE)
-    return Finding(OPEN, f"{reason}; not {told}")
-
-
-@rule
 def is_dense(study: LandmarkStudy, method: str) -> Finding:
     """Holds where its sparsity rounds to 0.00% on every landmark, as in print, fails where it does not."""
     rows = _rows(study, method, SPARSITY)
@@ -144,8 +118,8 @@ def is_dense(study: LandmarkStudy, method: str) -> Finding:
 
 
 @rule
-def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: str) -> Finding:
-    """Holds where the interval of each step to the next larger codebook lies above 0, fails where one lies below 0."""
+def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: str, grows: bool = True) -> Finding:
+    """Holds where the interval of each step to the next larger codebook lies on the claimed side of 0, fails beyond."""
     if len(study.codebooks) < 2:
         return Finding(OPEN, "one codebook alone was run")
     found: list[Difference | Finding] = []
@@ -155,7 +129,7 @@ def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: st
             name = f"{study.title_of(method)}, {small.title} to {large.title} words"
             test = _difference(study, name, first, second, f"{method} {small.id} {large.id}", metric)
             found.append(test or _missing(study, method))
-    return _decided(found, metric)
+    return _decided(found, metric, *((0.0, math.inf) if grows else (-math.inf, 0.0)))
 
 
 @rule
@@ -378,8 +352,8 @@ def claims_table(study: LandmarkStudy, rules: Mapping[str, Rule]) -> Table:
     printed = study.as_printed()
     records = []
     for claim in claims_of(study.claim_rows):
-        places: Sequence[Codebook | None] = study.codebooks if claim.settings else [None]
-        for codebook in places:
+        about = [setting.partition("=")[2] for setting in claim.settings]
+        for codebook in [one for one in study.codebooks if one.printed in about] if about else [None]:
             ours = decide(claim, study.at(codebook), rules)
             beside = None if codebook is None else printed.codebooks[codebook.place]
             # no limit of ours and no gate stands before the printed numbers

@@ -106,8 +106,7 @@ def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
 
 def table_cells(study: LandmarkStudy, codebook: Codebook, quantity: str, methods: Sequence[str]) -> pd.DataFrame:
     """Every cell of one of the paper's tables, ours beside the paper's, in percent or seconds."""
-    printed_name = list(PRINTED_CODEBOOKS.values())[codebook.place]
-    setting = f"codebook={printed_name};landmark=" if study.shows_printed else ""
+    setting = f"codebook={codebook.printed};landmark=" if study.shows_printed else ""
     records = [
         {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark,
          "setting": setting and setting + landmark, "metric": quantity, "method": method,
@@ -255,7 +254,7 @@ def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
     notes = [
         "The axis of sparsity is logarithmic in the share of weights that are not zero; 100%, which has no place on "
         "it, stands where half a weight would be left.",
-        "Numbers: lambda at both ends and as the study has it, which is ringed.",
+        "Lambda grows along each line, towards sparser weights; that of the study is ringed.",
     ]
     if study.shows_printed:
         notes.append("Hollow markers: the paper's means over landmarks (Tables 1 to 6).")
@@ -264,7 +263,8 @@ def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
 
 def _sparsity_points(study: LandmarkStudy, codebook: Codebook) -> pd.DataFrame:
     """Every point of a panel, in percent."""
-    swept = _swept(study, codebook)
+    swept = select(swept_means(study, LAMBDA), representation=codebook.id)
+    swept = swept.rename(columns={"method": "series", "x": "regularization"}).to_dict("records")
     own = _at_own_settings(study, codebook, {record["series"] for record in swept})
     printed = _of_paper(study, list(PRINTED_CODEBOOKS)[codebook.place]) if study.shows_printed else []
     columns = ["representation", "n_words", "series", "regularization", "sparsity", "map", "n_draws", "nonzero"]
@@ -275,23 +275,15 @@ def _sparsity_points(study: LandmarkStudy, codebook: Codebook) -> pd.DataFrame:
     return frame
 
 
-def _swept(study: LandmarkStudy, codebook: Codebook) -> list[dict[str, Any]]:
-    """Means along lambda, in the order of the methods."""
-    rows = select(swept_means(study, LAMBDA), representation=codebook.id)
-    records = rows.rename(columns={"method": "series", "x": "regularization"}).to_dict("records")
-    order = {method: place for place, method in enumerate(study.methods)}
-    return sorted(records, key=lambda record: order.get(record["series"], len(order)))
-
-
 def swept_means(study: LandmarkStudy, *kinds: str) -> pd.DataFrame:
     """Means along sweeps in percent, first over landmarks, so that each draw counts alike; a row a value of ``x``."""
     rows = study.own(study.table("metrics"))
     rows = rows.assign(**rows["metric"].str.extract(rf"^(?P<kind>{'|'.join(kinds)})_(?P<metric>{MAP}|{SPARSITY})$"))
     rows, keys = rows[rows["kind"].notna()], ["representation", "kind", "method", "x"]
-    by_draw = rows.groupby([*keys, "fold", "metric"])["value"].mean().unstack("metric")
-    means = 100 * by_draw.groupby(keys).mean()
+    of_draws = rows.groupby([*keys, "metric", "fold"], sort=False)["value"].mean()
+    means = 100 * of_draws.groupby([*keys, "metric"], sort=False).mean().unstack("metric", sort=False)
     sizes = rows.groupby(keys).agg(n_landmarks=("subset", "nunique"), n_draws=("fold", "nunique"))
-    return means.join(sizes).reset_index()
+    return means.join(sizes).reset_index().sort_values("x", kind="stable", ignore_index=True)
 
 
 def _at_own_settings(study: LandmarkStudy, codebook: Codebook, swept: set[str]) -> list[dict[str, Any]]:
@@ -319,7 +311,6 @@ def _sparsity_panel(
     study: LandmarkStudy, codebook: Codebook, title: str, looks: Mapping[str, Look], frame: pd.DataFrame
 ) -> Panel:
     series: list[Series] = []
-    labels: list[Label] = []
     lines: list[Line] = []
     for name, rows in frame.groupby("series", sort=False):
         method, _, printed = str(name).partition(", ")
@@ -335,13 +326,12 @@ def _sparsity_panel(
             # the lambda that the study uses, where that was tried
             wanted = study.settings["parameters"].get(method, {}).get("regularization", math.nan)
             own = rows[np.isclose(rows["regularization"], wanted, rtol=1e-6, atol=0)]
-            labels += _lambdas(rows, own, looks[method].colour)
             rings = [where | {"regularization": value} for value in own["regularization"]]
             series += [Series("lambda of the study", ring, *columns, Look(BLACK, "o"), kind="points", hollow=True)
                        for ring in rings]  # fmt: skip
     x, y = _sparsity_axis(frame), Axis("Mean average precision (%)" if codebook.place == 0 else "", told="{:.1f}%")
     empty = "" if series else "not run"
-    return Panel(title, x, y, tuple(series), tuple(lines), tuple(labels), empty=empty, by_point=True)
+    return Panel(title, x, y, tuple(series), tuple(lines), empty=empty, by_point=True)
 
 
 def _sparsity_axis(frame: pd.DataFrame) -> Axis:
@@ -352,18 +342,6 @@ def _sparsity_axis(frame: pd.DataFrame) -> Axis:
     # as much room on the right as the number of a lambda takes
     low, high = right / (left / right) ** 0.12 / 1.8, left * 1.6
     return Axis("Sparsity of w (%)", "log", low, high, ticks, reversed=True, told="{:.3g}% of weights are not zero")
-
-
-def _lambdas(rows: pd.DataFrame, own: pd.DataFrame, colour: str) -> list[Label]:
-    """Lambda beside the first point, the last one and that of the study."""
-    places: dict[Any, Any] = {rows.index[0]: "below", rows.index[-1]: "right"} | dict.fromkeys(own.index, "above")
-    labels = []
-    for place, side in places.items():
-        row = rows.loc[place]
-        value = float(row["regularization"])
-        text = f"{value:.0e}".replace("e-0", "e-") if value else "0"
-        labels.append(Label(float(row["nonzero"]), float(row["map"]), text, colour, side))
-    return labels
 
 
 @exhibit("landmark/cost", title="QPAO over C", needs=("metrics",),

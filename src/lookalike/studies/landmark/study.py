@@ -70,6 +70,11 @@ class Codebook:
     why_not_comparable: str = ""
     """Why its numbers may not be held against the printed ones; "" where they may."""
 
+    @property
+    def printed(self) -> str:
+        """How printed settings name the paper's codebook of its place."""
+        return list(PRINTED_CODEBOOKS.values())[self.place]
+
 
 class LandmarkStudy(Study):
     """The landmark study of one data set; its settings are those of ``plan.exhibit_settings``."""
@@ -229,7 +234,7 @@ class LandmarkStudy(Study):
     def _at_hand(self) -> Sequence[Codebook]:
         return self.codebooks if self.codebook is None else [self.codebook]
 
-    def ended_by(self, limit: str, method: str) -> Mapping[str, Sequence[bool]]:
+    def ended_by(self, limit: str, method: str) -> dict[str, list[bool]]:
         """Codebook at hand to whether a limit of ours ended each fit."""
         found = {}
         for codebook in self._at_hand:
@@ -314,13 +319,10 @@ class LandmarkStudy(Study):
 
     def _stopped_notes(self, codebooks: Sequence[Codebook], methods: Sequence[str]) -> list[str]:
         """In how many fits a learner stopped at its limit of iterations, and not by its own rule."""
-        fits, told = self.own(self.table("fits")), []
-        for method, codebook in product(methods, codebooks):
-            # neither None nor NaN, of learners that have no such rule, is False
-            runs = select(fits, method=method, representation=codebook.id).groupby("subset")
-            ends = runs.filter(lambda run: run["converged"].notna().any())["converged"]
-            if n := int(ends.eq(False).sum()):
-                told.append(f"{self.title_of(method)} in {n} of {len(ends)} fits ({codebook.title} words)")
+        found = [(method, *self.at(one).ended_by("iterations", method).popitem())
+                 for method, one in product(methods, codebooks)]  # fmt: skip
+        told = [f"{self.title_of(method)} in {sum(ends)} of {len(ends)} fits ({words})"
+                for method, words, ends in found if any(ends)]  # fmt: skip
         return [f"Stopped at the limit of iterations: {'; '.join(told)}."] if told else []
 
     def _not_converged_notes(self, codebooks: Sequence[Codebook], methods: Sequence[str]) -> list[str]:

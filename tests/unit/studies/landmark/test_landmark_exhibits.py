@@ -167,7 +167,6 @@ def test_a_point_of_a_curve_is_a_mean_over_landmarks_and_draws(oxford):
     assert series.loc[["tfidf, printed", "soml-da, printed"], "map"].to_list() == [48.51, 61.08]
     rings = [one for one in drawn.panels[1].series if one.name == "lambda of the study"]
     assert {one.where["regularization"] for one in rings} == {1e-5, 1e-6}
-    assert {label.text for label in drawn.panels[1].labels} == {"0", "1e-5", "1e-6", "1e-3"}
 
 
 def test_sweeps_of_few_landmarks_and_draws_say_so_and_stand_beside_tf_idf_of_the_same(oxford):
@@ -176,14 +175,10 @@ def test_sweeps_of_few_landmarks_and_draws_say_so_and_stand_beside_tf_idf_of_the
     shown = 100 * select(known, subset=list(LANDMARKS[:3]))["value"].mean()
     lines = {line.name: line.at for line in cost.panels[1].lines}
     assert lines == {"TF-IDF": pytest.approx(shown), "C of the tables": 10.0}
-    last = select(cost.frame, representation="sift-1m", x=10.0)
-    assert last[["map", "sparsity"]].to_numpy() == pytest.approx(10)
-    found = order.frame.set_index(["representation", "kind", "method", "x"])["map"]
-    own = select(oxford.table("metrics"), representation="sift-10k", method="soml-tg", metric="by_negative_map", x=50)
-    assert found["sift-10k", "by_negative", "soml-tg", 50] == pytest.approx(100 * own["value"].mean())
     for drawn, sizes in ((cost, ("3 landmarks", "one draw of")), (order, ("7 landmarks", "means over 2 draws of"))):
         assert all(size in oxford.data_sentence(drawn) for size in sizes)
-    assert {one.name for one in order.panels[0].series} >= {"S-TG, shuffled", "S-DA, by pair of positives"}
+    shuffled, sorted_ = (select(order.frame, kind=kind)["map"].to_numpy() for kind in ("shuffled", "by_negative"))
+    assert shuffled - sorted_ == pytest.approx(10)
 
 
 def test_a_study_of_few_methods_has_their_points_alone():
