@@ -142,7 +142,7 @@ rule learn_l1hashkpca:
 
 rule learn_oasis_on_vectors:
     input:
-        relevance=planned(finegrained.relevance_file),
+        relevance=planned(finegrained.relevance_path),
         pairs=f"{RESULTS}/pairs.parquet",
         vectors=lambda wildcards: f"{RESULTS}/systems/{ON_VECTORS[wildcards.system]}/vectors.npy",
         network=of_system(finegrained.network_below),
@@ -188,7 +188,7 @@ rule read_pixels:
 rule pretrain_network:
     input:
         pixels=f"{RESULTS}/pixels.npy",
-        relevance=planned(finegrained.relevance_file),
+        relevance=planned(finegrained.relevance_path),
         pairs=f"{RESULTS}/pairs.parquet",
     output:
         [f"{RESULTS}/systems/convnet/{file}" for file in finegrained.NETWORK_FILES],
@@ -219,7 +219,7 @@ for studied_dataset in FINEGRAINED:
         input:
             pixels=f"{RESULTS}/pixels.npy",
             pretrained=f"{RESULTS}/systems/convnet/model.npz",
-            relevance=planned(finegrained.relevance_file),
+            relevance=planned(finegrained.relevance_path),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
             batch.files,
@@ -243,7 +243,7 @@ for studied_dataset in FINEGRAINED:
 rule train_linear_embedding:
     input:
         parts=[f"{RESULTS}/systems/{part}/vectors.npy" for part in (SINGLE, EMBEDDED)],
-        relevance=planned(finegrained.relevance_file),
+        relevance=planned(finegrained.relevance_path),
         pairs=f"{RESULTS}/pairs.parquet",
     output:
         [

@@ -141,11 +141,9 @@ class Task:
 
 def optimiser_of(parameters: Iterable[torch.Tensor], settings: Settings) -> torch.optim.SGD:
     """Return Nesterov's gradient descent with weight decay."""
-    momentum = {"momentum": settings.momentum, "nesterov": settings.momentum > 0}
+    rate, momentum, decay = settings.learning_rate, settings.momentum, settings.weight_decay
     # fused: one pass over the weights of a large network instead of six
-    return torch.optim.SGD(
-        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True, **momentum
-    )
+    return torch.optim.SGD(parameters, rate, momentum, weight_decay=decay, nesterov=momentum > 0, fused=True)
 
 
 def process_seeds(seed: int) -> tuple[int, int, int]:

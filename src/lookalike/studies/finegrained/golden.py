@@ -101,7 +101,8 @@ def golden_system(
     relevance_triplets.warm_up()
     pair_distances.warm_up()
     start = time.perf_counter()
-    rated = ratings is not None and len(ratings) > 0
+    ratings = pd.DataFrame() if ratings is None else ratings
+    rated = len(ratings) > 0
     folds = _rated_folds(ratings, relevance, settings, seed) if rated else _drawn_folds(relevance, settings, seed)
     measured = _measured(folds, features, relevance, settings, seed)
     learned, C, choice = measured.chosen(np.arange(len(measured.names)), settings["C"])

@@ -233,7 +233,7 @@ def golden_files(config: Config, dataset: str) -> list[str]:
     return ["distances.npy", "fit.json", *(["relevance.npz"] if share_of_ratings(config, dataset) else [])]
 
 
-def relevance_file(config: Config, dataset: str) -> str:
+def relevance_path(config: Config, dataset: str) -> str:
     """Relevance that networks and OASIS learn from."""
     made = f"systems/{GOLDEN}/" if share_of_ratings(config, dataset) and not no_training(config, dataset) else ""
     return f"results/{dataset}/{made}relevance.npz"
@@ -294,7 +294,7 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     files: dict[str, str | list[str]] = {
         "metrics": f"{results}/finegrained/metrics.parquet",
         "fits": f"{results}/finegrained/timing.parquet",
-        "relevance": relevance_file(config, dataset),
+        "relevance": relevance_path(config, dataset),
         "distances": system_files(dataset, "distances.npy", ranked),
     }
     for name in ("contrasts", "pool", "manifest", "triplets", "pairs", "outcomes"):

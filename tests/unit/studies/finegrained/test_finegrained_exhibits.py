@@ -192,15 +192,10 @@ def test_the_forest_has_a_row_for_every_pair_of_the_claims(tmp_path):
 
 @pytest.mark.parametrize(
     ("sizes", "settings", "why"),
-    [
-        ({}, {"k": 5}, "top 5, the paper's of the top 30"),
-        ({"pool": 48}, {}, "pools of 48 images"),
-        ({"n_triplets": 5_033}, {}, "a count over 5,033 triplets"),
-        ({"n_triplets": 998}, {}, "a count over 998 triplets"),
-        ({}, {"pool": False}, "no pool/"),
-        ({}, {}, ""),
-    ],
-)
+    [({}, {"k": 5}, "top 5, the paper's of the top 30"), ({"pool": 48}, {}, "pools of 48 images"),
+     ({"n_triplets": 5_033}, {}, "a count over 5,033 triplets"), ({"n_triplets": 998}, {}, "a count over 998 triplets"),
+     ({}, {"pool": False}, "no pool/"), ({}, {}, "")],
+)  # fmt: skip
 def test_a_score_is_a_count_over_as_many_triplets_and_images(sizes, settings, why, tmp_path):
     study = made.of_numbers(tmp_path, made.made_intervals(**sizes), **made.REAL, **settings)
     few = "998 triplets, and a verdict takes 1,000" if sizes == {"n_triplets": 998} else ""

@@ -100,7 +100,7 @@ def test_files_lie_where_settings_say(config):
     assert plan.buffers(config, DEMO, "oasis-on-single-scale-ranking") == []
     made = deepcopy(config)
     made["finegrained"][DEMO]["golden"]["ratings"] = 0.4
-    assert [plan.relevance_file(one, DEMO).split("/")[-2] for one in (config, made)] == [DEMO, "golden-features"]
+    assert [plan.relevance_path(one, DEMO).split("/")[-2] for one in (config, made)] == [DEMO, "golden-features"]
     assert plan.golden_files(made, DEMO) == [*plan.golden_files(config, DEMO), "relevance.npz"]
     for feature in FEATURES:
         assert (ROOT / "src" / "lookalike" / plan.describer_module(feature)).is_file()
