@@ -46,7 +46,7 @@ class HumanStudy(Study):
     @property
     def simulated(self) -> bool:
         """Whether any of the ratings is simulated."""
-        return self.has("metrics") and select(self.table("metrics"), metric="simulated")["value"].iloc[0] > 0
+        return self.has("metrics") and self.number("simulated") > 0
 
     @property
     def n_retrieved(self) -> int:
