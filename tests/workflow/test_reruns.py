@@ -47,14 +47,14 @@ def test_a_finished_run_does_nothing_again_and_a_deleted_figure_is_redrawn_with_
             CATEGORY,
             # fits of OASIS in batches of a fold, its variants in those of a subset
             {"run_fold_demo": 4, "trace_fold_demo": 4, "run_subset_words500_demo10_demo": 1,
-             "run_subset_words500_demo20_demo": 1, "train_rankers_demo": 1, "bound_mistakes": 1},
+             "run_subset_words500_demo20_demo": 1, "run_side_study": 3},
             "run_method_demo trace_method_demo describe_blocks learn_codebook scan_images draw_splits",
         ),
         (
             "learners/lego.py",
             CATEGORY,
             {"run_subset_words500_demo10_demo": 1},
-            "run_fold_demo trace_fold_demo run_method_demo train_rankers_demo",
+            "run_fold_demo trace_fold_demo run_method_demo run_side_study",
         ),
         (
             "learners/soml.py",
@@ -109,8 +109,8 @@ def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(
     config = write_settings(project, "batches", settings)
     runs = [f"runs/words500/demo10/{method}/1" for method in (*OTHER_BATCHES, "oasis-dissim")]
     names = [f"{run}/metrics.parquet" for run in (*runs, "runs/words500/demo20/oasis/0")]
-    names += ["runs/words500/demo20/oasis/1/curve.parquet", "rankers/words500/demo20/curves.parquet"]
-    names += ["bounds/words500/demo10.parquet"]
+    names += ["runs/words500/demo20/oasis/1/curve.parquet", "rankers/words500/demo20.parquet"]
+    names += ["loss_bound/words500/demo10.parquet", "transfer/words500/demo20.parquet"]
     numbers = [f"results/demo/{name}" for name in names]
     for n_started in (3, 12):
         running = start(project, *numbers, cores=1, config=config)

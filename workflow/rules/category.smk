@@ -1,6 +1,6 @@
 """The category study (OASIS, JMLR 5.3): splits, one run per subset, method and fold, and their numbers in one table.
 
-Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, rankers/, bounds/, and the tables that
+Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, rankers/, loss_bound/, transfer/, and the tables that
 exhibits are drawn from: category/metrics.parquet, timing.parquet, selections.parquet and comparison.csv. What is run is
 planned in studies/category/plan.py.
 """
@@ -95,71 +95,27 @@ rule compare_methods:
         "../scripts/compare_methods.py"
 
 
-for studied_dataset in [dataset for dataset in CATEGORY if "rankers" in CATEGORY[dataset]]:
-    batch = category.ranker_batch(config, studied_dataset)
-
-    rule:
-        name:
-            f"train_rankers_{studied_dataset}"
-        input:
-            counts=f"{FEATURES}/counts.npz",
-            splits=f"{RESULTS}/splits/{{subset}}.parquet",
-        output:
-            temp(batch.files),
-        log:
-            batch.log,
-        wildcard_constraints:
-            **constraints_of(batch),
-        conda:
-            "../../envs/learning.yaml"
-        resources:
-            exclusive=1,
-        params:
-            settings=lambda wildcards: CATEGORY[wildcards.dataset]["rankers"],
-            folds=lambda wildcards: category.ranker_folds(config, wildcards.dataset),
-            seed=SEED,
-        script:
-            "../scripts/train_rankers.py"
-
-
-rule average_rankers:
-    input:
-        counts=f"{FEATURES}/counts.npz",
-        splits=f"{RESULTS}/splits/{{subset}}.parquet",
-        matrices=lambda wildcards: expand(
-            f"{RESULTS}/rankers/{{representation}}/{{subset}}/{{ranker}}.npz",
-            ranker=range(CATEGORY[wildcards.dataset]["rankers"]["count"]),
-            allow_missing=True,
-        ),
-    output:
-        f"{RESULTS}/rankers/{{representation}}/{{subset}}/curves.parquet",
-    log:
-        f"{LOGS}/average_rankers/{{representation}}/{{subset}}.log",
-    conda:
-        "../../envs/learning.yaml"
-    params:
-        settings=lambda wildcards: CATEGORY[wildcards.dataset]["rankers"],
-        folds=lambda wildcards: category.ranker_folds(config, wildcards.dataset),
-        seed=SEED,
-    script:
-        "../scripts/average_rankers.py"
-
-
-rule bound_mistakes:
+rule run_side_study:
     input:
         counts=f"{FEATURES}/counts.npz",
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
     output:
-        f"{RESULTS}/bounds/{{representation}}/{{subset}}.parquet",
+        f"{RESULTS}/{{side}}/{{representation}}/{{subset}}.parquet",
     log:
-        f"{LOGS}/bound_mistakes/{{representation}}/{{subset}}.log",
+        f"{LOGS}/{{side}}/{{representation}}/{{subset}}.log",
+    wildcard_constraints:
+        side=one_of(category.SIDE_STUDIES),
     conda:
         "../../envs/learning.yaml"
     resources:
         exclusive=1,
     params:
-        settings=lambda wildcards: CATEGORY[wildcards.dataset]["loss_bound"],
-        folds=lambda wildcards: category.folds(config, wildcards.dataset),
+        settings=lambda wildcards: CATEGORY[wildcards.dataset][wildcards.side],
+        made_by=lambda wildcards: fingerprint(f"studies/category/{wildcards.side}.py"),
+        # rankers may be trained on fewer partitions
+        folds=lambda wildcards: category.folds(config, wildcards.dataset)[
+            : CATEGORY[wildcards.dataset][wildcards.side].get("folds")
+        ],
         seed=SEED,
     script:
-        "../scripts/bound_mistakes.py"
+        "../scripts/run_side_study.py"

@@ -66,24 +66,29 @@ class Ratings(Section):
     """Raters of the simulated panel, as in the NIPS version; what JMLR and its draft print is drawn of the first 20."""
 
 
-class Rankers(Section):
+class OneAggressiveness(Section):
+    """Training of OASIS with one C, for an exhibit of its own."""
+
+    steps: int = Field(100000, ge=1, description="Longest run, in training steps.")
+    points: int = Field(20, ge=2, description="Number of log-spaced points at which a number is kept.")
+    aggressiveness: Number = Field(0.1, gt=0, description="C of the passive-aggressive step.")
+
+
+class Rankers(OneAggressiveness):
     """Rankers, each trained without the others, and their averages (JMLR Figure 7); none if left out."""
 
     count: int = Field(10, ge=2, le=100, description="Number of rankers.")
     averages: Distinct[Annotated[int, Field(ge=2)]] = Field([5, 10], min_length=1)
     """How many of them are averaged, a curve for each number."""
     folds: int = left_out(ge=1, description="Partitions that rankers are trained on; all if left out.")
-    steps: int = Field(100000, ge=1, description="Longest run, in training steps.")
-    points: int = Field(20, ge=2, description="Number of log-spaced points at which a number is kept.")
-    aggressiveness: Number = Field(0.1, gt=0, description="C of the passive-aggressive step.")
 
 
-class LossBound(Section):
+class LossBound(OneAggressiveness):
     """The sequence of triplets on which mistakes are counted beside the bound of JMLR Theorem 1; none if left out."""
 
-    steps: int = Field(100000, ge=1, description="Longest run, in training steps.")
-    points: int = Field(20, ge=2, description="Number of log-spaced points at which a number is kept.")
-    aggressiveness: Number = Field(0.1, gt=0, description="C of the passive-aggressive step.")
+
+class Transfer(OneAggressiveness):
+    """OASIS learned from one half of a subset's classes and tried on the other half; none if left out."""
 
 
 class Splits(Section):
@@ -117,6 +122,7 @@ class CategoryStudy(Section):
     Figure 9)."""
     rankers: Rankers = ABSENT
     loss_bound: LossBound = ABSENT
+    transfer: Transfer = ABSENT
     ablations: Distinct[str] = Field([])
     """Ids of further representations that are run with the same subsets."""
     ablation_methods: Distinct[str] = left_out(min_length=1)

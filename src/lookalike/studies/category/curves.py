@@ -70,8 +70,13 @@ def top(highest: pd.Series) -> float:
 
 
 def curve(study: CategoryStudy, subset: Subset, method: str, metric: str, of: str, value: str = "map") -> pd.DataFrame:
-    """Mean over folds of a number along training, with standard errors, as rows of a figure's frame."""
+    """Mean over folds of a number of the study along training, as rows of a figure's frame."""
     rows = select(study.numbers, subset=subset.id, method=method, metric=metric)
+    return mean_curve(subset, of, rows, value)
+
+
+def mean_curve(subset: Subset, of: str, rows: pd.DataFrame, value: str = "map") -> pd.DataFrame:
+    """Mean over folds of what stands at each ``x``, with standard errors, as rows of a figure's frame."""
     summary = summarise(rows, by=("x",)).sort_values("x")
     mean, sem = summary["mean"], summary["sem"]
     told = {value: mean, "low": mean - sem, "high": mean + sem, "sem": sem, "n_folds": summary["n_folds"]}

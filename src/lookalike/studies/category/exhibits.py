@@ -17,6 +17,7 @@ from lookalike.studies.category import comparison as comparison
 from lookalike.studies.category import neighbours as neighbours
 from lookalike.studies.category import pictures as pictures
 from lookalike.studies.category import precision as precision
+from lookalike.studies.category import supplement as supplement
 from lookalike.studies.category import times as times
 from lookalike.studies.category import training as training
 from lookalike.studies.category import training_claims as training_claim_rules

@@ -26,7 +26,7 @@ QUERY_BLOCK = 256
 """Query rows at a time that are multiplied by U: so many dense rows of length d are in memory."""
 
 
-def bound_fold(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
+def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Count the mistakes of OASIS along a sequence of triplets, and what Theorem 1 (JMLR section 2.2) allows."""
     X, _ = fold.rows("train", "train")
     C = float(settings["aggressiveness"])

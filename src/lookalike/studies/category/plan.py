@@ -29,11 +29,12 @@ from lookalike.studies.category.study import ROLES
 
 ROOM = "category"
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
-TRACES = {"oasis_traces": ("oasis",), "mcml_traces": ("mcml",)}
+TRACES = {"oasis_traces": ("oasis",), "mcml_traces": ("mcml",), "batch_traces": ("mcml", "lmnn")}
 """What an exhibit needs of the table of numbers to the methods that are traced for it."""
 RUN_FILES = ("model.npz", "model.json", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
 """Files of each run."""
-RANKERS = "results/{dataset}/rankers/{representation}/{subset}"
+SIDE_STUDIES = {"rankers": "rankers", "loss_bound": "mistakes", "transfer": "transfer"}
+"""Section of the settings, and module of this study, to what exhibits need of it."""
 MAKERS = {"protocol": RUN_FILES, "traces": ("curve.parquet",)}
 """Module of this study to what it makes of a run."""
 OF_IMAGES = {"images", "palette", "codebook", "blocks"}
@@ -113,11 +114,6 @@ def folds(config: Config, dataset: str) -> list[int]:
     return list(range(config[ROOM][dataset]["splits"]["folds"]))
 
 
-def ranker_folds(config: Config, dataset: str) -> list[int]:
-    """The partitions that rankers are trained on."""
-    return folds(config, dataset)[: config[ROOM][dataset]["rankers"].get("folds")]
-
-
 def batches(config: Config, dataset: str) -> list[Batch]:
     """Every batch of runs and traces, one rule each; of a fold and of a method, runs and traces are apart."""
     methods = [*run_methods(config, dataset), *config[ROOM][dataset]["projected"]]
@@ -161,19 +157,6 @@ def makers(batch: Batch) -> dict[str, str]:
     return {files[0]: module for module, files in MAKERS.items() if files[0] in names}
 
 
-def ranker_batch(config: Config, dataset: str) -> Batch:
-    """Jobs that train one ranker each; where batches are subsets, one job for all of them."""
-    study = config[ROOM][dataset]
-    numbers = range(study["rankers"]["count"]) if study.get("batch") == "subset" else ["{ranker}"]
-    return Batch(
-        name="train_rankers",
-        log=f"logs/{{dataset}}/rankers/{{representation}}/{{subset}}/{'all' if len(numbers) > 1 else '{ranker}'}.log",
-        files=[f"{RANKERS}/{number}.npz" for number in numbers],
-        allowed={"dataset": [dataset]},
-        fitted=["oasis"],
-    )
-
-
 def methods_by_representation(config: Config, dataset: str) -> dict[str, list[str]]:
     """Representation to the methods that are run in it, the study's own first."""
     study = config[ROOM][dataset]
@@ -207,21 +190,20 @@ def subsets_needing(config: Config, dataset: str, need: str) -> list[str]:
 def shown_traces(config: Config, dataset: str) -> list[tuple[str, str, str]]:
     """Representation, subset and method of every trace along training that an exhibit shows."""
     study = config[ROOM][dataset]
-    needs = TRACES | {"projected_traces": study["projected"]}
+    needs, run = TRACES | {"projected_traces": study["projected"]}, {*run_methods(config, dataset), *study["projected"]}
     shown = {(subset, method) for need, methods in needs.items() for subset in subsets_needing(config, dataset, need)
-             for method in methods if "trace" in method_spec(config, dataset, method)}  # fmt: skip
+             for method in methods if method in run and "trace" in method_spec(config, dataset, method)}  # fmt: skip
     return [(study["representation"], *names) for names in sorted(shown)]
 
 
 def number_files(config: Config, dataset: str) -> list[str]:
-    """Every table of numbers that is put into the study's one: of runs, traces, rankers and bounds on mistakes."""
+    """Every table of numbers that is put into the study's one: of runs, traces and side studies."""
     results, own = f"results/{dataset}", config[ROOM][dataset]["representation"]
     curves = [f"{results}/runs/{'/'.join(trace)}/{fold}/curve.parquet"
               for trace, fold in product(shown_traces(config, dataset), folds(config, dataset))]  # fmt: skip
-    rankers = [f"{results}/rankers/{own}/{subset}/curves.parquet"
-               for subset in subsets_needing(config, dataset, "rankers")]  # fmt: skip
-    bounds = [f"{results}/bounds/{own}/{subset}.parquet" for subset in subsets_needing(config, dataset, "mistakes")]
-    return [*runs(config, dataset, "metrics.parquet"), *curves, *rankers, *bounds]
+    sides = [f"{results}/{side}/{own}/{subset}.parquet"
+             for side, need in SIDE_STUDIES.items() for subset in subsets_needing(config, dataset, need)]  # fmt: skip
+    return [*runs(config, dataset, "metrics.parquet"), *curves, *sides]
 
 
 def exhibits(config: Config, dataset: str) -> list[Exhibit]:
@@ -234,7 +216,7 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     """Name of a table or file, as exhibits need it, to where it is."""
     study, data, results = config[ROOM][dataset], config["datasets"][dataset], f"results/{dataset}"
     descriptor = f"{results}/descriptors/{config['representations'][study['representation']]['descriptor']}"
-    numbers = ("metrics", *TRACES, "projected_traces", "rankers", "mistakes")
+    numbers = ("metrics", *TRACES, "projected_traces", *SIDE_STUDIES.values())
     files: dict[str, str | list[str]] = {
         **dict.fromkeys(numbers, f"{results}/{ROOM}/metrics.parquet"),
         "fits": f"{results}/timing.parquet",
@@ -289,8 +271,7 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
             method: specs[method]["parameters"].get("projection_interval") for method in study["projected"]
         },
         "traced_aggressiveness": oasis[0]["trace"]["aggressiveness"] if oasis else 0.1,
-        "ranker_aggressiveness": study["rankers"]["aggressiveness"] if "rankers" in study else None,
-        "bounds_mistakes": "loss_bound" in study,
+        "sides": {side: study[side]["aggressiveness"] for side in SIDE_STUDIES if side in study},
         "neighbours": shown_fold(study),
         "seed": config["seed"],
     }

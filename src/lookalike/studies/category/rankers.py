@@ -1,8 +1,8 @@
-"""Rankers trained in parallel and averaged (JMLR section 5.4): the jobs behind Figure 7."""
+"""Rankers trained in parallel and averaged (JMLR section 5.4): the numbers of Figure 7."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,9 @@ def train_ranker(fold: Fold, ranker: int, settings: Mapping[str, Any]) -> dict[i
     return kept
 
 
-def average_rankers(
-    fold: Fold, matrices: Sequence[Mapping[int, np.ndarray]], settings: Mapping[str, Any]
-) -> pd.DataFrame:
+def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Test mAP of single rankers, and of the averages of the first so many of them (JMLR Figure 7)."""
+    matrices = [train_ranker(fold, ranker, settings) for ranker in range(settings["count"])]
     _, X_test = fold.rows("train", "test")
     model = OASIS().fit_triplets(X_test, np.empty((0, 3), dtype=np.int32))
 
@@ -46,11 +45,10 @@ def average_rankers(
 
     start = score(model.W_)
     rows: list[tuple[str, int, float]] = []
-    averages = [k for k in settings["averages"] if k <= len(matrices)]
     for step in [0, *_steps(settings)]:
         for ranker, kept in enumerate(matrices):
             rows.append((f"ranker {ranker}", step, score(kept[step]) if step else start))
-        for k in averages:
+        for k in settings["averages"]:
             value = score(average_matrices([kept[step] for kept in matrices[:k]])) if step else start
             rows.append((f"average of {k}", step, value))
     table = pd.DataFrame(rows, columns=["method", "x", "value"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.selection import as_stopped
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
-TRACED = {"test": "traced_map", "train": "traced_train_map"} | {
+TRACED = {"test": "traced_map", "ranked training": "traced_train_map", "validation": "traced_validation_map"} | {
     name: name for name in ("loss_rate", "objective", "symmetry_index")
 }
 """What is traced to its metric; a learner without an objective or a W has no rows of it."""
@@ -32,33 +32,46 @@ def make(fold: Fold, spec: Mapping[str, Any], folder: Path, names: Mapping[str, 
 
 
 def trace_fold(fold: Fold, spec: Mapping[str, Any]) -> pd.DataFrame:
-    """Numbers along training, at the fixed parameters of the figures; no rows where a trace reaches its time limit."""
-    X_train, X_test = fold.rows("train", "test")
-    order, ranked = fold.ranking_order, fold.images["ranked training"]
-    scored = {"train": (X_train[order], ranked.labels), "test": (X_test, fold.images["test"].labels)}
+    """Numbers along training, at the fixed parameters of the figures; no rows where a trace reaches its time limit.
+
+    A learner that stops by itself is traced past its stop, towards its minimum. Validation images are scored up to its
+    own end, in a run of its own on the other images of the cut: early stopping would choose from these numbers.
+    """
+    warm_up(spec["learner"])
+    trace = spec["trace"]
+    # past the stop means, for a learner that stops by itself, without its tolerance; LMNN goes down faster
+    fixed = {"aggressiveness": float(trace["aggressiveness"]), "n_steps": trace["steps"], "max_iter": trace["steps"],
+             "tol": 0.0, "accelerated": True}  # fmt: skip
+    try:
+        with cpu_time_limit(spec.get("time_limit"), "the trace"):
+            table = _curve(fold, spec, "train", ("ranked training", "test"), **fixed)
+            if not trace["stop"]:
+                own = min(trace["steps"], spec["parameters"].get("max_iter", trace["steps"]))
+                validated = _curve(fold, spec, "learn", ("validation",), max_iter=own, accelerated=True)
+                table = pd.concat([table, validated[validated["metric"] == TRACED["validation"]]])
+    except TimeLimitReachedError:
+        return metrics_frame([])
+    return metrics_frame(table.assign(subset=fold.subset, fold=fold.number))
+
+
+def _curve(fold: Fold, spec: Mapping[str, Any], learned: str, scored: Sequence[str], **given: Any) -> pd.DataFrame:
+    """Learn from a part of the images, with what the learner has of given parameters, and score others on the way."""
+    rows = {part: fold.rows(learned, part) for part in scored}
 
     def score(model: Any, step: int) -> dict[str, float]:
         stopped = as_stopped(model)
         index = symmetry_index(stopped)
         scores = {
-            which: rank_leave_one_out(stopped, X, labels, n_neighbours=0).mean_average_precision()
-            for which, (X, labels) in scored.items()
+            part: rank_leave_one_out(stopped, X, fold.images[part].labels, n_neighbours=0).mean_average_precision()
+            for part, (_, X) in rows.items()
         }
         return scores | {"symmetry_index": np.nan if index is None else index}
 
-    warm_up(spec["learner"])
     # the learner sees the stream of its fold's final fit
     trace, learner = spec["trace"], make_learner(spec, fold.seed("fit"))
-    # past the stop means, for a learner that stops by itself, without its tolerance
-    fixed = {"aggressiveness": float(trace["aggressiveness"]), "n_steps": trace["steps"], "max_iter": trace["steps"],
-             "tol": 0.0}  # fmt: skip
-    learner.set_params(**{name: value for name, value in fixed.items() if name in learner.get_params()})
+    learner.set_params(**{name: value for name, value in given.items() if name in learner.get_params()})
     steps = log_spaced_steps(trace["steps"], trace["points"], trace["first"])
-    try:
-        with cpu_time_limit(spec.get("time_limit"), "the trace"):
-            traced = learner.fit(X_train, fold.images["train"].labels, trace=score, trace_steps=steps).curve_
-    except TimeLimitReachedError:
-        return metrics_frame([])
+    X, _ = rows[scored[0]]
+    traced = learner.fit(X, fold.images[learned].labels, trace=score, trace_steps=steps).curve_
     numbers = pd.DataFrame({metric: traced[name] for name, metric in TRACED.items() if name in traced})
-    table = numbers.assign(x=traced["step"]).melt("x", var_name="metric").dropna(subset="value")
-    return metrics_frame(table.assign(subset=fold.subset, fold=fold.number))
+    return numbers.assign(x=traced["step"]).melt("x", var_name="metric").dropna(subset="value")

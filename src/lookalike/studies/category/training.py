@@ -19,6 +19,7 @@ from lookalike.studies.category.curves import (
     euclidean_rows,
     figure,
     joined,
+    mean_curve,
     panel,
     rows_of,
     series,
@@ -31,6 +32,7 @@ from lookalike.studies.metrics import select
 NOT_FROM_ZERO = "The vertical axis does not start at 0."
 STOP_IS_NO_SATURATION = "the paper reads saturation off its test curve; ours is the validation stop"
 EASY10 = "The caption of the paper's figure names Var10 and Var20; its text tells of Easy10 as well (section 5.2.3)."
+RANKER_STEPS = {"step": "Training steps of each ranker", "total_steps": "Training steps of all rankers together"}
 AVERAGES = (Look(BLUE, "s"), Look(VERMILLION, "o"))
 """Looks of averages of rankers, from the smallest; `looks_of` has more."""
 COMPARATORS = {"I": Look(BLACK, "X"), "W": Look(BLUE, "s"), "W / 2": Look(GREEN, "^"), "2 W": Look(PURPLE, "D")}
@@ -118,27 +120,48 @@ def _stop_notes(study: CategoryStudy) -> tuple[str, ...]:
 
 
 @exhibit("oasis-jmlr-2010/fig7", title="Rankers trained in parallel and averaged", needs=("metrics", "fits", "rankers"),
-         when=lambda settings: settings["ranker_aggressiveness"] is not None)  # fmt: skip
+         when=lambda settings: "rankers" in settings["sides"])  # fmt: skip
 def ranker_curves(study: CategoryStudy) -> Figure:
     """Mean average precision on the test images of single OASIS rankers, and of the averages of their W."""
     frame = joined([_ranker_rows(study, subset) for subset in study.subsets])
     n_rankers = frame.loc[frame["series"] == "single", "ranker"].nunique()
-    C = f"C = {study.settings['ranker_aggressiveness']:g}"
+    C = f"C = {study.settings['sides']['rankers']:g}"
     told = (f"{n_rankers} rankers a fold, each on triplets of its own, {C}.",
             "A thin line is the mean of one ranker over the folds.", NOT_FROM_ZERO)  # fmt: skip
+    x = replace(STEPS, label=RANKER_STEPS["step"])
+    return figure(study, frame, lambda subset, own: _ranker_panel(study, subset, own, "step", x), notes=told)
 
-    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        averages = [of for of in dict.fromkeys(own["series"]) if of != "single"]
-        looks = dict(zip(averages, AVERAGES, strict=False)) | looks_of(averages[len(AVERAGES) :])
-        single = series(subset, "single", "single rankers", Look(GREY, ""), thin=True)
-        single = replace(single, low="", high="")
-        rankers = sorted(set(own.loc[own["series"] == "single", "ranker"]))
-        shown = [replace(single, where={**single.where, "ranker": int(ranker)}) for ranker in rankers]
-        shown += [series(subset, of, f"{of} rankers", looks[of]) for of in averages]
-        x = replace(STEPS, label="Training steps of each ranker")
-        return panel(study, subset, own, shown, x=x, why="no ranker was run here")
 
-    return figure(study, frame, draw, notes=told)
+@exhibit("learning/ranker_cost", title="What averaged rankers cost", needs=("metrics", "fits"),
+         when=lambda settings: "rankers" in settings["sides"])  # fmt: skip
+def ranker_costs(study: CategoryStudy) -> Figure:
+    """Test mAP of single OASIS rankers and of averages, against the steps of each ranker and of all together."""
+    frame = joined([_ranker_rows(study, subset) for subset in study.subsets])
+    frame = frame[frame["step"] > 0]
+    frame = frame.assign(total_steps=frame.get("n_rankers", 1) * frame["step"])
+    panels, told = [], []
+    for subset in [subset for subset in study.subsets if subset.id in set(frame["subset"])]:
+        for column, label in RANKER_STEPS.items():
+            x = Axis(label, "log", tick_form="short", told="{:,.0f}")
+            drawn = _ranker_panel(study, subset, frame[frame["subset"] == subset.id], column, x)
+            panels.append(replace(drawn, title=study.block_title(subset)))
+        fits = select(study.fits, subset=subset.id, method="oasis")
+        seconds = 1e4 * fits["cpu_seconds_fit"].sum() / fits["n_steps"].sum()
+        told.append(f"10,000 steps of OASIS took {seconds:.2g} s of processor time in its own fits ({subset.title}).")
+    notes = ("Left: equal time on as many machines as rankers; right: equal time on one machine.", *told, NOT_FROM_ZERO)
+    return Figure(frame, tuple(panels), notes=notes, n_columns=2)
+
+
+def _ranker_panel(study: CategoryStudy, subset: Subset, own: pd.DataFrame, column: str, x: Axis) -> Panel:
+    """Curves of single rankers, thin, and of their averages, along a column of steps."""
+    averages = [of for of in dict.fromkeys(own["series"]) if of != "single"]
+    looks = dict(zip(averages, AVERAGES, strict=False)) | looks_of(averages[len(AVERAGES) :])
+    single = series(subset, "single", "single rankers", Look(GREY, ""), x=column, thin=True)
+    single = replace(single, low="", high="")
+    rankers = sorted(set(own.loc[own["series"] == "single", "ranker"]))
+    shown = [replace(single, where={**single.where, "ranker": int(ranker)}) for ranker in rankers]
+    shown += [series(subset, of, f"{of} rankers", looks[of], x=column) for of in averages]
+    return panel(study, subset, own, shown, x=x, why="no ranker was run here")
 
 
 def _ranker_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
@@ -150,7 +173,7 @@ def _ranker_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
         number = int(method.rpartition(" ")[2])
         told = curve(study, subset, method, "ranker_map", "single" if is_single else method)
         parts.append(told.assign(n_rankers=1 if is_single else number, ranker=number if is_single else -1))
-    return joined(parts).assign(aggressiveness=study.settings["ranker_aggressiveness"])
+    return joined(parts).assign(aggressiveness=study.settings["sides"]["rankers"])
 
 
 @exhibit("oasis-jmlr-2010/fig9", title="Projections onto the positive semidefinite cone",
@@ -201,10 +224,8 @@ def _mcml_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
     for name, metric in (("train", "traced_train_map"), ("test", "traced_map")):
         curves = study.curves(subset, "mcml", metric)
         if curves is not None:
-            kept = kept_after_the_end(curves)
-            mean, sem = kept.mean(axis=1), kept.std(axis=1) / math.sqrt(kept.shape[1])
-            parts.append(rows_of(subset, name, step=kept.index, map=mean, low=mean - sem, high=mean + sem, sem=sem,
-                                 n_folds=kept.shape[1]))  # fmt: skip
+            kept = kept_after_the_end(curves).rename_axis("x").reset_index().melt("x")
+            parts.append(mean_curve(subset, name, kept))
     ends = study.recorded(subset, "mcml", "n_steps")
     if parts and len(ends):
         parts.append(rows_of(subset, "end", step=[ends.mean()], n_folds=[len(ends)]))
@@ -240,7 +261,7 @@ def symmetry_curves(study: CategoryStudy) -> Figure:
 
 
 @exhibit("learning/loss_bound", title="Mistakes of OASIS and the bound on them", needs=("metrics", "fits", "mistakes"),
-         when=lambda settings: settings["bounds_mistakes"])  # fmt: skip
+         when=lambda settings: "loss_bound" in settings["sides"])  # fmt: skip
 def bound_curves(study: CategoryStudy) -> Figure:
     """Triplets that OASIS ranks wrongly before it learns from them, and the bounds on their number of JMLR Theorem
     1.

@@ -33,8 +33,8 @@ SETTINGS = {
     "subsets": {"var10": VAR10}, "exhibits": {},
     "methods": ["oasis", "mcml", "lego", "lmnn", "euclidean"], "set_aside": ["rca", "mmc", "rca-full"],
     "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim"], "timed": ["lmnn-naive"],
-    "projected": list(PSD), "projection_intervals": PSD, "traced": ["oasis", "mcml", *PSD], "titles": {}, "notes": {},
-    "traced_aggressiveness": 0.1, "ranker_aggressiveness": 0.1, "bounds_mistakes": True,
+    "projected": list(PSD), "projection_intervals": PSD, "traced": ["oasis", "mcml", "lmnn", *PSD], "titles": {},
+    "notes": {}, "traced_aggressiveness": 0.1, "sides": {"rankers": 0.1, "loss_bound": 0.1, "transfer": 0.1},
     "seed": 7, "neighbours": {"subset": "three", "fold": 0},
 }  # fmt: skip
 # rows are in an order of their own, so that rows are no image ids

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from lookalike.learners import TripletSampler
 from lookalike.studies.category import loss_bound
 from lookalike.studies.category.folds import Fold
-from lookalike.studies.category.loss_bound import bound, bound_fold, mistakes_of
+from lookalike.studies.category.loss_bound import bound, mistakes_of, numbers_of
 from lookalike.studies.metrics import select
 
 D = 12
@@ -52,7 +52,7 @@ def test_mistakes_and_bound_are_those_of_a_dense_run(sequence, aggressiveness, c
 
 
 def test_a_fold_counts_mistakes_and_has_a_bound_for_every_matrix(study):
-    table = bound_fold(Fold(*study, 0, 5, "toy"), {"steps": 800, "points": 5, "aggressiveness": 0.1})
+    table = numbers_of(Fold(*study, 0, 5, "toy"), {"steps": 800, "points": 5, "aggressiveness": 0.1})
     mistakes, bounds = select(table, metric="mistakes").set_index("x")["value"], select(table, metric="bound")
     assert set(bounds["method"]) == {"I", "W", "W / 2", "2 W"}
     assert (bounds["value"] >= mistakes[bounds["x"]].to_numpy()).all()

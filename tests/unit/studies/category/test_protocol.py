@@ -1,6 +1,7 @@
 """Folds, traces and rankers: which rows are seen, that seeds are named, that nothing leaks, and what is written."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,17 +11,16 @@ import scipy.sparse as sp
 from test_time_limit import burn
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.seeds import integer_seed
+from lookalike.core.seeds import generator, integer_seed
 from lookalike.core.settings.methods import Method
 from lookalike.core.settings.model import completed
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS, AveragedOASIS, Euclidean, load
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
-from lookalike.studies.category import protocol, traces
+from lookalike.studies.category import protocol, rankers, traces, transfer
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.plan import RUN_FILES
 from lookalike.studies.category.protocol import run_fold
-from lookalike.studies.category.rankers import average_rankers, train_ranker
 from lookalike.studies.category.traces import trace_fold
 from lookalike.studies.metrics import COLUMNS, select
 
@@ -28,7 +28,7 @@ NAMES = {"dataset": "toys", "representation": "words40", "subset": "toy", "metho
 TRACE = {"steps": 2000, "points": 5, "aggressiveness": 0.3}
 CHOSEN = {"select": {"aggressiveness": [0.03, 0.3]}, "trace": TRACE}
 ENDLESS = 2_000_000_000
-RANKERS = {"steps": 600, "points": 4, "aggressiveness": 0.2, "averages": [2, 3]}
+RANKERS = {"count": 3, "steps": 600, "points": 4, "aggressiveness": 0.2, "averages": [2, 3]}
 
 
 @pytest.fixture
@@ -194,9 +194,6 @@ def test_a_curve_starts_at_euclidean_and_follows_the_final_fit(fold, tmp_path):
     assert test[0] == pytest.approx(start.rankings.mean_average_precision(), abs=1e-12)
     assert test[2000] == pytest.approx(end.rankings.mean_average_precision(), abs=1e-12)
     assert traced(curve, "traced_train_map")[[0, 2000]].tolist() == [start.train_map, end.train_map]
-
-
-def test_a_projected_curve_is_that_of_models_that_stop_there(fold):
     curve = trace_fold(fold, spec(trace=TRACE, parameters={"projection": "psd"}))
     step = int(traced(curve).index[2])
     expected = fixed(fold, aggressiveness=0.3, n_steps=step, projection="psd").rankings.mean_average_precision()
@@ -211,17 +208,32 @@ def test_a_learner_that_stops_by_itself_is_traced_past_its_stop(fold):
     assert (np.diff(traced(curve, "objective")) <= 0).all()
     assert own.fit["n_steps"] == 4
     assert traced(curve)[4] == pytest.approx(own.rankings.mean_average_precision(), abs=1e-12)
+    # validation images up to its own end, as if they were the test images of a fold that learns from the cut's others
+    cut = fold.split[fold.split["role"] == "train"]
+    cut = cut.assign(role=np.where(cut["validation"], "test", "train"), validation=False)
+    expected = run_fold(Fold(fold.counts, cut, 0, 5, "toy"), few).rankings.mean_average_precision()
+    assert traced(curve, "traced_validation_map").loc[4:].tolist() == pytest.approx([expected], abs=1e-12)
+
+
+def test_new_classes_are_ranked_by_what_the_other_half_taught(fold):
+    settings, scores = {"steps": 400, "points": 3, "aggressiveness": 0.3}, []
+    classes = np.unique(fold.split["label"])[generator(5, "category", "toy", "fold", 0, "transfer").permutation(4)]
+    for names in (classes[:2], classes[2:]):
+        learned = fold.split["label"].isin(names)
+        half, (test, labels) = replace(fold, split=fold.split[learned]), rows_of(fold.split[~learned], 0, role="test")
+        taught = run_fold(half, spec(select={"aggressiveness": [0.3]}, trace=settings))
+        X = TfidfVisterms().fit(fold.counts[half.images["train"].rows]).transform(fold.counts[test])
+        ranked = (taught.rankings, rank_leave_one_out(taught.model, X, labels))
+        scores.append([of.mean_average_precision() for of in ranked])
+    table = select(transfer.numbers_of(fold, settings), method="oasis").set_index("metric")["value"]
+    assert table[["learned_map", "new_map"]].tolist() == pytest.approx(np.mean(scores, axis=0), abs=1e-3)
 
 
 def test_rankers_have_streams_of_their_own_and_their_average_is_that_of_the_estimator(fold):
-    kept = [train_ranker(fold, ranker, RANKERS) for ranker in range(3)]
-    assert not np.array_equal(kept[0][600], kept[1][600])
-    table = average_rankers(fold, kept, RANKERS)
+    table = rankers.numbers_of(fold, RANKERS)
     assert set(table["method"]) == {"ranker 0", "ranker 1", "ranker 2", "average of 2", "average of 3"}
-    assert table.loc[table["x"] == 0, "value"].nunique() == 1
     last = table[table["x"] == 600].set_index("method")["value"]
-    alone = average_rankers(fold, kept[1:2], RANKERS | {"averages": []})
-    assert alone.loc[alone["x"] == 600, "value"].tolist() == [last["ranker 1"]]
+    assert table.groupby("x")["value"].nunique()[[0, 600]].tolist() == [1, 5]
     (X_train, X_test), labels = fold.rows("train", "test"), fold.images["test"].labels
     model = AveragedOASIS(aggressiveness=0.2, n_steps=600, n_rankers=2, random_state=fold.seed("rankers"))
     ranked = rank_leave_one_out(model.fit(X_train, fold.images["train"].labels), X_test, labels)

@@ -1,0 +1,152 @@
+"""What the OASIS papers talk about and never show: new classes, other values of C, and the minima of competitors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pandas as pd
+
+from lookalike.exhibits.model import Axis, Figure, Panel, Table
+from lookalike.exhibits.printed import MISSING, plus_minus, significant
+from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Look, looks_of
+from lookalike.studies.category.curves import MAP, figure, joined, mean_curve, panel, series
+from lookalike.studies.category.study import CategoryStudy, Subset
+from lookalike.studies.category.training import NOT_FROM_ZERO, traced_at
+from lookalike.studies.metrics import select
+
+LOG_STEPS = Axis("Training steps", "log", tick_form="short", told="{:,.0f}")
+VALIDATION_MAP = replace(MAP, label="Mean average precision, validation")
+GRID = (Look(BLUE, "s"), Look(SKY, "v"), Look(GREEN, "^"), Look(ORANGE, "D"), Look(VERMILLION, "o"), Look(PURPLE, "P"))
+"""Looks of values of C, from the smallest; `looks_of` has more."""
+HALVES = {"learned": "learned from", "new": "new"}
+"""Half of the classes, as metrics name it, to its title."""
+HALF_METRICS = {"map": "Mean avg. prec.", "p@k": "Top 10 prec."}
+DESCENTS = ("mcml", "lmnn")
+ENDS = {"early": "at best validation mAP", "own": "at its own end", "last": "at the end of its trace"}
+
+
+@exhibit("learning/transfer", title="Classes that OASIS did not learn from", needs=("metrics", "transfer"),
+         when=lambda settings: "transfer" in settings["sides"])  # fmt: skip
+def transfer(study: CategoryStudy) -> Table:
+    """Precision on the classes that OASIS learned from, a random half of all, and on the other half, in percent."""
+    cells = []
+    for subset, which, metric in product(study.subsets, HALVES, HALF_METRICS):
+        rows = select(study.numbers, subset=subset.id, metric=f"{which}_{metric}")
+        folds = {method: select(rows, method=method).set_index("fold")["value"] for method in ("euclidean", "oasis")}
+        cells += beside({"subset": subset.id, "classes": which, "metric": metric}, **folds)
+    columns = {"euclidean": "Euclidean", "oasis": "OASIS", "gain": "OASIS minus Euclidean"}
+    titles = {"classes": HALVES, "metric": HALF_METRICS, "column": columns, "subset": study.titles}
+    C = study.settings["sides"]["transfer"]
+    notes = (
+        f"OASIS learns from each half in turn, with C = {C:g} and the steps that validation images of its half choose.",
+        "Test images are ranked among those of their half: of fewer classes than in JMLR Table 4, precision is higher.",
+    )
+    return Table(pd.DataFrame(cells), ("classes", "metric"), "column", "subset", titles=titles, notes=notes)
+
+
+def beside(keys: Mapping[str, str], **folds: pd.Series) -> list[dict[str, Any]]:
+    """Cells of two numbers of each fold, and of the second minus the first."""
+    first, second = folds.values()
+    cells = {name: percent("ours", values) for name, values in folds.items()}
+    cells["gain"] = percent("ours", second - first, "+")
+    return [{**keys, "column": name, **cell} for name, cell in cells.items()]
+
+
+@exhibit("learning/aggressiveness", title="Aggressiveness against steps", needs=("fits", "selections"),
+         when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
+def aggressiveness_curves(study: CategoryStudy) -> Figure:
+    """Validation mAP of OASIS along training, for each aggressiveness C that selection tries."""
+    frame = joined([_candidate_rows(study, subset) for subset in study.subsets])
+    names = list(dict.fromkeys(frame["series"]))
+    looks = dict(zip(names, GRID, strict=False)) | looks_of(names[len(GRID) :])
+
+    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
+        shown = [series(subset, name, name, looks[name]) for name in names]
+        return panel(study, subset, own, shown, x=LOG_STEPS, y=VALIDATION_MAP, why="nothing was chosen here")
+
+    best = frame.loc[frame.groupby(["subset", "series"], sort=False)["map"].idxmax()].itertuples()
+    told = [f"{row.series}: {row.map:.3f} at {row.step:,.0f} steps ({study.titles[row.subset]})" for row in best]
+    return figure(study, frame, draw, notes=(f"Highest means over folds: {'; '.join(told)}.", NOT_FROM_ZERO))
+
+
+def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
+    """A curve of each C, from the first step on: the axis is logarithmic."""
+    rows = select(study.own(study.table("selections")), subset=subset.id, method="oasis")
+    rows = rows[rows["step"] > 0].rename(columns={"step": "x", "map": "value"})
+    curves = rows.groupby("aggressiveness") if "aggressiveness" in rows else ()
+    return joined([mean_curve(subset, f"C = {C:g}", own) for C, own in curves])
+
+
+@exhibit("learning/fixed_aggressiveness", title="A fixed C beside the chosen one", needs=("metrics", "fits"),
+         when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
+def fixed_aggressiveness(study: CategoryStudy) -> Table:
+    """Test mAP of OASIS in percent, with the C of the papers' figures and with the C that validation chooses."""
+    cells, notes = [], ["Both stop where validation is best for their C."]
+    for subset in study.subsets:
+        fits, curves = (
+            select(study.fits, subset=subset.id, method="oasis").set_index("fold"),
+            study.curves(subset, "oasis"),
+        )
+        stops = fits.get("stop_at_traced_aggressiveness", pd.Series(dtype=float)).dropna()
+        if curves is None or stops.empty:
+            continue
+        counts = fits["aggressiveness"].value_counts().sort_index()
+        chosen = ", ".join(f"{C:g} ({n})" for C, n in counts.items())
+        cells.append({"subset": subset.id, "column": "C", "ours_cell": chosen})
+        cells += beside({"subset": subset.id}, fixed=at(curves, stops), chosen=study.values(subset, "oasis"))
+        steps = f"{stops.mean():,.0f} at {traced_at(study)}, {fits['n_steps'].mean():,.0f} at the chosen C"
+        notes.append(f"Steps, mean over folds ({subset.title}): {steps}.")
+    columns = {"C": "C chosen (folds)", "fixed": traced_at(study), "chosen": "C chosen", "gain": "chosen minus fixed"}
+    titles = {"subset": study.titles, "column": columns}
+    return Table(pd.DataFrame(cells), ("subset",), "column", titles=titles, notes=tuple(notes))
+
+
+@exhibit("learning/minimum", title="MCML and LMNN stopped early and at their minimum",
+         needs=("metrics", "fits", "batch_traces"), when=lambda settings: "lmnn" in settings["traced"])  # fmt: skip
+def minima(study: CategoryStudy) -> Table:
+    """Mean average precision of MCML and LMNN stopped early, at their own end, and far down their objectives."""
+    records = [row for subset, method in product(study.subsets, DESCENTS) for row in _end_rows(study, subset, method)]
+    shown = {"method": "", "end": "stopped", "steps_cell": "iterations", "objective": "objective, % of start",
+             "train_cell": "mAP, training images, %", "ours_cell": "mAP, test images, %"}  # fmt: skip
+    titles = {"subset": study.titles, "end": ENDS, "method": {of: study.title_of(of) for of in DESCENTS}}
+    notes = (
+        "Early stopping looks no further than the learner's own end on the cut that it is chosen on.",
+        "LMNN's trace has one omega and an accelerated descent; its own end has the papers' and the omega of its fold.",
+    )
+    numbers = frozenset(shown) - {"method", "end"}
+    return Table(pd.DataFrame(records), shown=shown, blocks="subset", titles=titles, numbers=numbers, notes=notes)
+
+
+def _end_rows(study: CategoryStudy, subset: Subset, method: str) -> list[dict[str, Any]]:
+    """Numbers of a method at its three ends; none where it was not traced."""
+    metrics = ("traced_map", "traced_train_map", "traced_validation_map", "objective")
+    test, train, validation, objective = (study.curves(subset, method, metric) for metric in metrics)
+    if test is None or train is None or validation is None or objective is None:
+        return []
+    ends = {"early": validation.reindex(test.index).where(test.notna()).idxmax(),
+            "last": test.apply(lambda fold: fold.last_valid_index())}  # fmt: skip
+    own = (study.values(subset, method, metric) for metric in ("train_map", "map"))
+    told = {end: (steps, at(train, steps), at(test, steps)) for end, steps in ends.items()}
+    told["own"] = (study.recorded(subset, method, "n_steps"), *own)
+    share = {end: significant((100 * at(objective, steps) / objective.loc[0]).mean()) for end, steps in ends.items()}
+    return [
+        {"subset": subset.id, "method": method, "end": end, "objective": share.get(end, MISSING),
+         "steps_cell": significant(steps.mean()).removesuffix(".0"), **percent("train", seen), **percent("ours", new)}
+        for end, (steps, seen, new) in ((end, told[end]) for end in ENDS)
+    ]  # fmt: skip
+
+
+def at(curves: pd.DataFrame, steps: pd.Series) -> pd.Series:
+    """Number of each fold at its own step."""
+    return pd.Series({fold: curves.at[step, fold] for fold, step in steps.items()})
+
+
+def percent(name: str, folds: pd.Series, sign: str = "") -> dict[str, Any]:
+    """Mean and standard deviation over folds in percent, as numbers and as a cell."""
+    mean, std = 100 * folds.mean(), 100 * folds.std()
+    cell = plus_minus(mean, std, f"{sign}.1f", ".1f")
+    return {name: mean, f"{name}_std": std, f"{name}_cell": cell, "n_folds": len(folds), "unit": "percent"}

@@ -1,0 +1,54 @@
+"""OASIS on classes that it did not learn from: the papers expect it of a class-independent model (JMLR section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookalike.core.seeds import generator
+from lookalike.features.visterms import TfidfVisterms
+from lookalike.learners.euclidean import Euclidean
+from lookalike.learners.oasis import OASIS
+from lookalike.ranking.rankings import rank_leave_one_out
+from lookalike.studies.category.folds import Fold
+from lookalike.studies.category.protocol import select
+from lookalike.studies.metrics import metrics_frame
+
+K = 10
+"""Of precision at top k."""
+
+
+def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Learn from either half of the classes; mean mAP and P@10 on test images of the learned and of the other half."""
+    C, rows = float(settings["aggressiveness"]), []
+    spec = {"learner": "OASIS", "select": {"aggressiveness": [C]}, "trace": {"stop": True, "first": 100, **settings}}
+    for learned, new in _both_ways(fold):
+        (X, _), train = learned.rows("train", "train"), learned.images["train"]
+        oasis = OASIS(**select(learned, spec)[1], random_state=fold.seed("fit")).fit(X, train.labels)
+        # new classes have no part in the document frequencies either
+        weights = TfidfVisterms().fit(fold.counts[train.rows])
+        for which, half in (("learned", learned), ("new", new)):
+            test = half.images["test"]
+            for method, model in (("euclidean", Euclidean().fit(X)), ("oasis", oasis)):
+                X_test = weights.transform(fold.counts[test.rows])
+                ranked = rank_leave_one_out(model, X_test, test.labels, n_neighbours=0)
+                rows.append((method, f"{which}_map", np.nan, ranked.mean_average_precision()))
+                rows.append((method, f"{which}_p@k", K, ranked.mean_precision_curve()[:K][-1]))
+    table = pd.DataFrame(rows, columns=["method", "metric", "x", "value"])
+    means = table.groupby(["method", "metric", "x"], dropna=False, sort=False)["value"].mean().reset_index()
+    return metrics_frame(means.assign(subset=fold.subset, fold=fold.number))
+
+
+def _both_ways(fold: Fold) -> list[tuple[Fold, Fold]]:
+    """The fold with a random half of its classes and with the others, and the other way round; none of too few."""
+    classes = np.unique(fold.images["train"].labels)
+    if len(classes) < 4:
+        return []
+    order = generator(fold.root, "category", fold.subset, "fold", fold.number, "transfer").permutation(len(classes))
+    parts = [fold.split["label"].isin(classes[part]) for part in np.array_split(order, 2)]
+    first, second = (replace(fold, split=fold.split[part]) for part in parts)
+    return [(first, second), (second, first)]
