@@ -86,7 +86,7 @@ def oasis_gains_within(
     gains = [attempt(decide, method) for method in methods]
     schemes = traced_schemes(study, subset) if and_projections else []
     # curves along training keep no ranks to draw bootstraps from: the corrected t decides alone
-    gains += [attempt(at_validation_stop, study, subset, "oasis", of, (low, high), LEFT_OUT) for of in schemes]
+    gains += [attempt(at_validation_stop, study, subset, "oasis", of, (low, high)) for of in schemes]
     return together(gains)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,17 +30,12 @@ TWO_FOLDS = "fewer than two folds have both curves"
 
 
 def traced(
-    study: CategoryStudy,
-    subset: Subset,
-    metric: str = "traced_map",
-    lacking: str = NO_CURVE,
-    method: str = "oasis",
-    without: str = NOT_TESTED,
+    study: CategoryStudy, subset: Subset, metric: str = "traced_map", lacking: str = NO_CURVE, method: str = "oasis"
 ) -> pd.DataFrame:
-    """A traced number, steps x folds; by default not tested where there is none."""
+    """A traced number, steps x folds; not tested where there is none."""
     curves = study.curves(subset, method, metric)
     if curves is None:
-        raise UndecidedError(without, lacking)
+        raise UndecidedError(NOT_TESTED, lacking)
     return curves
 
 
@@ -50,27 +44,20 @@ def mean_curve(study: CategoryStudy, subset: Subset, metric: str = "traced_map",
     return traced(study, subset, metric, lacking).dropna().mean(axis=1)
 
 
-class Saturation(NamedTuple):
-    """Where the mean test curve of OASIS saturates."""
-
-    step: int | None
-    """First step at which the curve has made `SATURATED` of its rise so far; None where it never rises."""
-    rising: str
-    """Words on a peak at the last traced step, where it saturates at this step or later; "" on another."""
-
-
 def rising_at_end(curve: pd.Series) -> str:
     """Words on a curve whose peak is its last traced step, so that a longer trace might have a higher one; else ""."""
     return f"still rising at the last traced step, {int(curve.index[-1]):,}" if curve.argmax() == len(curve) - 1 else ""
 
 
-def saturation_of(study: CategoryStudy, subset: Subset) -> Saturation:
-    """Where the test mAP of OASIS saturates."""
+def saturation_of(study: CategoryStudy, subset: Subset) -> tuple[int, str]:
+    """First step at which OASIS's mean curve has made `SATURATED` of its rise so far, and whether it rises to the end.
+
+    The step is 0 where it never rises, and the words are "" where its peak is not the last traced step.
+    """
     curve = mean_curve(study, subset)
     start, peak = float(curve.iloc[0]), float(curve.max())
     reached = curve.index[int(np.argmax(curve.to_numpy() >= start + SATURATED * (peak - start)))]
-    step = int(reached) if peak > start else None
-    return Saturation(step, rising_at_end(curve))
+    return int(reached) if peak > start else 0, rising_at_end(curve)
 
 
 @subset_rule
@@ -78,7 +65,7 @@ def saturates_early(study: CategoryStudy, subset: Subset, times: float, *, of_al
     """The test mAP of OASIS saturates about as early in training as in print, or earlier."""
     in_print = study.printed_number("var10_saturation_steps")
     step, rising = saturation_of(study, subset)
-    if step is None:
+    if not step:
         return Finding(FAILS, "test mAP never rises above its start")
     # of c classes with n training images each JMLR counts cn (n - 1) (c - 1)n / 2 triplets
     n_train = study.settings["splits"]["train"]
@@ -100,19 +87,20 @@ def saturates_early(study: CategoryStudy, subset: Subset, times: float, *, of_al
 @rule
 def more_classes_saturate_later(study: CategoryStudy) -> Finding:
     """Test mAP saturates later on the subset with the most classes than on each that has fewer, at equal C."""
-    found_in: dict[Subset, Saturation] = {}
+    found_in: dict[Subset, tuple[int, str]] = {}
     for subset in study.subsets:
         with suppress(UndecidedError):
             found_in[subset] = saturation_of(study, subset)
-    steps = {subset.id: float(of.step) for subset, of in found_in.items() if of.step}
+    steps = {subset.id: float(step) for subset, (step, _) in found_in.items() if step}
     found = _most_against_fewer(study, steps, "saturated at step {:,.0f}", lambda most, fewer: most > fewer)
     if found.verdict == OPEN:
         return found
     # where a rising curve saturates, a longer trace could only move to later steps
     largest = max(subset.n_classes for subset in found_in)
-    later = [of.rising for subset, of in found_in.items() if (subset.n_classes == largest) == (found.verdict == FAILS)]
-    rising = [subset.title for subset, of in found_in.items() if of.rising]
-    never = [subset.title for subset, of in found_in.items() if not of.step]
+    fails = found.verdict == FAILS
+    later = [words for subset, (_, words) in found_in.items() if (subset.n_classes == largest) is fails]
+    rising = [subset.title for subset, (_, words) in found_in.items() if words]
+    never = [subset.title for subset, (step, _) in found_in.items() if not step]
     told = f"; still rising at the last traced step: {', '.join(rising)}" if rising else ""
     told += f"; never above the start: {', '.join(never)}" if never else ""
     # the draft trained the largest subset with a smaller C
@@ -266,25 +254,25 @@ def schemes_during(study: CategoryStudy) -> tuple[str, str]:
 
 
 def at_validation_stop(
-    study: CategoryStudy, subset: Subset, first: str, second: str, bounds: Interval | None = None, without: str = OPEN
+    study: CategoryStudy, subset: Subset, first: str, second: str, bounds: Interval | None = None
 ) -> Finding:
     """Test mAP of a traced method minus that of another, both as OASIS's validation stop would end them."""
     stops = study.stops(subset)
     if stops.empty:
-        raise UndecidedError(without, "no validation stop of OASIS at the traced C is known")
+        raise UndecidedError(NOT_TESTED, "no validation stop of OASIS at the traced C is known")
     at_end = study.recorded(subset, "oasis", "traced_stop_at_last_step").astype(bool)
     if at_end.sum() >= max(1, LIMITED * len(at_end)):
         told = f"in {at_end.sum()} of {len(at_end)} folds validation stops OASIS at the last traced step or later"
         raise UndecidedError(OPEN, told)
-    curves = [traced(study, subset, lacking=NOT_TRACED, method=of, without=without) for of in (first, second)]
+    curves = [traced(study, subset, lacking=NOT_TRACED, method=of) for of in (first, second)]
     # the traced step nearest to the mean stop, which no test image chose
     steps = curves[0].index.intersection(curves[1].index).to_numpy(dtype=np.int64)
     if not len(steps):
-        raise UndecidedError(without, "the curves have no traced step in common")
+        raise UndecidedError(OPEN, "the curves have no traced step in common")
     nearest = int(steps[np.abs(steps - stops.mean()).argmin()])
     names = f"{study.title_of(first)} minus {study.title_of(second)}"
     differences = curves[0].T[nearest] - curves[1].T[nearest]
-    found = by_t(study, differences, names, UndecidedError(without, TWO_FOLDS), bounds)
+    found = by_t(study, differences, names, UndecidedError(OPEN, TWO_FOLDS), bounds)
     where = f"at step {nearest:,} (validation stop of OASIS: {stops.mean():,.0f})"
     return Finding(found.verdict, f"{found.evidence} {where}")
 
