@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from lookalike.exhibits.verdicts import OPEN, Finding, rule, verdict_of, within
+from lookalike.exhibits.verdicts import OPEN, Finding, rule, triplets_seen, verdict_of, within
+from lookalike.studies.metrics import rows_in
 from lookalike.studies.web.numbers import GAIN, IRRELEVANT
-from lookalike.studies.web.runtime_figure import UNITS, growth, measured_times
+from lookalike.studies.web.runtime_figure import OASIS, UNITS, growth, measured_times
 from lookalike.studies.web.study import WebStudy
 
 
@@ -17,6 +18,8 @@ def time_grows(study: WebStudy, learner: str, low: float, high: float = math.inf
     laws = {name: growth(measured, name) for name in (learner, than) if name}
     told = [f"{name}: ({UNITS[name]})^{law} over {law.n_sizes} sizes" if law else f"{name}: too few sizes to the end"
             for name, law in laws.items()]  # fmt: skip
+    ends = measured[measured["series"] == OASIS].sort_values("n_images")[["n_images", "steps", "seconds"]]
+    told += [triplets_seen(f"{row.n_images:,} images", row.steps, row.seconds) for row in rows_in(ends)]
     known = [law for law in laws.values() if law]
     if len(known) < len(laws):
         return Finding(OPEN, ", ".join(told))
