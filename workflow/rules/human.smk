@@ -50,7 +50,6 @@ rule collect_ratings:
         "../../envs/exhibits.yaml"
     params:
         run=lambda wildcards: human_plan.rated_run(config, wildcards.dataset),
-        simulated_raters=lambda wildcards: CATEGORY[wildcards.dataset]["ratings"]["simulated_raters"],
         seed=SEED,
     script:
         "../scripts/collect_ratings.py"

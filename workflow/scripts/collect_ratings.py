@@ -6,7 +6,7 @@ with logged(snakemake):
     from lookalike.core.files import read_table, write_table
     from lookalike.core.seeds import integer_seed
     from lookalike.studies.human.collect import read_ratings
-    from lookalike.studies.human.panel import RATERS_OF_JMLR, same_class, simulated_panel
+    from lookalike.studies.human.panel import RATERS_OF_JMLR, RATERS_OF_NIPS, same_class, simulated_panel
     from lookalike.studies.human.questionnaire import read_plan
     from lookalike.studies.human.statistics import rating_metrics
 
@@ -17,10 +17,7 @@ with logged(snakemake):
     else:
         print("no rater's file is there: the panel is simulated")
         agreement, seed = same_class(plan, read_table(given.manifest)), integer_seed(params.seed, "simulated_panel")
-        n_raters = params.simulated_raters
-        ratings, of_jmlr = (
-            simulated_panel(plan, agreement, n, seed=seed) for n in (n_raters, min(n_raters, RATERS_OF_JMLR))
-        )
+        ratings, of_jmlr = (simulated_panel(plan, agreement, n, seed=seed) for n in (RATERS_OF_NIPS, RATERS_OF_JMLR))
     write_table(ratings, snakemake.output.ratings)
     write_table(rating_metrics(of_jmlr, **params.run), snakemake.output.metrics)
     write_table(rating_metrics(ratings, **params.run), snakemake.output.nips)

@@ -62,8 +62,6 @@ class Ratings(Section):
     queries: int = Field(25, ge=1, description="Query images that are rated, those of largest total relevance.")
     retrieved: int = Field(10, ge=1, le=10, description="First images of each query that are rated.")
     random: int = Field(10, ge=0, description="Images without relevance to a query that are mixed in.")
-    simulated_raters: int = Field(30, ge=1)
-    """Raters of the simulated panel, as in the NIPS version; what JMLR and its draft print is drawn of the first 20."""
 
 
 class OneAggressiveness(Section):

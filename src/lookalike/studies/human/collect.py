@@ -140,14 +140,11 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
                 rows = [(reader.line_num, cells) for cells in reader if cells]
             except csv.Error as error:
                 _refuse(path, reader.line_num, f"is no CSV ({error}): the file is cut short or damaged")
-    except IsADirectoryError:
-        raise LookalikeError(f"{path} is a folder: name the CSV files in it") from None
-    except FileNotFoundError:
-        raise LookalikeError(f"there is no file of ratings {path}: check the name") from None
     except UnicodeDecodeError:
         raise LookalikeError(f"{path} is not text in UTF-8: export it again from the rating page") from None
     except OSError as error:
-        raise LookalikeError(f"{path} cannot be read: {os.strerror(error.errno or 0)}; mend its permissions") from error
+        why = os.strerror(error.errno or 0)
+        raise LookalikeError(f"{path} cannot be read ({why}): name CSV files that raters exported") from error
     if not rows:
         raise LookalikeError(f"{path} is empty: export the ratings again from the page")
     return rows

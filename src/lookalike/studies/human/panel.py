@@ -17,12 +17,12 @@ NOISE_RANGE = (0.15, 0.5)
 UNSURE_RANGE = (0.0, 0.06)
 SKIPPED = 0.4
 """Share of the candidates called not good that a rater leaves at the default instead of answering."""
-RATERS_OF_JMLR = 20
-"""Raters of JMLR 5.2.3 and its draft; the NIPS version (4.1) had 30."""
+RATERS_OF_JMLR, RATERS_OF_NIPS = 20, 30
+"""Raters of JMLR 5.2.3 and its draft, and of the NIPS version (4.1)."""
 
 
 def simulated_panel(
-    plan: pd.DataFrame, agreement: npt.NDArray[np.bool_], n_raters: int = 30, *, seed: int
+    plan: pd.DataFrame, agreement: npt.NDArray[np.bool_], n_raters: int = RATERS_OF_NIPS, *, seed: int
 ) -> pd.DataFrame:
     """Simulate raters of a plan, ``simulated 01``, ``simulated 02``, ...; more raters change none of the first."""
     rng = generator(seed, "ratings", "panel")

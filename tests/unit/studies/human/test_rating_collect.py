@@ -82,8 +82,8 @@ def test_files_that_are_no_ratings_are_refused(tmp_path, plan):
     untouched = [line.replace("good,true", "good,false") for line in lines_of(plan, good=())]
     refused = {
         "not text in UTF-8": [write(tmp_path, lines_of(plan, "Zoé"), "latin.csv", "latin-1")],
-        "there is no file of ratings": [tmp_path / "none.csv"],
-        "is a folder: name the CSV files in it": [tmp_path],
+        "none.csv cannot be read .No such file": [tmp_path / "none.csv"],
+        "cannot be read .Is a directory.: name CSV files": [tmp_path],
         "there are no files of ratings": [],
         "no answer at all": [write(tmp_path, untouched)],
         "no query that is done": [write(tmp_path, lines_of(plan, "Bob", done=()), "bob.csv")],
