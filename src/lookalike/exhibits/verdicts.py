@@ -139,8 +139,8 @@ def _cannot_tell(claim: Claim, study: Study) -> Iterator[tuple[str, str]]:
     if claim.implementation:
         yield "implementation", f"It is about our implementation and not about the method: {claim.implementation}."
     if claim.printed_number and (other := study.other_data()):
-        told = f"It is about a printed number, {claim.printed_number}, and the data are not the paper's: {other}."
-        yield "printed number", told
+        where = f"and the data are not the paper's: {other}"
+        yield "printed number", f"It is about a printed number, {claim.printed_number}, {where}."
     run = [method for methods in claim.methods for method in methods.split("|") if study.was_run(method)]
     for limit in claim.limits:
         fits = [(method, part, of) for method in run for part, of in study.ended_by(limit, method).items()]
