@@ -219,7 +219,7 @@ def takes_longer(
     found = of_parts(parts)
     if not on_average or found.verdict != HOLDS:
         return found
-    means = [math.exp(sum(map(math.log, of)) / len(of)) for of in zip(*ratios, strict=True)]
+    means = [math.exp(sum(map(math.log, of)) / len(of)) for of in zip(*ratios, strict=False)]
     told = f"; geometric mean {' and '.join(map(times_over, means))}" if len(ratios) > 1 else ""
     return Finding(_at_least(means, times), found.evidence + told)
 
