@@ -22,6 +22,7 @@ from lookalike.studies.landmark import claims, montage, times
 from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, MAP_FULL, ORDERS, SPARSITY
 from lookalike.studies.landmark.study import (
     MEAN,
+    NO_NUMBER,
     PAPER,
     PRINTED_CODEBOOKS,
     PRINTED_METHOD,
@@ -265,10 +266,9 @@ def _sparsity_points(study: LandmarkStudy, codebook: Codebook) -> pd.DataFrame:
     """Every point of a panel, in percent."""
     swept = select(swept_means(study, LAMBDA), representation=codebook.id)
     swept = swept.rename(columns={"method": "series", "x": "regularization"}).to_dict("records")
-    own = _at_own_settings(study, codebook, {record["series"] for record in swept})
-    printed = _of_paper(study, list(PRINTED_CODEBOOKS)[codebook.place]) if study.shows_printed else []
+    others = _at_own_settings(study, codebook, {record["series"] for record in swept})
     columns = ["representation", "n_words", "series", "regularization", "sparsity", "map", "n_draws", "nonzero"]
-    frame = pd.DataFrame([*swept, *own, *printed], columns=columns)
+    frame = pd.DataFrame([*swept, *others], columns=columns)
     frame = frame.assign(representation=codebook.id, n_words=codebook.n_words)
     # at least half a weight, which has a place on a logarithmic axis
     frame["nonzero"] = np.maximum(100 - frame["sparsity"].astype(float), 50 / codebook.n_words)
@@ -287,24 +287,17 @@ def swept_means(study: LandmarkStudy, *kinds: str) -> pd.DataFrame:
 
 
 def _at_own_settings(study: LandmarkStudy, codebook: Codebook, swept: set[str]) -> list[dict[str, Any]]:
-    """Means of the methods that are not swept; TF-IDF has no weights that could be zero."""
-    records = []
+    """Means of the methods that are not swept, and the paper's; TF-IDF has no weights that could be zero."""
+    words, found = list(PRINTED_CODEBOOKS)[codebook.place], {}
     for method in study.methods:
-        sparsity, precision = (study.summary.get((codebook.id, MEAN, method, metric)) for metric in (SPARSITY, MAP))
-        zero = math.nan if method == "tfidf" or sparsity is None else sparsity[0]
-        if method not in swept and precision is not None and (method == "tfidf" or sparsity is not None):
-            records.append({"series": method, "sparsity": zero, "map": precision[0], "n_draws": precision[2]})
-    return records
-
-
-def _of_paper(study: LandmarkStudy, words: int) -> list[dict[str, Any]]:
-    """The paper's means over landmarks of the methods that the study has."""
-    records = []
-    for method in [method for method in TABLE_METHODS if method in study.methods]:
-        zero, precision = (study.printed_means(metric, method).get(words, math.nan) for metric in (SPARSITY, MAP))
-        if not math.isnan(precision) and (method == "tfidf" or not math.isnan(zero)):
-            records.append({"series": f"{method}, printed", "sparsity": zero, "map": precision, "n_draws": 0})
-    return records
+        found[method] = [study.summary.get((codebook.id, MEAN, method, of), NO_NUMBER) for of in (SPARSITY, MAP)]
+        printed = [study.printed_means(of, method).get(words, math.nan) for of in (SPARSITY, MAP)]
+        found[f"{method}, printed"] = [(number if study.shows_printed else math.nan, math.nan, 0) for number in printed]
+    return [
+        {"series": name, "sparsity": zero[0], "map": precision[0], "n_draws": precision[2]}
+        for name, (zero, precision) in found.items()
+        if name not in swept and not math.isnan(precision[0] + (0 if name.startswith("tfidf") else zero[0]))
+    ]
 
 
 def _sparsity_panel(

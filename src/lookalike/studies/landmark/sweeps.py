@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,15 +26,8 @@ from lookalike.studies.landmark.protocol import (
 from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, ORDERS, SPARSITY, swept
 from lookalike.studies.metrics import metrics_frame
 
-
-class Trials(NamedTuple):
-    """Fits that see the same triplets."""
-
-    kind: str
-    """What the metrics are called after."""
-    triplets: npt.NDArray[np.int32]
-    changes: Mapping[float, Mapping[str, Any]]
-    """Value, the metrics' ``x``, to the parameters that a method is fitted with."""
+Trials = tuple[str, npt.NDArray[np.int32], Mapping[float, Mapping[str, Any]]]
+"""What the metrics are called after, the triplets of all fits, and value (the ``x``) to a fit's own parameters."""
 
 
 def sweep_settings(
@@ -54,16 +47,16 @@ def sweep_settings(
         for landmark, draw in draws_of(drawn, landmarks[: sweep.get("landmarks")]):
             task = landmark_task(data, learning_images, landmark, draw, seed=seed)
             random = generator(seed, "landmark", landmark, "draw", draw, "fewer negatives")
-            for trials in trials_of(name, sweep, task, random):
-                products = TripletProducts(task.X, trials.triplets)
-                for method, (value, changes) in product(sweep["methods"], trials.changes.items()):
+            for kind, triplets, changed in trials_of(name, sweep, task, random):
+                products = TripletProducts(task.X, triplets)
+                for method, (value, changes) in product(sweep["methods"], changed.items()):
                     learner = make_learner(specs[method], fold_seed(seed, landmark, draw, "fit"), changes)
                     # to the bit what fit_triplets learns
                     model = learner.fit_products(products)
                     found = metrics_of(rank_task(model, data, task, n_top=1), sparsity_of(model)).set_index("metric")
                     names = {"representation": representation, "subset": landmark, "fold": draw, "method": method}
                     for metric in (MAP, SPARSITY):
-                        number = {"metric": swept(trials.kind, metric), "value": found.loc[metric, "value"]}
+                        number = {"metric": swept(kind, metric), "value": found.loc[metric, "value"]}
                         rows.append({**names, **number, "x": float(value)})
     return metrics_frame(rows)
 
@@ -71,19 +64,15 @@ def sweep_settings(
 def trials_of(name: str, sweep: Mapping[str, Any], task: LandmarkTask, random: np.random.Generator) -> list[Trials]:
     """What one sweep of the settings fits on one draw."""
     if name == "sweep":
-        return [Trials(LAMBDA, task.triplets, {value: {"regularization": value} for value in sweep["regularization"]})]
+        return [(LAMBDA, task.triplets, {value: {"regularization": value} for value in sweep["regularization"]})]
     if name == "cost_sweep":
         # in one block QPAO is at its minimum: no number depends on how blocks are drawn
-        return [Trials(COST, task.triplets, {value: {"C": value, "n_blocks": 1} for value in sweep["C"]})]
+        return [(COST, task.triplets, {value: {"C": value, "n_blocks": 1} for value in sweep["C"]})]
     # rows of positives come first; the first so many negatives are in every larger number of them
     n_positives, n_rows = int(task.triplets[:, 0].max()) + 1, task.X.shape[0]
     places = np.concatenate([np.arange(n_positives), random.permutation(n_rows - n_positives)])
-    return [
-        Trials(
-            order, ordered(task.triplets[places[task.triplets[:, 2]] < n_negatives], order, places), {n_negatives: {}}
-        )
-        for order, n_negatives in product(ORDERS, sweep["negatives"])
-    ]
+    fewer = {n: task.triplets[places[task.triplets[:, 2]] < n] for n in sweep["negatives"]}
+    return [(order, ordered(fewer[n], order, places), {n: {}}) for order, n in product(ORDERS, fewer)]
 
 
 def ordered(triplets: npt.NDArray[np.int32], order: str, places: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
