@@ -121,9 +121,12 @@ def test_landmarks_in_place_are_verified_and_unpacked_once(place):
     assert get() == record
     # under its former name the file has no published MD5, and is known by what it holds
     shutil.rmtree(images)
-    former = Path(f"{images}.tgz").rename(images.with_name("oxbuild_images.tgz")).with_suffix("")
+    Path(f"{images}.tgz").unlink()
+    files = map(member, ["more.jpg", *FILES["oxford5k_images"]])
+    former = make_tar(place.folder / "oxbuild_images.tgz", *files, mode="w:gz").with_suffix("")
     assert (why(), get()["root"], get()["archives"], images.exists()) == ("", former.as_posix(), {}, False)
-    (former / "hall_000001.jpg").unlink()
+    for name in FILES["oxford5k_images"]:
+        (former / name).unlink()
     assert "or oxbuild_images.tgz or its folder into" in why()
     (truth / "hall_1_ok.txt").unlink()
     for message in (refused(get), why()):

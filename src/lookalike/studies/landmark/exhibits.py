@@ -265,10 +265,10 @@ def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
 def _sparsity_points(study: LandmarkStudy, codebook: Codebook) -> pd.DataFrame:
     """Every point of a panel, in percent."""
     swept = select(swept_means(study, LAMBDA), representation=codebook.id)
-    swept = swept.rename(columns={"method": "series", "x": "regularization"}).to_dict("records")
-    others = _at_own_settings(study, codebook, {record["series"] for record in swept})
+    swept = swept.rename(columns={"method": "series", "x": "regularization"})
+    others = pd.DataFrame(_at_own_settings(study, codebook, set(swept["series"])))
     columns = ["representation", "n_words", "series", "regularization", "sparsity", "map", "n_draws", "nonzero"]
-    frame = pd.DataFrame([*swept, *others], columns=columns)
+    frame = pd.concat([swept, others], ignore_index=True).reindex(columns=columns)
     frame = frame.assign(representation=codebook.id, n_words=codebook.n_words)
     # at least half a weight, which has a place on a logarithmic axis
     frame["nonzero"] = np.maximum(100 - frame["sparsity"].astype(float), 50 / codebook.n_words)

@@ -283,9 +283,9 @@ class LandmarkStudy(Study):
             for name, every in (("n_landmarks", len(self.landmarks)), ("n_draws", self.settings["draws"]))
         )
         learning = (
-            f"{self.title}{', synthetic images' if self.synthetic else ''}: {n_landmarks} landmarks, each "
-            f"learned from {self.settings['positives']} of its images and {self.settings['negatives']} others, which "
-            "leave the gallery"
+            f"{self.title}{', synthetic images' if self.synthetic else ''}: "
+            f"{n_landmarks} landmark{'s' * (n_landmarks != 1)}, each learned from {self.settings['positives']} of its "
+            f"images and {self.settings['negatives']} others, which leave the gallery"
         )
         if drawn is None or isinstance(drawn, Gallery):
             return f"{learning}."

@@ -170,11 +170,12 @@ def test_a_point_of_a_curve_is_a_mean_over_landmarks_and_draws(oxford):
 
 
 def test_sweeps_of_few_landmarks_and_draws_say_so_and_stand_beside_tf_idf_of_the_same(oxford):
-    known = select(oxford.table("metrics"), method="tfidf", metric="map", representation="sift-100k", fold=0)
-    cost, order = exhibits.qpao_over_cost(oxford), exhibits.triplet_order(oxford)
-    shown = 100 * select(known, subset=list(LANDMARKS[:3]))["value"].mean()
+    numbers = metrics()
+    others = numbers["subset"].isin(LANDMARKS[3:]) | numbers["fold"].gt(0)
+    numbers.loc[others & numbers["method"].eq("tfidf"), "value"] += 0.2
+    cost, order = exhibits.qpao_over_cost(study(tables(metrics=numbers))), exhibits.triplet_order(oxford)
     lines = {line.name: line.at for line in cost.panels[1].lines}
-    assert lines == {"TF-IDF": pytest.approx(shown), "C of the tables": 10.0}
+    assert lines == {"TF-IDF": pytest.approx(35), "C of the tables": 10.0}
     for drawn, sizes in ((cost, ("3 landmarks", "one draw of")), (order, ("7 landmarks", "means over 2 draws of"))):
         assert all(size in oxford.data_sentence(drawn) for size in sizes)
     shuffled, sorted_ = (select(order.frame, kind=kind)["map"].to_numpy() for kind in ("shuffled", "by_negative"))
