@@ -4,8 +4,10 @@ from lookalike.core.job_log import logged
 from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
+    import pandas as pd
+
     from lookalike.core.files import read_json, replacing, write_table
-    from lookalike.data.scan import scan_folder, summary
+    from lookalike.data.scan import scan_folder
 
     manifest = scan_folder(
         read_json(snakemake.input.images)["root"],
@@ -13,7 +15,7 @@ with logged(snakemake):
         n_threads=snakemake.threads,
         progress=progress_lines("files"),
     )
-    print(summary(manifest).to_string())
+    print(pd.crosstab(manifest["label"], manifest["status"], margins=True).to_string())
     write_table(manifest, snakemake.output.manifest)
     with replacing(snakemake.output.listing) as part:
         part.write_text(snakemake.params.listing + "\n", encoding="utf-8")

@@ -95,14 +95,6 @@ def scan_photographs(
     return _table(rows)
 
 
-def summary(manifest: pd.DataFrame) -> pd.DataFrame:
-    """Count files by label, sorted: a column per status of `STATUSES`, and ``files``, their sum."""
-    counts = pd.crosstab(manifest["label"], manifest["status"]).reindex(columns=list(STATUSES), fill_value=0)
-    counts["files"] = counts.sum(axis=1)
-    counts.columns.name = None
-    return counts.reset_index()
-
-
 def image_paths(manifest: pd.DataFrame, folder: str | os.PathLike[str]) -> list[Path | None]:
     """Return the file of every image of a manifest whose paths start from `folder`, None where it cannot be used."""
     files = zip(manifest["path"], manifest["status"], strict=True)
