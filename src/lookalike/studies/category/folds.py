@@ -62,11 +62,6 @@ class Fold:
             for name, part in parts.items()
         }
 
-    @property
-    def ranking_order(self) -> npt.NDArray[np.intp]:
-        """Where each of ``ranked training`` stands among the training images."""
-        return np.searchsorted(self.images["train"].rows, self.images["ranked training"].rows)
-
     def rows(self, learn: str, score: str) -> tuple[Any, Any]:
         """tf-idf rows of two parts of the images, with document frequencies of the first."""
         learned, scored = (self.counts[self.images[part].rows] for part in (learn, score))

@@ -79,8 +79,8 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
             result.rankings = rank_leave_one_out(
                 model, X_test, test.labels, query_ids=test.rows, n_neighbours=N_NEIGHBOURS
             )
-            order = fold.ranking_order
-            seen = rank_leave_one_out(model, X_train[order], train.labels[order], n_neighbours=0)
+            (_, X_seen), ranked = fold.rows("train", "ranked training"), fold.images["ranked training"]
+            seen = rank_leave_one_out(model, X_seen, ranked.labels, n_neighbours=0)
             result.train_map = seen.mean_average_precision()
     recorded = ("aggressiveness", "n_updates_", "objective_", "converged_")
     result.fit = {

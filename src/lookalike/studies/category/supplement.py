@@ -33,7 +33,7 @@ ENDS = {"early": "at best validation mAP", "own": "at its own end", "last": "at 
          when=lambda settings: "transfer" in settings["sides"])  # fmt: skip
 def transfer(study: CategoryStudy) -> Table:
     """Precision on the classes that OASIS learned from, a random half of all, and on the other half, in percent."""
-    cells = []
+    cells: list[dict[str, Any]] = []
     for subset, which, metric in product(study.subsets, HALVES, HALF_METRICS):
         rows = select(study.numbers, subset=subset.id, metric=f"{which}_{metric}")
         folds = {method: select(rows, method=method).set_index("fold")["value"] for method in ("euclidean", "oasis")}
@@ -69,7 +69,7 @@ def aggressiveness_curves(study: CategoryStudy) -> Figure:
         return panel(study, subset, own, shown, x=LOG_STEPS, y=VALIDATION_MAP, why="nothing was chosen here")
 
     best = frame.loc[frame.groupby(["subset", "series"], sort=False)["map"].idxmax()].itertuples()
-    told = [f"{row.series}: {row.map:.3f} at {row.step:,.0f} steps ({study.titles[row.subset]})" for row in best]
+    told = [f"{row.series}: {row.map:.3f} at {row.step:,.0f} steps ({study.titles[str(row.subset)]})" for row in best]
     return figure(study, frame, draw, notes=(f"Highest means over folds: {'; '.join(told)}.", NOT_FROM_ZERO))
 
 
@@ -85,12 +85,11 @@ def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
          when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
 def fixed_aggressiveness(study: CategoryStudy) -> Table:
     """Test mAP of OASIS in percent, with the C of the papers' figures and with the C that validation chooses."""
-    cells, notes = [], ["Both stop where validation is best for their C."]
+    cells: list[dict[str, Any]] = []
+    notes = ["Both stop where validation is best for their C."]
     for subset in study.subsets:
-        fits, curves = (
-            select(study.fits, subset=subset.id, method="oasis").set_index("fold"),
-            study.curves(subset, "oasis"),
-        )
+        fits = select(study.fits, subset=subset.id, method="oasis").set_index("fold")
+        curves = study.curves(subset, "oasis")
         stops = fits.get("stop_at_traced_aggressiveness", pd.Series(dtype=float)).dropna()
         if curves is None or stops.empty:
             continue
@@ -129,10 +128,11 @@ def _end_rows(study: CategoryStudy, subset: Subset, method: str) -> list[dict[st
         return []
     ends = {"early": validation.reindex(test.index).where(test.notna()).idxmax(),
             "last": test.apply(lambda fold: fold.last_valid_index())}  # fmt: skip
-    own = (study.values(subset, method, metric) for metric in ("train_map", "map"))
     told = {end: (steps, at(train, steps), at(test, steps)) for end, steps in ends.items()}
-    told["own"] = (study.recorded(subset, method, "n_steps"), *own)
-    share = {end: significant((100 * at(objective, steps) / objective.loc[0]).mean()) for end, steps in ends.items()}
+    own = study.recorded(subset, method, "n_steps")
+    told["own"] = (own, study.values(subset, method, "train_map"), study.values(subset, method))
+    objective = 100 * objective / objective.loc[0]
+    share = {end: significant(at(objective, steps).mean()) for end, steps in ends.items()}
     return [
         {"subset": subset.id, "method": method, "end": end, "objective": share.get(end, MISSING),
          "steps_cell": significant(steps.mean()).removesuffix(".0"), **percent("train", seen), **percent("ours", new)}

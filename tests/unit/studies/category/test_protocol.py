@@ -201,7 +201,8 @@ def test_a_curve_starts_at_euclidean_and_follows_the_final_fit(fold, tmp_path):
     assert (traced(curve, "symmetry_index") == 1).all()
 
 
-def test_a_learner_that_stops_by_itself_is_traced_past_its_stop(fold):
+def test_a_learner_that_stops_by_itself_is_traced_past_its_stop(study):
+    fold = Fold(*study, 1, 5, "toy")
     few = spec("MCML", parameters={"max_iter": 4}, trace={"steps": 30, "points": 9, "first": 1, "stop": False})
     curve, own = trace_fold(fold, few), run_fold(fold, few)
     assert (traced(curve).index[0], traced(curve).index[-1]) == (0, 30)
@@ -211,7 +212,7 @@ def test_a_learner_that_stops_by_itself_is_traced_past_its_stop(fold):
     # validation images up to its own end, as if they were the test images of a fold that learns from the cut's others
     cut = fold.split[fold.split["role"] == "train"]
     cut = cut.assign(role=np.where(cut["validation"], "test", "train"), validation=False)
-    expected = run_fold(Fold(fold.counts, cut, 0, 5, "toy"), few).rankings.mean_average_precision()
+    expected = run_fold(replace(fold, split=cut), few).rankings.mean_average_precision()
     assert traced(curve, "traced_validation_map").loc[4:].tolist() == pytest.approx([expected], abs=1e-12)
 
 
