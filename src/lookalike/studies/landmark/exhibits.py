@@ -33,6 +33,7 @@ from lookalike.studies.landmark.study import (
     Codebook,
     Form,
     LandmarkStudy,
+    Number,
 )
 from lookalike.studies.metrics import rows_in, select
 
@@ -288,7 +289,8 @@ def swept_means(study: LandmarkStudy, *kinds: str) -> pd.DataFrame:
 
 def _at_own_settings(study: LandmarkStudy, codebook: Codebook, swept: set[str]) -> list[dict[str, Any]]:
     """Means of the methods that are not swept, and the paper's; TF-IDF has no weights that could be zero."""
-    words, found = list(PRINTED_CODEBOOKS)[codebook.place], {}
+    words = list(PRINTED_CODEBOOKS)[codebook.place]
+    found: dict[str, list[Number]] = {}
     for method in study.methods:
         found[method] = [study.summary.get((codebook.id, MEAN, method, of), NO_NUMBER) for of in (SPARSITY, MAP)]
         printed = [study.printed_means(of, method).get(words, math.nan) for of in (SPARSITY, MAP)]

@@ -76,20 +76,16 @@ def test_the_mean_over_landmarks_is_taken_within_each_draw(oxford):
     assert (mean, n_draws) == (pytest.approx(by_draw.drop(3).mean()), 4)
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
+def test_other_settings_stand_beside_print_without_a_verdict():
+    for changes, reason in (
         ({"negatives": 100}, "other images to learn from than the paper's (100 negatives, the paper 500)"),
         ({"landmarks": LANDMARKS[:6]}, "other landmarks than the paper's"),
         ({"codebooks": {"sift-10k": {"words": 5000, "title": "5,000"}}}, "a codebook of 5,000 words, the paper 10,000"),
         ({"codebooks": {"sift-10k": {"words": 10_000, "title": "", "not_comparable": "RootSIFT"}}}, "RootSIFT"),
-    ],
-)
-def test_other_settings_stand_beside_print_without_a_verdict(changes, reason):
-    table = cells(study(tables(), **changes))
-    judged = table[table["status"] != ""]
-    assert set(zip(judged["status"], judged["reason"], strict=True)) == {("not comparable", reason)}
-    assert judged["printed"].notna().all()
+    ):
+        judged = cells(study(tables(), **changes)).query("status != ''")
+        assert set(zip(judged["status"], judged["reason"], strict=True)) == {("not comparable", reason)}
+        assert judged["printed"].notna().all()
 
 
 def test_a_fit_that_hit_its_limit_is_a_star_and_one_of_many_iterations_is_counted():
