@@ -119,6 +119,8 @@ def test_initial_values_come_from_the_seed_alone_and_neither_vanish_nor_explode(
     second = DeepRankingNetwork(SMALL, random_state=5).state_dict()
     assert all(torch.equal(value, second[name]) for name, value in first.state_dict().items())
     assert not torch.equal(second["linear.weight"], DeepRankingNetwork(SMALL, random_state=6).linear.weight)
+    filters = first.low_resolution.convolutions[0].weight  # a tenth of He's, or they keep their random start
+    assert filters.std().item() == pytest.approx(0.1 * (2 / filters[0].numel()) ** 0.5, rel=0.1)
     with torch.inference_mode():
         assert 0.05 < first.eval().features(images(50)).square().mean().sqrt().item() < 20
 

@@ -10,12 +10,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
 from made_networks import PER_CLASS, N, labels, pixels, relevance, sampler, source, tiny, weights  # noqa: E402
-from PIL import Image  # noqa: E402
 
 from lookalike.core.errors import LookalikeError  # noqa: E402
 from lookalike.deep.checkpoints import Checkpoint  # noqa: E402
 from lookalike.deep.embedding import embed  # noqa: E402
-from lookalike.deep.images import FileImages, batches  # noqa: E402
+from lookalike.deep.images import batches  # noqa: E402
 from lookalike.deep.network import DeepRankingNetwork  # noqa: E402
 from lookalike.deep.pretraining import pretrain  # noqa: E402
 from lookalike.deep.ranking import batch_loss, hold_out, train_ranking  # noqa: E402
@@ -99,16 +98,6 @@ def test_a_killed_run_goes_on_to_the_same_bits(run, tmp_path):
         goes_on = any("goes on from step" in line for line in told)
         assert resumed.fit["resumed"] == goes_on == (step > 1)  # at step 1 nothing was written yet
     assert same(whole, run(**keeping, progress=lambda *_: 1 / 0))  # a finished run is there at once
-
-
-def test_workers_and_files_change_no_bit_also_across_a_kill(tmp_path):
-    paths = [tmp_path / f"{row}.png" for row in range(N)]
-    for path, image in zip(paths, pixels(), strict=True):
-        Image.fromarray(image).save(path)
-    keeping = {"checkpoint": tmp_path / "run.pt", "checkpoint_seconds": 0.0}
-    reading = {"source": FileImages(paths, 16, 2), "n_workers": 2}
-    killed_at(18, ranked, **reading, **keeping)
-    assert same(ranked(), ranked(**reading, **keeping))
 
 
 def test_the_checkpoint_of_another_run_is_ignored(tmp_path):

@@ -95,7 +95,7 @@ def _notes(step: Step, study: FinegrainedStudy) -> tuple[str, ...]:
 
 
 def find_step(relevance: RelevanceData, settings: Mapping[str, Any], random_state: int) -> Step | None:
-    """Run the sampler until it does what is to be shown; None where no arriving image was ever kept."""
+    """Run the sampler until it does what is to be shown; None where no arriving image pushed another out."""
     from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
     sizes = np.bincount(relevance.category, minlength=relevance.n_categories)
@@ -103,19 +103,17 @@ def find_step(relevance: RelevanceData, settings: Mapping[str, Any], random_stat
     capacity = int(np.clip(np.median(sizes[sizes > 0]) // 2, 2, CAPACITY))
     own = {name: settings[name] for name in SETTINGS if settings.get(name) is not None}
     sampler = RelevanceTripletSampler(relevance, out_of_class=1.0, capacity=capacity, random_state=random_state, **own)
-    fallback: Step | None = None
+    found: Step | None = None
     before = sampler.get_state()
     for _ in range(DRAWS):
         triplet = tuple(sampler.draw(1)[0].tolist())
         after = sampler.get_state()
-        step = _step(before, after, triplet, capacity)
-        if step is not None:
-            # the arriving image is not of the query's category
-            if step.category != relevance.category[triplet[0]]:
-                return step
-            fallback = fallback or step
+        found = _step(before, after, triplet, capacity) or found
+        # best where the arriving image is not of the query's category
+        if found is not None and found.category != relevance.category[found.triplet[0]]:
+            break
         before = after
-    return fallback
+    return found
 
 
 def _step(
