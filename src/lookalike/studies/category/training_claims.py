@@ -22,6 +22,8 @@ SLOW_DECLINE = 0.1
 """A decline is slow that has cost at most this share of the peak when the trace ends."""
 AFTER_PEAK = 2
 """A decline can be called slow only where the trace goes on to so many times the step of the peak."""
+NEAR = 1.5
+"""Up to so many times a validation stop, or a part of it, a traced step stands for it."""
 SATURATED = 0.95
 """A curve has saturated where it has made this share of its rise."""
 NO_CURVE = "no learning curve of OASIS"
@@ -166,13 +168,17 @@ def identity_is_euclidean(study: CategoryStudy, subset: Subset) -> Finding:
 
 @subset_rule
 def symmetry_index_decreases_from_one(study: CategoryStudy, subset: Subset) -> Finding:
-    """The symmetry index starts at 1 and decreases along training."""
+    """The symmetry index starts at 1 and decreases until the test mAP of OASIS peaks."""
+    precision = mean_curve(study, subset)
+    peak, rising = int(precision.idxmax()), rising_at_end(precision)
     curve = mean_curve(study, subset, "symmetry_index", "the symmetry index was not traced")
+    curve = curve[curve.index <= peak]
     # noise may lift it by up to 0.005 above its lowest value so far
     rise = float((curve - curve.cummin()).max())
     falls = abs(curve.iloc[0] - 1) <= 0.001 and curve.iloc[-1] < curve.iloc[0] and not rise > 0.005
-    ends = f"from {curve.iloc[0]:.3f} to {curve.iloc[-1]:.3f} at step {int(curve.index[-1]):,}"
-    return Finding(HOLDS if falls else FAILS, f"{ends}, {rise:.3f} above its lowest value at most")
+    ends = f"from {curve.iloc[0]:.3f} to {curve.iloc[-1]:.3f} at the peak of test mAP, step {peak:,}"
+    told = f"{ends}{', ' * bool(rising)}{rising}, {rise:.3f} above its lowest value at most"
+    return Finding(FAILS if not falls else OPEN if rising else HOLDS, told)
 
 
 def rankers_of(study: CategoryStudy, subset: Subset) -> tuple[pd.DataFrame, list[str]]:
@@ -270,6 +276,9 @@ def at_validation_stop(
     if not len(steps):
         raise UndecidedError(OPEN, "the curves have no traced step in common")
     nearest = int(steps[np.abs(steps - stops.mean()).argmin()])
+    if not stops.mean() / NEAR <= nearest <= stops.mean() * NEAR:
+        told = f"both curves are traced at no step near the validation stop of OASIS, {stops.mean():,.0f}"
+        raise UndecidedError(OPEN, told)
     names = f"{study.title_of(first)} minus {study.title_of(second)}"
     differences = curves[0].T[nearest] - curves[1].T[nearest]
     found = by_t(study, differences, names, UndecidedError(OPEN, TWO_FOLDS), bounds)

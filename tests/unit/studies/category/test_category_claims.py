@@ -105,7 +105,9 @@ def with_map(**levels):
 
 
 def symmetry(*index):
-    return {"metrics": curve("oasis", index, "symmetry_index", noisy=False)}
+    """An index until the test mAP peaks, and after it, where it may rise."""
+    precision = (*(0.2 + 0.01 * step for step in range(len(index))), 0.2)
+    return oasis(*precision, and_=curve("oasis", (*index, 0.99), "symmetry_index", noisy=False))
 
 
 FOUR = {"mcml": 0.04, "lego": 0.06, "lmnn": 0.09, "euclidean": 0.1}
@@ -208,6 +210,7 @@ NOISY = scores(turned=("mcml",), oasis=0.33, mcml=0.275, lego=0.27, lmnn=0.24, e
 MANY = {"oasis": 9.0, "oasis_dissim": 9.0}
 FAST, SLOW = took(oasis=1, mcml=100), took(oasis=1, mcml=10)
 RISING = "still rising at the last traced step, 4,000"
+LATE_STOP = {"stop_at_traced_aggressiveness": 4000.0}
 LAST_STOP = {"stop_at_traced_aggressiveness": 1000.0, "traced_stop_at_last_step": True}
 
 
@@ -245,6 +248,10 @@ LAST_STOP = {"stop_at_traced_aggressiveness": 1000.0, "traced_stop_at_last_step"
         ("jmlr-psd-end", psd(psd_100=0.3, psd_1000=0.3, psd_end=(0.2, 0.33)), OPEN, "psd-end is still rising"),
         ("jmlr-psd-end", psd(psd_100=0.3, psd_1000=0.3, psd_end=0.33) | {"fits": fits("var20", **LAST_STOP)}, OPEN,
          "in 5 of 5 folds validation stops OASIS at the last traced step"),
+        ("jmlr-psd-end", psd(psd_100=0.3, psd_1000=0.3, psd_end=0.33) | {"fits": fits("var20", **LATE_STOP)}, OPEN,
+         "no step near the validation stop of OASIS, 4,000"),
+        ("draft-index-decreases", oasis(*LATE, and_=curve("oasis", (1, 0.99, 0.98, 0.97, 0.96), "symmetry_index")),
+         OPEN, RISING),
         # in total it takes longer, by the triplet it does not
         ("jmlr-dissim-time", recorded(cpu_seconds_fit={"oasis": 1.0, "oasis_dissim": 2.0}, n_updates=MANY,
          n_steps={"oasis": 1e5, "oasis_dissim": 2e5}), OPEN, "2.0x the time of OASIS, 1.0x by the triplet (seen: "
