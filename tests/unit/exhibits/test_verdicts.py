@@ -58,6 +58,8 @@ def test_a_rule_gets_the_parameters_of_its_claim(tmp_path):
     assert found["verdict"].to_dict() == {"0.5": HOLDS, "2": FAILS}
     assert found.loc["0.5", "evidence"] == "bound 0.5"
     assert found.loc["0.5", "decided_by"] == "Something lies above a bound."
+    (claim,) = claims_of([row(settings="classes=10;classes=20", methods="lmnn")])
+    assert (claim.settings, claim.methods, claim.parameters) == (("classes=10", "classes=20"), ("lmnn",), {})
 
 
 def test_gates_come_before_the_rule(tmp_path):
@@ -89,12 +91,6 @@ def test_times_hold_in_both_ways_or_not_at_all():
         found = both_ways(*(Finding(one, one) for one in ways))
         assert (found.verdict, found.evidence) == (verdict, f"in total: {ways[0]}; by the triplet: {ways[1]}")
     assert triplets_seen("OASIS", 1e5, 0.38) == "OASIS 100,000 triplets at 3.8 µs each"
-
-
-def test_parameters_and_lists_of_a_row():
-    (claim,) = claims_of([row(settings="classes=10;classes=20", methods="lmnn", parameters='{"low": -0.01}')])
-    assert (claim.settings, claim.methods) == (("classes=10", "classes=20"), ("lmnn",))
-    assert claim.parameters == {"low": -0.01}
 
 
 @pytest.mark.parametrize(

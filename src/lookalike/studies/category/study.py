@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -32,13 +32,8 @@ PAPER_WORDS = 1000
 """Visterms of the papers' comparisons (JMLR 5.3.2)."""
 PAPER_TIME_LIMIT = 432_000
 """Seconds after which the papers gave a method up (JMLR 5.3.3): what takes longer has no result in print either."""
-RECORDED: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "iterations": ("converged", lambda converged: not converged),
-    "time": ("not_converged", bool),
-    "steps": ("at_last_step", bool),
-    "grid": ("at_grid_edge", bool),
-}
-"""Limit of ours to the column of the fits that tells of it, and whether a value of this says that it was met."""
+RECORDED = {"iterations": "converged", "time": "not_converged", "steps": "at_last_step", "grid": "at_grid_edge"}
+"""Limit of ours to the column of the fits that tells of it."""
 ROLES = ("methods", "variants", "timed", "set_aside", "projected")
 """Settings that list methods by what they are run for; a method has one role in a study."""
 
@@ -332,8 +327,8 @@ class CategoryStudy(Study):
         """Of each fold whether one of `LIMITS` ended its fit or its choice; the papers' own time limit is not ours."""
         if limit == "time" and self.settings.get("time_limits", {}).get(method, 0) >= PAPER_TIME_LIMIT:
             return []
-        column, ended = RECORDED[limit]
-        return [ended(value) for value in self.recorded(subset, method, column)]
+        # the first column says of a fit that it ended by itself, the others that it did not
+        return [bool(value) != (limit == "iterations") for value in self.recorded(subset, method, RECORDED[limit])]
 
     def _traced_elsewhere(self, claim: Claim) -> list[Subset]:
         """Subsets with curves of ways of projecting, for a claim that depends on these: JMLR Figure 9 is of one."""

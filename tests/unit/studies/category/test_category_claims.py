@@ -155,10 +155,7 @@ CASES = {
     "jmlr-proj": (compared(oasis_proj=0.003), compared(oasis_proj=0.03)),
     "jmlr-psd-decline": (psd(oasis=(0.3, 0.25), psd_100=(0.3, 0.29)), psd(oasis=(0.3, 0.29), psd_100=(0.3, 0.25))),
     "jmlr-psd-rarely": (psd(psd_100=0.3, psd_1000=0.33), psd(psd_100=0.3, psd_1000=0.3)),
-    "jmlr-psd-end": (
-        psd(psd_100=0.3, psd_1000=0.31, psd_end=0.33),
-        psd(psd_100=0.3, psd_1000=0.34, psd_end=0.33),
-    ),
+    "jmlr-psd-end": tuple(psd(psd_100=0.3, psd_1000=peak, psd_end=0.33) for peak in (0.31, 0.34)),
     "draft-var20-aggressiveness": tuple(
         on_both(recorded(aggressiveness=0.1), recorded(aggressiveness=C)) for C in (0.03, 0.1)
     ),
