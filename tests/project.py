@@ -1,7 +1,5 @@
 """A copy of the project that a test may run, kill and break."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -4,13 +4,9 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from made_report import made_report
-
-if TYPE_CHECKING:
-    pass
 
 
 @pytest.fixture(scope="session")

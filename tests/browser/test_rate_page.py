@@ -1,11 +1,9 @@
 """The rating page in a real headless browser: rate, reload, export, read back."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,9 +14,6 @@ from lookalike.core.errors import LookalikeError
 from lookalike.studies.human.collect import read_ratings
 from lookalike.studies.human.page import write_page
 from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours
-
-if TYPE_CHECKING:
-    pass
 
 pytestmark = pytest.mark.browser
 

@@ -5,15 +5,11 @@ The report is one of a few exhibits of every kind and state; `LOOKALIKE_REPORT` 
 """
 
 import re
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pytest
 
 from lookalike.report import PAGES
-
-if TYPE_CHECKING:
-    pass
 
 pytestmark = pytest.mark.browser
 

@@ -9,16 +9,13 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from measures import mean_average_precision
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lookalike
 from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletSampler, warm_up
-from lookalike.learners.base import psd_factor, top_k
+from lookalike.learners.base import psd_factor
 from lookalike.learners.online import held_out_rows
 
 ONLINE = [{"n_steps": 400}, {"n_steps": 400, "early_stopping": True, "trace_points": 5}]
@@ -405,17 +402,6 @@ def test_the_registry_names_its_classes():
 
 def test_kernels_compile_ahead():
     warm_up()
-
-
-@settings(deadline=None, max_examples=60)
-@given(data=st.data())
-def test_top_k_is_the_start_of_a_stable_sort(data):
-    scores = data.draw(arrays(float, st.tuples(st.integers(1, 5), st.integers(1, 12)), elements=st.integers(-2, 2)))
-    k = data.draw(st.integers(1, scores.shape[1]))
-    columns, found = top_k(scores, k)
-    expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    np.testing.assert_array_equal(columns, expected)
-    np.testing.assert_array_equal(found, np.take_along_axis(scores, expected, 1))
 
 
 def test_factor_of_a_singular_matrix_has_its_rank():

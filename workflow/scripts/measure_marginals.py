@@ -3,15 +3,15 @@
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from lookalike.core.files import read_table, write_table
     from lookalike.core.seeds import integer_seed
-    from lookalike.data.web_marginals import write_marginals
+    from lookalike.data.query_log import QueryLog
+    from lookalike.data.web_marginals import measure_marginals
+    from lookalike.features.visterm_store import VistermStore
 
-    write_marginals(
-        snakemake.input.log,
-        snakemake.input.images,
-        snakemake.input.visterms,
-        snakemake.params.words,
-        snakemake.output.histograms,
-        snakemake.output.counts,
-        seed=integer_seed(snakemake.params.seed, "web", "marginals"),
-    )
+    log, parts = QueryLog.load(snakemake.input.log), read_table(snakemake.input.images)["part"].to_numpy()
+    store = VistermStore(snakemake.input.visterms, snakemake.params.words)
+    seed = integer_seed(snakemake.params.seed, "web", "marginals")
+    histograms, counts = measure_marginals(log, parts, store, seed)
+    write_table(histograms, snakemake.output.histograms)
+    write_table(counts, snakemake.output.counts)

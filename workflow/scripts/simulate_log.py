@@ -6,6 +6,6 @@ with logged(snakemake):
     from lookalike.data.web_simulation import WebSimulation
 
     simulation = WebSimulation(**snakemake.params.settings, seed=snakemake.params.seed)
-    simulation.write_log(snakemake.output.log)
+    simulation.query_log().save(snakemake.output.log)
     simulation.write_images(snakemake.output.images)
     print(f"{simulation.n_images:,} images, {simulation.n_queries:,} queries")

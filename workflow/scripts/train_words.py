@@ -5,10 +5,11 @@ from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
     from pathlib import Path
+    from shutil import rmtree
 
     from lookalike.core.files import write_array
     from lookalike.core.seeds import integer_seed
-    from lookalike.features.approximate_kmeans import clear_checkpoint, train_words
+    from lookalike.features.approximate_kmeans import train_words
 
     codebook, names = snakemake.params.codebook, snakemake.wildcards
     checkpoint = Path(snakemake.output[0]).parent / "training"
@@ -23,4 +24,4 @@ with logged(snakemake):
         progress=progress_lines("shards"),
     )
     write_array(centroids, snakemake.output[0])
-    clear_checkpoint(checkpoint)
+    rmtree(checkpoint, ignore_errors=True)

@@ -19,12 +19,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import load_rgb
+from lookalike.core.images import MIN_SIDE, load_rgb
 from lookalike.core.progress import Progress, counted
 from lookalike.data.scan import scan_folder, scan_photographs
-
-MIN_SIDE = 32
-"""Pixels that an image must have a side; smaller ones are left out."""
 
 COLUMNS = ["path", "label", "sha256", "width", "height"]
 LABEL_COLUMNS = ["path", "label"]

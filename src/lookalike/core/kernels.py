@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from numba.core.caching import FunctionCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -52,3 +53,11 @@ class _SharedCache(FunctionCache):
             except OSError:
                 pass  # a read-only folder holds nothing that changes; a file system without locks is numba's own risk
             yield
+
+
+@njit(cache=True, nogil=True)
+def mix(word: Any) -> Any:
+    """Finalise SplitMix64 (Steele, Lea and Flood 2014): a bijection of 64-bit numbers that scatters neighbours."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))

@@ -10,12 +10,10 @@ from __future__ import annotations
 import math
 import os
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, NoReturn
 
 import pandas as pd
@@ -104,28 +102,15 @@ def read_ground_truth(folder: str | os.PathLike[str], manifest: pd.DataFrame) ->
 def write_ground_truth(
     folder: str | os.PathLike[str], queries: Iterable[Query], lists: Mapping[str, Mapping[str, str]]
 ) -> None:
-    """Write queries and lists as the files that `read_lists` reads back, or nothing if the format cannot hold them."""
-    texts, folder = {}, Path(folder)
-    truth = {query: dict(lists.get(query.name, {})) for query in queries}
-    for query, listed in truth.items():
+    """Write queries and lists as the files that `read_lists` reads back; names have no blanks."""
+    for query in queries:
+        listed = lists.get(query.name, {})
         box = (repr(float(value)).removesuffix(".0") for value in query[4:])
-        texts[f"{query.name}_query.txt"] = [" ".join((_PREFIX + query.image, *box))]
-        for kind in LISTS:
-            texts[f"{query.name}_{kind}.txt"] = sorted(image for image in listed if listed[image] == kind)
-    with TemporaryDirectory() as scratch:
-        for name, lines in texts.items():
-            Path(scratch, name).write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8"))
-        try:
-            found = read_lists(scratch)
-        except LookalikeError as error:
-            raise LookalikeError(f"cannot write ground truth: {str(error).replace(scratch, str(folder))}") from error
-        if {query: found.relevance[query.name] for query in found.queries} != truth:
-            raise LookalikeError(
-                f"cannot write ground truth to {folder}: a name begins or ends with a blank, or repeats"
-            )
-        for name in texts:
-            with replacing(folder / name) as part:
-                shutil.copyfile(Path(scratch, name), part)
+        lines = {kind: sorted(image for image in listed if listed[image] == kind) for kind in LISTS}
+        lines["query"] = [" ".join((_PREFIX + query.image, *box))]
+        for kind, texts in lines.items():
+            with replacing(Path(folder, f"{query.name}_{kind}.txt")) as part:
+                part.write_bytes("".join(f"{text}\n" for text in texts).encode("utf-8"))
 
 
 def landmarks_of(folder: str | os.PathLike[str]) -> list[str]:

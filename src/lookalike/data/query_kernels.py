@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core.kernels import njit
+from lookalike.core.kernels import mix, njit
 
 Numbers = NDArray[np.int32]
 Places = NDArray[np.int64]
@@ -189,14 +189,6 @@ def write_lists(log: Incidence, chosen: Places, start: Places, theta: float, ima
                 sums[place] = total
                 place += 1
             value[other] = 0.0
-
-
-@kernel
-def mix(x: np.uint64) -> np.uint64:
-    """Finalise SplitMix64: a bijection of 64-bit numbers that scatters neighbours."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 @kernel

@@ -272,11 +272,9 @@ def _training_relevance(
     is_copy = content[rows["image_id"]] != rows["image_id"]
     rejections.add("training image that is there already", rows.loc[is_copy, "path"])
     labels = rows[~is_copy].set_index("image_id")["label"]
-    if labels.empty:
-        return RelevanceData.empty()
     image_id, names = labels.index.to_numpy(), labels.to_numpy(dtype=np.str_)
     file = relevance_file(root)
-    if file is None:
+    if file is None or labels.empty:
         return RelevanceData.from_labels(image_id, names)
     table = read_columns(file, ("image1", "image2", "relevance"))
     if isinstance(table, str):

@@ -103,11 +103,6 @@ class RelevanceData:
         blocks = {str(name): np.ones((n, n), np.float32) for name, n in zip(names, sizes, strict=True)}
         return cls.from_blocks(image_id, labels, blocks)
 
-    @classmethod
-    def empty(cls) -> Self:
-        """Return the data of no image: what a data set without training images has."""
-        return cls([], [], [], sp.csr_array((0, 0), dtype=np.float32))
-
     @property
     def n_images(self) -> int:
         """Number of images."""

@@ -20,15 +20,12 @@ from typing import Any
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import NotAnImage, UnreadableImage, load_rgb
+from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, load_rgb
 from lookalike.core.progress import Progress, counted
 from lookalike.features.pyramid import is_large_enough
 
 STATUSES = ("ok", "too_small", "unreadable", "not_an_image", "clutter")
 """What a row of the manifest can be. Only ``ok`` images are trained on and tested with."""
-
-MIN_SIDE = 32
-"""Pixels that a photograph without a class must have a side; less holds no local descriptor worth the name."""
 
 _EMPTY = "an empty class folder"
 _LINK = "a link, and links inside the data set's folder are not followed: copy or move here what it leads to"
@@ -87,6 +84,7 @@ def scan_photographs(
     rows = _look_at_all(root, n_threads, progress)
     for row in rows:
         row["label"] = row["path"].rpartition("/")[0]
+        # less holds no local descriptor worth the name
         if row["status"] == "ok" and min(row["width"], row["height"]) < MIN_SIDE:
             too_small = f"{row['width']} x {row['height']} pixels, and a photograph has {MIN_SIDE} or more a side"
             row |= {"status": "too_small", "reason": too_small}

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core.kernels import njit
-from lookalike.data.query_kernels import mix
+from lookalike.core.kernels import mix, njit
 
 Words = NDArray[np.uint32]
 Floats = NDArray[np.float64]

@@ -5,8 +5,6 @@ They are numbers of queries and images (JMLR 2010, Table 1), relevant images (se
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,31 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_table, write_table
 from lookalike.core.seeds import generator
 from lookalike.data.query_log import QueryLog
 from lookalike.features.visterm_store import VistermStore
 
 SAMPLE = 20_000  # images of each part whose relevant images are counted
 BLOCK = 50_000  # images that are read at a time
-
-
-def write_marginals(
-    log: str | os.PathLike[str],
-    images: str | os.PathLike[str],
-    folders: Sequence[str | os.PathLike[str]],
-    n_words: int,
-    marginals: str | os.PathLike[str],
-    counts: str | os.PathLike[str],
-    *,
-    seed: int,
-    sample: int = SAMPLE,
-) -> None:
-    """Measure the marginals of ``log.npz``, ``images.parquet`` and visterm stores, and write both tables."""
-    parts = read_table(images)["part"].to_numpy()
-    tables = measure_marginals(QueryLog.load(log), parts, VistermStore(folders, n_words), seed, sample)
-    for table, path in zip(tables, (marginals, counts), strict=True):
-        write_table(table, path)
 
 
 def measure_marginals(

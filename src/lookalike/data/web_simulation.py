@@ -249,10 +249,6 @@ class WebSimulation:
         """Return the log as learners take it."""
         return QueryLog.from_pairs(self.log.query, self.log.image, self.log.relevance, self.n_queries, self.n_images)
 
-    def write_log(self, path: str | os.PathLike[str]) -> None:
-        """Write the query log as ``.npz``: `query`, `image`, `relevance`, `n_queries` and `n_images`."""
-        self.query_log().save(path)
-
     def write_images(self, path: str | os.PathLike[str]) -> None:
         """Write `image_id` int32, `part` ("train" or "test") and latent `topic` int32, as Parquet or CSV."""
         part = np.where(self.is_test(), "test", "train").astype(object)

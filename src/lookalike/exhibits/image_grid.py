@@ -39,15 +39,10 @@ BENEATH = 0.32
 PLACEHOLDER_GREY = 215
 
 
-def thumbnail(image: Image, side: int = THUMBNAIL) -> Image:
-    """Return an image shrunk by area until its longer side has `side` pixels; a smaller one as it is."""
-    return shrink(image, side)
-
-
 def thumbnail_of(path: Path, side: int = THUMBNAIL) -> Image | None:
     """Return the thumbnail of an image file, `side` pixels at its longer side; None where it cannot be read."""
     try:
-        return thumbnail(load_rgb(path), side)
+        return shrink(load_rgb(path), side)
     except LookalikeError:
         return None
 

@@ -120,7 +120,9 @@ def latex(sheets: Sequence[Sheet]) -> str:
             parts.append(rf"\par\medskip\textbf{{{latex_text(sheet.heading)}}}\par")
         styler = _styler(sheet, [latex_text(head) for head in sheet.heads]).format(escape="latex")
         if sheet.printed:
-            styler = styler.map(_italic, subset=(list(sheet.printed), slice(None)))
+            styler = styler.map(
+                lambda text: "textit:--rwrap;" if text else "", subset=(list(sheet.printed), slice(None))
+            )
         parts.append(styler.to_latex(hrules=True, column_format=_column_format(sheet)))
     return "\n".join(parts)
 
@@ -146,10 +148,6 @@ def html(sheets: Sequence[Sheet], uuid: str) -> str:
 def latex_text(text: str) -> str:
     """Text with a backslash before everything that LaTeX would read as a command."""
     return text.replace("\\", r"\textbackslash ").translate({ord(sign): f"\\{sign}" for sign in "&%$#_{}"})
-
-
-def _italic(text: object) -> str:
-    return "textit:--rwrap;" if text else ""
 
 
 def _column_format(sheet: Sheet) -> str:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import time
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -98,18 +97,14 @@ def train_words(
                     progress(done, iterations * total)
             state = state._replace(shard=number + 1)
             if time.monotonic() - written >= checkpoint_seconds:
-                _save_state(state, place, fingerprint)
+                with replacing(place) as part:
+                    np.savez(part, fingerprint=np.array(fingerprint), **state._asdict())
                 written = time.monotonic()
         del words
         _move(state)
         state.sums[:], state.counts[:] = 0, 0
         state = state._replace(iteration=state.iteration + 1, shard=0)
     return state.centroids
-
-
-def clear_checkpoint(folder: PathLike) -> None:
-    """Delete what `train_words` keeps in its checkpoint folder, once its words are written."""
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _draw(files: Sequence[PathLike], n_words: int, n_max: int, seed: int) -> _Sample:
@@ -171,12 +166,6 @@ def _fingerprint(files: Sequence[PathLike], settings: Mapping[str, object]) -> s
             sums.append(sorted((member.filename, member.CRC, member.file_size) for member in archive.infolist()))
     libraries = {"numpy": np.__version__, "faiss": faiss.__version__}
     return hashlib.sha256(json.dumps([sums, settings, libraries], sort_keys=True).encode()).hexdigest()
-
-
-def _save_state(state: _State, path: Path, fingerprint: str) -> None:
-    """Write the state, whole or not at all."""
-    with replacing(path) as part:
-        np.savez(part, fingerprint=np.array(fingerprint), **state._asdict())
 
 
 def _load_state(path: Path, fingerprint: str) -> _State | None:

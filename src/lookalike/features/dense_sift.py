@@ -42,7 +42,7 @@ class DenseSift(Describer):
     sizes : sequence of int, default=(16, 24, 32)
         Sides of the square patches, in pixels.
     root : bool, default=True
-        Whether descriptors become RootSIFT (`lookalike.features.keypoints.root_sift`).
+        Whether descriptors become RootSIFT (`lookalike.features.keypoints.as_vectors`).
     least_contrast : float, default=2.0
         Patches of less contrast (a standard deviation, of grey values in 0..255) are flat.
     n_per_image : int, default=100

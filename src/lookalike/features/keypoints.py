@@ -108,13 +108,6 @@ def extract_shard(
     return join_images(KeypointShard, rows["image_id"], NO_KEYPOINTS, images)
 
 
-def root_sift(descriptors: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """Turn SIFT into RootSIFT: the square root of its shares (Arandjelovic and Zisserman 2012, section 2)."""
-    roots = descriptors.astype(np.float32)
-    roots /= np.maximum(roots.sum(axis=1, keepdims=True), 1)
-    return np.sqrt(roots, out=roots)
-
-
 def load_descriptors(path: PathLike) -> npt.NDArray[np.uint8]:
     """Read the descriptors of a keypoint file alone."""
     with np.load(path, allow_pickle=False) as file:
@@ -124,4 +117,8 @@ def load_descriptors(path: PathLike) -> npt.NDArray[np.uint8]:
 
 def as_vectors(descriptors: npt.NDArray[np.uint8], root: bool) -> npt.NDArray[np.float32]:
     """Return descriptors as the vectors that codebooks are made of: RootSIFT, or SIFT as it is."""
-    return root_sift(descriptors) if root else descriptors.astype(np.float32)
+    vectors = descriptors.astype(np.float32)
+    if root:  # the square root of its shares (Arandjelovic and Zisserman 2012, section 2)
+        vectors /= np.maximum(vectors.sum(axis=1, keepdims=True), 1)
+        np.sqrt(vectors, out=vectors)
+    return vectors

@@ -17,7 +17,7 @@ from scipy.linalg import eigh, inv
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lookalike.core.kernels import njit
+from lookalike.core.kernels import mix, njit
 from lookalike.core.seeds import RandomState, as_seed
 
 BLOCK = 16
@@ -101,14 +101,6 @@ def _hash_tables(random: np.random.Generator, n_features: int) -> tuple[NDArray[
 
 
 @njit(cache=True, nogil=True)
-def _mixed(word: Any) -> Any:
-    """Finaliser of splitmix64 (Steele, Lea and Flood 2014): every bit of the result depends on every bit of `word`."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True)
 def sample_block(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -148,8 +140,8 @@ def sample_block(
                 signatures[row, first + h] = EMPTY
                 continue
             # the step may be negative: its 64 bits are taken as they are
-            word = _mixed(np.uint64(chosen[h])) ^ np.uint64(np.int64(steps[h]))
-            signatures[row, first + h] = np.uint32(_mixed(word) >> np.uint64(32))
+            word = mix(np.uint64(chosen[h])) ^ np.uint64(np.int64(steps[h]))
+            signatures[row, first + h] = np.uint32(mix(word) >> np.uint64(32))
 
 
 def agreement(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> NDArray[np.float64]:

@@ -15,18 +15,16 @@ BLOCK = 64
 STRIDE = 32
 """Distance between the corners of neighbouring blocks, in pixels of their level."""
 
-SCALE = 1.25
-"""Each level is this many times smaller than the one before."""
+SCALE = Fraction(5, 4)
+"""Each level is this many times smaller than the one before; sizes are decided with integers, alike on any platform."""
 
 MIN_BLOCKS = 10
 """A level with fewer blocks is not used, and none after it."""
 
-_SCALE = Fraction(SCALE)  # 5/4 exactly: sizes are decided with integers, the same on every platform
-
 
 def _scaled(length: int, level: int) -> int:
     """Return `length` / 1.25**level rounded half up, in exact integers."""
-    return int(length / _SCALE**level + Fraction(1, 2))
+    return int(length / SCALE**level + Fraction(1, 2))
 
 
 def _steps(length: int) -> int:

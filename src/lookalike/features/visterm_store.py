@@ -70,9 +70,6 @@ class VistermStore:
         self.nnz = sum(int(shard.indptr[-1]) for shard in self.shards)
         self._firsts = np.array([shard.first for shard in self.shards], dtype=np.int64)
 
-    def __len__(self) -> int:
-        return self.n_images
-
     def row_lengths(self) -> npt.NDArray[np.int64]:
         """Number of distinct words of every image, int64 of shape (n_images,)."""
         return np.concatenate([np.diff(shard.indptr) for shard in self.shards])

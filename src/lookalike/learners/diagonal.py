@@ -67,13 +67,11 @@ class DiagonalLearner(SimilarityLearner):
         return self._why_no("fit_transform", self._never_negative())
 
     def _why_no(self, method: str, allowed: bool) -> str | None:
+        if allowed:
+            return None
         return (
-            None
-            if allowed
-            else (
-                f"{type(self).__name__} has no {method} unless its weights are known not to be negative: "
-                f"{self.remedy}, or use similarity and rank, which take any weights"
-            )
+            f"{type(self).__name__} has no {method} unless its weights are known not to be negative: "
+            f"{self.remedy}, or use similarity and rank, which take any weights"
         )
 
     def _never_negative(self) -> bool:

@@ -142,11 +142,6 @@ class SpreadingProblem:
                 break
         return matrix * min(1.0, self.bound / used) if used > 0 else matrix
 
-    def along_constraint(self, gradient: Array) -> Array:
-        """Return the part of a gradient that leaves <matrix, similar> as it is."""
-        share = float(np.vdot(gradient, self.similar)) / float(np.vdot(self.similar, self.similar))
-        return gradient - share * self.similar
-
     def in_span(self, matrix: Array) -> Array:
         """Return the r x r matrix that is `matrix` in the learned directions and the identity in the others."""
         full = self.directions @ (matrix - np.eye(len(matrix))) @ self.directions.T
@@ -197,10 +192,12 @@ def _better(
     """Return a feasible matrix of higher objective, that, and the next step's length; None if no step reaches tol."""
     if not len(matrix):
         return None
-    direction = problem.along_constraint(problem.gradient(matrix))
+    gradient, similar = problem.gradient(matrix), problem.similar
+    # the part of the gradient that leaves <matrix, similar> as it is
+    direction = gradient - (float(np.vdot(gradient, similar)) / float(np.vdot(similar, similar))) * similar
     norm, size = float(np.linalg.norm(direction)), float(np.linalg.norm(matrix))
     # what is left of a gradient that is a multiple of the constraint's is rounding
-    if norm <= 1e-14 * np.linalg.norm(problem.gradient(matrix)):
+    if norm <= 1e-14 * np.linalg.norm(gradient):
         return None
     while share >= max(tol, np.finfo(np.float64).eps):
         candidate = problem.feasible(matrix + (share * size / norm) * direction)

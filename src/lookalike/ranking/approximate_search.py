@@ -65,9 +65,11 @@ class ProjectedIndex:
                     self._index.train(mapped)
                 self._index.add(mapped)
             except RuntimeError as error:
+                # what faiss has to say, without the place in its source
+                reason = " ".join(str(error).split()).rsplit(".cpp:", 1)[-1].split(": ", 1)[-1]
                 raise ValueError(
                     f"no index {factory!r} can be built of {self.n_gallery} rows of {self.rank} dimensions, so choose "
-                    f"another one or one of fewer cells: {_reason(error)}"
+                    f"another one or one of fewer cells: {reason}"
                 ) from error
 
     def search(self, queries: Any, k: int, *, own: npt.ArrayLike | None = None, **parameters: int) -> Found:
@@ -214,8 +216,3 @@ def compare_indices(
             measure(setting.factory, index.rank, value, search)
     table = pd.DataFrame(rows, columns=list(APPROXIMATE_COLUMNS))
     return table.astype({"rank": np.int32, "parameter": np.int32, "k": np.int32})
-
-
-def _reason(error: RuntimeError) -> str:
-    """What faiss has to say, without the place in its source."""
-    return " ".join(str(error).split()).rsplit(".cpp:", 1)[-1].split(": ", 1)[-1]

@@ -5,6 +5,7 @@ Sums run in float32 over short stretches, several entries at a time, and in floa
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,39 +75,8 @@ def warm_up() -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=_REGROUPED)
-def l1(rows: Floats, left: Ids, right: Ids, result: Floats) -> None:
-    """Sum of |a - b|."""
-    d = rows.shape[1]
-    for pair in range(len(left)):
-        x, y = rows[left[pair]], rows[right[pair]]
-        total = 0.0
-        for start in range(0, d, STRETCH):
-            part = np.float32(0)
-            for j in range(start, min(start + STRETCH, d)):
-                part += abs(x[j] - y[j])
-            total += float(part)
-        result[pair] = total
-
-
-@njit(cache=True, nogil=True, fastmath=_REGROUPED)
-def l2(rows: Floats, left: Ids, right: Ids, result: Floats) -> None:
-    """Root of the sum of (a - b)^2."""
-    d = rows.shape[1]
-    for pair in range(len(left)):
-        x, y = rows[left[pair]], rows[right[pair]]
-        total = 0.0
-        for start in range(0, d, STRETCH):
-            part = np.float32(0)
-            for j in range(start, min(start + STRETCH, d)):
-                difference = x[j] - y[j]
-                part += difference * difference
-            total += float(part)
-        result[pair] = np.sqrt(total)
-
-
-@njit(cache=True, nogil=True, fastmath=_REGROUPED)
-def chi2(rows: Floats, left: Ids, right: Ids, result: Floats) -> None:
-    """Sum of (a - b)^2 / (|a| + |b|): of amounts, a negative entry is another amount than a positive one."""
+def sums(name: int, rows: Floats, left: Ids, right: Ids, result: Floats) -> None:
+    """Write the sums of |a - b| (name 0), of (a - b)^2, with their root (1), and of (a - b)^2 / (|a| + |b|) (2)."""
     d = rows.shape[1]
     smallest = np.float32(1.1754944e-38)  # of normal numbers: 0 / 0 comes to 0
     for pair in range(len(left)):
@@ -116,9 +86,14 @@ def chi2(rows: Floats, left: Ids, right: Ids, result: Floats) -> None:
             part = np.float32(0)
             for j in range(start, min(start + STRETCH, d)):
                 difference = x[j] - y[j]
-                part += difference * (difference / (abs(x[j]) + abs(y[j]) + smallest))
+                if name == 0:
+                    part += abs(difference)
+                elif name == 1:
+                    part += difference * difference
+                else:  # of amounts: a negative entry is another amount than a positive one
+                    part += difference * (difference / (abs(x[j]) + abs(y[j]) + smallest))
             total += float(part)
-        result[pair] = total
+        result[pair] = np.sqrt(total) if name == 1 else total
 
 
 @njit(cache=True, nogil=True, fastmath=_REGROUPED)
@@ -150,4 +125,4 @@ def cosine(rows: Floats, left: Ids, right: Ids, result: Floats) -> None:
             result[pair] = max(0.0, 1 - product / norms)
 
 
-_KERNELS = {"l1": l1, "l2": l2, "chi2": chi2, "cosine": cosine}
+_KERNELS = {name: partial(sums, place) for place, name in enumerate(DISTANCES[:3])} | {"cosine": cosine}

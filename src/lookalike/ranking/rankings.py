@@ -177,7 +177,7 @@ def rank_leave_one_out(
     ids = np.arange(n, dtype=np.int32) if query_ids is None else np.asarray(query_ids, dtype=np.int32)
     if ids.shape != (n,):
         raise ValueError(f"{n} images need {n} query ids; got an array of shape {ids.shape}")
-    rows_by_class = _rows_by_class(codes)
+    rows_by_class = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     kept = min(n_neighbours, n - 1)
     neighbours = np.empty((n, kept), dtype=np.int32)
     neighbour_scores = np.empty((n, kept), dtype=np.float32)
@@ -208,12 +208,6 @@ def _codes(y: Any, n: int) -> IntArray:
     if n < 2:
         raise ValueError("ranking needs at least two images: each queries the others")
     return np.asarray(np.unique(y, return_inverse=True)[1])
-
-
-def _rows_by_class(codes: IntArray) -> list[IntArray]:
-    """Rows of each class, ascending."""
-    order = np.argsort(codes, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(codes))[:-1])
 
 
 def _checked(scores: Any, shape: tuple[int, int]) -> FloatArray:

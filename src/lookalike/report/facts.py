@@ -36,9 +36,9 @@ class Fact(NamedTuple):
 
 def facts_of(exhibit: Exhibit, jobs: Jobs | None, seed: int | None) -> list[Fact]:
     """All that is known of how one exhibit came about; `jobs` is None where there are no records."""
-    made = jobs.of_exhibit(exhibit) if jobs is not None else None
     files = [path.name for path in exhibit.paths]
-    where = f"results/{exhibit.dataset}/exhibits/{exhibit.paper}"
+    where = f"results/{exhibit.dataset}/exhibits/{exhibit.paper}"  # wherever the folder of results lies now
+    made = jobs.of(f"{where}/{exhibit.name}.json") if jobs is not None else None
     settings = configuration_keys([exhibit.study] if exhibit.study else [], exhibit.dataset)
     kind = "made by code" if exhibit.synthetic else "real data"
     facts = [

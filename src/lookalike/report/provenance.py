@@ -14,15 +14,11 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
-from typing import TYPE_CHECKING
 
 import pandas as pd
 from pydantic import TypeAdapter
 
 from lookalike.core.job_record import SUFFIX, JobRecord
-
-if TYPE_CHECKING:
-    from lookalike.report.results import Exhibit
 
 COLUMNS = ("rule", "jobs", "cpu_seconds", "seconds", "longest_seconds", "peak_megabytes")
 """Columns of `Jobs.by_rule`."""
@@ -116,10 +112,6 @@ class Jobs:
         """Return the job that made a file, as the workflow names it, and that work with all before it; else None."""
         makers = self._makers(path)
         return (self.records[max(makers)], self._work(self._closure(makers))) if makers else None
-
-    def of_exhibit(self, exhibit: Exhibit) -> tuple[JobRecord, Work] | None:
-        """Return what `of` tells of an exhibit, wherever the folder of results lies now."""
-        return self.of(f"results/{exhibit.dataset}/exhibits/{exhibit.paper}/{exhibit.name}.json")
 
     def by_rule(self) -> pd.DataFrame:
         """Sum up the jobs of each rule, in the columns `COLUMNS`; the rule that took most processor time first."""

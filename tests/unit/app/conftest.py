@@ -1,7 +1,5 @@
 """Painted images of three classes that differ in colour, a model of them, and a folder in which every command works."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

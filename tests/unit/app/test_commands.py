@@ -6,9 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -16,7 +14,6 @@ import pytest
 from lookalike import __version__
 from lookalike.app.options import Told
 
-Call = Callable[..., Any]
 GOOD = {
     "fit": "fit photos --output new.lookalike --representation color --learner euclidean",
     "rank": "rank m.lookalike photos/red/1.png --gallery photos -k 2",

@@ -3,8 +3,6 @@
 import json
 import pickle
 import zipfile
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +14,6 @@ from lookalike import ImageSimilarity
 from lookalike.app import model_file as stored_model
 from lookalike.app.model_file import read_about
 from lookalike.core.errors import LookalikeError
-
-Values = dict[str, Any]
-Change = Callable[[Values, Values], Any]
 
 
 def parts(path):

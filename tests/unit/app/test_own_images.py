@@ -3,9 +3,7 @@
 import re
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +18,6 @@ from lookalike.data.visterm_folder import read_visterm_folder
 from lookalike.ranking import distances
 from lookalike.studies.human.questionnaire import read_plan
 
-Call = Callable[..., Any]
 EVALUATE = "evaluate-triplets release --jobs 2 --features"
 FIT = "fit photos --representation color"
 PAIRS = (("red", "blue"), ("blue", "green"), ("green", "red"))
@@ -31,8 +28,7 @@ TRIPLETS = pd.DataFrame(ROWS, columns=["query", "positive", "negative"])
 @pytest.fixture
 def fitted(here):
     """A model of colours, a quarter of the images held out."""
-    model = lookalike.load("m.lookalike")
-    return model
+    return lookalike.load("m.lookalike")
 
 
 def test_fit_names_what_is_left_out_keeps_a_cache_and_says_all_as_info_does(here, call, result):

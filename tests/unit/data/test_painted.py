@@ -1,7 +1,5 @@
 """The synthetic images: the same bytes from any process, in the form that readers of real data sets take."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys

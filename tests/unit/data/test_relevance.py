@@ -108,7 +108,7 @@ GRADED_TYPES = {"image_id": "int32", "category": "int32", "indices": "int32", "i
 
 
 @pytest.mark.parametrize(
-    ("made", "types"), [(LOG, LOG_TYPES), (GRADED, GRADED_TYPES), (RelevanceData.empty(), GRADED_TYPES)]
+    ("made", "types"), [(LOG, LOG_TYPES), (GRADED, GRADED_TYPES), (RelevanceData.from_labels([], []), GRADED_TYPES)]
 )
 def test_a_file_gives_all_back_and_has_the_same_bytes_each_time(made, types, tmp_path):
     made.save(tmp_path / "a" / "file.npz")

@@ -13,7 +13,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.data import web_images, web_marginals, web_simulation
 from lookalike.data.query_log import QueryLog
-from lookalike.data.web_marginals import measure_marginals, write_marginals
+from lookalike.data.web_marginals import measure_marginals
 from lookalike.data.web_simulation import FULL_QUERIES, QUERIES_PER_IMAGE, RARE_QUERIES, TEST_SHARE, WebSimulation
 from lookalike.features.visterm_store import VistermStore
 
@@ -151,16 +151,14 @@ def test_what_does_not_fit_is_refused(tmp_path, changes, shard, message):
 
 
 def write(sim, folder):
-    """All files of a data set, and its marginals."""
-    sim.write_log(folder / "log.npz")
+    """All files of a data set."""
+    sim.query_log().save(folder / "log.npz")
     sim.write_images(folder / "images.parquet")
     sim.write_shard(0, 1, folder / "shard")
-    files = (folder / "log.npz", folder / "images.parquet", [folder / "shard"], sim.words)
-    write_marginals(*files, folder / "marginals.parquet", folder / "counts.csv", seed=9, sample=200)
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_files_hold_what_was_drawn_and_its_marginals_and_are_the_same_each_time(tmp_path):
+def test_files_hold_what_was_drawn_and_are_the_same_each_time(tmp_path):
     written = write(replace(SMALL), tmp_path / "a")
     assert written == write(replace(SMALL), tmp_path / "b")
     other = write(replace(SMALL, seed=4), tmp_path / "c")
@@ -172,7 +170,7 @@ def test_files_hold_what_was_drawn_and_its_marginals_and_are_the_same_each_time(
     part = np.where(SMALL.is_test(), "test", "train")
     images = {"image_id": np.arange(500, dtype=np.int32), "part": part, "topic": log.image_topic}
     pd.testing.assert_frame_equal(read_table(tmp_path / "a" / "images.parquet"), pd.DataFrame(images))
-    curves = read_table(tmp_path / "a" / "marginals.parquet")
+    curves, _ = measure_marginals(again, part, VistermStore([tmp_path / "a" / "shard"], SMALL.words), 9, sample=200)
     relevant = curves[curves["quantity"] == "relevant_per_image"]
     size = relevant["part"].map({"train": 200, "test": SMALL.n_test})  # the sample asked for, or all if there are fewer
     np.testing.assert_allclose(relevant["y"] * size, np.rint(relevant["y"] * size))

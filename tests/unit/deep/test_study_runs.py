@@ -166,7 +166,7 @@ def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [({"relevance": RelevanceData.empty()}, "no training image to hold out"),
+    [({"relevance": RelevanceData.from_labels([], [])}, "no training image to hold out"),
      ({"settings": SETTINGS | {"validation": {"share": 0.1, "triplets": 9, "sampling": SAMPLING}}}, "at most 1 images"),
      ({"sampling": SAMPLING | {"capacity": 2}}, "raise capacity from 2")],
 )  # fmt: skip

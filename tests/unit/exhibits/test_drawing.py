@@ -7,7 +7,7 @@ import toy
 from PIL import Image
 
 from lookalike.exhibits.drawing import draw, save
-from lookalike.exhibits.image_grid import WRONG, draw_gallery, thumbnail, tile_of
+from lookalike.exhibits.image_grid import WRONG, draw_gallery, tile_of
 from lookalike.exhibits.model import Axis, Figure, Gallery, Panel, Series, Tile
 from lookalike.exhibits.style import Look, paper_style
 
@@ -58,18 +58,13 @@ def test_every_kind_of_series_draws_on_every_scale(series, scale):
     assert [text.get_text() for text in canvas.legends[0].get_texts()] == [series.name]
 
 
-def test_an_image_that_cannot_be_read_is_said_by_its_name(tmp_path):
+def test_tiles_are_thumbnails_and_an_image_that_cannot_be_read_is_said_by_its_name(tmp_path):
+    Image.fromarray(np.full((400, 200, 3), 7, dtype=np.uint8)).save(tmp_path / "a.png")
+    assert tile_of(tmp_path / "a.png").image.shape == (160, 80, 3)
     (tmp_path / "broken.jpg").write_bytes(b"no image")
     tile = tile_of(tmp_path / "broken.jpg", "a word", WRONG)
     assert tile.words == "cannot be read: broken.jpg"
     assert tile.image is not None
-
-
-def test_thumbnails_keep_their_shape_and_small_images_are_kept(tmp_path):
-    Image.fromarray(np.full((400, 200, 3), 7, dtype=np.uint8)).save(tmp_path / "a.png")
-    assert tile_of(tmp_path / "a.png").image.shape == (160, 80, 3)
-    small = np.zeros((4, 8, 3), dtype=np.uint8)
-    assert thumbnail(small) is small
 
 
 def test_a_gallery_has_a_legend_of_its_marks_and_an_empty_one_says_why(tmp_path):

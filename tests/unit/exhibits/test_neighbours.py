@@ -77,17 +77,10 @@ def test_the_note_counts_all_queries_and_those_shown():
     assert note.endswith("of the 4 shown.")
 
 
-@pytest.mark.parametrize(
-    ("difference", "text"),
-    [(2, "▲ 2 more of it"), (-1, "▼ 1 fewer of it"), (0, "= as many of it"), (0.5, "▲ 0.5 more of it"), (np.nan, "")],
-)
-def test_changes_have_a_sign_and_words(difference, text):
-    assert change_text(difference, "of it") == text
-
-
-@pytest.mark.parametrize(("score", "text"), [(1.0, "1.00"), (-0.08431, "−0.0843"), (1234.5, "1,234"), (99.96, "100")])
-def test_scores_have_three_digits(score, text):
-    assert score_text(score) == text
+def test_changes_have_a_sign_and_words_and_scores_three_digits():
+    words = ["▲ 2 more of it", "▼ 1 fewer of it", "= as many of it", "▲ 0.5 more of it", ""]
+    assert [change_text(difference, "of it") for difference in (2, -1, 0, 0.5, np.nan)] == words
+    assert [score_text(score) for score in (1.0, -0.08431, 1234.5, 99.96)] == ["1.00", "−0.0843", "1,234", "100"]
 
 
 def test_the_gallery_draws_the_first_entries_and_lists_all_images(tmp_path):
@@ -104,7 +97,4 @@ def test_the_gallery_draws_the_first_entries_and_lists_all_images(tmp_path):
     assert gallery.frame.iloc[1].to_list() == [
         "dog.png", "dog", "Before learning: Euclidean", 2, "dog.png", "dog", "same class", "0.800",
     ]  # fmt: skip
-
-
-def test_a_gallery_without_entries_has_no_rows():
     assert gallery_of([]).rows == ()

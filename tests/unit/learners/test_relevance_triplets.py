@@ -149,7 +149,7 @@ FLAT = RelevanceData.from_labels(range(4), ["a", "a", "b", "b"])
         (ONE, {}, "set out_of_class to 0"),
         (FLAT, {}, "set out_of_class to 1"),
         (graded(), {"margin": 2.0}, "lower the margin"),
-        (RelevanceData.empty(), {}, "with pairs"),
+        (RelevanceData.from_labels([], []), {}, "with pairs"),
         (graded(), {"capacity": 2}, "raise capacity"),
         (graded(), {"capacity": 0}, "capacity must be"),
         (graded(), {"out_of_class": 1.2}, "share"),

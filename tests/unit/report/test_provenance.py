@@ -63,14 +63,6 @@ def test_folders_are_followed_both_ways_and_names_to_their_end(logs):
         assert read_jobs(logs).of(file) is None
 
 
-def test_an_exhibit_is_known_by_its_name(logs):
-    add_record(logs, "ten", [], [f"{TABLE4}0.json"])
-    names = ("table4", "table40", "table5")
-    exhibits = [SimpleNamespace(dataset="demo", paper=JMLR, name=name) for name in names]
-    made = [read_jobs(logs).of_exhibit(exhibit) for exhibit in exhibits]
-    assert [one and one[0].rule for one in made] == ["draw_table", "ten", None]
-
-
 def test_commits_versions_and_processors_of_all_jobs(logs):
     older = {"commit": "bbbb", "modified": True, "started": "2025-01-01T00:00:00+00:00", "processor": "an older one"}
     versions = {"numpy": "2.10.0", "faiss": "1.9"}

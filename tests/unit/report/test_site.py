@@ -1,7 +1,5 @@
 """The report's pages: whole, self-contained, escaped, linked, and honest about what was not run or failed."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from html.parser import HTMLParser

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, empty_picture, thumbnail
+from lookalike.core.images import shrink
+from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, THUMBNAIL, class_name, empty_picture
 from lookalike.exhibits.model import Mark, Picture
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import GREEN, GREY
@@ -203,7 +204,7 @@ class Drawing:
         pixels = load_rgb(self.study.path_of(int(self.relevance.image_id[row])))
         edge = min(pixels.shape[:2])
         top, left = ((length - edge) // 2 for length in pixels.shape[:2])
-        return thumbnail(pixels[top : top + edge, left : left + edge])
+        return shrink(pixels[top : top + edge, left : left + edge], THUMBNAIL)
 
     def _place_filling(self) -> None:
         """The arriving image, what the pass under way keeps of its category, and the image that makes room."""

@@ -274,7 +274,7 @@ def test_a_similarity_is_of_the_query_to_the_candidate():
 
 
 def test_nothing_to_learn_from_is_said(world):
-    nothing = world | {"relevance": RelevanceData.empty()}
+    nothing = world | {"relevance": RelevanceData.from_labels([], [])}
     useless = world["features"]["useless"]
     for sentence, call in (
         ("no training image with a relevance and a vector", lambda: golden_of(nothing)),

@@ -27,7 +27,7 @@ def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("web")
     simulation = WebSimulation(n_images=600, seed=3, words=800, nonzeros=30, topics=6, topic_words=20, topic_share=0.2,
                                styles=10, style_words=20)  # fmt: skip
-    simulation.write_log(folder / "log.npz")
+    simulation.query_log().save(folder / "log.npz")
     simulation.write_images(folder / "images.parquet")
     simulation.write_shard(0, 1, folder / "shard-000")
     files = {"rows_folder": folder / "training", "validation_path": folder / "validation.npz"}
