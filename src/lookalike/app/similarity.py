@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import scipy.sparse as sp
 
@@ -254,7 +253,9 @@ class ImageSimilarity:
         self.left_out_ = found.left_out
         seen = found.images["sha256"].isin(self.images_.loc[self.images_["role"] == TRAIN, "sha256"]).to_numpy()
         rows, judged, counts = choose_evaluated(found, seen, everything=everything)
-        sides = self._sides(found, rows)
+        raw, name = self.representation_.describe(*found.files(rows), self._work()), type(self.learner_).__name__
+        baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"
+        sides = {name: self._side(raw, True), baseline: self._side(raw, False)}
         if judged is not None:
             table = learning.compare_on_triplets(sides, judged, self.random_state)
         else:
@@ -449,12 +450,6 @@ class ImageSimilarity:
 
     def _work(self) -> Work:
         return Work(self.jobs, self.cache, self.progress)
-
-    def _sides(self, found: ImageSet, rows: npt.NDArray[np.intp]) -> dict[str, tuple[Any, Vectors]]:
-        raw = self.representation_.describe(*found.files(rows), self._work())
-        name = type(self.learner_).__name__
-        baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"
-        return {name: self._side(raw, True), baseline: self._side(raw, False)}
 
     def _side(self, raw: Vectors, learned: bool) -> tuple[Any, Vectors]:
         """Return what compares descriptions, and the rows that it takes."""

@@ -67,43 +67,20 @@ class WebLog(NamedTuple):
 class WebSimulation:
     """What a simulated web data set is like; everything follows from these numbers, whatever shards it is made in.
 
-    Below 500,000 images, full queries are smaller than at full size, so that a topic still has several of them.
-
-    Parameters
-    ----------
-    n_images : int
-        Training and test images together; the papers' number is the default.
-    seed : int
-        Seed of this data set, not the root seed.
-    words : int
-        Size of the codebook.
-    nonzeros : float
-        Mean number of distinct words of an image, at most a tenth of the words.
-    topics : int
-        Latent topics; no more than one for every 100 images are made.
-    topic_share, style_share : float
-        Mean shares of an image's terms; the topic's differs among images, evenly between none and twice the mean.
-    topic_words, style_words : int
-        Distinct words of a topic or a style, at most a tenth of the words; they are chosen by their frequency.
-    styles : int
-        All as common.
-
-    Raises
-    ------
-    LookalikeError
-        When a number is too large for the others.
+    Below 500,000 images, full queries are smaller than at full size, so that a topic still has several of them. A
+    number that is too large for the others is a `LookalikeError`.
     """
 
-    n_images: int = 2_694_423
-    seed: int = 0
-    words: int = 10_000
-    nonzeros: float = 70.0
-    topics: int = 1_000
-    topic_share: float = 0.14
-    style_share: float = 0.3
-    topic_words: int = 80
-    style_words: int = 60
-    styles: int = 300
+    n_images: int = 2_694_423  # training and test images together: the papers' number
+    seed: int = 0  # of this data set, not the root seed
+    words: int = 10_000  # of the codebook
+    nonzeros: float = 70.0  # mean number of distinct words of an image, at most a tenth of the words
+    topics: int = 1_000  # latent ones; no more than one for every 100 images are made
+    topic_share: float = 0.14  # mean of an image's terms; images differ, evenly between none and twice the mean
+    style_share: float = 0.3  # mean of an image's terms
+    topic_words: int = 80  # distinct ones, at most a tenth of the words; they are chosen by their frequency
+    style_words: int = 60  # as those of a topic
+    styles: int = 300  # all as common
 
     def __post_init__(self) -> None:
         for name in ("nonzeros", "topic_words", "style_words"):

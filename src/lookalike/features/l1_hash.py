@@ -39,22 +39,12 @@ TRANSFORM_ROWS = 4_096
 def l1_visual_features(blocks: Mapping[str, NDArray[Any]], weights: Mapping[str, float]) -> NDArray[np.float32]:
     """Join the vectors of several features into the non-negative ones that `L1HashKPCA` takes.
 
-    Every block is divided by the L1 norm of its row and multiplied by its weight. A block with negative values anywhere
-    (Fisher vectors, wavelet signs) is split into its positive and its negative part, two blocks of its width, which
-    keeps L1 distances: |a - b| = |a+ - b+| + |a- - b-|. All rows then have the same L1 norm, so that the weighted
-    Jaccard similarity falls as the L1 distance grows.
-
-    Parameters
-    ----------
-    blocks : mapping of str to ndarray of shape (n, d_i)
-        Vectors by feature. A row of NaN (an unusable image) in one block is a row of NaN in the result.
-    weights : mapping of str to float
-        Above 0, by feature; features without one are left out.
-
-    Returns
-    -------
-    ndarray of shape (n, d), float32
-        In the order of the features' names, so that it does not depend on that of the mappings.
+    Every block is divided by the L1 norm of its row and multiplied by its weight, which is above 0. A block with
+    negative values anywhere (Fisher vectors, wavelet signs) is split into its positive and its negative part, two
+    blocks of its width, which keeps L1 distances: |a - b| = |a+ - b+| + |a- - b-|. All rows then have the same L1 norm,
+    so that the weighted Jaccard similarity falls as the L1 distance grows. A row of NaN (an unusable image) in one
+    block is a row of NaN in the result. Features without a weight are left out; blocks stand in the order of the
+    features' names, so that the result does not depend on that of the mappings.
     """
     return np.hstack([_unit_block(blocks[name]) * np.float32(weights[name]) for name in sorted(weights)])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -33,14 +34,8 @@ def _steps(length: int) -> int:
 
 
 def grid_shape(width: int, height: int) -> tuple[int, int]:
-    """Return (rows, columns) of the grid of blocks in one level of `width` x `height` pixels."""
+    """Return (rows, columns) of the 64x64 blocks, 32 pixels apart, that lie wholly inside `width` x `height` pixels."""
     return _steps(height), _steps(width)
-
-
-def blocks_in(width: int, height: int) -> int:
-    """Return the number of 64x64 blocks, 32 pixels apart, that lie wholly inside `width` x `height` pixels."""
-    rows, columns = grid_shape(width, height)
-    return rows * columns
 
 
 def level_sizes(width: int, height: int) -> list[tuple[int, int]]:
@@ -49,19 +44,19 @@ def level_sizes(width: int, height: int) -> list[tuple[int, int]]:
     sizes: list[tuple[int, int]] = []
     while True:
         size = _scaled(width, len(sizes)), _scaled(height, len(sizes))
-        if blocks_in(*size) < MIN_BLOCKS:
+        if not is_large_enough(*size):
             return sizes
         sizes.append(size)
 
 
 def is_large_enough(width: int, height: int) -> bool:
     """Tell whether an image of `width` x `height` pixels has at least one level."""
-    return blocks_in(width, height) >= MIN_BLOCKS
+    return prod(grid_shape(width, height)) >= MIN_BLOCKS
 
 
 def count_blocks(width: int, height: int) -> int:
     """Return the number of blocks of an image over all its levels."""
-    return sum(blocks_in(*size) for size in level_sizes(width, height))
+    return sum(prod(grid_shape(*size)) for size in level_sizes(width, height))
 
 
 def levels(image: npt.NDArray[np.uint8]) -> Iterator[npt.NDArray[np.uint8]]:

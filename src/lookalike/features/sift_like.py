@@ -61,10 +61,12 @@ class SiftLike(DenseSift):
     def _describe(self, image: Image) -> Floats:
         vectors, places = self.descriptors(image)
         words = self._assign(vectors)
-        width = self.n_words + 1
+        width, finest = self.n_words + 1, len(self.grids) - 1
+        # from coarse to fine (Lazebnik et al. 2006, eq. 3); they sum to 1
+        weights = [0.5**finest, *(0.5 ** (finest - level) for level in range(finest))]
         levels = [
             weight * np.bincount(words + width * _cells(places, grid), minlength=width * grid**2)
-            for weight, grid in zip(_level_weights(len(self.grids)), self.grids, strict=True)
+            for weight, grid in zip(weights, self.grids, strict=True)
         ]
         return np.asarray(np.concatenate(levels) / len(words), dtype=np.float32)
 
@@ -79,9 +81,3 @@ def _cells(places: npt.NDArray[np.float64], grid: int) -> npt.NDArray[np.int64]:
     """Return the cell of every place, row by row."""
     columns, rows = np.minimum((places * grid).astype(np.int64), grid - 1).T
     return np.asarray(rows * grid + columns)
-
-
-def _level_weights(n_levels: int) -> list[float]:
-    """Weights of the levels from coarse to fine (Lazebnik et al. 2006, eq. 3); they sum to 1."""
-    finest = n_levels - 1
-    return [0.5**finest, *(0.5 ** (finest - level + 1) for level in range(1, n_levels))]

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.core.errors import LookalikeError
 from lookalike.core.kernels import njit
 from lookalike.features.visterm_store import VistermStore, word_type
+from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners.sparse_rows import Rows, permuted
 
 SLICE = 65_536
@@ -101,15 +102,13 @@ class CompactRows:
         """Weigh raw counts of other images, as float32; `internal`: with the words in the order of `take`."""
         if counts.shape[1] != self.n_features:
             raise ValueError(f"counts must have {self.n_features} columns, one a word, not {counts.shape[1]}")
-        values = counts.data * self.idf[counts.indices]
-        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        lengths = np.sqrt(np.bincount(rows, values**2, minlength=counts.shape[0]))
-        with np.errstate(invalid="ignore"):
-            scaled = np.where(values > 0, values / lengths[rows], 0).astype(np.float32)
-        indices = self._place[counts.indices] if internal else counts.indices
-        weights = sp.csr_array((scaled, indices, counts.indptr), shape=counts.shape, copy=True)
-        weights.eliminate_zeros()
-        weights.sort_indices()
+        tfidf = TfidfVisterms()
+        tfidf.idf_, tfidf.n_features_in_ = self.idf, self.n_features
+        weights = tfidf.transform(counts)
+        if internal:
+            weights.indices = self._place[weights.indices]
+            weights.has_sorted_indices = False
+            weights.sort_indices()
         return weights
 
     def restored(self, W: NDArray[Any]) -> NDArray[Any]:

@@ -244,13 +244,6 @@ def _scale_columns(rows: Matrix, weights: NDArray[Any]) -> Matrix:
 
 
 @njit(cache=True, nogil=True)
-def one_product(products: Products, number: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-    """Return the places and the values of one product."""
-    start, stop = products.starts[number], products.starts[number + 1]
-    return products.places[start:stop], products.values[start:stop]
-
-
-@njit(cache=True, nogil=True)
 def add_product(
     target: NDArray[np.float64], places: NDArray[np.uint32], values: NDArray[np.float64], factor: float
 ) -> None:

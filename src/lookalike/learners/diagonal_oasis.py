@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
-from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product, one_product
-from lookalike.learners.sparse_rows import sparse_dot
+from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product
+from lookalike.learners.sparse_rows import row_of, sparse_dot
 from lookalike.learners.triplet_products import Products
 
 Floats = NDArray[np.float64]
@@ -68,7 +68,7 @@ class DiagonalOASIS(OnlineDiagonalLearner):
     def _steps(
         self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
     ) -> tuple[int, int]:
-        scratch = np.empty(2 * int(np.diff(products.starts).max(initial=0)))
+        scratch = np.empty(2 * int(np.diff(products.indptr).max(initial=0)))
         return passive_aggressive_steps(state["weight"], products, triplets, float(self.aggressiveness), scratch)
 
 
@@ -81,8 +81,8 @@ def passive_aggressive_steps(
     updates = 0
     difference = np.zeros_like(weights)
     for t in range(triplets.shape[0]):
-        plus_places, plus_values = one_product(products, triplets[t, 0])
-        minus_places, minus_values = one_product(products, triplets[t, 1])
+        plus_places, plus_values = row_of(products, triplets[t, 0])
+        minus_places, minus_values = row_of(products, triplets[t, 1])
         loss = 1.0 - (sparse_dot(weights, plus_places, plus_values) - sparse_dot(weights, minus_places, minus_values))
         if loss <= 0.0:
             continue

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from lookalike.learners.look_ahead import BLOCK, look_ahead_steps
 from lookalike.learners.oasis import oasis_steps
 from lookalike.learners.sparse_rows import OrderedRows, Rows
 
+if TYPE_CHECKING:
+    from lookalike.learners.query_triplets import QueryTripletSampler
+
 MODES = ("look-ahead", "sequential")
 STOPPING = ("n_steps", "patience", "tolerance")
 """What may change between two starts of one run."""
@@ -34,13 +37,6 @@ Matrix = NDArray[np.float32]
 
 SEGMENT = 64
 """Blocks between two looks at the clock."""
-
-
-class TripletSource(Protocol):
-    """Gives triplets by number, such as `lookalike.learners.query_triplets.QueryTripletSampler`."""
-
-    def chunk(self, number: int, n: int) -> NDArray[np.int32]:
-        """Return the first `n` triplets of chunk `number`, of shape (n, 3)."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ class TrainingRun(TrainingState):
 
 def train(
     rows: CompactRows,
-    source: TripletSource,
+    source: QueryTripletSampler,
     plan: TrainingPlan,
     score: Callable[[Matrix], float],
     *,
@@ -192,7 +188,7 @@ def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> s
 
 
 def take_blocks(
-    W: Matrix, rows: CompactRows, source: TripletSource, plan: TrainingPlan, blocks: range, n_threads: int
+    W: Matrix, rows: CompactRows, source: QueryTripletSampler, plan: TrainingPlan, blocks: range, n_threads: int
 ) -> tuple[int, int]:
     """Take the steps of some blocks in the plan's mode; return (losses, updates)."""
 
@@ -212,7 +208,7 @@ class _Checkpoint:
     """One file that is replaced as a whole: W, the best W so far, and how far the run has got."""
 
     def __init__(
-        self, folder: str | os.PathLike[str], plan: TrainingPlan, rows: CompactRows, source: TripletSource
+        self, folder: str | os.PathLike[str], plan: TrainingPlan, rows: CompactRows, source: QueryTripletSampler
     ) -> None:
         self._path = Path(folder) / "checkpoint.npz"
         # the rows by their document frequencies, which another set of images has not; the triplets by the first of them

@@ -184,8 +184,10 @@ def symmetric_steps(
             elif u_s[k] == 0:
                 add_to_row(row, u_v[k], s_head, s_tail, s_tail_value)
             else:
-                _add_both_heads(row, u_s[k], s_head, u_v[k], v_head)
-                _add_both_tails(row, u_s[k], u_s[u_start:n], u_v[k], u_v[u_start:n], u_index[u_start:n])
+                for j in range(s_head.shape[0]):
+                    row[j] += u_s[k] * v_head[j] + u_v[k] * s_head[j]
+                for j in range(u_start, n):
+                    row[u_index[j]] += u_s[k] * u_v[j] + u_v[k] * u_s[j]
     return losses, updates
 
 
@@ -211,20 +213,6 @@ def _union(
         b += not only_a
         n += 1
     return n
-
-
-@njit(cache=True, nogil=True)
-def _add_both_heads(row: NDArray[Any], a: Any, a_head: NDArray[Any], b: Any, b_head: NDArray[Any]) -> None:
-    for k in range(a_head.shape[0]):
-        row[k] += a * b_head[k] + b * a_head[k]
-
-
-@njit(cache=True, nogil=True)
-def _add_both_tails(
-    row: NDArray[Any], a: Any, a_tail: NDArray[Any], b: Any, b_tail: NDArray[Any], index: NDArray[np.uint32]
-) -> None:
-    for k in range(index.shape[0]):
-        row[index[k]] += a * b_tail[k] + b * a_tail[k]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -292,11 +292,11 @@ def distinct_hinges(products: TripletProducts, C: float) -> Hinges:
     width = len(products.columns)
     parts, numbers, n_pairs = [sp.csr_array((0, width))], [np.empty((0, 2), dtype=np.int64)], 0
     for part, pairs in products.blocks(products.examples):
-        end = int(part.starts[-1])
-        arrays = (part.values[:end], part.places[:end].astype(np.int32), part.starts)
-        parts.append(sp.csr_array(arrays, shape=(len(part.starts) - 1, width)))
+        end = int(part.indptr[-1])
+        arrays = (part.data[:end], part.indices[:end].astype(np.int32), part.indptr)
+        parts.append(sp.csr_array(arrays, shape=(len(part.indptr) - 1, width)))
         numbers.append(pairs.astype(np.int64) + n_pairs)
-        n_pairs += len(part.starts) - 1
+        n_pairs += len(part.indptr) - 1
     rows = sp.csr_array(sp.vstack(parts, format="csr"))
     rows.eliminate_zeros()
     positive, negative = np.concatenate(numbers).T

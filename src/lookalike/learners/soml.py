@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
-from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product, one_product
+from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product
+from lookalike.learners.sparse_rows import row_of
 from lookalike.learners.triplet_products import Products
 
 Floats = NDArray[np.float64]
@@ -150,8 +151,8 @@ def truncated_gradient_steps(
     """Take one step of SOML-TG (Algorithm 1) per triplet of products, in place; return how many had a loss."""
     losses = 0
     for t in range(triplets.shape[0]):
-        plus_places, plus_values = one_product(products, triplets[t, 0])
-        minus_places, minus_values = one_product(products, triplets[t, 1])
+        plus_places, plus_values = row_of(products, triplets[t, 0])
+        minus_places, minus_values = row_of(products, triplets[t, 1])
         margin = _truncated_dot(lazy, plus_places, plus_values, n_updates, amount)
         margin -= _truncated_dot(lazy, minus_places, minus_values, n_updates, amount)
         if 1.0 - margin <= 0.0:
@@ -312,8 +313,8 @@ def dual_averaging_steps(
     # an earlier pass may have added on every step where this one does not
     some_unseen = every_step or bool(np.any(averages.touched_after == last_update))
     for t in range(triplets.shape[0]):
-        plus_places, plus_values = one_product(products, triplets[t, 0])
-        minus_places, minus_values = one_product(products, triplets[t, 1])
+        plus_places, plus_values = row_of(products, triplets[t, 0])
+        minus_places, minus_values = row_of(products, triplets[t, 1])
         n_steps += 1
         margin = 0.0
         if last_update > 0:

@@ -104,8 +104,8 @@ def add_scaled(
 
 
 @njit(cache=True, nogil=True)
-def row_of(rows: Rows, number: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
-    """Return the features and the values of a row."""
+def row_of(rows: Any, number: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+    """Return the features and the values of one of `Rows`, or of products of rows."""
     start, stop = rows.indptr[number], rows.indptr[number + 1]
     return rows.indices[start:stop], rows.data[start:stop]
 

@@ -26,11 +26,11 @@ ENTRY_BYTES = 12  # a float64 value, a uint32 place
 
 
 class Products(NamedTuple):
-    """Products of pairs of rows: number k is in ``starts[k]:starts[k + 1]`` of places and values."""
+    """Products of pairs of rows, as rows for `lookalike.learners.sparse_rows.row_of`."""
 
-    starts: NDArray[np.int64]
-    places: NDArray[np.uint32]
-    values: NDArray[np.float64]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    data: NDArray[np.float64]
 
 
 class TripletProducts:

@@ -73,25 +73,12 @@ class ProjectedIndex:
                 ) from error
 
     def search(self, queries: Any, k: int, *, own: npt.ArrayLike | None = None, **parameters: int) -> Found:
-        """Find about the k most similar gallery rows of each query.
+        """Find about the k most similar gallery rows of each query, best first; return them and their inner products.
 
-        Parameters
-        ----------
-        queries : CSR matrix of shape (n_q, d)
-        k : int
-            From 1 to the number of gallery rows, less one where `own` leaves a row out.
-        own : array-like of int, shape (n_q,), optional
-            The gallery row that is the query itself and is left out; -1 where there is none.
-        **parameters : int
-            Of the search, as ``faiss.ParameterSpace`` names them: ``nprobe`` lists of an inverted file, ``efSearch``
-            candidates of a graph. They stay as they are set until the next search that names them.
-
-        Returns
-        -------
-        indices : ndarray of shape (n_q, k), int32
-            Rows of the gallery, best first; -1 where the index found fewer than k.
-        scores : ndarray of shape (n_q, k), float32
-            Inner products; -inf where the index is -1.
+        `own` is the gallery row that is the query itself and is left out, -1 where there is none. `parameters` are of
+        the search, as ``faiss.ParameterSpace`` names them: ``nprobe`` lists of an inverted file, ``efSearch``
+        candidates of a graph. They stay as they are set until the next search that names them. Where the index found
+        fewer than k, the row is -1 and the product -inf.
         """
         own_rows = np.full(queries.shape[0], -1) if own is None else np.asarray(own)
         space = faiss.ParameterSpace()
@@ -147,32 +134,16 @@ def compare_indices(
     *,
     own: npt.ArrayLike | None = None,
 ) -> pd.DataFrame:
-    """Recall and time of indices beside exact retrieval, all in one thread.
+    """Recall and time of indices beside exact retrieval, all in one thread, in the columns `APPROXIMATE_COLUMNS`.
 
-    Parameters
-    ----------
-    W : ndarray of shape (d, d), float32 or float64
-    queries, gallery, own
-        As of `lookalike.ranking.exact_search.top_k`.
-    ks : sequence of int
-        Recall is measured among so many first rows.
-    settings : sequence of IndexSetting
-        L is computed once, for the largest rank; smaller ones are its leading columns.
-
-    Returns
-    -------
-    DataFrame
-        `APPROXIMATE_COLUMNS`: first a row for each of `ks` with ``index`` "exact" and rank 0 (the full W), then one
-        for each setting, value of its search parameter and k. ``rank`` is that of the mapped rows, less than asked
-        for where W has fewer positive eigenvalues; ``parameter`` is ``nprobe`` of an index with IVF in its name,
-        ``efSearch`` of one with HNSW, else 0; ``milliseconds`` are wall time a query, mapping it included, of a search
-        for the largest k: the median of `TIMINGS` searches after a first one that is not timed.
-
-    Raises
-    ------
-    ValueError
-        When `ks` is empty or beyond the gallery, when a search parameter is given to an index that has none, or not to
-        one that has, or when faiss can build no such index.
+    Recall is measured among the first of each of `ks` rows. First comes a row for each of `ks` with ``index`` "exact"
+    and rank 0 (the full W), then one for each setting, value of its search parameter and k. ``rank`` is that of the
+    mapped rows, less than asked for where W has fewer positive eigenvalues (L is computed once, for the largest rank;
+    smaller ones are its leading columns); ``parameter`` is ``nprobe`` of an index with IVF in its name, ``efSearch`` of
+    one with HNSW, else 0; ``milliseconds`` are wall time a query, mapping it included, of a search for the largest k:
+    the median of `TIMINGS` searches after a first one that is not timed. It is a ValueError when `ks` is empty or
+    beyond the gallery, when a search parameter is given to an index that has none, or not to one that has, or when
+    faiss can build no such index.
     """
     if not len(ks):
         raise ValueError("ks is empty: name at least one k")

@@ -123,49 +123,28 @@ def compare_methods(
     random_state: int,
     families: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:
-    """Compare a reference method with other methods on each subset, query by query.
+    """Compare a reference method with other methods on each subset, query by query, in the columns `COLUMNS`.
 
-    Only folds that both methods have are compared. Holm's adjustment is made within each family of methods of a
-    subset: those that are compared to answer one question, so that what is run for another one changes nothing. The
-    draws of a pair of methods depend on the seed, the subset and the two names alone, so that neither other methods
-    nor the order of rows change a row of the result.
+    Only folds that both methods have are compared. Holm's adjustment is made within each family of methods of a subset:
+    those that are compared to answer one question, so that what is run for another one changes nothing. The draws of a
+    pair of methods depend on the seed, the subset and the two names alone, so that neither other methods nor the order
+    of rows change a row of the result.
 
-    Parameters
-    ----------
-    average_precision : DataFrame
-        Long table with columns ``subset``, ``method``, ``fold``, ``image_id`` (the query) and ``average_precision``.
-        Queries where that is NaN (without a positive) are left out.
-    reference_method : str
-        The method that the others are held against.
-    n_train, n_test : float
-        Training and test images of a partition, as in `corrected_t_test`; per class is enough (40 and 25).
-    random_state : int
-        Root seed of the bootstrap, non-negative.
-    families : mapping of str to sequence of str, optional
-        Name of each family to its methods, of which each gets a row on every subset, whether it has a result there or
-        not. One family ``"all"`` of the methods that a subset has, if left out.
+    `average_precision` is a long table of `KEYS` (the image is the query) and ``average_precision``; queries where that
+    is NaN, without a positive, are left out. Training and test images of a partition are as in `corrected_t_test`; per
+    class is enough (40 and 25). `families` has the methods of each by its name, of which each gets a row on every
+    subset, whether it has a result there or not; left out, the methods that a subset has are one family ``"all"``, by
+    name.
 
-    Returns
-    -------
-    DataFrame
-        One row per subset, family and method, in the order given, subsets and methods of ``"all"`` by name:
+    ``difference`` is reference minus method, the mean over folds of each fold's mean (a fraction, not percent), NaN
+    without a common fold; ``std`` is the standard deviation (ddof = 1) of the folds' differences; ``t_low``, ``t_high``
+    and ``p`` are those of `corrected_t_test`: these and ``std`` are NaN with fewer than two folds. ``p_holm`` is `holm`
+    over the family, ``bootstrap_low`` and ``bootstrap_high`` are of `clustered_bootstrap`; ``n_folds`` and ``n_images``
+    count common folds, and different query images in them. ``verdict`` is ``better`` or ``worse`` (the reference is)
+    where both intervals exclude 0 on the same side and ``p_holm`` is below 0.05, else ``not decidable``.
 
-        - ``subset``, ``family``, ``reference``, ``method``: the names;
-        - ``difference``: reference minus method, mean over folds of each fold's mean (a fraction, not percent);
-          NaN without a common fold;
-        - ``std``: standard deviation (ddof = 1) of the folds' differences, NaN with fewer than two folds;
-        - ``t_low``, ``t_high``, ``p``: 95% interval and p-value of `corrected_t_test`, NaN with fewer than two folds;
-        - ``p_holm``: `holm` over the methods of the family;
-        - ``bootstrap_low``, ``bootstrap_high``: 95% interval of `clustered_bootstrap`;
-        - ``n_folds``, ``n_images`` (int): common folds, and different query images in them;
-        - ``verdict``: ``better`` or ``worse`` (the reference is) where both intervals exclude 0 on the same side and
-          ``p_holm`` is below 0.05, else ``not decidable``.
-
-    Raises
-    ------
-    ValueError
-        When a query occurs twice, two methods have different queries in the same fold, or no subset has the reference
-        method.
+    A query that occurs twice, two methods with different queries in the same fold, and a reference method that no
+    subset has are a ValueError.
     """
     if average_precision.duplicated(list(KEYS)).any():
         raise ValueError("a query occurs twice; keep one row per subset, method, fold and image_id")

@@ -47,30 +47,12 @@ def top_k(
     """Find the k gallery rows of largest q'Wg for every query q, exactly; equal scores by gallery row number.
 
     A score is a float32 sum in the order of the gallery row's words, so the result is the same, to the last bit, for
-    every number of threads and whichever queries share a block; queries are multiplied by W in the precision of W.
-
-    Parameters
-    ----------
-    W : ndarray of shape (d, d), float32 or float64, or None
-        None is the identity: between rows of length 1 that ranks as the Euclidean distance does.
-    queries, gallery : CSR matrices of shapes (n_q, d) and (n_g, d)
-        Used as float32. With 32-bit indices nothing is copied.
-    k : int
-        From 1 to n_g, or to n_g - 1 where `own` leaves a row out.
-    own : array-like of int, shape (n_q,), optional
-        The gallery row that is the query itself and must not be found; -1 where there is none.
-    n_threads : int, default=1
-        Blocks of queries that are worked on at a time, each with 64 d bytes of its own.
-
-    Returns
-    -------
-    indices, scores : ndarray of shape (n_q, k), int32 and float32
-        Rows of the gallery, best first, and their similarities, falling.
-
-    Raises
-    ------
-    ValueError
-        When k does not fit, or q'W or the gallery is not finite in float32.
+    every number of threads and whichever queries share a block; queries are multiplied by W in the precision of W. None
+    is the identity: between rows of length 1 that ranks as the Euclidean distance does. Rows are used as float32; with
+    32-bit indices nothing is copied. `own` is the gallery row that is the query itself and must not be found, -1 where
+    there is none. So many blocks of queries as threads are worked on at a time, each with 64 d bytes of its own. What
+    is found stands best first. A k that does not fit, and q'W or a gallery that is not finite in float32, is a
+    ValueError.
     """
     d = queries.shape[1]
     W, asked, searched = _as_matrix(W, d), _as_rows(queries, d), _as_rows(gallery, d)
@@ -104,31 +86,11 @@ def average_precision(
     """Let some rows query all others, and average precision over the ranks of the relevant ones (JMLR section 5.1).
 
     Ties are broken stably, as in `lookalike.ranking.rankings.rank_leave_one_out`: among equal similarities the lower
-    row comes first. Precision at the rank r of the i-th relevant row is i / r.
-
-    Parameters
-    ----------
-    W : ndarray of shape (d, d), float32 or float64, or None
-        Its features in the order that `rows` has; None is the identity.
-    rows : CSR matrix of shape (n, d)
-        Used as float32.
-    relevant_indptr, relevant_indices : ndarray of int64
-        ``relevant_indices[relevant_indptr[i]:relevant_indptr[i + 1]]`` are the rows that are relevant to query i: each
-        once, not the query itself.
-    queries : ndarray of int64, shape (n_q,)
-        Rows that query the others.
-    n_threads : int, default=1
-        Blocks of queries that are worked on at a time, each with 64 (d + n) bytes of its own.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_q,)
-        In (0, 1]; NaN for a query without a relevant row.
-
-    Raises
-    ------
-    ValueError
-        When q'W or `rows` is not finite in float32.
+    row comes first. Precision at the rank r of the i-th relevant row is i / r. W, of which None is the identity, has
+    its features in the order that `rows` has. The rows that are relevant to query i, each once and without the query
+    itself, are ``relevant_indices[relevant_indptr[i]:relevant_indptr[i + 1]]``; a query without any has NaN. So many
+    blocks of queries as threads are worked on at a time, each with 64 (d + n) bytes of its own. Where q'W or `rows` is
+    not finite in float32, that is a ValueError.
     """
     d = rows.shape[1]
     W, ranked = _as_matrix(W, d), _as_rows(rows, d)

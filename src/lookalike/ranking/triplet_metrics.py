@@ -50,34 +50,17 @@ def intervals(
     n_resamples: int = RESAMPLES,
     manifest: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Compute the metrics of every system with bootstrap intervals over query images.
+    """Compute metrics of every system with bootstrap intervals over query images, in the columns `INTERVAL_COLUMNS`.
 
-    Triplets of one query image are not independent, so query images are resampled with all their triplets; every
-    system sees the same resamples. A tie counts one half in similarity precision and nothing in the score.
+    Triplets of one query image are not independent, so query images are resampled with all their triplets; every system
+    sees the same resamples. With a manifest, copies of one query image are resampled as one. A tie counts one half in
+    similarity precision and nothing in the score. `outcomes` has all triplets for every system, made with the same K;
+    `pairs` tell the size of the pools.
 
-    Parameters
-    ----------
-    outcomes : DataFrame
-        As `outcomes` makes it, of all triplets for every system.
-    triplets : DataFrame
-        ``triplet``, ``query``, ``text_query``, ``kind``.
-    pairs : DataFrame
-        As `candidate_pairs` makes it, for the size of the pools.
-    seed : int
-        Root seed.
-    k : int
-        The K that the outcomes were made with.
-    n_resamples : int
-    manifest : DataFrame, optional
-        ``image_id`` and ``sha256``: copies of one query image are then resampled as one.
-
-    Returns
-    -------
-    DataFrame
-        `INTERVAL_COLUMNS`, a row for each system, subset ("all", and each kind of triplets where there are two or
-        more) and metric (`metric_names`); ``low`` and ``high`` are 2.5 and 97.5 percentiles, NaN for a single query
-        image; ``n_triplets``, ``n_queries``, ``n_ties`` and ``n_in_top`` count the subset's, ``median_pool`` (int) is
-        the median over its query images of the pool they are ranked in.
+    There is a row for each system, subset ("all", and each kind of triplets where there are two or more) and metric
+    (`metric_names`); ``low`` and ``high`` are 2.5 and 97.5 percentiles, NaN for a single query image; ``n_triplets``,
+    ``n_queries``, ``n_ties`` and ``n_in_top`` count the subset's, ``median_pool`` (int) is the median over its query
+    images of the pool they are ranked in.
     """
     in_pool = pairs[["text_query", "query"]][pairs["in_pool"].to_numpy()]
     pool_sizes = in_pool.groupby(["text_query", "query"], sort=False).size()
@@ -107,18 +90,9 @@ def contrasts(
 ) -> pd.DataFrame:
     """Compare systems with each other by a paired bootstrap over query images, on the resamples of `intervals`.
 
-    Parameters
-    ----------
-    outcomes, triplets, seed, k, n_resamples, manifest
-        As in `intervals`.
-    pairs_of_systems : sequence of (str, str), optional
-        By default every system with every later one.
-
-    Returns
-    -------
-    DataFrame
-        `CONTRAST_COLUMNS`: ``difference`` is a minus b; ``p_value`` is two-sided, twice the smaller share of resamples
-        on or beyond 0, the observed sample counted as one of them, at most 1; NaN for a single query image.
+    By default every system is compared with every later one. Of `CONTRAST_COLUMNS`, ``difference`` is a minus b, and
+    ``p_value`` is two-sided: twice the smaller share of resamples on or beyond 0, the observed sample counted as one of
+    them, at most 1; NaN for a single query image.
     """
     rows = []
     for part in _parts(outcomes, triplets, seed, k, n_resamples, manifest):

@@ -93,21 +93,9 @@ def outcomes(
     thus all counted in, and an image that is not in the pool itself is ranked as if it were. A copy of the positive or
     negative in the pool does not stand before it.
 
-    Parameters
-    ----------
-    triplets : DataFrame
-        ``triplet``, ``query``, ``positive``, ``negative``, ``text_query``.
-    pairs : DataFrame
-        As `candidate_pairs` makes it of these triplets.
-    distances : mapping of str to ndarray, shape (n_pairs,)
-        For each system the distance of each pair, smaller being more alike.
-    k : int
-
-    Returns
-    -------
-    DataFrame
-        `OUTCOME_COLUMNS`, all triplets of one system after those of the other: ``margin`` float32, how much nearer the
-        positive is than the negative; ``outcome`` float32, 1 where that is above 0, 0.5 for a tie, else 0; ``in_top``.
+    `pairs` are what `candidate_pairs` makes of these triplets, and each system has a distance of every pair, smaller
+    being more alike. Of `OUTCOME_COLUMNS`, all triplets of one system after those of the other, ``margin`` is how much
+    nearer the positive is than the negative, ``outcome`` 1 where that is above 0, 0.5 for a tie, else 0.
     """
     if k < 1:
         raise LookalikeError(f"score at top {k} counts nothing: K must be at least 1")

@@ -54,7 +54,12 @@ class PaperReader:
         if paper not in PAPERS:
             raise LookalikeError(f"there is no paper {paper!r}; there are: {', '.join(PAPERS)}")
         self.paper = paper
-        self.results, self.why_none = (results, "") if results is not None else _found()
+        self.results, self.why_none = results, ""
+        if results is None:
+            try:
+                self.results = Results.find()
+            except LookalikeError as error:
+                self.why_none = str(error).rstrip(".")
 
     def _repr_html_(self) -> str:
         return self.overview().html
@@ -151,14 +156,6 @@ class PaperReader:
         )
         sentence = f"{what}: {how}."
         return Shown(f"<p><i>{escape(sentence)}</i></p>", sentence)
-
-
-def _found() -> tuple[Results | None, str]:
-    """The results of this machine, or None and the reason."""
-    try:
-        return Results.find(), ""
-    except LookalikeError as error:
-        return None, str(error).rstrip(".")
 
 
 def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -77,7 +77,7 @@ def test_products_are_kept_where_pairs_repeat_and_blocks_stay_within_their_memor
     assert TripletProducts(rows, np.repeat(triplets[:5], 3, axis=0)).examples.shape == (15, 2)
     blocks = list(TripletProducts(rows).blocks(triplets))
     assert sum(len(numbers) for _, numbers in blocks) == 3_000
-    assert max(made.values.nbytes + made.places.nbytes for made, _ in blocks) <= triplet_products.BLOCK_BYTES + 12
+    assert max(made.data.nbytes + made.indices.nbytes for made, _ in blocks) <= triplet_products.BLOCK_BYTES + 12
 
 
 @pytest.mark.parametrize(
