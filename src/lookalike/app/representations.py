@@ -95,13 +95,10 @@ class Representation:
         kept, path_of = set(known), dict(zip(sha256, paths, strict=True))
         missing = [name for name in path_of if name not in kept]
         chunks = [missing[start : start + _TOGETHER] for start in range(0, len(missing), _TOGETHER)]
-
-        def describe_chunk(chunk: Sequence[str]) -> Vectors:
-            return self.describer.describe_many(load_rgb(path_of[name]) for name in chunk)
-
+        images = [(load_rgb(path_of[name]) for name in chunk) for chunk in chunks]  # each is read when it is described
         done = len(path_of) - len(missing)
         with thread_pool(work.jobs) as pool:
-            for chunk, vectors in zip(chunks, pool.map(describe_chunk, chunks), strict=True):
+            for chunk, vectors in zip(chunks, pool.map(self.describer.describe_many, images), strict=True):
                 known += chunk
                 parts.append(vectors)
                 # written at once, so that a run that is killed loses little

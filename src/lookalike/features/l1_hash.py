@@ -233,7 +233,8 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         kernel = agreement(self.signatures_, self.signatures_)
         self._column_means = kernel.mean(axis=0)
         self._take_directions(self._centred(kernel))
-        self.held_out_vectors_ = self._hold_out(kernel)
+        rest = 1 / np.diag(inv(kernel + RIDGE * np.eye(len(kernel))))
+        self.held_out_vectors_ = (self._centred(kernel - np.diag(rest)) @ self.components_).astype(np.float32)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
@@ -266,11 +267,6 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.eigenvalues_ = values
         self.components_ = vectors / np.sqrt(values)
         self.n_components_ = len(values)
-
-    def _hold_out(self, kernel: NDArray[np.float64]) -> NDArray[np.float32]:
-        n = len(kernel)
-        rest = 1 / np.diag(inv(kernel + RIDGE * np.eye(n)))
-        return np.asarray(self._centred(kernel - np.diag(rest)) @ self.components_, dtype=np.float32)
 
 
 def warm_up() -> None:

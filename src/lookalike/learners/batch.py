@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.learners.base import SimilarityLearner, refuse_overflow
-from lookalike.learners.curve import Progress, log_spaced_steps, traced_steps
+from lookalike.learners.curve import Progress, log_spaced_steps
 from lookalike.learners.span import Span
 
 Array = NDArray[np.float64]
@@ -73,7 +73,10 @@ class BatchLearner(SimilarityLearner):
         X, y = self._check_labelled(X, y)
         if trace_steps is None and self.curve_points is not None:
             trace_steps = log_spaced_steps(max(int(self.max_iter), 1), self.curve_points, first=1).tolist()
-        wanted = traced_steps(trace_steps)
+        # a learner that may end by itself cannot know what steps it reaches
+        wanted = None if trace_steps is None else {0, *(int(step) for step in trace_steps)}
+        if wanted is not None and min(wanted) < 0:
+            raise ValueError(f"trace_steps must not be negative: {sorted(wanted)}")
         refuse_overflow(X)
         span = Span(X)
         self.metric_ = "sqeuclidean"

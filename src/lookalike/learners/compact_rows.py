@@ -106,8 +106,7 @@ class CompactRows:
         tfidf.idf_, tfidf.n_features_in_ = self.idf, self.n_features
         weights = tfidf.transform(counts)
         if internal:
-            weights.indices = self._place[weights.indices]
-            weights.has_sorted_indices = False
+            weights = sp.csr_array((weights.data, self._place[weights.indices], weights.indptr), shape=weights.shape)
             weights.sort_indices()
         return weights
 

@@ -34,16 +34,6 @@ def curve_points(n_steps: int, trace_steps: Iterable[int] | None, n_points: int)
     return points
 
 
-def traced_steps(trace_steps: Iterable[int] | None) -> set[int] | None:
-    """Return the points of the curve of a learner that may end by itself, which cannot know what steps it reaches."""
-    if trace_steps is None:
-        return None
-    steps = {0, *(int(step) for step in trace_steps)}
-    if min(steps) < 0:
-        raise ValueError(f"trace_steps must not be negative: {sorted(steps)}")
-    return steps
-
-
 class Progress:
     """A bar with the present values of what is learned (lines where tqdm is not installed), nothing at `verbose` 0."""
 
