@@ -170,7 +170,7 @@ def identity_is_euclidean(study: CategoryStudy, subset: Subset) -> Finding:
 def symmetry_index_decreases_from_one(study: CategoryStudy, subset: Subset) -> Finding:
     """The symmetry index starts at 1 and decreases until the test mAP of OASIS peaks."""
     precision = mean_curve(study, subset)
-    peak, rising = int(precision.idxmax()), rising_at_end(precision)
+    peak, rising = int(precision.index[int(precision.argmax())]), rising_at_end(precision)
     curve = mean_curve(study, subset, "symmetry_index", "the symmetry index was not traced")
     curve = curve[curve.index <= peak]
     # noise may lift it by up to 0.005 above its lowest value so far
