@@ -22,16 +22,11 @@ def test_the_same_numbers_give_the_same_bytes(make, tmp_path):
         assert first.read_bytes() == second.read_bytes()
 
 
-def test_the_legend_names_every_series_and_line_once():
+def test_lines_show_all_points_with_their_error_bars_and_the_legend_names_each_once():
     with paper_style():
         canvas = draw(toy.figure(None))
-    (legend,) = canvas.legends
+    (legend,), (axis, empty) = canvas.legends, canvas.axes
     assert sorted(text.get_text() for text in legend.get_texts()) == ["OASIS", "chance", "printed", "stop"]
-
-
-def test_lines_show_all_points_with_their_error_bars():
-    with paper_style():
-        axis, empty = draw(toy.figure(None)).axes
     curve = max(axis.lines, key=lambda line: len(line.get_xdata()))
     assert np.allclose(curve.get_ydata(), 1 / np.arange(1, 31))
     assert len(axis.containers) == 1  # error bars of ours; print has none

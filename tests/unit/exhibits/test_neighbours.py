@@ -26,12 +26,6 @@ def candidates(gains, n_groups=3):
     return [Candidate(10 + place, place % n_groups, gain) for place, gain in enumerate(gains)]
 
 
-def test_extremes_are_marked_and_come_last():
-    choices = choose(candidates(GAINS), 5, seed=1, dataset="toys")
-    assert [choice.chosen for choice in choices] == [RANDOM] * 3 + [GAIN, LOSS]
-    assert [choice.key for choice in choices[3:]] == [14, 12]
-
-
 def test_random_queries_take_classes_in_turn_and_none_twice():
     keys = [choice.key for choice in choose(candidates(GAINS), 9, seed=1, dataset="toys")]
     assert sorted(keys) == list(range(10, 19))
@@ -39,16 +33,13 @@ def test_random_queries_take_classes_in_turn_and_none_twice():
     assert len(set(first)) == 2
 
 
-def test_choice_follows_from_the_seed_and_the_data_set():
-    many = candidates(np.linspace(-1, 1, 60), 60)
+def test_random_choice_follows_from_the_seed_and_the_data_set_and_does_not_look_at_gains():
+    gains = np.linspace(-1, 1, 60)
+    many = candidates(gains, 60)
     one = choose(many, 10, seed=1, dataset="toys")
     assert one == choose(many, 10, seed=1, dataset="toys")
     assert one != choose(many, 10, seed=2, dataset="toys")
     assert one != choose(many, 10, seed=1, dataset="other")
-
-
-def test_random_choice_does_not_look_at_gains():
-    gains = np.linspace(-1, 1, 60)
     other = np.concatenate([gains[:1], np.random.default_rng(0).permutation(gains[1:-1]), gains[-1:]])
     assert choose(candidates(gains), 20, seed=1, dataset="a") == choose(candidates(other), 20, seed=1, dataset="a")
 
@@ -62,7 +53,10 @@ def test_extremes_are_named_by_what_they_do(gains, names):
     assert chosen == [RANDOM] * (3 - len(names)) + names
 
 
-def test_fewer_queries_than_asked_for():
+def test_extremes_are_marked_and_come_last_where_there_are_enough_queries():
+    choices = choose(candidates(GAINS), 5, seed=1, dataset="toys")
+    assert [choice.chosen for choice in choices] == [RANDOM] * 3 + [GAIN, LOSS]
+    assert [choice.key for choice in choices[3:]] == [14, 12]
     assert len(choose(candidates(GAINS), 50, seed=0, dataset="toys")) == len(GAINS)
     assert choose([], 5, seed=0, dataset="toys") == []
     assert [one.chosen for one in choose(candidates(GAINS), 2, seed=0, dataset="toys")] == [RANDOM] * 2

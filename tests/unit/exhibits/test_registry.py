@@ -26,28 +26,21 @@ def toy_room(monkeypatch):
     return make
 
 
-def test_twins_share_a_function_and_come_in_the_order_of_the_file(toy_room):
+def test_twins_share_a_function_and_come_in_the_order_of_the_file_where_the_settings_have_them(toy_room):
     toy_room("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", returns="Figure", needs=("metrics",))
-    toy_room("learning/claims")
+    toy_room("learning/claims", when=lambda settings: bool(settings["claims"]))
     first, twin, last = exhibits_of("toy").values()
+    assert planned("toy", {"claims": []}) == [first, twin]
     assert first.draw is twin.draw
     assert (twin.label, twin.kind, twin.needs) == ("Figure 4", "figure", ("metrics",))
     assert (last.label, last.caption) == ("", "One of two. Sentences.")
 
 
-@pytest.mark.parametrize(
-    ("id", "label"),
-    [("oasis-jmlr-2010/fig3b", "Figure 3B"), ("soml-aaai-2014/table9", "Table 9"), ("oasis-jmlr-2010/text", "")],
-)
-def test_labels_are_the_papers(id, label):
-    assert Exhibit(id, "toy", "", "table", lambda study: None).label == label
-
-
-def test_exhibits_stand_in_the_papers_order_with_tables_first():
+def test_exhibits_stand_in_the_papers_order_with_tables_first_and_have_its_labels():
     names = ["fig10", "table2", "fig3b", "text", "fig3a", "table10"]
     found = [Exhibit(f"oasis-jmlr-2010/{name}", "toy", "", "table", lambda study: None) for name in names]
-    placed = [exhibit.name for exhibit in sorted(found, key=lambda one: one.place)]
-    assert placed == ["table2", "table10", "fig3a", "fig3b", "fig10", "text"]
+    placed = [exhibit.label for exhibit in sorted(found, key=lambda one: one.place)]
+    assert placed == ["Table 2", "Table 10", "Figure 3A", "Figure 3B", "Figure 10", ""]
 
 
 def test_what_returns_no_exhibit_or_takes_a_name_twice_is_refused(toy_room):
@@ -56,11 +49,6 @@ def test_what_returns_no_exhibit_or_takes_a_name_twice_is_refused(toy_room):
     toy_room("learning/claims")
     with pytest.raises(ValueError, match="two exhibits"):
         toy_room("learning/claims", module="lookalike.studies.other.exhibits")
-
-
-def test_settings_say_which_a_study_has(toy_room):
-    toy_room("learning/claims", when=lambda settings: bool(settings["claims"]))
-    assert planned("toy", {"claims": []}) == []
 
 
 def test_importing_all_exhibits_loads_nothing_heavy():

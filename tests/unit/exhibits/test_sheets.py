@@ -10,8 +10,9 @@ from lookalike.exhibits.model import Table
 from lookalike.exhibits.sheets import html, latex, markdown, sheets_of
 
 
-def test_a_papers_row_stands_beneath_ours_where_it_prints_a_cell():
-    first, second = sheets_of(table(None))
+def test_a_papers_row_stands_beneath_ours_where_it_prints_a_cell_and_a_table_below_follows():
+    first, second, *below = sheets_of(replace(table(None), below=replace(table(None), heading="Below")))
+    assert [sheet.heading for sheet in (first, second, *below)] == ["", "", "Below", ""]
     assert first.heads == ("Ten", "", "OASIS", "lmnn")
     assert first.rows == (("mAP_%", "ours", "1 | x", "2"), ("", "paper", "9", ""))
     assert first.printed == (1,)
@@ -31,11 +32,6 @@ def test_records_show_the_named_columns():
     assert (sheet.heads, sheet.rows) == (("verdict", "p"), (("holds", "0.01"), ("", "")))
     assert sheet.numbers == (False, True)
     assert markdown([sheet]).startswith("**Methods compared**")
-
-
-def test_a_table_below_follows():
-    both = replace(table(None), below=replace(table(None), heading="Below"))
-    assert [sheet.heading for sheet in sheets_of(both)] == ["", "", "Below", ""]
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,11 @@ def sidecar(folder, id):
     return read_json(folder / f"{id}.json")
 
 
-def test_one_that_fails_is_named_and_the_others_are_written(written):
+def test_one_that_fails_or_lacks_what_it_needs_is_named_and_the_others_are_written(written):
     folder, failed = written
     assert failed == ["learning/broken"]
+    missing = sidecar(folder, "learning/missing")
+    assert (missing["state"], missing["problem"]) == ("not run", "not run: put images at data/toy")
     assert sidecar(folder, "learning/broken")["state"] == "failed"
     assert "KeyError" in sidecar(folder, "learning/broken")["problem"]
     assert "KeyError" in (folder / "learning" / "broken.md").read_text()
@@ -34,12 +36,6 @@ def test_one_that_fails_is_named_and_the_others_are_written(written):
 def test_every_promised_file_is_there_whatever_happened(written, exhibit):
     folder, _ = written
     assert [suffix for suffix in exhibit.suffixes if not (folder / f"{exhibit.id}{suffix}").is_file()] == []
-
-
-def test_without_what_it_needs_a_function_is_not_called(written):
-    folder, _ = written
-    found = sidecar(folder, "learning/missing")
-    assert (found["state"], found["problem"]) == ("not run", "not run: put images at data/toy")
 
 
 def test_the_sidecar_says_what_a_page_needs(written):
@@ -54,18 +50,11 @@ def test_the_sidecar_says_what_a_page_needs(written):
     assert set(found["files"]) == {"table4.csv", "table4.md", "table4.tex"}
 
 
-def test_the_csv_is_the_frame_with_all_its_columns(written):
-    folder, _ = written
-    pd.testing.assert_frame_equal(
-        pd.read_csv(folder / "oasis-jmlr-2010" / "fig6.csv"), toy.figure(None).frame, check_dtype=False
-    )
-    assert sidecar(folder, "oasis-jmlr-2010/fig6")["panels"][0]["series"][0]["name"] == "OASIS"
-
-
-def test_a_sidecar_describes_the_whole_figure(written):
-    folder, _ = written
-    read = TypeAdapter(Sidecar).validate_json((folder / "oasis-jmlr-2010" / "fig6.json").read_bytes())
-    assert read.panels == toy.figure(None).panels
+def test_csv_and_sidecar_hold_the_whole_figure(written):
+    fig6 = written[0] / "oasis-jmlr-2010" / "fig6"
+    figure = toy.figure(None)
+    pd.testing.assert_frame_equal(pd.read_csv(fig6.with_suffix(".csv")), figure.frame, check_dtype=False)
+    assert TypeAdapter(Sidecar).validate_json(fig6.with_suffix(".json").read_bytes()).panels == figure.panels
 
 
 def test_the_index_lists_papers_first_with_caption_and_state(written):

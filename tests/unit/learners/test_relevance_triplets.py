@@ -24,15 +24,7 @@ def graded(sizes=(5, 4, 3), seed=0, share=0.8, lonely=0):
     return RelevanceData.from_blocks(100 + np.arange(sum(sizes)), labels, blocks)
 
 
-def target(
-    data,
-    outside,
-    weighted=True,
-    threshold=math.inf,
-    margin=0.05,
-    tries=50,
-    buffered=False,
-):
+def target(data, outside, weighted=True, threshold=math.inf, margin=0.05, tries=50, buffered=False):
     """Probability of each triplet by equations 6 to 8, all tries written out; `buffered`: buffers hold all images."""
     r = data.relevance.toarray().astype(np.float64)
     weight = np.minimum(threshold, r) if weighted else (r > 0).astype(float)
