@@ -29,7 +29,7 @@ def folders(tmp_path):
     return paths
 
 
-def test_images_of_several_shards_are_read_in_the_order_and_type_asked_for(folders):
+def test_images_of_several_shards_are_read_in_the_order_and_type_asked_for_and_no_others(folders):
     store = VistermStore(folders, N_WORDS)
     assert store.n_images == 12
     assert store.nnz == np.count_nonzero(WHOLE)
@@ -38,6 +38,11 @@ def test_images_of_several_shards_are_read_in_the_order_and_type_asked_for(folde
         rows = store.rows(ids, dtype)
         assert (rows.dtype, rows.has_sorted_indices) == (dtype, True)
         np.testing.assert_array_equal(rows.toarray(), WHOLE[list(ids)])
+    for ids in ([12], [-1]):
+        with pytest.raises(LookalikeError, match="images 0 to 11"):
+            store.rows(ids)
+    with pytest.raises(LookalikeError, match="number of words"):
+        VistermStore(folders, 3).rows(range(12))
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
@@ -101,11 +106,3 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path):
         write_arrays(tmp_path, np.array(indptr), *others)
         with pytest.raises(LookalikeError, match="do not belong together"):
             VistermStore(tmp_path, N_WORDS)
-
-
-def test_images_and_words_that_are_not_there_are_refused(folders):
-    for ids in ([12], [-1]):
-        with pytest.raises(LookalikeError, match="images 0 to 11"):
-            VistermStore(folders, N_WORDS).rows(ids)
-    with pytest.raises(LookalikeError, match="number of words"):
-        VistermStore(folders, 3).rows(range(12))
