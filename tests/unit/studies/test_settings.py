@@ -38,7 +38,7 @@ def test_what_is_left_out_takes_its_default_or_stays_absent(settings):
     assert config["category"]["caltech256"]["splits"] == {"folds": 5, "train": 40, "test": 25, "validation": 8}
     assert config["datasets"]["demo"]["clutter"] == ["257.clutter"]
     assert config["methods"]["oasis"]["trace"]["aggressiveness"] == 0.1
-    assert config["finegrained"]["triplets"]["network"]["ranking"]["learning_rate"] == 0.01
+    assert config["finegrained"]["triplets"]["network"]["ranking"]["learning_rate"] == 0.0003
     assert "share" not in config["web"]["websim"]["training"]
     assert "approximate" not in checked({**settings, "web": {"websim": {}}})["web"]["websim"]
     assert "path" not in config["datasets"]["demo"]

@@ -36,7 +36,7 @@ def test_every_run_of_every_fold_is_asked_for(config):
 
 def test_what_is_not_run_has_no_exhibit_and_no_numbers(config):
     study = config["category"]["caltech12"]
-    study.update(variants=[], projected=[])
+    study.update(variants=[], projected=[], set_aside=[])
     del study["rankers"], study["loss_bound"]
     shown = {exhibit.id.partition("/")[2] for exhibit in plan.exhibits(config, "caltech12")}
     assert not shown & {"fig7", "fig8", "fig9", "loss_bound"}
