@@ -253,10 +253,10 @@ def _legend(canvas: Canvas, axes: Sequence[Axes]) -> None:
 
 
 def _legend_columns(labels: Sequence[str], inches: float) -> int:
-    """As few rows as fit, evenly filled: about 18 letters an inch, of which line and gaps take 8 in each column."""
+    """As few rows as fit, evenly filled: about 15 letters an inch, of which line and gaps take 9 in each column."""
     for columns in range(len(labels), 1, -1):
         # filled downwards, the first columns with one entry more where they do not come out even
-        widths = [max(map(len, column)) + 8 for column in np.array_split(np.array(labels), columns)]
-        if sum(widths) <= 18 * inches:
+        widths = [max(map(len, column)) + 9 for column in np.array_split(np.array(labels), columns)]
+        if sum(widths) <= 15 * inches:
             return math.ceil(len(labels) / math.ceil(len(labels) / columns))
     return 1
