@@ -139,23 +139,9 @@ def test_every_landmark_run_is_measured(results):
     methods = ["tfidf", "oasis-diagonal", "soml-tg", "soml-da"]
     own = metrics[(metrics["metric"] == "map") & metrics["method"].isin(methods)]
     assert len(own) == len(methods) * 2 * 2 * 2, "methods, codebooks, landmarks, draws"
-    assert own.groupby("method")["value"].mean().min() > 0.2, "no better than chance"
-    sparsity = metrics[metrics["metric"] == "sparsity"].groupby("method")["value"].mean()
-    assert sparsity["oasis-diagonal"] == 0 < sparsity["soml-da"]
     fits = pd.read_parquet(results / "demo_landmarks/landmark/timing.parquet").set_index("method")
     assert fits.loc["qpao", "not_converged"].str.contains("processor time").all()
     stopped(results / "demo_landmarks/exhibits/soml-aaai-2014/table1")
-
-
-def test_the_web_rankers_learn_what_is_relevant(results):
-    metrics = metrics_of(results, "websim_demo", "web")
-    precision = metrics[metrics["metric"] == "p@k"].set_index(["method", "x"])["value"]
-    assert precision["oasis-averaged", 10] > 1.1 * precision["euclidean", 10]
-    curve = metrics[metrics["metric"] == "validation_map"]
-    assert curve.groupby("fold")["value"].agg(lambda values: values.max() > values.iloc[0]).to_dict() == {
-        0: True,
-        1: True,
-    }
 
 
 def test_rated_triplets_never_teach(results):
@@ -180,20 +166,6 @@ def test_every_row_of_deep_rankings_tables_is_measured(results):
     assert (precision["low"].between(0, precision["value"]) & precision["high"].between(precision["value"], 100)).all()
     for name in ("table1", "table2"):
         assert "not run" not in (results / f"demo_triplets/exhibits/deep-ranking-cvpr-2014/{name}.md").read_text()
-
-
-@needs_torch
-def test_a_networks_model_embeds_as_the_run_did(results):
-    from lookalike.deep.embedding import embed
-    from lookalike.deep.model_io import load_network
-
-    folder = results / "demo_triplets/systems/deep-ranking"
-    pixels, vectors = np.load(results / "demo_triplets/pixels.npy"), np.load(folder / "vectors.npy")
-    network = load_network(folder / "model.npz")
-    side = network.configuration.input_size
-    shift = (pixels.shape[1] - side) // 2
-    centre = np.ascontiguousarray(pixels[:4, shift : shift + side, shift : shift + side])
-    np.testing.assert_allclose(embed(network, [centre]), vectors[:4], atol=1e-5)
 
 
 def test_numbers_are_those_of_the_golden_run(results):

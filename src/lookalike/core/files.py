@@ -75,8 +75,6 @@ def read_table(path: str | os.PathLike[str]) -> Any:
 def write_array(array: np.ndarray, path: str | os.PathLike[str]) -> None:
     """Write an array as ``.npy``."""
     array = np.asarray(array)
-    if array.dtype.hasobject:
-        raise ValueError("an array of objects cannot be written without pickling: give it a plain dtype")
     array = array if array.flags.c_contiguous or array.flags.f_contiguous else np.ascontiguousarray(array)
     with replacing(path) as part, part.open("wb") as file:
         # not np.save: its error of a full disk has no number to know it by, and of the last bytes there is none at all

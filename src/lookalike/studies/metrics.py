@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,17 @@ def metrics_frame(rows: Any) -> pd.DataFrame:
 def gather(files: Iterable[str | Path], target: str | Path) -> None:
     """Put the tables of many runs into one file, in the order of the files."""
     write_table(metrics_frame(pd.concat([read_table(file) for file in files], ignore_index=True)), target)
+
+
+def not_converged(fits: pd.DataFrame, keys: Sequence[str], parts: str) -> dict[Any, str]:
+    """Keys of fits to why they have no result, and of how many ``parts``, where one ran into its time limit."""
+    reasons: dict[Any, str] = {}
+    for key, rows in fits.groupby(list(keys), sort=False):
+        failed = rows.loc[rows["not_converged"].fillna("") != "", "not_converged"]
+        if len(failed):
+            of_parts = f" ({len(failed)} of {len(rows)} {parts})" if len(rows) > 1 else ""
+            reasons[key] = f"{failed.iloc[0]}{of_parts}"
+    return reasons
 
 
 def rows_in(frame: pd.DataFrame) -> Any:

@@ -130,8 +130,8 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
         np.testing.assert_array_equal(result.distances, pair_distances(result.vectors, run.pairs, "l2"))
         assert result.curve["seen"].iloc[-1] == result.curve["step"].iloc[-1] * 4
     windows = run.images.windows(run.images.central(range(19)))
-    np.testing.assert_allclose(multi.vectors[:19], embed(multi.trained.network, [windows]), atol=1e-5)
     multi.save(tmp_path / "x.npz")
+    np.testing.assert_allclose(multi.vectors[:19], embed(load_network(tmp_path / "x.npz"), [windows]), atol=1e-5)
     assert read_about(tmp_path / "x.npz")["shift"] == 2
     assert load_network(tmp_path / "x.npz").configuration == multi.trained.network.configuration
     multi.save_filters(tmp_path / "filters.npz")

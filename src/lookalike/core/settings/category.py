@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from lookalike.core.settings.methods import BatchOfStudy, Overrides
-from lookalike.core.settings.model import ABSENT, Distinct, Id, Number, Section, left_out
+from lookalike.core.settings.model import ABSENT, Distinct, Id, Number, Section, left_out, names_or
 
 
 class Printed(Section):
@@ -24,17 +23,8 @@ class Printed(Section):
     """Row block of the draft's Table 1."""
 
 
-def check_classes(classes: Any) -> Any:
-    """Refuse what names no subset of classes."""
-    listed = isinstance(classes, list) and len(classes) >= 2 and all(isinstance(name, str) for name in classes)
-    if listed and len(set(classes)) == len(classes):
-        return classes
-    if isinstance(classes, str) and re.fullmatch("all|published|first [1-9][0-9]*", classes):
-        return classes
-    raise PydanticCustomError("classes", "must be `all`, `published`, `first N`, or a list of two or more class names")
-
-
-Classes = Annotated[str | list[str], BeforeValidator(check_classes)]
+TOLD = "`all`, `published`, `first N`, or a list of two or more class names"
+Classes = Annotated[str | list[str], names_or("all|published|first [1-9][0-9]*", 2, TOLD)]
 
 
 class Subset(Section):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
 from lookalike.core.settings.methods import BatchOfStudy, Changes, Overrides
-from lookalike.core.settings.model import ABSENT, Distinct, Number, Section
+from lookalike.core.settings.model import ABSENT, Distinct, Number, Section, names_or
 
 
 class LearningImages(Section):
@@ -55,15 +54,7 @@ class Dimensions(Section):
     """Seconds of processor time of one fit; a method that takes longer is not run with more words."""
 
 
-def check_landmarks(landmarks: Any) -> Any:
-    """Refuse what names no landmarks."""
-    listed = isinstance(landmarks, list) and landmarks and all(isinstance(name, str) for name in landmarks)
-    if landmarks == "all" or (listed and len(set(landmarks)) == len(landmarks)):
-        return landmarks
-    raise PydanticCustomError("landmarks", "must be `all` or a list of different landmarks")
-
-
-Landmarks = Annotated[str | list[str], BeforeValidator(check_landmarks)]
+Landmarks = Annotated[str | list[str], names_or("all", 1, "`all` or a list of different landmarks")]
 
 
 class LandmarkStudy(Section):

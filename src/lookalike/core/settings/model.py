@@ -5,12 +5,14 @@ A key is described in its `Field`, or by the docstring below it where that is lo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -63,6 +65,18 @@ def distinct(entries: list[Entry]) -> list[Entry]:
     if twice:
         raise PydanticCustomError("distinct", "lists {twice} twice", {"twice": repr(twice[0])})
     return entries
+
+
+def names_or(words: str, least: int, told: str) -> Any:
+    """A list of so many different names at least, or a text that `words` match whole; `told` is what it must be."""
+
+    def check(names: Any) -> Any:
+        is_list = isinstance(names, list) and len(names) >= least and all(isinstance(name, str) for name in names)
+        if (is_list and len(set(names)) == len(names)) or (isinstance(names, str) and re.fullmatch(words, names)):
+            return names
+        raise PydanticCustomError("names", "must be {told}", {"told": told})
+
+    return BeforeValidator(check)
 
 
 Number = Annotated[float, WrapValidator(as_written)]

@@ -26,6 +26,12 @@ def refer(place: str, name: str, known: Iterable[str]) -> None:
         raise LookalikeError(f"config: {place} names {name!r}, which does not exist; {existing(name, known)}")
 
 
+def refer_kind(place: str, kind: str, kinds: Iterable[str], what: str) -> None:
+    """Refuse a study on a data set of a kind that has not what it needs."""
+    if kind not in kinds:
+        raise LookalikeError(f"config: {place} needs a data set with {what}, of kind {', '.join(kinds)}, not {kind}")
+
+
 def refer_once(place: str, roles: Mapping[str, list[str]], known: Iterable[str]) -> None:
     """Refuse methods of a study that do not exist, and one that has two roles in it."""
     known, seen = list(known), set[str]()

@@ -62,19 +62,16 @@ def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:
 def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading: str = "") -> Table:
     """A block for each subset and family, which have titles where there are several."""
     heads = FAMILIES if len(families) > 1 else {}
+    is_printed = study.paper in PRINTED_TABLE
     records = [
         _record(study, subset, family, method)
         | {"block": ", ".join(filter(None, (study.block_title(subset), heads.get(family))))}
+        | (_printed_gap(study, subset, method) if is_printed else {})
         for subset in study.subsets
         for family, methods in families.items()
         for method in methods
     ]
-    frame = pd.DataFrame(records)
-    shown = SHOWN
-    if study.paper in PRINTED_TABLE:
-        gaps = [_printed_gap(study, subset, method)
-                for subset in study.subsets for methods in families.values() for method in methods]  # fmt: skip
-        frame, shown = frame.join(pd.DataFrame(gaps)), SHOWN | PRINTED
+    frame, shown = pd.DataFrame(records), SHOWN | (PRINTED if is_printed else {})
     titles = {"method": {method: study.title_of(method) for methods in families.values() for method in methods}}
     numbers = frozenset(("printed_cell", "difference_cell", "t_cell", "bootstrap_cell", "p_cell"))
     notes = (RULE, *_family_notes(study, frame))
@@ -106,8 +103,10 @@ def _record(study: CategoryStudy, subset: Subset, family: str, method: str) -> d
     same = others[(others["subset"] == subset.id) & (others["family"] == row["family"]) & others["p"].notna()]
     counts = {"p_holm": float(row["p_holm"]), "n_adjusted": len(same), "n_folds": int(row["n_folds"]),
               "n_images": int(row["n_images"])}  # fmt: skip
+    ends = {of: (points[f"{of}_low"], points[f"{of}_high"]) for of in ("t", "bootstrap")}
     cells = {"difference_cell": f"{points['difference']:+.1f}",
-             **{f"{of}_cell": _interval(points[f"{of}_low"], points[f"{of}_high"]) for of in ("t", "bootstrap")},
+             **{f"{of}_cell": MISSING if math.isnan(low) else f"{low:+.1f} to {high:+.1f}"
+                for of, (low, high) in ends.items()},
              "p_cell": p_value(row["p_holm"]), "verdict": VERDICTS[str(row["verdict"])]}  # fmt: skip
     return names | points | counts | cells
 
@@ -127,10 +126,6 @@ def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str,
     spread = float(ours.std()) if len(ours) > 1 else 0.0
     # each of the two printed numbers is rounded
     return told | {"status": status_of(ours.mean(), gap, spread, std, both["last_digit"].sum(), len(ours))}
-
-
-def _interval(low: float, high: float) -> str:
-    return MISSING if math.isnan(low) else f"{low:+.1f} to {high:+.1f}"
 
 
 def compared_with(study: CategoryStudy, subset: Subset, method: str) -> dict[str, Any] | None:

@@ -161,7 +161,8 @@ def _draw_level(axis: Axes, level: Image, number: int, full_height: int) -> None
 def picture_of_palette(palette: npt.NDArray[np.float32], counts: npt.NDArray[np.int64]) -> Picture:
     """Colours of a palette, RGB in 0..255, with the share of pixels that each takes."""
     n = len(palette)
-    frame = pd.DataFrame({"colour": [_hex(colour) for colour in palette], "share": counts / counts.sum()})
+    colours = [f"#{colour.tobytes().hex()}" for colour in np.rint(palette).astype(np.uint8)]
+    frame = pd.DataFrame({"colour": colours, "share": counts / counts.sum()})
 
     def paint(canvas: Canvas) -> None:
         axis = canvas.subplots()
@@ -177,10 +178,6 @@ def picture_of_palette(palette: npt.NDArray[np.float32], counts: npt.NDArray[np.
         axis.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
 
     return Picture(frame, paint, (4.6, 0.19 * n + 0.75), notes=(f"Palette of {n} colours, dark to light.",))
-
-
-def _hex(colour: npt.NDArray[np.float32]) -> str:
-    return "#" + "".join(f"{int(channel):02x}" for channel in np.rint(colour))
 
 
 def find_words(

@@ -20,7 +20,7 @@ from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.study import Study
 from lookalike.exhibits.verdicts import Claim
 from lookalike.ranking.statistics import summarise
-from lookalike.studies.metrics import select
+from lookalike.studies.metrics import not_converged, select
 
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
 PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
@@ -150,14 +150,7 @@ class CategoryStudy(Study):
     @cached_property
     def not_converged(self) -> dict[tuple[str, str], str]:
         """(subset, method) to why it has no result, and in how many folds, where a fit ran into its time limit."""
-        if not self.has("fits"):
-            return {}
-        reasons = {}
-        for (subset, method), rows in self.fits.groupby(["subset", "method"], sort=False):
-            failed = rows.loc[rows["not_converged"].fillna("") != "", "not_converged"]
-            if len(failed):
-                reasons[str(subset), str(method)] = f"{failed.iloc[0]} ({len(failed)} of {len(rows)} folds)"
-        return reasons
+        return not_converged(self.fits, ["subset", "method"], "folds") if self.has("fits") else {}
 
     def printed_number(self, metric: str) -> float:
         """A number of OASIS that the running text of JMLR prints; NaN where it is not at hand."""

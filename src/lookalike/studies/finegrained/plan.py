@@ -11,6 +11,7 @@ from typing import Any
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import TRIPLET_KINDS, settings_of_data
+from lookalike.core.settings.sentences import refer_kind
 from lookalike.data.release_files import has_training_images, relevance_file
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.features.describers import DESCRIBERS, make_describer
@@ -52,11 +53,7 @@ _has_training_images, _has_grades = cache(has_training_images), cache(relevance_
 def check(settings: Config, dataset: str) -> None:
     """Refuse settings of a fine-grained study that name what does not exist."""
     study, place = settings["finegrained"][dataset], f"finegrained.{dataset}"
-    kind = settings["datasets"][dataset]["kind"]
-    if kind not in TRIPLET_KINDS:
-        raise LookalikeError(
-            f"config: {place} needs a data set with triplets, of kind {', '.join(TRIPLET_KINDS)}, not {kind}"
-        )
+    refer_kind(place, settings["datasets"][dataset]["kind"], TRIPLET_KINDS, "triplets")
     for system, parameters in study["features"].items():
         try:
             make_describer(system, **parameters)

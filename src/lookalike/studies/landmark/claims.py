@@ -180,12 +180,6 @@ def _rows(study: LandmarkStudy, method: str, metric: str) -> pd.DataFrame:
     return select(study.values, representation=_codebook(study), method=method, metric=metric)
 
 
-def _did_not_end(study: LandmarkStudy, method: str) -> str:
-    """Why a method lacks landmarks, whose others would be the easier ones; "" where it has all."""
-    own = (_codebook(study), method)
-    return next((why for (codebook, _, of), why in study.not_converged.items() if (codebook, of) == own), "")
-
-
 def _missing(study: LandmarkStudy, method: str) -> Finding:
     return Finding(OPEN, f"{study.title_of(method)} has no result here")
 
@@ -193,8 +187,10 @@ def _missing(study: LandmarkStudy, method: str) -> Finding:
 def _compare(study: LandmarkStudy, first: str, second: str, metric: str) -> Difference | Finding:
     """First minus second with the codebook at hand, or why there is no such difference."""
     titles = [study.title_of(method) for method in (first, second)]
+    # of a method that lacks landmarks, the others would be the easier ones
+    stopped = {method for codebook, _, method in study.not_converged if codebook == _codebook(study)}
     for method, title in zip((first, second), titles, strict=True):
-        if _did_not_end(study, method):
+        if method in stopped:
             return Finding(LEFT_OUT, f"{title} did not end within its time limit")
     rows = [_rows(study, method, metric) for method in (first, second)]
     for method, of in zip((first, second), rows, strict=True):

@@ -13,7 +13,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, settings_of_data
 from lookalike.core.settings.methods import method_spec
-from lookalike.core.settings.sentences import refer, refer_once
+from lookalike.core.settings.sentences import refer, refer_kind, refer_once
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with
 from lookalike.data.locate import listing_fingerprint
 from lookalike.exhibits.registry import Exhibit, planned
@@ -38,11 +38,7 @@ PARTS = (*SWEPT, "dimensions")
 def check(settings: Mapping[str, Any], dataset: str) -> None:
     """Refuse settings of a landmark study that name what does not exist or cannot work together."""
     study, place = settings["landmark"][dataset], f"landmark.{dataset}"
-    kind = settings["datasets"][dataset]["kind"]
-    if kind not in LANDMARK_KINDS:
-        raise LookalikeError(
-            f"config: {place} needs a data set with ground truth, of kind {', '.join(LANDMARK_KINDS)}, not {kind}"
-        )
+    refer_kind(place, settings["datasets"][dataset]["kind"], LANDMARK_KINDS, "ground truth")
     check_codebooks(settings, dataset)
     check_landmarks(settings, dataset)
     check_methods(settings, dataset)

@@ -21,16 +21,11 @@ FloatArray = npt.NDArray[np.floating[Any]]
 MAP, MAP_FULL, SPARSITY = "map", "map_full", "sparsity"
 """Metrics of a run: mean average precision by the query's rectangle and by its whole image, share of zero weights."""
 LAMBDA, COST = "sweep", "cost"
-"""Sweeps of lambda and of QPAO's C, which are the ``x`` of their metrics."""
+"""Sweeps of lambda and of QPAO's C, which are the ``x`` of their metrics: ``sweep_map``, ``cost_sparsity``, ..."""
 ORDERS = {"shuffled": "shuffled", "by_positive": "by pair of positives", "by_negative": "by negative"}
 """Orders of triplets to what exhibits call them; the ``x`` of their metrics is the number of negatives."""
 RELEVANCE = ("good", "ok", "junk")
 """What an image can be for a query; ``LandmarkRankings.relevance`` numbers them."""
-
-
-def swept(kind: str, metric: str) -> str:
-    """Return the name of a metric of a run along a sweep, or with the triplets in an order."""
-    return f"{kind}_{metric}"
 
 
 @dataclass(frozen=True, eq=False)

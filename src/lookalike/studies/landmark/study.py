@@ -18,7 +18,7 @@ from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR,
 from lookalike.exhibits.study import Study
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
-from lookalike.studies.metrics import rows_in, select
+from lookalike.studies.metrics import not_converged, rows_in, select
 
 PAPER = "soml-aaai-2014"
 LANDMARKS = ("all_souls", "ashmolean", "bodleian", "christ_church", "hertford", "magdalen", "radcliffe_camera")
@@ -134,14 +134,7 @@ class LandmarkStudy(Study):
     @cached_property
     def not_converged(self) -> dict[tuple[str, str, str], str]:
         """(codebook, landmark, method) to why it has no result, and of how many draws, where a fit did not end."""
-        reasons = {}
-        runs: Any = self.own(self.table("fits")).groupby(["representation", "subset", "method"], sort=False)
-        for key, rows in runs:
-            failed = rows.loc[rows["not_converged"].fillna("") != "", "not_converged"]
-            if len(failed):
-                of_draws = f" ({len(failed)} of {len(rows)} draws)" if len(rows) > 1 else ""
-                reasons[key] = f"{failed.iloc[0]}{of_draws}"
-        return reasons
+        return not_converged(self.own(self.table("fits")), ["representation", "subset", "method"], "draws")
 
     @cached_property
     def summary(self) -> dict[tuple[str, str, str, str], Number]:

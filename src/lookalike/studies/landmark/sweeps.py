@@ -23,7 +23,7 @@ from lookalike.studies.landmark.protocol import (
     rank_task,
     sparsity_of,
 )
-from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, ORDERS, SPARSITY, swept
+from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, ORDERS, SPARSITY
 from lookalike.studies.metrics import metrics_frame
 
 Trials = tuple[str, npt.NDArray[np.int32], Mapping[float, Mapping[str, Any]]]
@@ -40,7 +40,7 @@ def sweep_settings(
     seed: int,
     representation: str,
 ) -> pd.DataFrame:
-    """Fit methods along every sweep of the settings: mAP by rectangle and sparsity, named by `rankings.swept`."""
+    """Fit methods along every sweep of the settings: mAP by rectangle and sparsity, named after the sweep."""
     rows: list[dict[str, Any]] = []
     for name, sweep in sweeps.items():
         drawn = learning_images[learning_images["draw"] < sweep.get("draws", math.inf)]
@@ -56,7 +56,7 @@ def sweep_settings(
                     found = metrics_of(rank_task(model, data, task, n_top=1), sparsity_of(model)).set_index("metric")
                     names = {"representation": representation, "subset": landmark, "fold": draw, "method": method}
                     for metric in (MAP, SPARSITY):
-                        number = {"metric": swept(kind, metric), "value": found.loc[metric, "value"]}
+                        number = {"metric": f"{kind}_{metric}", "value": found.loc[metric, "value"]}
                         rows.append({**names, **number, "x": float(value)})
     return metrics_frame(rows)
 

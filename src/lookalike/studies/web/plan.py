@@ -9,6 +9,7 @@ import lookalike.studies.web.exhibits  # noqa: F401 (its functions enter the reg
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import WEB_KINDS, settings_of_data
+from lookalike.core.settings.sentences import refer_kind
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.studies.batches import Batch
 
@@ -25,10 +26,7 @@ LEARNERS = {"oasis": "images", "lmnn": "lmnn"}
 def check(settings: Mapping[str, Any], dataset: str) -> None:
     """Refuse settings of a web study that cannot work together, or a log that cannot be simulated."""
     training, data, place = settings["web"][dataset]["training"], settings["datasets"][dataset], f"web.{dataset}"
-    if data["kind"] not in WEB_KINDS:
-        raise LookalikeError(
-            f"config: {place} needs a data set with a query log, of kind {', '.join(WEB_KINDS)}, not {data['kind']}"
-        )
+    refer_kind(place, data["kind"], WEB_KINDS, "a query log")
     # imported here because it loads the kernels that draw the log
     from lookalike.data.web_simulation import WebSimulation
 

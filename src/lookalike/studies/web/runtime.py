@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,7 +21,7 @@ from lookalike.learners.look_ahead import BLOCK
 from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.studies.fits import Clock
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
-from lookalike.studies.web.numbers import RUNTIME_TYPES
+from lookalike.studies.web.numbers import timed_run
 from lookalike.studies.web.validation import Validation, hold_out
 
 INTERVALS = 64, 1_048_576
@@ -64,13 +64,6 @@ def time_oasis(
     # the last score was the best, so it was still growing
     is_bound = run.stopped == "limit" and steps == run.n_steps
     return timed_run("OASIS", simulation.n_images, steps, times, run.stopped, is_bound)
-
-
-def timed_run(
-    learner: str, n_images: int, steps: int, times: Sequence[float], stopped: str, lower_bound: bool
-) -> dict[str, Any]:
-    """Row of ``runtime.parquet`` of one timed run; times are by the clock and of the processor."""
-    return dict(zip(RUNTIME_TYPES, (learner, n_images, 0, steps, *times, stopped, 1, lower_bound, False), strict=True))
 
 
 def _learn(
