@@ -6,10 +6,9 @@ import shutil
 import pandas as pd
 import pytest
 from PIL import Image
-from project import ROOT, needs_torch, tiny_settings, write_settings
+from project import ROOT, tiny_settings, write_settings
 
 from lookalike.core.files import read_json
-from lookalike.data.painted_triplets import PaintedTriplets, write_ratings
 
 pytestmark = pytest.mark.workflow
 
@@ -103,29 +102,6 @@ def test_oxfords_photographs_plan_well_under_a_thousand_jobs(project):
     assert sum(planned.values()) < 250
 
 
-@needs_torch
-def test_what_a_release_holds_decides_what_is_learned_from_it(
-    new_project,
-):
-    project = new_project("release")
-    folder = project.folder / "data/triplets"
-    spec = PaintedTriplets(
-        categories=4, held_out=1, images_per_category=12, evaluation_images_per_category=8, triplets=30, size=48
-    )
-    spec.write_images(folder)
-    write_ratings(spec, folder)
-    assert project.planned("triplets")["train_networks_triplets"] == 2 + 6, "two of the tables, six of Figure 6"
-    (folder / "training/relevance.csv").unlink()
-    assert project.planned("triplets")["train_networks_triplets"] == 2, "no shares to vary where nothing is graded"
-    for image in folder.glob("training/*/*.jpg"):
-        image.unlink()
-    planned = project.planned("triplets")
-    assert planned["describe_images_triplets"] == 6
-    assert not {"train_networks_triplets", "pretrain_network", "learn_golden_triplets", "train_linear_embedding"} & set(
-        planned
-    )
-
-
 def test_without_data_the_default_target_writes_exhibits_that_say_so(project):
     without_data = [f"results/{dataset}/exhibits/index.md" for dataset in ("caltech256", "oxford5k", "triplets")]
     drawn = {f"draw_{name}" for name in
@@ -186,9 +162,7 @@ def own_folder(project, name, classes):
 @pytest.mark.parametrize(
     ("name", "classes", "words"),
     [
-        ("unknown", {"cat": 9, "dogs": 9}, ("dog", "dogs", "cat")),
         ("few", {"cat": 9, "dog": 3}, ("dog", "3")),
-        ("hollow", {"cat": 9, "dog": 0}, ("dog", "no usable image")),
         ("gone", {}, ("own/gone",)),
     ],
 )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+KNOWN_ALONE = ConfigDict(extra="forbid")
+"""Of the classes here, which are made of what JSON kept of them too: a field of another version is refused."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=KNOWN_ALONE)
 class ConvolutionLayer:
     """One convolution of the ConvNet path with what follows it: ReLU, local response normalisation, max-pooling."""
 
@@ -30,7 +35,7 @@ class ConvolutionLayer:
         return (side - self.pool) // self.pool_stride + 1 if self.pool else side
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=KNOWN_ALONE)
 class LowResolutionPath:
     """A shallow path: every `every`-th pixel, one convolution with ReLU, one max-pooling, both with SAME padding."""
 
@@ -46,7 +51,7 @@ class LowResolutionPath:
         return ceiling(ceiling(ceiling(side, self.every), self.stride), self.pool_stride)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=KNOWN_ALONE)
 class NetworkConfiguration:
     """Everything that fixes the shapes of a network; equal configurations have interchangeable weights."""
 
@@ -61,17 +66,12 @@ class NetworkConfiguration:
     """The other paths; unused where `multiscale` is false."""
     embedding_width: int
     """Width of the linear embedding that joins the paths; unused where `multiscale` is false."""
-    keep_probability: float = 0.6
+    keep_probability: Annotated[float, Field(gt=0, le=1)] = 0.6
     """Share of the fully connected activations that dropout KEEPS (section 5 of the paper), not the share it drops."""
     multiscale: bool = True
     """False for the single-scale network of section 6.5: the ConvNet path alone."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.keep_probability <= 1:
-            raise ValueError(
-                f"keep_probability is the share of activations that dropout keeps, above 0 and at most 1, "
-                f"not {self.keep_probability}"
-            )
         if not self.convolutions or not self.fully_connected or (self.multiscale and not self.low_resolution):
             raise ValueError(
                 "a network needs convolutions, fully connected layers and, multiscale, low-resolution paths"
@@ -100,18 +100,6 @@ class NetworkConfiguration:
     def width(self) -> int:
         """Dimensions of the embedding that the ranking network gives."""
         return self.embedding_width if self.multiscale else self.fully_connected[-1]
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the configuration that ``dataclasses.asdict`` described, through JSON too."""
-        try:
-            fields = dict(values)
-            fields["convolutions"] = tuple(ConvolutionLayer(**layer) for layer in fields["convolutions"])
-            fields["low_resolution"] = tuple(LowResolutionPath(**path) for path in fields["low_resolution"])
-            fields["fully_connected"] = tuple(fields["fully_connected"])
-            return cls(**fields)
-        except (TypeError, KeyError) as error:
-            raise ValueError(f"this is not the configuration of a network that this version knows ({error})") from error
 
 
 def paper(multiscale: bool = True, **changes: Any) -> NetworkConfiguration:

@@ -57,7 +57,7 @@ def load_network(path: str | os.PathLike[str]) -> DeepRankingNetwork | Classific
     weights = {name.removeprefix(_WEIGHTS): torch.from_numpy(array) for name, array in arrays.items()}
     network: DeepRankingNetwork | ClassificationNetwork
     try:
-        configuration = NetworkConfiguration.from_dict(description["configuration"])
+        configuration = NetworkConfiguration(**description["configuration"])
         if description["kind"] == "classification":
             network = ClassificationNetwork(configuration, description["n_classes"])
         else:

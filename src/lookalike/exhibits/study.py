@@ -67,6 +67,11 @@ class Study:
         return "Synthetic images" if self.synthetic else ""
 
     @property
+    def methods(self) -> list[str]:
+        """Methods that are compared, in order."""
+        return list(self.settings["methods"])
+
+    @property
     def not_run(self) -> str:
         """``not run: put X at Y``; "" where it was run."""
         return str(self.settings["not_run"])

@@ -154,7 +154,7 @@ def test_pretrained_weights_move_into_the_ranking_network():
     ("do", "told"),
     [(lambda: small(keep_probability=0.0), "keep_probability"), (lambda: small(input_size=8), "leave nothing"),
      (lambda: small(low_resolution=()), "needs"), (lambda: DeepRankingNetwork(SMALL)(images(2, 32)), r"\(n, 64, 64, 3"),
-     (lambda: NetworkConfiguration.from_dict(asdict(SMALL) | {"depth": 3}), "not the configuration"),
+     (lambda: NetworkConfiguration(**asdict(SMALL) | {"depth": 3}), "depth"),
      (lambda: DeepRankingNetwork(SMALL).set_input_statistics((1.0, 2.0), 3.0), "input statistics"),
      (lambda: input_statistics(np.empty((0, 4, 4, 3), np.uint8)), "no images"),
      (lambda: ClassificationNetwork(SMALL, 1), "at least 2 classes"),

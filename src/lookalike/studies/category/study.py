@@ -64,11 +64,6 @@ class CategoryStudy(Study):
     """The subsets to which a claim has narrowed it."""
 
     @property
-    def methods(self) -> list[str]:
-        """Methods that are compared, in order."""
-        return list(self.settings["methods"])
-
-    @property
     def n_folds(self) -> int:
         """Partitions of each subset."""
         return int(self.settings["splits"]["folds"])

@@ -98,11 +98,6 @@ class LandmarkStudy(Study):
         return {landmark: landmark_title(landmark) for landmark in self.settings["landmarks"]}
 
     @property
-    def methods(self) -> list[str]:
-        """Methods that are compared, in order."""
-        return list(self.settings["methods"])
-
-    @property
     def shows_printed(self) -> bool:
         """Whether the paper's numbers stand beside ours: they are of these landmarks and of no others."""
         return str(self.settings["kind"]) == "oxford5k"

@@ -66,12 +66,21 @@ def test_without_torch_there_are_no_networks(config, monkeypatch):
     assert plan.no_torch(config, DEMO) == ""
 
 
-def test_rated_triplets_without_training_images_have_features_alone_and_no_grades(config):
+def test_what_a_release_holds_decides_what_is_learned_from_it(config):
     assert "training, in folders by category" in plan.no_training(config, RATED)
     assert plan.systems_of(config, RATED) == list(FEATURES)
     assert plan.no_training(config, DEMO) == ""
-    assert plan.sampled_networks(config, RATED) == {}
+    # with images to learn from there are networks; without grades they have no shares to vary
+    image = Path("data/triplets/training/cat/1.jpg")
+    image.parent.mkdir(parents=True)
+    image.touch()
+    plan._has_training_images.cache_clear()
+    assert plan.ranking_networks(config, RATED) == plan.systems_of(config, RATED)[-4:-2]
     assert plan.sampling(config, RATED)["out_of_class"] == 1.0
+    (image.parents[1] / "relevance.csv").touch()
+    plan._has_grades.cache_clear()
+    assert len(plan.ranking_networks(config, RATED)) == 2 + 6, "two of the tables, six of Figure 6"
+    assert plan.sampling(config, RATED)["out_of_class"] == 0.2
 
 
 def test_a_network_depends_on_its_own_sampling_and_training_alone(config):
