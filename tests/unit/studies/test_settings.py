@@ -140,6 +140,7 @@ def test_the_settings_load_nothing_heavy():
         ("datasets.a b", {"kind": "synthetic"}, ["datasets.a b is no id", "letters, digits"]),
         ("datasets.more", {}, ["datasets.more needs `kind`"]),
         ("category.demo.subsets.demo10.classes", "first", ["demo10.classes must be `all`", "`first N`"]),
+        ("category.demo.subsets.demo10.classes", ["a", "a"], ["must be `all`", "two or more class names"]),
         ("category.demo.methods", ["oasis", "oasis"], ["category.demo.methods lists 'oasis' twice"]),
         ("category.demo.overrides.oasis.trace.steps", "1e5", ["overrides.oasis.trace.steps", "1.0e+05"]),
         ("finegrained.triplets.features", {"hog": {"cell": 3}}, ["finegrained.triplets.features.hog: "]),
