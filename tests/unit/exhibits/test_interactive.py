@@ -91,11 +91,15 @@ def test_errors_are_told_as_they_are(low, high, text):
     assert f'"{text}"' in said
 
 
-def test_a_panel_by_point_tells_the_note_of_each_point():
+def test_a_panel_by_point_tells_the_note_of_each_point_and_text_of_the_data_is_text_on_the_page():
     made = drawn(replace(PANEL, by_point=True))
     assert made.by_point
     assert '"first"' in texts(made)
     assert not named(made, "VStrip")
+    made = drawn(replace(PANEL, series=(replace(MCML, name="<b>@y $x</b>"),)))
+    # in the tip bokeh would take @y for a column
+    assert "&lt;b&gt;&#64;y &#36;x&lt;/b&gt;" in texts(made)
+    assert "<b>@y" not in texts(made)
 
 
 def test_a_forest_has_its_bars_sideways_and_tells_the_name_of_the_row():
@@ -110,13 +114,6 @@ def test_a_forest_has_its_bars_sideways_and_tells_the_name_of_the_row():
     (x, y) = ranges(made)
     assert x[0] < -2 < 4 < x[1], "the bars lie along x"
     assert y[0] > y[1]
-
-
-def test_text_of_the_data_is_text_on_the_page():
-    made = drawn(replace(PANEL, series=(replace(MCML, name="<b>@y $x</b>"),)))
-    # in the tip bokeh would take @y for a column
-    assert "&lt;b&gt;&#64;y &#36;x&lt;/b&gt;" in texts(made)
-    assert "<b>@y" not in texts(made)
 
 
 def test_durations_and_starts_have_their_axes():

@@ -84,15 +84,12 @@ def test_what_no_record_makes_is_told(tmp_path):
     assert followed(tmp_path, "results/demo/exhibits/a/b.csv")[1].unrecorded == ("results/demo/metrics.parquet",)
 
 
-def test_of_two_records_of_a_file_the_later_made_it(tmp_path):
+def test_of_two_records_of_a_file_the_later_made_it_and_jobs_in_a_circle_end(tmp_path):
     add_record(tmp_path, "b_old", [], ["results/x"], started="2026-01-01T00:00:00+00:00", cpu_seconds=7.0)
     add_record(tmp_path, "a_new", [], ["results/x"], started="2026-01-01T03:00:00+02:00")
     assert followed(tmp_path, "results/x")[0].rule == "a_new"
     jobs = read_jobs(tmp_path)
     assert (len(jobs), jobs.whole.cpu_seconds) == (1, 1.0), "nothing lies there of the older one"
-
-
-def test_jobs_in_a_circle_end(tmp_path):
     add_record(tmp_path, "one", ["results/b", "results/a"], ["results/a"])
     add_record(tmp_path, "two", ["results/a"], ["results/b"])
     assert rules(tmp_path, "results/a") == ["one", "two"]

@@ -76,7 +76,7 @@ def test_a_plot_is_exact_and_smaller(tmp_path):
     assert len(picture.address) < (tmp_path / "plot.png").stat().st_size
 
 
-def test_a_montage_is_made_no_larger_than_a_page_shows_it(tmp_path):
+def test_a_montage_is_made_no_larger_than_a_page_shows_it_and_what_is_no_picture_is_named(tmp_path):
     noise = np.random.default_rng(0).integers(0, 256, (120, 240, 3), dtype=np.uint8)
     Image.fromarray(noise).resize((2400, 1200), Image.Resampling.BICUBIC).save(tmp_path / "montage.png")
     picture = encode(tmp_path / "montage.png")
@@ -84,9 +84,6 @@ def test_a_montage_is_made_no_larger_than_a_page_shows_it(tmp_path):
     assert (picture.width, picture.height) == (LONGEST_SIDE, LONGEST_SIDE // 2)
     assert decoded(picture).size == (picture.width, picture.height)
     assert len(picture.address) < (tmp_path / "montage.png").stat().st_size / 2
-
-
-def test_what_is_no_picture_is_named(tmp_path):
     (tmp_path / "a.png").write_text("no picture")
     with pytest.raises(LookalikeError, match=r"a\.png cannot be read"):
         encode(tmp_path / "a.png")
