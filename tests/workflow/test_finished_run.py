@@ -92,15 +92,9 @@ def test_visterm_counts_have_a_row_for_every_file_and_none_for_unusable_ones(res
     assert set(manifest["status"]) == {"ok", "too_small", "unreadable", "not_an_image", "clutter"}
 
 
-@pytest.mark.parametrize(("subset", "n_classes"), [("demo10", 3), ("demo20", 4)])
-def test_splits_have_their_sizes_and_no_image_of_the_pool(results, subset, n_classes):
+def test_no_image_of_the_pool_is_in_a_split(results):
     pool = set(pd.read_parquet(results / "demo/codebook_pool.parquet")["image_id"])
-    split = pd.read_parquet(results / "demo/splits" / f"{subset}.parquet")
-    assert not pool & set(split["image_id"])
-    assert split.groupby(["fold", "role"]).size().to_dict() == {
-        (fold, role): n * n_classes for fold in (0, 1) for role, n in (("train", 12), ("test", 8))
-    }
-    assert split.groupby("fold")["validation"].sum().tolist() == [4 * n_classes] * 2
+    assert not pool & set(pd.read_parquet(results / "demo/splits/demo20.parquet")["image_id"])
 
 
 def test_every_category_run_is_measured_and_what_was_stopped_has_the_papers_star(results):

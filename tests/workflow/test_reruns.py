@@ -16,7 +16,6 @@ from project import (
     LANDMARK,
     WEB,
     edited,
-    job_counts,
     needs_torch,
     tiny_settings,
     write_settings,
@@ -223,26 +222,3 @@ def test_a_users_own_landmarks_run_through_the_same_rules(finished):
     assert done.returncode != 0
     assert "broken_1" in done.stdout
     assert "Traceback" not in done.stdout
-
-
-def planned_without_torch(project, folder):
-    """How often each rule would run on a machine where torch is not found."""
-    (folder / "sitecustomize.py").write_text(
-        "import importlib.util as util\n"
-        "found = util.find_spec\n"
-        "util.find_spec = lambda name, *rest: None if name == 'torch' else found(name, *rest)\n"
-    )
-    done = subprocess.run(
-        project.command("--dry-run", FINEGRAINED), cwd=project.folder, text=True, timeout=100,
-        env=project.environment() | {"PYTHONPATH": str(folder)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout
-    return job_counts(done.stdout)
-
-
-@needs_torch
-def test_results_of_networks_stay_where_torch_is_gone(finished, new_project, tmp_path):
-    assert planned_without_torch(finished, tmp_path) == {}
-    planned = planned_without_torch(new_project("no-torch"), tmp_path)
-    assert planned["learn_golden_demo_triplets"] == 1
-    assert not [rule for rule in planned if "network" in rule or rule.startswith(("train_", "read_pixels"))]

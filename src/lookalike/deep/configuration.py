@@ -71,24 +71,12 @@ class NetworkConfiguration:
     multiscale: bool = True
     """False for the single-scale network of section 6.5: the ConvNet path alone."""
 
-    def __post_init__(self) -> None:
-        if not self.convolutions or not self.fully_connected or (self.multiscale and not self.low_resolution):
-            raise ValueError(
-                "a network needs convolutions, fully connected layers and, multiscale, low-resolution paths"
-            )
-        if self.map_side < 1:
-            raise ValueError(
-                f"the convolutions leave nothing of an image of side {self.input_size}: enlarge input_size"
-            )
-
     @property
     def map_side(self) -> int:
         """Side of the last feature maps of the ConvNet path."""
         side = self.input_size
         for layer in self.convolutions:
             side = layer.side(side)
-            if side < 1:
-                return 0
         return side
 
     @property

@@ -58,8 +58,6 @@ class LinearEmbedding:
 
 def join_parts(parts: Sequence[NDArray[np.floating[Any]]]) -> NDArray[np.float32]:
     """Put vectors (n, d_i) of the same n images side by side, each part at Euclidean length 1; NaN and zeros stay."""
-    if not parts or any(part.ndim != 2 or len(part) != len(parts[0]) for part in parts):
-        raise ValueError("the parts of an embedding are one or more arrays (n, d) with one row for each image")
     joined = np.empty((len(parts[0]), sum(part.shape[1] for part in parts)), dtype=np.float32)
     start = 0
     for part in parts:
@@ -72,7 +70,7 @@ def join_parts(parts: Sequence[NDArray[np.floating[Any]]]) -> NDArray[np.float32
 def train_linear_embedding(
     vectors: NDArray[np.float32],
     sampler: Sampler,
-    settings: RankingSettings | None = None,
+    settings: RankingSettings,
     *,
     width: int,
     validation: NDArray[np.integer[Any]],
@@ -90,11 +88,6 @@ def train_linear_embedding(
     training vectors are largest (right singular vectors), so it measures nearly as the joined vectors themselves do.
     `rows` has the row for each number that the sampler draws; the rate and precision of the settings are not used.
     """
-    settings = settings or RankingSettings()
-    if not 1 <= width <= vectors.shape[1]:
-        raise ValueError(f"width must be 1 to {vectors.shape[1]}, the dimensions of the joined vectors, not {width}")
-    if not learning_rates or len(validation) == 0:
-        raise ValueError("give at least one learning rate and one validation triplet to choose by")
     drawn = sampler.draw(settings.n_steps * settings.batch)
     training = np.asarray(drawn if rows is None else np.asarray(rows)[drawn])
     for triplets in (training, validation):

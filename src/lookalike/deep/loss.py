@@ -13,11 +13,6 @@ def squared_distances(a: Tensor, b: Tensor) -> Tensor:
 
 def triplet_hinges(query: Tensor, positive: Tensor, negative: Tensor, gap: float) -> Tensor:
     """Return max(0, gap + D(query, positive) - D(query, negative)) of each triplet (equation 3), shape (n,)."""
-    if query.ndim != 2 or not query.shape == positive.shape == negative.shape:
-        shapes = ", ".join(str(tuple(part.shape)) for part in (query, positive, negative))
-        raise ValueError(f"query, positive and negative must have one shape (n, d), not {shapes}")
-    if not gap > 0:
-        raise ValueError(f"gap must be positive, not {gap}: at 0, equal vectors for all images have no loss")
     # half precision is taken up to float32
     query, positive, negative = (
         part if part.dtype.itemsize >= 4 else part.float() for part in (query, positive, negative)

@@ -32,8 +32,6 @@ def input_statistics(images: NDArray[np.uint8]) -> tuple[NDArray[np.float32], fl
     counts = np.stack([np.bincount(images[..., channel].ravel(), minlength=256) for channel in range(3)])
     values = np.arange(256)
     n = counts.sum(axis=1)
-    if not n.all():
-        raise ValueError("there are no images to take the mean of: give training images of shape (n, height, width, 3)")
     mean = (counts @ values) / n
     variance = (counts * (values - mean[:, None]) ** 2).sum(axis=1) / n
     return mean.astype(np.float32), max(1.0, float(np.sqrt(variance.mean())))
@@ -56,8 +54,6 @@ class ConvNetPath(nn.Module):
     def set_input_statistics(self, mean: Sequence[float] | NDArray[np.float32], deviation: float) -> None:
         """Set what `input_statistics` gave for the training images; part of the saved network."""
         values = torch.as_tensor(np.asarray(mean, dtype=np.float32))
-        if values.shape != (3,) or not bool(torch.isfinite(values).all()) or not 0 < deviation < float("inf"):
-            raise ValueError("input statistics are three means and one positive deviation, as input_statistics gives")
         self.input.mean.copy_(values)
         self.input.deviation.fill_(deviation)
 
@@ -113,8 +109,6 @@ class ClassificationNetwork(ConvNetPath):
 
     def __init__(self, configuration: NetworkConfiguration, n_classes: int, random_state: int = 0) -> None:
         super().__init__(configuration)
-        if n_classes < 2:
-            raise ValueError(f"a classification network needs at least 2 classes, not {n_classes}")
         self.n_classes = n_classes
         self.classes = _without_initial_values(nn.Linear, configuration.fully_connected[-1], n_classes)
         _initialise(self, random_state)

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
 from lookalike.core.images import load_rgb
 from lookalike.exhibits.model import Gallery, Picture, Tile
@@ -70,10 +69,6 @@ def common_visterms(study: CategoryStudy) -> Gallery:
     codebook = np.load(study.path("codebook"))
     hellinger = study.settings["representation_settings"]["hellinger"]
     found, n_images = find_words(study.files["blocks"], codebook, hellinger)
-    if not n_images:
-        raise LookalikeError(
-            "there are no described images to draw visterms from: describe the data set's images first"
-        )
     paths = study.table("manifest").set_index("image_id")["path"]
     # those that the most images hold, then those with the most blocks
     counts = found.groupby("word")["image_id"].agg(["nunique", "size"])
@@ -109,12 +104,7 @@ def example_image(study: CategoryStudy) -> Image:
 
 def picture_of_blocks(image: Image) -> Picture:
     """Blocks of an image at each pyramid level, all levels to one scale."""
-    height, width = image.shape[:2]
-    levels = list(pyramid.levels(image))
-    if not levels:
-        raise LookalikeError(
-            f"an image of {width}x{height} pixels has fewer than 10 blocks of 64x64: choose a larger one to draw"
-        )
+    height, levels = len(image), list(pyramid.levels(image))
     sizes = [(level.shape[1], level.shape[0], *reversed(pyramid.grid_shape(level.shape[1], level.shape[0])))
              for level in levels]  # fmt: skip
     frame = pd.DataFrame(sizes, columns=["width", "height", "columns", "rows"]).rename_axis("level").reset_index()

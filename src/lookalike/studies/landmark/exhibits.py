@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any, Literal
 
@@ -49,13 +50,18 @@ SHARES = (100, 50, 10, 1, 0.1, 0.01, 0.001)
 """Ticks of an axis of sparsity, as the share of weights that are not zero, in percent."""
 
 
+def has_codebook(place: int, settings: Mapping[str, Any]) -> bool:
+    """Whether a study has a codebook at this place of its list."""
+    return len(settings["codebooks"]) > place
+
+
 def paper_tables(*numbers: int, title: str) -> Callable[..., Callable[..., Drawn]]:
     """Make a function the paper's tables of these numbers, one a codebook; a study with fewer lacks the last."""
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
         for place, number in enumerate(numbers):
-            exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"),
-                    when=lambda settings, place=place: len(settings["codebooks"]) > place)(function)  # fmt: skip
+            has_it = partial(has_codebook, place)
+            exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"), when=has_it)(function)
         return function
 
     return register

@@ -64,8 +64,6 @@ def test_the_grid_of_blocks_has_a_panel_per_level(width, height, n_drawn):
     assert first == f"level 0\n{width}×{height}\n{columns}×{rows} = {rows * columns}"
     assert len(others) == n_drawn - 1
     assert picture.frame["blocks"].sum() == pyramid.count_blocks(width, height)
-    with pytest.raises(LookalikeError, match="fewer than 10 blocks"):
-        pictures.picture_of_blocks(np.zeros((128, 128, 3), np.uint8))
 
 
 def test_the_palette_shows_colours_and_shares():
@@ -86,9 +84,6 @@ def test_visterms_are_rows_of_blocks_from_different_images(described, monkeypatc
     monkeypatch.setattr(pictures, "N_IMAGES", 2)
     shown = set(pictures.common_visterms(described).frame["image_id"])
     assert shown == {IDS[0], IDS[3]}, "spread evenly over all"
-    monkeypatch.setitem(described.files, "blocks", [])
-    with pytest.raises(LookalikeError, match="no described images"):
-        pictures.common_visterms(described)
 
 
 def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(described, monkeypatch, tmp_path):
