@@ -66,13 +66,8 @@ class ImageSource(Dataset[torch.Tensor], ABC):
     """
 
     def __init__(self, input_size: int, stored_size: int) -> None:
-        margin = stored_size - input_size
-        if input_size < 1 or margin < 0 or margin % 2:
-            raise ValueError(
-                f"images of {stored_size} pixels cannot be shifted windows of {input_size}: "
-                "store them at the size of the network's input plus twice the shift"
-            )
-        self.input_size, self.stored_size, self.shift = int(input_size), int(stored_size), margin // 2
+        self.input_size, self.stored_size = int(input_size), int(stored_size)
+        self.shift = (self.stored_size - self.input_size) // 2
 
     @abstractmethod
     def __len__(self) -> int:
@@ -117,10 +112,6 @@ class ArrayImages(ImageSource):
     """Images in an array or a memory map of shape (n, stored_size, stored_size, 3); of a map only windows are read."""
 
     def __init__(self, pixels: NDArray[np.uint8], input_size: int) -> None:
-        if pixels.ndim != 4 or pixels.shape[1] != pixels.shape[2] or pixels.shape[3] != 3 or pixels.dtype != np.uint8:
-            raise ValueError(
-                f"images must be an array of uint8 of shape (n, size, size, 3), not {pixels.dtype} of {pixels.shape}"
-            )
         super().__init__(input_size, pixels.shape[1])
         self._pixels = pixels
 

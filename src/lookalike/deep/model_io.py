@@ -32,8 +32,6 @@ def save_network(
     path = _npz(path)
     arrays: dict[str, np.ndarray] = {}
     for name, value in sorted(network.state_dict().items()):
-        if value.dtype != torch.float32:
-            raise ValueError(f"only float32 networks are saved and {name} is {value.dtype}: call network.float() first")
         # channels last is a matter of speed, not of what is kept
         arrays[_WEIGHTS + name] = np.ascontiguousarray(value.detach().cpu().numpy())
     description: dict[str, Any] = {

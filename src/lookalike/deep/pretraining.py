@@ -20,7 +20,7 @@ from lookalike.deep.settings import PretrainingSettings
 from lookalike.deep.streams import LabelStream
 
 STATISTICS_IMAGES = 1000
-"""Training images that the mean colour is taken of, at most."""
+"""Training images that the mean colour is taken of, at most; they lie evenly over all."""
 
 
 def pretrain(
@@ -59,7 +59,8 @@ def pretrain(
     seed = as_seed(random_state)
     initial, own, dropout = process_seeds(seed)
     network = ClassificationNetwork(configuration, len(classes), random_state=initial)
-    network.set_input_statistics(*training_statistics(source, learned))
+    some = learned[np.linspace(0, len(learned) - 1, min(len(learned), STATISTICS_IMAGES)).astype(np.int64)]
+    network.set_input_statistics(*input_statistics(torch.cat(list(batches(source, some))).numpy()))
 
     where = Machine(**machine)
     target = torch.from_numpy(codes[held_out])
@@ -83,12 +84,6 @@ def pretrain(
     trained = train(task, settings, where, dropout)
     trained.fit.update(classes=classes.tolist(), n_images=len(learned), n_validation_images=len(held_out), seed=seed)
     return trained
-
-
-def training_statistics(source: ImageSource, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], float]:
-    """Return the input statistics of up to 1,000 training images, evenly over `rows`."""
-    some = rows[np.linspace(0, len(rows) - 1, min(len(rows), STATISTICS_IMAGES)).astype(np.int64)]
-    return input_statistics(torch.cat(list(batches(source, some))).numpy())
 
 
 def check_rows(name: str, rows: ArrayLike, n: int) -> NDArray[np.int64]:

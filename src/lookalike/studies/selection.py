@@ -63,8 +63,6 @@ def best_candidate(table: pd.DataFrame) -> tuple[dict[str, Any], int]:
     """Hyper-parameters and step with the best mean validation mAP of one or several validation cuts in one table."""
     names = [column for column in table.columns if column not in MEASURED]
     means = table.groupby([*names, "step"], dropna=False)["map"].mean().dropna().reset_index()
-    if means.empty:
-        raise ValueError("no candidate has a validation mAP: there is nothing to choose from")
     # ties go to fewer steps, then to the smaller value of each hyper-parameter
     best = means.sort_values(["map", "step", *names], ascending=[False, True, *[True] * len(names)], kind="stable")
     chosen = {name: best[name].tolist()[0] for name in (*names, "step")}

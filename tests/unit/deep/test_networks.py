@@ -289,5 +289,3 @@ def test_foreign_and_broken_files_are_refused_and_nothing_of_them_is_executed(tm
             with pytest.raises(LookalikeError, match=told):
                 read(tmp_path / name)
     assert not (tmp_path / "executed").exists()
-    with pytest.raises(ValueError, match="float32"):
-        save_network(DeepRankingNetwork(SMALL).double(), tmp_path / "model.npz")

@@ -66,12 +66,6 @@ def embed_categories(
 ) -> dict[str, NDArray[np.float32]]:
     """Learn two embeddings from labelled rows of all images' features, and embed the `wanted` rows; others are NaN."""
     rows, labels, wanted = np.asarray(learned_from), np.asarray(labels), np.asarray(wanted)
-    n_classes = len(np.unique(labels))
-    if not 2 <= n_classes < len(rows):
-        raise ValueError(
-            f"an embedding of categories needs two of them at least and more rows than categories, not {len(rows)} "
-            f"rows of {n_classes}: give more labelled images"
-        )
     if len(rows) > LEARNED_ROWS:
         random = np.random.Generator(np.random.PCG64(seed))
         chosen = np.sort(random.choice(len(rows), LEARNED_ROWS, replace=False, shuffle=False))
