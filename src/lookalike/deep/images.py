@@ -120,8 +120,7 @@ class ArrayImages(ImageSource):
 
     def stored(self, row: int) -> NDArray[np.uint8]:
         """Return one image at the size at which it is kept."""
-        image: NDArray[np.uint8] = self._pixels[row]
-        return image
+        return np.asarray(self._pixels[row])
 
     def fingerprint(self) -> int:
         """Return a checksum of the shape and of up to 64 images."""

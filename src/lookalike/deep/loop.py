@@ -191,11 +191,10 @@ class _Run:
         self._checkpoint = Checkpoint(machine.checkpoint, machine.checkpoint_seconds, made_by)
 
         self._network = task.network.to(device, memory_format=torch.channels_last)
-        precision = devices.choose_precision(device)
-        self._precision = precision
+        self._precision = devices.choose_precision(device)
         # weights of all parameters decay (section 3), biases included
         self._optimiser = optimiser_of(self._network.parameters(), settings)
-        self._scaler = torch.amp.GradScaler(device.type, enabled=precision == "float16")
+        self._scaler = torch.amp.GradScaler(device.type, enabled=self._precision == "float16")
 
         self._step, self._resumed, self._seconds, self._n_images = 0, 0, 0.0, 0
         # loss, share that is right and steps since the last row; float64, because thousands of steps are added

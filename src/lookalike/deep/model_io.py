@@ -70,9 +70,7 @@ def load_network(path: str | os.PathLike[str]) -> DeepRankingNetwork | Classific
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what `save_network` was given as `about`, without reading the weights; errors as `load_network`."""
-    path = _npz(path)
-    about: dict[str, Any] = _read(path, weights=False)[0].get("about", {})
-    return about
+    return dict(_read(_npz(path), weights=False)[0].get("about", {}))
 
 
 def _npz(path: str | os.PathLike[str]) -> Path:

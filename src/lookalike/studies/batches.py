@@ -48,8 +48,7 @@ def batch_of(config: Config, dataset: str, method: str) -> str:
     """Size of the batches of a method: of the study's change to it, else of the study, else of the method."""
     study = config[section_of(config, dataset)][dataset]
     own = study["overrides"].get(method, {}).get("batch")
-    size: str = own or study.get("batch") or config["methods"][method]["batch"]
-    return size
+    return str(own or study.get("batch") or config["methods"][method]["batch"])
 
 
 def methods_in(config: Config, dataset: str, size: str, methods: Iterable[str]) -> list[str]:

@@ -35,8 +35,7 @@ def circle_values(patch: Image) -> npt.NDArray[np.float64]:
     across, down = x - left, y - top
     upper = (1 - across) * grey[top, left] + across * grey[top, left + 1]
     lower = (1 - across) * grey[top + 1, left] + across * grey[top + 1, left + 1]
-    values: npt.NDArray[np.float64] = (1 - down) * upper + down * lower
-    return values
+    return np.asarray((1 - down) * upper + down * lower)
 
 
 def paint(canvas: Figure, patch: Image) -> None:

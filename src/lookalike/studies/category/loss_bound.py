@@ -63,8 +63,7 @@ def bound(U: NDArray[Any], rows: sp.csr_array, triplets: NDArray[np.int32], aggr
     # ||U - I||_F^2; the paper's n is d, the length of U
     distance = np.sum(U * U) - 2 * np.trace(U) + len(U)
     factor = np.maximum(radius, 1 / aggressiveness)
-    bounds: NDArray[np.float64] = factor * (distance + 2 * aggressiveness * np.cumsum(losses))
-    return bounds
+    return np.asarray(factor * (distance + 2 * aggressiveness * np.cumsum(losses)))
 
 
 def triplet_margins(U: NDArray[np.float64], rows: sp.csr_array, triplets: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -104,8 +104,7 @@ class CategoryStudy(Study):
 
     def own(self, table: pd.DataFrame) -> pd.DataFrame:
         """Rows of a table that are in the study's own representation."""
-        rows: pd.DataFrame = table[table["representation"] == self.settings["representation"]]
-        return rows
+        return select(table, representation=self.settings["representation"])
 
     @property
     def run(self) -> list[str]:

@@ -201,9 +201,7 @@ def triplet_settings(config: Config, dataset: str) -> dict[str, Any]:
 def images_folder(config: Config, dataset: str) -> str:
     """Folder that the paths of a data set's manifest start from; other settings draw into another one."""
     data = config["datasets"][dataset]
-    if data["kind"] != SYNTHETIC:
-        return str(data["path"])
-    return painted_folder(config, dataset)
+    return painted_folder(config, dataset) if data["kind"] == SYNTHETIC else str(data["path"])
 
 
 def drawn_shards(config: Config, dataset: str) -> list[str]:

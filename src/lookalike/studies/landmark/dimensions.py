@@ -52,8 +52,7 @@ def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int) -> sp
 
 def _share_of_images(shares: npt.NDArray[np.float64], n_drawn: int) -> npt.NDArray[np.float64]:
     """Expected share of images that have each word, less than 1 so that no weight is 0."""
-    expected: npt.NDArray[np.float64] = np.minimum(-np.expm1(n_drawn * np.log1p(-shares)), 1 - 1e-12)
-    return expected
+    return np.asarray(np.minimum(-np.expm1(n_drawn * np.log1p(-shares)), 1 - 1e-12))
 
 
 def _draws_for(shares: npt.NDArray[np.float64], nonzeros: int) -> int:

@@ -320,8 +320,7 @@ def triplets_for(learner: Any, triplets: npt.NDArray[np.int32], seed: int) -> np
     if type(learner).__name__ not in STEPS_AT_RANDOM:
         return triplets
     rng = np.random.Generator(np.random.PCG64(seed))
-    drawn: npt.NDArray[np.int32] = triplets[rng.integers(len(triplets), size=learner.n_steps)]
-    return drawn
+    return np.asarray(triplets[rng.integers(len(triplets), size=learner.n_steps)])
 
 
 def rank_task(model: Any, data: LandmarkData, task: LandmarkTask, *, n_top: int = 50) -> LandmarkRankings:

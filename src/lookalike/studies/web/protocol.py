@@ -142,8 +142,7 @@ def write_ranker(
 def averaged(matrices: Sequence[str | os.PathLike[str]]) -> NDArray[Any]:
     """Return the mean of the rankers' W, read one at a time (JMLR section 5.4)."""
     if len(matrices) == 1:
-        matrix: NDArray[Any] = np.load(matrices[0], mmap_mode="r", allow_pickle=False)
-        return matrix
+        return np.asarray(np.load(matrices[0], mmap_mode="r", allow_pickle=False))
     return average_matrices(np.load(file, mmap_mode="r", allow_pickle=False) for file in matrices)
 
 
