@@ -103,3 +103,10 @@ def test_the_command_answers_where_torch_cannot_be_imported(arguments):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "usage: lookalike" in done.stdout.lower()
+
+
+def test_names_that_scripts_import_exist():
+    for script in (ROOT / "workflow" / "scripts").glob("*.py"):
+        for node in ast.walk(ast.parse(script.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("lookalike"):
+                exec(ast.unparse(node), {})
