@@ -264,7 +264,8 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
         "exhibits": study.get("exhibits", {}),
         **{role: study[role] for role in ROLES},
         "traced": traces,
-        "titles": {method: spec["title"] for method, spec in specs.items() if "title" in spec},
+        # a claim may name a method that this study does not run
+        "titles": {method: spec["title"] for method, spec in (config["methods"] | specs).items() if "title" in spec},
         "time_limits": {method: spec["time_limit"] for method, spec in specs.items() if spec.get("time_limit")},
         "notes": {method: spec["note"] for method, spec in specs.items() if spec.get("note")},
         "projection_intervals": {

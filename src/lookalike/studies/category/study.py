@@ -254,7 +254,9 @@ class CategoryStudy(Study):
         for head, part in self._of_fits(methods, selected="step" not in drawn.frame):
             parts.setdefault(head, []).append(part)
         if "status" in drawn.frame or getattr(drawn, "cells", None) is not None:
-            parts["Not comparable with the printed numbers"] = self._not_comparable()
+            others = {subset.unjudged for subset in self.subsets} == {OTHER_CLASSES}
+            head = "To be looked at beside" if others else "Not comparable with"
+            parts[f"{head} the printed numbers"] = self._not_comparable()
         return told + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
 
     def _of_fits(self, methods: Sequence[str], *, selected: bool) -> Iterator[tuple[str, str]]:
