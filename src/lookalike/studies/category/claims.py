@@ -205,6 +205,8 @@ def takes_longer(
         if not (slow > 0 and fast > 0):
             raise missing(study, subset, (method, than), "times")
         seen = [triplets.get((subset.id, of), math.nan) for of in (method, than)]
+        if idle := [study.title_of(of) for of, n in zip((method, than), seen, strict=True) if n == 0]:
+            return Finding(OPEN, f"validation lets {' and '.join(idle)} learn from no triplet")
         by_triplet = slow / fast * seen[1] / seen[0]
         # a method that takes all images in every iteration has no time by the triplet
         ratios.append([slow / fast] if math.isnan(by_triplet) else [slow / fast, by_triplet])

@@ -253,6 +253,8 @@ LAST_STOP = {"stop_at_traced_aggressiveness": 1000.0, "traced_stop_at_last_step"
         ("jmlr-dissim-time", recorded(cpu_seconds_fit={"oasis": 1.0, "oasis_dissim": 2.0}, n_updates=MANY,
          n_steps={"oasis": 1e5, "oasis_dissim": 2e5}), OPEN, "2.0x the time of OASIS, 1.0x by the triplet (seen: "
          "Dissim-OASIS 200,000 triplets at 10 µs each, OASIS 100,000 triplets at 10 µs each)"),
+        ("jmlr-dissim-time", recorded(cpu_seconds_fit={"oasis": 1.0, "oasis_dissim": 2.0}, n_updates=MANY,
+         n_steps={"oasis": 0.0, "oasis_dissim": 2e5}), OPEN, "validation lets OASIS learn from no triplet"),
         # 400 queries, 39 of the same class, 360 of others, halved
         ("jmlr-few-triplets", RISES, HOLDS, "of 2,808,000 triplets (0.071%, 1.25% in print)"),
         ("jmlr-psd-decline", psd(oasis=(0.3, 0.299), psd_100=(0.3, 0.299)), OPEN, "no decline"),
