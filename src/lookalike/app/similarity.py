@@ -311,19 +311,19 @@ class ImageSimilarity:
         LookalikeError
             If the representation is not of visterms.
         """
+        self.representation_ = self._make_representation()
+        if self.representation_.describer.system != BagOfVisterms.system:
+            raise LookalikeError(f"{self.representation} counts no visterms: take visterms, or a model of them")
         found = read_images(folder, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
         self.left_out_, names = found.left_out, found.images["sha256"]
-        if str(self.representation).endswith(SUFFIX):
-            model = ImageSimilarity.load(self.representation)
-            self.representation_, learned_from = model.representation_, model.images_["sha256"]
+        if self.representation_.learned:
+            known = ImageSimilarity.load(self.representation).images_
+            learned_from = known.loc[known["role"] == TRAIN, "sha256"]
         else:
-            self.representation_ = self._make_representation()
             listed = found.images.assign(image_id=range(len(names)), status="ok")
             rows = draw_codebook_pool(listed, share=pool, keep=1, seed=self.random_state)["image_id"].to_numpy()
             learned_from = names.iloc[rows]
             self.representation_.fit(*found.files(rows), self.random_state, self._work())
-        if self.representation_.describer.system != BagOfVisterms.system:
-            raise LookalikeError(f"{self.representation} counts no visterms: take visterms, or a model of them")
         counts = self.representation_.describe(found.paths, names.tolist(), self._work())
         return sp.csr_array(counts), found.images.assign(in_pool=names.isin(learned_from))
 

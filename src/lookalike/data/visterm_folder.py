@@ -60,9 +60,11 @@ def read_visterm_folder(
         raise LookalikeError(f"cannot read {source / MANIFEST}: {error}; put a whole one in its place") from error
     try:
         counts = read_csr(source / COUNTS)
+        if counts.dtype.kind not in "iu" or (counts.nnz and counts.data.min() < 0):
+            raise ValueError("it holds what is no count")
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise LookalikeError(
-            f"cannot read {source / COUNTS}, a sparse matrix of SciPy: put a whole one there"
+            f"cannot read {source / COUNTS}, a sparse matrix of whole numbers from SciPy: put a whole one there"
         ) from error
     if counts.shape != (len(table), n_words):
         found = " x ".join(f"{size:,}" for size in counts.shape)

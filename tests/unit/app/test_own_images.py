@@ -169,6 +169,12 @@ def test_features_publish_counts_that_the_category_study_reads(here, result, cal
     assert counts.shape == (24, 10)
     assert counts.sum(axis=1).min() >= 10
     assert "exists and is no folder of visterm counts" in call("features photos --output photos").err
+    # a model's codebook is taken over: what it learned from is marked, what was held out is not
+    model = ImageSimilarity(words=10, hold_out=0.25, parameters={"n_steps": 50}).fit("photos")
+    model.save("words.lookalike")
+    _, images = ImageSimilarity("words.lookalike").counts("photos")
+    held_out = set(model.images_.loc[model.images_["role"] != "train", "sha256"])
+    assert set(images.loc[~images["in_pool"], "sha256"]) == held_out != set()
 
 
 def test_a_page_escapes_names_and_marks_folders(here, fitted):
